@@ -1,0 +1,1 @@
+"""Where the per-part function runs, one file each."""

@@ -1,0 +1,74 @@
+"""The few errors a user can meet; each carries one finished sentence.
+
+    Error              the run ends, exit code 1
+    ├── UsageError     options or names are wrong, exit code 2
+    └── RowError       one row is refused, the others go on
+
+Template: `<file>:<line> <field>: <what is wrong> (got <repr cut at 80>). <what to do next>`.
+Anything else that escapes is a bug and keeps its traceback.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class Error(Exception):
+    """The content of a file was refused or the run failed; the text is for the user."""
+
+
+class UsageError(Error):
+    """An option, a name or a path given by the user is wrong."""
+
+
+class RowError(Error):
+    """One row is refused; the pipeline adds file and row and goes on.
+
+    Args:
+        code: Stable dotted word for programs, such as `image.truncated`.
+        field: The source's own name of the field, or "" for the row as a whole.
+        message: What is wrong and what to do, without file, row and field.
+    """
+
+    def __init__(self, code: str, field: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.field = field
+        self.message = message
+
+
+def got(value: object, limit: int = 80) -> str:
+    """Show a value inside a message, cut so that a picture does not flood the terminal.
+
+    Args:
+        value: Anything with a repr.
+        limit: Most characters of the repr to show.
+
+    Returns:
+        `(got ...)`, control characters escaped by repr.
+
+    Example:
+        >>> got("E")
+        "(got 'E')"
+        >>> got("x" * 100, limit=5)
+        "(got 'xxxx...)"
+    """
+    if isinstance(value, str | bytes):
+        value = value[: limit + 1]
+    text = repr(value)
+    return f"(got {text[:limit]}...)" if len(text) > limit else f"(got {text})"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Name the closest known spellings of an unknown name.
+
+    Returns:
+        A sentence that starts with a blank, or "" when nothing is near.
+
+    Example:
+        >>> did_you_mean("lmudat", ["lmudata", "mmmu"])
+        ' Did you mean lmudata?'
+        >>> did_you_mean("zzz", ["lmudata"])
+        ''
+    """
+    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    return f" Did you mean {' or '.join(near)}?" if near else ""

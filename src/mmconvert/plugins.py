@@ -1,0 +1,108 @@
+"""A folder is a registry: one file, one plug-in, imported only when it is named.
+
+A plug-in is found in three places, in this order: a file `path/to/file.py@NAME` that the user
+names, the package's own folder, and the entry points of other distributions whose group is the
+package's dotted name (`mmconvert.formats`, `mmscore.recipes`, ...).
+"""
+
+import ast
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import UsageError, did_you_mean
+
+GROUPS = {
+    "mmconvert.formats": "FORMAT",
+    "mmconvert.readings": "READING",
+    "mmconvert.prompts": "PROMPT",
+    "mmconvert.transforms": "TRANSFORM",
+    "mmconvert.engines": "ENGINE",
+    "mmscore.infer.backends": "BACKEND",
+    "mmscore.parsers": "PARSER",
+    "mmscore.metrics": "METRIC",
+    "mmscore.judges": "JUDGE",
+    "mmscore.recipes": "RECIPE",
+}
+"""Package of each kind, and the constant that its modules export."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """Where a plug-in lives: its name, its module and who brought it."""
+
+    name: str
+    module: str
+    origin: str
+
+    def summary(self) -> str:
+        """Read the first line of the module's docstring without importing the module."""
+        spec = importlib.util.find_spec(self.module)
+        if spec is None or spec.origin is None:
+            return ""
+        doc = ast.get_docstring(ast.parse(Path(spec.origin).read_bytes()))
+        return (doc or "").partition("\n")[0]
+
+
+@cache
+def available(group: str) -> dict[str, Plugin]:
+    """List the plug-ins of a package without importing any of them.
+
+    Args:
+        group: Dotted package name, a key of `GROUPS`.
+
+    Returns:
+        Plug-ins by name, sorted; the project's own win over entry points of the same name.
+    """
+    package = importlib.import_module(group)
+    found = {p.name: Plugin(p.name, f"{group}.{p.name}", "built-in") for p in pkgutil.iter_modules(package.__path__)}
+    for entry in entry_points(group=group):
+        module, _, _ = entry.value.partition(":")
+        origin = entry.dist.name if entry.dist is not None else "entry point"
+        found.setdefault(entry.name, Plugin(entry.name, module, origin))
+    return dict(sorted(found.items()))
+
+
+def load(group: str, name: str) -> Any:
+    """Import one plug-in and return the constant it exports.
+
+    Args:
+        group: Dotted package name, a key of `GROUPS`.
+        name: Name of a plug-in, or `file.py@NAME` for an object in a file of the user's.
+
+    Returns:
+        The module's `FORMAT`, `RECIPE`, ... constant, or the named object of the user's file.
+
+    Raises:
+        UsageError: The name is unknown, or the file or the object in it does not exist.
+    """
+    if "@" in name and name.partition("@")[0].endswith(".py"):
+        return _from_file(*name.split("@", 1))
+    plugins = available(group)
+    if name not in plugins:
+        kind = group.rpartition(".")[2].rstrip("s")
+        raise UsageError(f"unknown {kind} {name!r}.{did_you_mean(name, plugins)} Known: {', '.join(plugins)}.")
+    return getattr(importlib.import_module(plugins[name].module), GROUPS[group])
+
+
+def _from_file(path: str, attribute: str) -> Any:
+    file = Path(path)
+    if not file.is_file():
+        raise UsageError(f"{path}: no such file. Give NAME or an existing file.py@NAME.")
+    name = f"_plugin_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path}: not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    if not hasattr(module, attribute):
+        public = [n for n in vars(module) if not n.startswith("_")]
+        raise UsageError(f"{path}: has no {attribute!r}.{did_you_mean(attribute, public)}")
+    return getattr(module, attribute)

@@ -1,0 +1,1 @@
+"""How one kit words its prompt, one file each."""

@@ -1,0 +1,348 @@
+"""One example of any dataset, and the only crossing between Python and Arrow.
+
+`Record` is what formats make and backends see; `SCHEMA` is what every shard of every dataset has,
+column by column, in this order. Nothing about the schema is ever inferred from data.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+SCHEMA_VERSION = 1
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+TASKS = ("multiple_choice", "yes_no", "vqa", "caption", "ocr", "kie", "chat")
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture as the source stored it; never decoded, never re-encoded.
+
+    Attributes:
+        bytes: The original file; None only for a URL that was kept as a reference.
+        slot: The k of `<image k>`, `image_k` or the list position, from 1.
+        name: POSIX path inside the image root as the source wrote it; None for inline bytes.
+        sha256: Hex digest of `bytes`; "" without bytes.
+        format: PNG, JPEG, GIF, WEBP, BMP or TIFF as the bytes say; "" without bytes.
+        width: Pixels, 0 without bytes.
+        height: Pixels, 0 without bytes.
+        detail: OpenAI's `detail` of an image_url part, None where the source has none.
+        url: The address a kept reference stands for.
+    """
+
+    bytes: bytes | None
+    slot: int
+    name: str | None = None
+    sha256: str = ""
+    format: str = ""
+    width: int = 0
+    height: int = 0
+    detail: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a turn: `text` with its text, or `image`, which stands for the next picture."""
+
+    type: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One chat message; `role` is system, user, assistant or tool."""
+
+    role: str
+    content: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a record came from: format name, bare file name, 0-based record number."""
+
+    format: str
+    file: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One example. Fields have the meaning of the columns of the same name (docs/schema.md).
+
+    `images` holds one entry for each image part of `messages`, in reading order.
+    `label` is canonical JSON of the source's reference, None when unlabelled.
+    `extra` maps names of source fields that have no column to JSON values.
+    """
+
+    id: str
+    sample: str
+    messages: tuple[Turn, ...]
+    task: str
+    source: Source
+    images: tuple[Image, ...] = ()
+    question: str | None = None
+    options: tuple[str | None, ...] = ()
+    answer: str | None = None
+    answers: tuple[str, ...] = ()
+    label: str | None = None
+    hint: str | None = None
+    instruction: str | None = None
+    category: str | None = None
+    l2_category: str | None = None
+    split: str | None = None
+    dataset: str | None = None
+    subset: str | None = None
+    group: str | None = None
+    variant: int | None = None
+    round: int | None = None
+    attachments: tuple[Image, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    prediction: str | None = None
+
+
+_IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+_INFO = pa.struct(
+    [
+        ("slot", pa.int32()),
+        ("name", pa.string()),
+        ("sha256", pa.string()),
+        ("format", pa.string()),
+        ("width", pa.int32()),
+        ("height", pa.int32()),
+        ("detail", pa.string()),
+        ("url", pa.string()),
+    ]
+)
+_PART = pa.struct([("type", pa.string()), ("text", pa.string())])
+_TURN = pa.struct([("role", pa.string()), ("content", pa.list_(_PART))])
+_ATTACHMENT = pa.struct([("image", _IMAGE), ("info", _INFO)])
+_SOURCE = pa.struct([("format", pa.string()), ("file", pa.string()), ("row", pa.int64())])
+
+_FIELDS: list[tuple[str, pa.DataType]] = [
+    ("id", pa.string()),
+    ("sample", pa.string()),
+    ("group", pa.string()),
+    ("variant", pa.int32()),
+    ("round", pa.int32()),
+    ("dataset", pa.string()),
+    ("subset", pa.string()),
+    ("images", pa.list_(_IMAGE)),
+    ("messages", pa.list_(_TURN)),
+    ("task", pa.string()),
+    ("question", pa.string()),
+    ("hint", pa.string()),
+    ("instruction", pa.string()),
+    ("options", pa.list_(pa.string())),
+    ("answer", pa.string()),
+    ("answers", pa.list_(pa.string())),
+    ("label", pa.string()),
+    ("category", pa.string()),
+    ("l2_category", pa.string()),
+    ("split", pa.string()),
+    ("image_info", pa.list_(_INFO)),
+    ("attachments", pa.list_(_ATTACHMENT)),
+    ("source", _SOURCE),
+    ("extra", pa.string()),
+    ("prediction", pa.string()),
+]
+
+_PREDICTION_FIELDS: list[tuple[str, pa.DataType]] = [
+    ("prediction_status", pa.string()),
+    ("prediction_error", pa.string()),
+    ("method", pa.string()),
+    ("finish_reason", pa.string()),
+    ("thinking", pa.string()),
+    ("option_logprobs", pa.list_(pa.float64())),
+    ("option_tokens", pa.list_(pa.int32())),
+    ("token_logprobs", pa.list_(pa.float64())),
+    ("model", pa.string()),
+    ("prompt_tokens", pa.int32()),
+    ("completion_tokens", pa.int32()),
+]
+
+
+def hf_feature(type_: pa.DataType) -> Any:
+    """Describe an Arrow type the way `datasets` writes it into the `huggingface` metadata.
+
+    Written by hand because importing `datasets` costs more than converting a small file; a test
+    compares the result with `datasets.Features`.
+
+    Example:
+        >>> hf_feature(pa.string())
+        {'dtype': 'string', '_type': 'Value'}
+    """
+    if type_ == _IMAGE:
+        return {"_type": "Image"}
+    if pa.types.is_struct(type_):
+        return {f.name: hf_feature(f.type) for f in type_}
+    if pa.types.is_list(type_):
+        return {"feature": hf_feature(type_.value_type), "_type": "List"}
+    return {"dtype": "float64" if pa.types.is_float64(type_) else str(type_), "_type": "Value"}
+
+
+def with_features(schema: pa.Schema) -> pa.Schema:
+    """Attach the metadata that makes `datasets` read the columns as its features, pictures included."""
+    features = {f.name: hf_feature(f.type) for f in schema}
+    return schema.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+
+
+SCHEMA: pa.Schema = with_features(pa.schema(_FIELDS))
+"""Every dataset: the columns of schemas/record.json."""
+
+PREDICTION_SCHEMA: pa.Schema = with_features(pa.schema(_FIELDS + _PREDICTION_FIELDS))
+"""Every predictions file: the columns of schemas/prediction.json."""
+
+PICTURE_COLUMNS = ("images", "image_info", "attachments")
+
+
+def canonical_json(value: object) -> str:
+    """Write a JSON value compactly, keys in their order, integers of any size.
+
+    Raises:
+        ValueError: The value holds NaN or an infinity, which JSON cannot say.
+
+    Example:
+        >>> canonical_json(["cat", 2, 0.5])
+        '["cat",2,0.5]'
+    """
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _info(image: Image) -> dict[str, Any]:
+    return {
+        "slot": image.slot,
+        "name": image.name,
+        "sha256": image.sha256,
+        "format": image.format,
+        "width": image.width,
+        "height": image.height,
+        "detail": image.detail,
+        "url": image.url,
+    }
+
+
+def _offsets(lists: Iterable[Sequence[Any]]) -> pa.Array:
+    ends = [0]
+    for item in lists:
+        ends.append(ends[-1] + len(item))
+    return pa.array(ends, pa.int32())
+
+
+def _images_array(rows: Sequence[Sequence[Image]]) -> pa.Array:
+    # Built from one flat list of bytes: nested dicts would copy every picture once more.
+    flat = pa.array([image.bytes for images in rows for image in images], pa.binary())
+    struct = pa.StructArray.from_arrays([flat, pa.nulls(len(flat), pa.string())], fields=list(_IMAGE))
+    return pa.ListArray.from_arrays(_offsets(rows), struct)
+
+
+def _attachments_array(rows: Sequence[Sequence[Image]]) -> pa.Array:
+    values = [[{"image": {"bytes": i.bytes, "path": None}, "info": _info(i)} for i in images] for images in rows]
+    return pa.array(values, pa.list_(_ATTACHMENT))
+
+
+def _messages(record: Record) -> list[dict[str, Any]]:
+    return [
+        {"role": turn.role, "content": [{"type": part.type, "text": part.text} for part in turn.content]}
+        for turn in record.messages
+    ]
+
+
+_COLUMNS: dict[str, Callable[[Record], Any]] = {
+    "messages": _messages,
+    "image_info": lambda r: [_info(image) for image in r.images],
+    "source": lambda r: {"format": r.source.format, "file": r.source.file, "row": r.source.row},
+    "extra": lambda r: canonical_json(r.extra),
+}
+_ARRAYS: dict[str, Callable[[Sequence[Record]], pa.Array]] = {
+    "images": lambda records: _images_array([r.images for r in records]),
+    "attachments": lambda records: _attachments_array([r.attachments for r in records]),
+}
+
+
+def to_arrow(records: Sequence[Record]) -> pa.RecordBatch:
+    """Turn records into one batch of `SCHEMA`.
+
+    Args:
+        records: Any number of records; together under 2 GiB of text and of pictures.
+
+    Returns:
+        A batch of `len(records)` rows in the same order.
+    """
+    arrays = []
+    for column in SCHEMA:
+        name = column.name
+        if name in _ARRAYS:
+            arrays.append(_ARRAYS[name](records))
+        elif name in _COLUMNS:
+            value = _COLUMNS[name]
+            arrays.append(pa.array([value(r) for r in records], column.type))
+        else:
+            arrays.append(pa.array([getattr(r, name) for r in records], column.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+_PLAIN = (
+    "question answer label hint instruction category l2_category split dataset subset group variant round prediction"
+).split()
+
+
+def _image(data: bytes | None, info: Mapping[str, Any]) -> Image:
+    return Image(bytes=data, **info)
+
+
+def _from_row(row: Mapping[str, Any]) -> Record:
+    images = tuple(
+        _image((image or {}).get("bytes"), info) for image, info in zip(row["images"], row["image_info"], strict=True)
+    )
+    return Record(
+        id=row["id"],
+        sample=row["sample"],
+        messages=tuple(
+            Turn(turn["role"], tuple(Part(part["type"], part["text"]) for part in turn["content"]))
+            for turn in row["messages"]
+        ),
+        task=row["task"],
+        source=Source(**row["source"]),
+        images=images,
+        options=tuple(row["options"]),
+        answers=tuple(row["answers"]),
+        attachments=tuple(_image(a["image"]["bytes"], a["info"]) for a in row["attachments"]),
+        extra=json.loads(row["extra"]),
+        **{name: row[name] for name in _PLAIN},
+    )
+
+
+
+
+def from_arrow(batch: pa.RecordBatch) -> Iterator[Record]:
+    """Turn a batch with the columns of `SCHEMA` back into records, in order.
+
+    Columns that are not in `SCHEMA` are passed over; `images`, `image_info` and `attachments` may
+    be missing, as in a predictions file, and count as empty.
+    """
+    missing = [name for name in PICTURE_COLUMNS if name not in batch.schema.names]
+    for row in batch.to_pylist():
+        for name in missing:
+            row[name] = []
+        yield _from_row(row)
+
+
+def prompt_text(record: Record) -> str:
+    """Join the text of the last user turn, `<image>` where a picture stands; for logs and simple models.
+
+    Example:
+        >>> turn = Turn("user", (Part("image"), Part("text", "What is it?")))
+        >>> prompt_text(Record("1", "1", (turn,), "vqa", Source("f", "f", 0)))
+        '<image>What is it?'
+    """
+    for turn in reversed(record.messages):
+        if turn.role == "user":
+            return "".join(part.text if part.type == "text" else "<image>" for part in turn.content)
+    return ""

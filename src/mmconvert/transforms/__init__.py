@@ -1,0 +1,1 @@
+"""One record in, several out, one file each."""

@@ -1,0 +1,1 @@
+"""Predictions in, the number each original kit would give out."""

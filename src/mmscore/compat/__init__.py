@@ -1,0 +1,1 @@
+"""The doors of other kits, one file each."""

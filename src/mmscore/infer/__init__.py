@@ -1,0 +1,1 @@
+"""Fill the prediction column."""

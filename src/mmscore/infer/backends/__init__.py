@@ -1,0 +1,1 @@
+"""What answers a batch of records, one file each."""

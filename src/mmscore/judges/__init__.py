@@ -1,0 +1,1 @@
+"""Judge protocols, one file each."""

@@ -1,0 +1,1 @@
+"""Pure functions on plain values, one file each."""

@@ -1,0 +1,1 @@
+"""Ways to read an answer out of text, one file each."""

@@ -1,0 +1,1 @@
+"""How one kit scores one kind of question, one file each."""
