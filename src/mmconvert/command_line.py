@@ -1,0 +1,183 @@
+"""What both programs share at the terminal: lazy commands, option files, exit codes, plain errors.
+
+Exit codes (a contract): 0 all well; 1 the content of a file was refused or the run failed; 2 wrong
+usage; 3 published, but rows were rejected, failed or missing; 130 interrupted.
+"""
+
+import contextlib
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from mmconvert.errors import Error, UsageError, did_you_mean
+
+EXIT_REFUSED = 1
+EXIT_USAGE = 2
+EXIT_PARTIAL = 3
+EXIT_INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """A click group whose commands are imported only when they run.
+
+    Args:
+        commands_in: Command name -> `module:object`, with the one-line help as second element, so
+            that `--help` needs no import.
+        default: Command put in front when the first argument looks like a file; None for none.
+    """
+
+    def __init__(
+        self, *args: Any, commands_in: dict[str, tuple[str, str]], default: str | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.commands_in = commands_in
+        self.default = default
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order of the work."""
+        return list(self.commands_in)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command that was asked for."""
+        if cmd_name not in self.commands_in:
+            return None
+        module, _, name = self.commands_in[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Put the default command in front where the first argument is no command but a file."""
+        first = args[0]
+        if first not in self.commands_in:
+            if self.default is not None and looks_like_path(first):
+                args = [self.default, *args]
+            else:
+                ctx.fail(f"No such command {first!r}.{did_you_mean(first, self.commands_in)}")
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Let options of the default command stand first, as in `mmscore --json file`."""
+        own = {"-h", "--help", "--version"}
+        if self.default is not None and args and args[0].startswith("-") and args[0] not in own:
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table, without importing one."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in self.commands_in.items()])
+
+
+def looks_like_path(text: str) -> bool:
+    """Tell a file argument from a mistyped command.
+
+    Example:
+        >>> looks_like_path("run.parquet"), looks_like_path("scroe")
+        (True, False)
+    """
+    return text == "-" or "/" in text or "." in text or os.path.exists(text)
+
+
+def options_file(ctx: click.Context, _param: click.Parameter, path: str | None) -> None:
+    """Fill the defaults of a command from a YAML file; flags given on the line win.
+
+    Raises:
+        UsageError: The file is no mapping, or names an option the command does not have.
+    """
+    if path is None:
+        return
+    import yaml
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            values = yaml.safe_load(file) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(f"{path}: cannot be read as YAML ({error}).") from error
+    if not isinstance(values, dict):
+        raise UsageError(f"{path}: expected option names and values.")
+    known = {param.name: param for param in ctx.command.params if isinstance(param, click.Option)}
+    defaults = {}
+    for key, value in values.items():
+        name = str(key).replace("-", "_")
+        if name not in known:
+            raise UsageError(f"{path}: {ctx.command.name} has no option {key!r}.{did_you_mean(name, map(str, known))}")
+        defaults[name] = value
+    ctx.default_map = {**(ctx.default_map or {}), **defaults}
+
+
+OPTIONS_FILE = click.option(
+    "--options",
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=options_file,
+    help="YAML file with options of this command; flags win.",
+)
+"""Decorator that gives a command `--options run.yaml`."""
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    def stop(_signal: int, _frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def run(command: click.Command, argv: Sequence[str] | None = None, *, program: str) -> NoReturn:
+    """Run a command and leave the process with the exit code of the contract.
+
+    A user's mistake prints one message and no traceback; a bug keeps its traceback.
+
+    Args:
+        command: The program's root group.
+        argv: Arguments without the program's name; None takes the process's own.
+        program: Name to print in front of messages.
+    """
+    try:
+        with _interruptible():
+            code = command.main(args=argv, prog_name=program, standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except UsageError as error:
+        _say(f"{program}: {error}")
+        sys.exit(EXIT_USAGE)
+    except Error as error:
+        _say(f"{program}: {error}")
+        sys.exit(EXIT_REFUSED)
+    except (KeyboardInterrupt, click.Abort):
+        _say(f"{program}: interrupted. Run the same command again to go on.")
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output went away, as `| head` does: nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_REFUSED)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(message: str) -> None:
+    click.echo(printable(message), err=True)
+
+
+def printable(text: str) -> str:
+    """Escape control and direction characters, so that data cannot drive the terminal.
+
+    Example:
+        >>> printable("a\\x1b[31mb")
+        'a\\\\x1b[31mb'
+    """
+    return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)

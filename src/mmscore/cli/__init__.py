@@ -1,0 +1,31 @@
+"""The `mmscore` program: one file a command, imported when it runs."""
+
+from typing import NoReturn
+
+import click
+
+from mmconvert import __version__
+from mmconvert.command_line import LazyGroup, run
+
+COMMANDS = {
+    "score": ("mmscore.cli.score:score", "Give the number a kit would give (the default command)."),
+    "predict": ("mmscore.cli.predict:predict", "Fill the prediction column with a model."),
+    "list": ("mmscore.cli.list:list_plugins", "Show the recipes, metrics and other plug-ins."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    commands_in=COMMANDS,
+    default="score",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="`mmscore FILE` is short for `mmscore score FILE`.",
+)
+@click.version_option(__version__, prog_name="mmscore")
+def program() -> None:
+    """Predictions in, the number each original kit would give out."""
+
+
+def main() -> NoReturn:
+    """Run the program; the console script's entry point."""
+    run(program, program="mmscore")
