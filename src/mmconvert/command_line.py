@@ -174,10 +174,10 @@ def _say(message: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Escape control and direction characters, so that data cannot drive the terminal.
+    r"""Escape control and direction characters, so that data cannot drive the terminal.
 
     Example:
-        >>> printable("a\\x1b[31mb")
-        'a\\\\x1b[31mb'
+        >>> printable("a\x1b[31mb")
+        'a\\x1b[31mb'
     """
     return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)

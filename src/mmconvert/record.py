@@ -196,6 +196,14 @@ SCHEMA: pa.Schema = with_features(pa.schema(_FIELDS))
 PREDICTION_SCHEMA: pa.Schema = with_features(pa.schema(_FIELDS + _PREDICTION_FIELDS))
 """Every predictions file: the columns of schemas/prediction.json."""
 
+_PLAIN = tuple(
+    name
+    for name, _ in _FIELDS
+    if name not in ("id", "sample", "images", "messages", "task", "options", "answers", "image_info", "attachments")
+    and name not in ("source", "extra")
+)
+"""Columns whose Arrow value is the field's value."""
+
 PICTURE_COLUMNS = ("images", "image_info", "attachments")
 
 
@@ -288,11 +296,6 @@ def to_arrow(records: Sequence[Record]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
-_PLAIN = (
-    "question answer label hint instruction category l2_category split dataset subset group variant round prediction"
-).split()
-
-
 def _image(data: bytes | None, info: Mapping[str, Any]) -> Image:
     return Image(bytes=data, **info)
 
@@ -317,8 +320,6 @@ def _from_row(row: Mapping[str, Any]) -> Record:
         extra=json.loads(row["extra"]),
         **{name: row[name] for name in _PLAIN},
     )
-
-
 
 
 def from_arrow(batch: pa.RecordBatch) -> Iterator[Record]:

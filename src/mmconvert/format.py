@@ -1,0 +1,97 @@
+"""What a format is: four small functions, found by file name in `mmconvert/formats`."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmconvert.images import Pictures
+from mmconvert.record import Record
+from mmconvert.sources import Rejected, Row, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a format may know beside the row.
+
+    Attributes:
+        pictures: Turns references and base64 into checked pictures.
+        format: Name of the format, for `source`.
+        dataset: Benchmark name, None when unknown.
+        subset: Subset name (the file's stem in a folder of files), None when unknown.
+        task: Task forced by the user, None to let the format tell.
+        warnings: How often each remark was made; shown once, with its count.
+    """
+
+    pictures: Pictures
+    format: str
+    dataset: str | None = None
+    subset: str | None = None
+    task: str | None = None
+    warnings: Counter[str] = field(default_factory=Counter)
+
+    def warn(self, message: str) -> None:
+        """Count a remark that needs no action but should be seen."""
+        self.warnings[message] += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where and how a writer writes.
+
+    Attributes:
+        path: The file to write (a temporary name; published by the caller).
+        images: `inline`, `files` (named by content) or `original` (the source's names).
+        image_dir: Folder for picture files.
+        image_prefix: What stands before a picture's name inside the written file.
+        columns: Named column set of the format, None for its own.
+        csv_safe: Escape cells that a spreadsheet would run as a formula.
+    """
+
+    path: Path
+    images: str = "inline"
+    image_dir: Path | None = None
+    image_prefix: str = ""
+    columns: str | None = None
+    csv_safe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Something of a record that the target format cannot hold."""
+
+    id: str
+    field: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The head of a file, for guessing: suffix, field names in first-seen order, first rows."""
+
+    path: Path
+    suffix: str
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One file format, reader and writer.
+
+    Attributes:
+        summary: One line for `mmconvert list`.
+        suffixes: File name endings it is read from, lower case, with the dot.
+        rows: (file, span or None for all) -> raw rows; may look across rows.
+        records: (row, context) -> records; sees one row; raises RowError.
+        mismatch: Head of a file -> why it is not this format, or None when it is.
+        write: (records, target) -> losses, written as they are read; None when the format is only read.
+    """
+
+    summary: str
+    suffixes: tuple[str, ...]
+    rows: Callable[[Path, Span | None], Iterator[Row | Rejected]]
+    records: Callable[[Row, Context], Iterable[Record]]
+    mismatch: Callable[[Sample], str | None]
+    write: Callable[[Iterable[Record], Target], Iterator[Loss]] | None = None

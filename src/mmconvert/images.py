@@ -1,0 +1,246 @@
+"""From a reference or base64 to the original bytes of a checked picture; nothing is re-encoded.
+
+Policy (the numbers are those of the project's policy for bad input): P6 base64 and data URLs, P7
+allowed picture formats and sizes, P8 paths inside the image roots. Nothing is fetched.
+"""
+
+import hashlib
+import os
+import re
+import stat
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import PIL.Image
+import pybase64
+
+from mmconvert.errors import RowError, got
+from mmconvert.picture_structure import MAX_PIXELS, probe
+from mmconvert.record import Image
+
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
+SUFFIXES = {"PNG": "png", "JPEG": "jpg", "GIF": "gif", "WEBP": "webp", "BMP": "bmp", "TIFF": "tiff"}
+MIME_TYPES = {name: f"image/{name.lower()}" for name in FORMATS}
+MAX_IMAGE_BYTES = 20 << 20
+
+_DATA_URL = re.compile(r"data:([^,;]*)((?:;[^,;]*)*),", re.IGNORECASE)
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]{1,20}):(?=//)")
+_DRIVE = re.compile(r"[a-zA-Z]:")
+_SPACE = dict.fromkeys(map(ord, " \t\n\r\x0b\x0c"))
+_URL_SAFE = str.maketrans("-_", "+/")
+
+
+def decode_base64(text: str) -> bytes:
+    r"""Decode base64 as pictures come in the wild, and nothing looser.
+
+    Args:
+        text: Standard or URL-safe alphabet (not both), padding optional, ASCII white space anywhere.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        RowError: `image.base64`: any other character, or a length no base64 text has.
+
+    Example:
+        >>> decode_base64("aGk="), decode_base64(" aG\nk"), decode_base64("-_8=")
+        (b'hi', b'hi', b'\xfb\xff')
+    """
+    try:
+        return pybase64.b64decode(text, validate=True)
+    except ValueError:
+        return _decode_loose_base64(text)
+
+
+def _decode_loose_base64(text: str) -> bytes:
+    text = text.translate(_SPACE)
+    if "-" in text or "_" in text:
+        if "+" in text or "/" in text:
+            raise RowError("image.base64", "", "the base64 mixes the standard and the URL-safe alphabet.")
+        text = text.translate(_URL_SAFE)
+    text = text.rstrip("=")
+    text += "=" * (-len(text) % 4)
+    try:
+        return pybase64.b64decode(text, validate=True)
+    except ValueError:
+        raise RowError("image.base64", "", f"this is not base64 {got(text)}.") from None
+
+
+def decode_data_url(url: str) -> bytes:
+    """Decode the payload of `data:image/...;base64,...`.
+
+    Scheme and type are case-insensitive, parameters are allowed; the type may be empty. The bytes, not
+    the declared type, later decide the format.
+
+    Raises:
+        RowError: `image.data_url`: not an image type, not base64, or empty; `image.base64`.
+    """
+    match = _DATA_URL.match(url)
+    if match is None:
+        raise RowError("image.data_url", "", f"a data URL needs a comma before its payload {got(url)}.")
+    mime, parameters = match[1].strip().lower(), match[2].lower()
+    if mime and not mime.startswith("image/"):
+        raise RowError("image.data_url", "", f"a data URL of type {mime!r} is no picture.")
+    if ";base64" not in parameters:
+        raise RowError("image.data_url", "", "a data URL must be base64 encoded.")
+    payload = url[match.end() :]
+    if not payload.strip():
+        raise RowError("image.empty", "", "the data URL holds no bytes.")
+    return decode_base64(payload)
+
+
+def is_data_url(text: str) -> bool:
+    """Tell a data URL from a path or an address.
+
+    Example:
+        >>> is_data_url("DATA:image/png;base64,iVBO"), is_data_url("data/cat.png")
+        (True, False)
+    """
+    return text[:5].lower() == "data:"
+
+
+def declared_format(url: str) -> str | None:
+    """Give the picture format a data URL claims, None when it claims none that is allowed."""
+    match = _DATA_URL.match(url)
+    subtype = match[1].strip().lower().removeprefix("image/").removeprefix("x-ms-") if match else ""
+    return {"jpg": "JPEG", "tif": "TIFF"}.get(subtype) or (subtype.upper() if subtype.upper() in FORMATS else None)
+
+
+def verify_decoded(data: bytes) -> None:
+    """Decode a picture completely, only to see that it can be.
+
+    Raises:
+        RowError: `image.truncated` or `image.decode`: the decoder refused it.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
+            with PIL.Image.open(BytesIO(data), formats=FORMATS) as picture:
+                picture.load()
+    except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning):
+        raise RowError("image.too_large", "", f"the picture has more than {MAX_PIXELS:,} pixels.") from None
+    except Exception as error:  # Pillow's plug-ins raise whatever their parsers raise on broken bytes
+        raise RowError("image.decode", "", f"the picture cannot be decoded: {str(error)[:120]}.") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Finds pictures, checks them, and refuses everything outside its roots.
+
+    Attributes:
+        roots: Folders, resolved; a relative path is looked up in them in order.
+        decode: Decode every picture once, beside the structure check.
+        max_bytes: Largest picture in bytes.
+        keep_urls: Keep http(s) addresses as references without bytes.
+    """
+
+    roots: tuple[Path, ...]
+    decode: bool = False
+    max_bytes: int = MAX_IMAGE_BYTES
+    keep_urls: bool = False
+
+    @classmethod
+    def within(cls, roots: Sequence[str | Path], **options: bool | int) -> "Pictures":
+        """Make a finder over folders; they are resolved once, so that links in them are known."""
+        return cls(tuple(Path(root).resolve() for root in roots), **options)  # type: ignore[arg-type]
+
+    def of_bytes(self, data: bytes, slot: int, name: str | None = None, detail: str | None = None) -> Image:
+        """Check bytes and describe them.
+
+        Raises:
+            RowError: Codes `image.empty`, `image.format`, `image.truncated`, `image.too_large`, ...
+        """
+        if not data:
+            raise RowError("image.empty", "", "the picture holds no bytes.")
+        if len(data) > self.max_bytes:
+            limit = self.max_bytes / (1 << 20)
+            raise RowError(
+                "image.too_large",
+                "",
+                f"the picture has {len(data):,} bytes, over the limit of {limit:g} MiB. See --max-image-mb.",
+            )
+        kind, width, height = probe(data)
+        if self.decode:
+            verify_decoded(data)
+        return Image(data, slot, name, hashlib.sha256(data).hexdigest(), kind, width, height, detail)
+
+    def of_base64(self, text: str, slot: int, name: str | None = None) -> Image:
+        """Decode base64 and check the picture; see `of_bytes` for the errors."""
+        return self.of_bytes(decode_base64(text), slot, name)
+
+    def of_reference(self, text: str, slot: int, detail: str | None = None) -> Image:
+        """Resolve what a source wrote for a picture: a data URL, a path or an address.
+
+        Raises:
+            RowError: `image.remote` for an address that may not be fetched, `image.path` for a path that
+                is no plain path or leaves the roots, `image.missing`, and the codes of `of_bytes`.
+        """
+        if is_data_url(text):
+            return self.of_bytes(decode_data_url(text), slot, detail=detail)
+        scheme = _SCHEME.match(text)
+        if scheme and scheme[1].lower() in ("http", "https"):
+            if self.keep_urls:
+                return Image(None, slot, detail=detail, url=text)
+            raise RowError(
+                "image.remote",
+                "",
+                f"a picture on the network is not fetched {got(text)}. Download it, or see --keep-urls.",
+            )
+        if scheme:
+            raise RowError(
+                "image.path", "", f"{scheme[1].lower()}: addresses are not read {got(text)}. Give a relative path."
+            )
+        path, name = self.find(text)
+        return self.of_bytes(_read(path, text, self.max_bytes), slot, name, detail)
+
+    def find(self, text: str) -> tuple[Path, str]:
+        """Find the file of a path inside the roots.
+
+        Args:
+            text: Relative POSIX path, or an absolute one that lies inside a root.
+
+        Returns:
+            The resolved path, and the path inside its root as the source wrote it.
+
+        Raises:
+            RowError: `image.path` or `image.missing`.
+        """
+        if not text or "\0" in text or "\\" in text or text.startswith(("~", "//")) or _DRIVE.match(text):
+            raise RowError("image.path", "", f"not a plain relative path {got(text)}.")
+        outside = False
+        for root in self.roots:
+            candidate = Path(os.path.normpath(root / text))
+            try:
+                resolved = candidate.resolve(strict=True)
+            except (OSError, RuntimeError, ValueError):
+                # normpath has settled the ".."s; a path that left the root is refused, not "missing"
+                outside = outside or not candidate.is_relative_to(root)
+                continue
+            if resolved.is_relative_to(root) and candidate.is_relative_to(root):
+                return resolved, candidate.relative_to(root).as_posix()
+            outside = True
+        if outside:
+            raise RowError("image.path", "", f"the path leaves the image root {got(text)}.")
+        raise RowError(
+            "image.missing",
+            "",
+            f"no such file under the image root {self._roots_text()} {got(text)}. Give its folder: --image-root .",
+        )
+
+    def _roots_text(self) -> str:
+        return ", ".join(map(str, self.roots)) or "(none given)"
+
+
+def _read(path: Path, text: str, limit: int) -> bytes:
+    try:
+        # A link put in place after the check, a pipe or a device must not be followed or waited for.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise RowError("image.path", "", f"not a regular file {got(text)}.")
+            return file.read(limit + 1)
+    except OSError as error:
+        raise RowError("image.missing", "", f"the file cannot be read: {error.strerror} {got(text)}.") from None

@@ -1,0 +1,75 @@
+"""Raw rows of a file with the place each stood; knows no benchmark.
+
+Every source yields `Row` for a readable record and `Rejected` for one that is not, so that one bad
+record never hides the next; a fault of the file as a whole raises `Error`. A record number counts
+from 0 as the policy for bad input says: non-blank lines of JSONL, logical records after the header
+of TSV, rows that are not fully blank of xlsx, elements of a JSON list, rows of parquet.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mmconvert.errors import RowError
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Bare file name, 0-based record number, 1-based physical line and byte offset where there are any."""
+
+    file: str
+    row: int
+    line: int | None = None
+    offset: int | None = None
+
+    def __str__(self) -> str:
+        """Give `file:line`, or `file row N` where there are no lines."""
+        return f"{self.file}:{self.line}" if self.line is not None else f"{self.file} row {self.row}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One raw record: the source's own field names, None for an empty cell."""
+
+    fields: Mapping[str, Any]
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """One record that was refused, and why; a line of the rejects file."""
+
+    where: Where
+    code: str
+    message: str
+    field: str = ""
+    id: str | None = None
+
+    @classmethod
+    def of(cls, error: RowError, where: Where, id: str | None = None) -> "Rejected":
+        """Add the place to an error of one row."""
+        return cls(where, error.code, error.message, error.field, id)
+
+    def __str__(self) -> str:
+        """Give the message in the template of every error."""
+        return f"{self.where} {self.field}: {self.message}" if self.field else f"{self.where}: {self.message}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object that stands in the rejects file."""
+        return {
+            "row": self.where.row,
+            "line": self.where.line,
+            "id": self.id,
+            "field": self.field,
+            "code": self.code,
+            "message": self.message,
+            "file": self.where.file,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of bytes of a file, cut where a record begins."""
+
+    start: int
+    end: int

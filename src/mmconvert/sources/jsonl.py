@@ -1,0 +1,134 @@
+"""JSON Lines: one strict JSON object a line."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mmconvert.errors import Error, RowError, got
+from mmconvert.sources import Rejected, Row, Span, Where
+
+_SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_OTHER_MAGIC = {
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+    b"\x1f\x8b": "a gzip archive",
+    b"PK\x03\x04": "a zip archive or spreadsheet",
+    b"PAR1": "a parquet file",
+    b"\xd0\xcf\x11\xe0": "an OLE file (an old or encrypted spreadsheet)",
+}
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise RowError("json.duplicate_key", "", f"the key {twice!r} stands twice in one object. Keep one of them.")
+    return result
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise RowError("json.constant", "", f"{name} is no JSON value. Write null or a number.")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise RowError("json.number", "", f"a number is out of range {got(text)}.")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite)
+
+
+def parse_json(text: str) -> Any:
+    """Read one JSON value strictly.
+
+    Args:
+        text: The whole value, white space around it allowed.
+
+    Returns:
+        The value; integers of any size, keys in their order.
+
+    Raises:
+        RowError: Bad JSON, NaN or Infinity, a key twice in one object, a lone surrogate, a number out
+            of range, or nesting too deep to read.
+
+    Example:
+        >>> parse_json('{"a": [1, null]}')
+        {'a': [1, None]}
+    """
+    try:
+        value, end = _DECODER.raw_decode(text, len(text) - len(text.lstrip(" \t\n\r")))
+        if text[end:].strip(" \t\n\r"):
+            raise RowError("json.syntax", "", f"something follows the JSON value {got(text[end:].strip())}.")
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise RowError("json.syntax", "", f"bad JSON at character {error.pos + 1}: {error.msg}.") from None
+    except RecursionError:
+        raise RowError("json.depth", "", "the JSON is nested too deeply to read.") from None
+    except UnicodeEncodeError:
+        raise RowError("text.surrogate", "", "a \\u escape is half a character (a lone surrogate).") from None
+    except ValueError as error:
+        raise RowError("json.number", "", f"a number cannot be read: {error}.") from None
+    return value
+
+
+def refuse_other_magic(head: bytes, path: Path, expected: str) -> None:
+    """Refuse a file whose first bytes belong to another kind of file.
+
+    Raises:
+        Error: The file is empty or is UTF-16, gzip, zip, parquet or OLE.
+    """
+    if not head:
+        raise Error(f"{path}: the file is empty.")
+    for magic, kind in _OTHER_MAGIC.items():
+        if head.startswith(magic):
+            raise Error(f"{path}: expected {expected} in UTF-8, but this is {kind}. Convert or unpack it first.")
+
+
+def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
+    """Read JSON Lines.
+
+    Args:
+        path: The file.
+        span: Bytes to read, None for all; record and line numbers then count from the span's start.
+
+    Yields:
+        A row for each line that holds a JSON object, `Rejected` for any other non-blank line.
+
+    Raises:
+        Error: The file is empty, not UTF-8 text, or one JSON array.
+    """
+    number = 0
+    with path.open("rb") as file:
+        refuse_other_magic(file.read(4), path, "JSON Lines")
+        file.seek(span.start if span else 0)
+        for line, raw in enumerate(file, 1):
+            if line == 1:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")
+            if span is not None and file.tell() > span.end + len(raw):
+                return
+            if not raw.strip():
+                continue
+            where = Where(path.name, number, line)
+            if number == 0 and raw.lstrip()[:1] == b"[":
+                raise Error(f"{path}: this is one JSON array, not JSON Lines. Put each element on a line of its own.")
+            number += 1
+            try:
+                yield Row(_object(raw), where)
+            except RowError as error:
+                yield Rejected.of(error, where)
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    try:
+        value = parse_json(raw.decode())
+    except UnicodeDecodeError as error:
+        raise RowError("text.encoding", "", f"the line is not UTF-8 at byte {error.start + 1}.") from None
+    if not isinstance(value, dict):
+        raise RowError("json.type", "", f"expected a JSON object {got(value)}.")
+    return value

@@ -1,0 +1,407 @@
+"""A dataset on disk: parquet shards, a card, a manifest; it appears whole or not at all.
+
+    DIR/data/<split>-00000-of-0000N.parquet      (<config>/... for a named config)
+    DIR/README.md                                dataset card
+    DIR/.mmconvert/manifest.json                 shards, rows, bytes, sha256; written last
+
+Written straight with pyarrow: `datasets`' own encoder drops picture bytes when a path exists on disk
+and keeps every row in memory.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import socket
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mmconvert import __version__
+from mmconvert.card import SplitInfo, card
+from mmconvert.errors import Error, UsageError, did_you_mean
+from mmconvert.record import PICTURE_COLUMNS, SCHEMA, SCHEMA_VERSION, Record, from_arrow, to_arrow
+from mmconvert.shards import Shard, ShardWriter, hash_file, sync_folder, write_synced
+
+MANIFEST = ".mmconvert/manifest.json"
+DEFAULT_CONFIG = "default"
+ROW_GROUP_BYTES = 24 << 20
+ROW_GROUP_ROWS = 5_000
+BATCH_ROWS = 256
+
+
+@dataclass(slots=True)
+class _OpenSplit:
+    writer: ShardWriter
+    pending: list[Record] = field(default_factory=list)
+    bytes: int = 0
+
+
+def _weight(record: Record) -> int:
+    pictures = sum(len(i.bytes or b"") for i in record.images) + sum(len(i.bytes or b"") for i in record.attachments)
+    return pictures + sum(len(part.text) for turn in record.messages for part in turn.content)
+
+
+class DatasetWriter:
+    """Writes a dataset into a temporary folder beside its place and publishes it whole.
+
+    Use as a context manager: leaving it well publishes, leaving it by an exception removes what was
+    written and leaves the place as it was.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        append: bool = False,
+        title: str | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Check the place.
+
+        Args:
+            path: The folder that shall appear.
+            overwrite: Replace a dataset that stands there.
+            append: Add splits or configs to a dataset that stands there.
+            title: Name for the card; the folder's name by default.
+            about: JSON values for the manifest: source format, input, options.
+
+        Raises:
+            UsageError: Something stands there and neither flag says what to do with it.
+            Error: What stands there is no dataset of ours.
+        """
+        self.path = Path(path)
+        self.about = dict(about or {})
+        self._title = title or self.path.resolve().name
+        self._overwrite, self._append = overwrite, append
+        self._kept: dict[str, dict[str, list[Shard]]] = {}
+        self._open: dict[tuple[str, str], _OpenSplit] = {}
+        parent = self.path.resolve().parent
+        self._old = parent / f".{self.path.name}.{socket.gethostname()}.{os.getpid()}.old"
+        self._new = parent / f".{self.path.name}.{socket.gethostname()}.{os.getpid()}.new"
+        _clear_leftovers(self.path)
+        self._check_place()
+
+    def _check_place(self) -> None:
+        if not self.path.exists() or (self.path.is_dir() and not any(self.path.iterdir())):
+            return
+        if not (self._overwrite or self._append):
+            raise UsageError(f"{self.path}: exists already. Give --overwrite, or --append for another split or config.")
+        if not (self.path / MANIFEST).is_file():
+            raise Error(f"{self.path}: is no dataset of ours (it has no {MANIFEST}) and will not be touched.")
+        if self._append:
+            self._kept = read_manifest(self.path)[0]
+
+    def __enter__(self) -> "DatasetWriter":
+        """Make the temporary folder, with hard links to what is kept."""
+        self._new.mkdir(parents=True)
+        for splits in self._kept.values():
+            for shards in splits.values():
+                for shard in shards:
+                    (self._new / shard.file).parent.mkdir(exist_ok=True)
+                    _link(self.path / shard.file, self._new / shard.file)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Publish, or remove everything that was written."""
+        try:
+            if kind is None:
+                self._publish()
+        finally:
+            shutil.rmtree(self._new, ignore_errors=True)
+
+    def write(self, records: Iterable[Record], split: str = "test", config: str = DEFAULT_CONFIG) -> None:
+        """Append records to a split; complete row groups go to disk at once.
+
+        Raises:
+            UsageError: The split stands there already and is not to be replaced.
+        """
+        target = self._split(split, config)
+        for record in records:
+            target.pending.append(record)
+            target.bytes += _weight(record)
+            if target.bytes >= ROW_GROUP_BYTES or len(target.pending) >= ROW_GROUP_ROWS:
+                self._flush(target)
+
+    def _split(self, split: str, config: str) -> _OpenSplit:
+        key = (config, split)
+        if key not in self._open:
+            if split in self._kept.get(config, {}):
+                raise UsageError(
+                    f"{self.path}: split {split!r} of config {config!r} exists already. Name another --split."
+                )
+            folder = self._new / ("data" if config == DEFAULT_CONFIG else config)
+            folder.mkdir(exist_ok=True)
+            self._open[key] = _OpenSplit(ShardWriter(folder, split))
+        return self._open[key]
+
+    @staticmethod
+    def _flush(target: _OpenSplit) -> None:
+        if target.pending:
+            target.writer.write(to_arrow(target.pending))
+            target.pending, target.bytes = [], 0
+
+    def _publish(self) -> None:
+        configs: dict[str, dict[str, list[Shard]]] = {name: dict(splits) for name, splits in self._kept.items()}
+        for (config, split), target in self._open.items():
+            self._flush(target)
+            folder = "data" if config == DEFAULT_CONFIG else config
+            shards = [Shard(f"{folder}/{s.file}", s.rows, s.bytes, s.sha256) for s in target.writer.close()]
+            configs.setdefault(config, {})[split] = shards
+        infos = {
+            config: [
+                SplitInfo(n, sum(s.rows for s in shards), sum(s.bytes for s in shards)) for n, shards in splits.items()
+            ]
+            for config, splits in configs.items()
+        }
+        text = card(infos, schema=SCHEMA, title=self._title, source_format=self.about.get("format"))
+        write_synced(self._new / "README.md", text.encode())
+        (self._new / MANIFEST).parent.mkdir(exist_ok=True)
+        write_synced(self._new / MANIFEST, json.dumps(self._manifest(configs), indent=1, ensure_ascii=False).encode())
+        for entry in self._new.iterdir():
+            if entry.is_dir():
+                sync_folder(entry)
+        sync_folder(self._new)
+        self._swap()
+
+    def _manifest(self, configs: Mapping[str, Mapping[str, Sequence[Shard]]]) -> dict[str, Any]:
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "mmconvert": __version__,
+            "pyarrow": pa.__version__,
+            "configs": {
+                config: {
+                    split: [{"file": s.file, "rows": s.rows, "bytes": s.bytes, "sha256": s.sha256} for s in shards]
+                    for split, shards in splits.items()
+                }
+                for config, splits in configs.items()
+            },
+            **self.about,
+        }
+
+    def _swap(self) -> None:
+        target = self.path.resolve()
+        try:
+            if target.exists():
+                target.rename(self._old)
+            self._new.rename(target)
+        except OSError as error:
+            raise Error(f"{self.path}: cannot be put in place: {error.strerror}. The data is in {self._new}.") from None
+        sync_folder(target.parent)
+        shutil.rmtree(self._old, ignore_errors=True)
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
+            raise
+        shutil.copyfile(source, target)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _clear_leftovers(path: Path) -> None:
+    """Remove what a killed run of this machine left, and put back an old dataset it had moved aside."""
+    target = path.resolve()
+    for leftover in target.parent.glob(f".{target.name}.{socket.gethostname()}.*"):
+        pid, _, kind = leftover.name.rpartition(".")[0].rpartition(".")[2], "", leftover.suffix
+        if kind not in (".new", ".old") or not pid.isdigit() or _alive(int(pid)):
+            continue
+        if kind == ".old" and not target.exists():
+            leftover.rename(target)
+        else:
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def read_manifest(path: Path) -> tuple[dict[str, dict[str, list[Shard]]], dict[str, Any]]:
+    """Read a dataset's manifest.
+
+    Returns:
+        Shards by config and split, and the manifest as it stands.
+
+    Raises:
+        Error: The manifest is missing, damaged, or of a newer schema version.
+    """
+    try:
+        manifest = json.loads((path / MANIFEST).read_bytes())
+        configs = {
+            config: {split: [Shard(**shard) for shard in shards] for split, shards in splits.items()}
+            for config, splits in manifest["configs"].items()
+        }
+        version = int(manifest["schema_version"])
+    except FileNotFoundError:
+        raise Error(f"{path}: has no {MANIFEST}; it is no dataset of ours or was not published whole.") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Error(f"{path / MANIFEST}: is damaged ({error}). Convert the dataset again.") from None
+    if version > SCHEMA_VERSION:
+        raise Error(f"{path}: has schema version {version}; this program knows {SCHEMA_VERSION}. Upgrade mmconvert.")
+    return configs, manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """The files of one config, by split.
+
+    Attributes:
+        path: What was opened.
+        files: Parquet files of each split, in order.
+        splits: Rows of each split.
+        fingerprint: Hex digest that changes when any row may have changed.
+    """
+
+    path: Path
+    files: dict[str, list[Path]]
+    splits: dict[str, int]
+    fingerprint: str
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of all splits."""
+        return sum(self.splits.values())
+
+    def batches(self, columns: Sequence[str] | None = None, split: str | None = None) -> Iterator[pa.RecordBatch]:
+        """Read batches of at most 256 rows, split after split, in the order of the rows.
+
+        Args:
+            columns: Columns to read, those a file lacks are left out; None for all.
+            split: One split; None for all.
+
+        Raises:
+            UsageError: There is no such split.
+            Error: A file is damaged.
+        """
+        if split is not None and split not in self.files:
+            raise UsageError(
+                f"{self.path}: no split {split!r}.{did_you_mean(split, self.files)} Known: {', '.join(self.files)}."
+            )
+        for name in [split] if split is not None else self.files:
+            for file in self.files[name]:
+                yield from _batches(file, columns)
+
+    def records(self, split: str | None = None) -> Iterator[Record]:
+        """Read records in order; see `batches`."""
+        names = set(SCHEMA.names)
+        for batch in self.batches(split=split):
+            missing = names - set(batch.schema.names) - set(PICTURE_COLUMNS)
+            if missing:
+                raise Error(f"{self.path}: not a dataset of ours, it lacks the columns {', '.join(sorted(missing))}.")
+            yield from from_arrow(batch)
+
+
+def _batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    try:
+        parquet = pq.ParquetFile(file, page_checksum_verification=True)
+        wanted = None if columns is None else [c for c in columns if c in parquet.schema_arrow.names]
+        yield from parquet.iter_batches(batch_size=BATCH_ROWS, columns=wanted)
+    except (pa.ArrowException, OSError) as error:
+        raise Error(f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}). Write it again.") from None
+
+
+def open_dataset(path: str | Path, config: str = DEFAULT_CONFIG) -> Dataset:
+    """Open a dataset without reading a row.
+
+    Args:
+        path: A converted dataset, a parquet file, or a folder of parquet files (each its own split).
+        config: Config of a converted dataset.
+
+    Raises:
+        UsageError: Nothing stands there, or the config is unknown.
+        Error: What stands there is no dataset, or its manifest and files do not agree.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise UsageError(f"{path}: no such file or folder.")
+    if path.is_file():
+        return _plain(path, {path.stem: [path]})
+    if (path / MANIFEST).is_file():
+        return _ours(path, config)
+    found = sorted(path.rglob("*.parquet"))
+    if not found:
+        raise Error(f"{path}: holds no dataset (no {MANIFEST} and no parquet file).")
+    return _plain(path, {file.relative_to(path).with_suffix("").as_posix(): [file] for file in found})
+
+
+def _ours(path: Path, config: str) -> Dataset:
+    configs, _ = read_manifest(path)
+    if config not in configs:
+        if config == DEFAULT_CONFIG and len(configs) == 1:
+            (config,) = configs
+        else:
+            raise UsageError(
+                f"{path}: no config {config!r}.{did_you_mean(config, configs)} Known: {', '.join(configs)}."
+            )
+    splits = configs[config]
+    for shard in (s for shards in splits.values() for s in shards):
+        file = path / shard.file
+        if not file.is_file() or file.stat().st_size != shard.bytes:
+            raise Error(f"{file}: is missing or has another size than the manifest says. Run mmconvert verify {path}.")
+    digest = hashlib.sha256("".join(s.sha256 for shards in splits.values() for s in shards).encode())
+    return Dataset(
+        path,
+        {split: [path / s.file for s in shards] for split, shards in splits.items()},
+        {split: sum(s.rows for s in shards) for split, shards in splits.items()},
+        digest.hexdigest(),
+    )
+
+
+def _plain(path: Path, files: dict[str, list[Path]]) -> Dataset:
+    digest = hashlib.sha256()
+    splits = {}
+    for split, parts in files.items():
+        for file in parts:
+            digest.update(hash_file(file).encode())
+        try:
+            splits[split] = sum(pq.ParquetFile(file).metadata.num_rows for file in parts)
+        except (pa.ArrowException, OSError) as error:
+            raise Error(f"{parts[0]}: is no readable parquet file ({str(error).splitlines()[0]}).") from None
+    return Dataset(path, files, splits, digest.hexdigest())
+
+
+def verify(path: str | Path) -> list[str]:
+    """Re-read every byte of a dataset of ours.
+
+    Returns:
+        One sentence for each fault: a file that is missing, changed, or unreadable; [] when all is well.
+
+    Raises:
+        Error: There is no manifest to compare with.
+    """
+    path = Path(path)
+    configs, _ = read_manifest(path)
+    faults = []
+    for shard in (s for splits in configs.values() for shards in splits.values() for s in shards):
+        fault = _shard_fault(path / shard.file, shard)
+        if fault:
+            faults.append(f"{path / shard.file}: {fault}")
+    return faults
+
+
+def _shard_fault(file: Path, shard: Shard) -> str:
+    if not file.is_file():
+        return "is missing."
+    if hash_file(file) != shard.sha256:
+        return "its sha256 differs from the manifest: a byte has changed."
+    try:
+        rows = sum(batch.num_rows for batch in _batches(file, None))
+    except Error as error:
+        return str(error)
+    return "" if rows == shard.rows else f"holds {rows} rows, the manifest says {shard.rows}."
