@@ -8,8 +8,9 @@ Template: `<file>:<line> <field>: <what is wrong> (got <repr cut at 80>). <what 
 Anything else that escapes is a bug and keeps its traceback.
 """
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 class Error(Exception):
@@ -34,6 +35,15 @@ class RowError(Error):
         self.code = code
         self.field = field
         self.message = message
+
+
+@contextlib.contextmanager
+def in_field(field: str) -> Iterator[None]:
+    """Name the field for errors of rows that are raised inside and do not know it."""
+    try:
+        yield
+    except RowError as error:
+        raise RowError(error.code, error.field or field, error.message) from None
 
 
 def got(value: object, limit: int = 80) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.images import Pictures
-from mmconvert.record import Record
+from mmconvert.record import Record, Source
 from mmconvert.sources import Rejected, Row, Span
 
 
@@ -21,6 +21,7 @@ class Context:
         dataset: Benchmark name, None when unknown.
         subset: Subset name (the file's stem in a folder of files), None when unknown.
         task: Task forced by the user, None to let the format tell.
+        id_prefix: Stands before the numbers of rows without a key, where several files meet.
         warnings: How often each remark was made; shown once, with its count.
     """
 
@@ -29,11 +30,20 @@ class Context:
     dataset: str | None = None
     subset: str | None = None
     task: str | None = None
+    id_prefix: str = ""
     warnings: Counter[str] = field(default_factory=Counter)
 
     def warn(self, message: str) -> None:
         """Count a remark that needs no action but should be seen."""
         self.warnings[message] += 1
+
+    def numbered(self, row: Row) -> str:
+        """Give an id to a row whose source has none: its record number, nine digits."""
+        return f"{self.id_prefix}{row.where.row:09d}"
+
+    def source(self, row: Row) -> Source:
+        """Say where a record came from."""
+        return Source(self.format, row.where.file, row.where.row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,8 @@ class _OpenSplit:
     bytes: int = 0
 
 
-def _weight(record: Record) -> int:
+def weight(record: Record) -> int:
+    """Estimate the bytes a record takes in memory: its pictures and its prompt."""
     pictures = sum(len(i.bytes or b"") for i in record.images) + sum(len(i.bytes or b"") for i in record.attachments)
     return pictures + sum(len(part.text) for turn in record.messages for part in turn.content)
 
@@ -128,7 +129,7 @@ class DatasetWriter:
         target = self._split(split, config)
         for record in records:
             target.pending.append(record)
-            target.bytes += _weight(record)
+            target.bytes += weight(record)
             if target.bytes >= ROW_GROUP_BYTES or len(target.pending) >= ROW_GROUP_ROWS:
                 self._flush(target)
 

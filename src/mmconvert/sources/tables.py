@@ -4,11 +4,11 @@ A quote opens only at the start of a field; `""` inside is a quote; tabs and new
 Records end at LF or CRLF and nothing else. Only an empty cell is missing: None, NA and null are texts.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from mmconvert.errors import Error, RowError
+from mmconvert.errors import Error, RowError, did_you_mean
 from mmconvert.sources import Rejected, Row, Span, Where
 from mmconvert.sources.jsonl import refuse_other_magic
 
@@ -106,6 +106,29 @@ def header(path: Path) -> list[str]:
         _skip_bom(file)
         cells, _, _ = next(_records(file, path.name, delimiter, None), ([], 0, 0))
     return _names(cells, path)
+
+
+def require(path: Path, names: Iterable[str]) -> None:
+    """Refuse a table that lacks one of the columns.
+
+    Raises:
+        Error: A column is missing; the columns there are named.
+    """
+    found = header(path)
+    for name in names:
+        require_any(path, (name,), found)
+
+
+def require_any(path: Path, names: Sequence[str], found: Iterable[str]) -> None:
+    """Refuse a table that has none of several columns.
+
+    Raises:
+        Error: All of them are missing; the columns there are named.
+    """
+    found = list(found)
+    if not any(name in found for name in names):
+        hint = did_you_mean(names[0], found)
+        raise Error(f"{path}:1 {' or '.join(names)}: there is no such column.{hint} Found: {', '.join(found)}.")
 
 
 def _names(cells: list[bytes], path: Path) -> list[str]:

@@ -1,0 +1,119 @@
+"""`mmconvert convert`: files of any known format into one dataset."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import click
+
+from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.convert import MAX_ROWS, ReadOptions, Summary, WriteOptions
+from mmconvert.convert import convert as run_convert
+from mmconvert.inputs import plan
+from mmconvert.record import TASKS
+from mmconvert.store import DEFAULT_CONFIG
+
+_EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Folder to publish."
+)
+@click.option(
+    "--format", "format_", metavar="NAME", help="Format, or file.py@NAME; guessed from the content by default."
+)
+@click.option("--image-root", "image_roots", multiple=True, type=_EXISTING, help="Folder of relative picture paths.")
+@click.option("--split", metavar="NAME", help="Split name (default: test).")
+@click.option("--config-name", default=DEFAULT_CONFIG, show_default=True, metavar="NAME", help="Config name.")
+@click.option(
+    "--subset", "subsets", multiple=True, metavar="NAME", help="Only these files of a folder; or the file's subset."
+)
+@click.option("--dataset", metavar="NAME", help="Benchmark name, as its kit spells it.")
+@click.option("--task", type=click.Choice(TASKS), help="Task of every record.")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records of each file.")
+@click.option(
+    "--on-bad", type=click.Choice(["reject", "fail"]), default="reject", show_default=True, help="Refused rows."
+)
+@click.option(
+    "--rejects", type=click.Path(path_type=Path), metavar="FILE", help="Refused rows (default DIR.rejects.jsonl)."
+)
+@click.option("--allow-rejects", is_flag=True, help="Exit with 0 even if rows were refused.")
+@click.option("--allow-empty", is_flag=True, help="Publish a dataset without rows.")
+@click.option("--verify", type=click.Choice(["structure", "decode"]), default="structure", show_default=True)
+@click.option("--max-rows", type=click.IntRange(min=1), default=MAX_ROWS, show_default=True, metavar="N")
+@click.option(
+    "--max-image-mb", type=click.FloatRange(min=0, min_open=True), default=20.0, show_default=True, metavar="N"
+)
+@click.option("--keep-urls", is_flag=True, help="Keep http(s) pictures as references.")
+@click.option("--append", is_flag=True, help="Add a split or config to the dataset that stands there.")
+@click.option("--overwrite", is_flag=True, help="Replace the dataset that stands there.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@OPTIONS_FILE
+def convert(
+    inputs: tuple[str, ...],
+    output: Path,
+    format_: str | None,
+    image_roots: tuple[Path, ...],
+    split: str | None,
+    config_name: str,
+    subsets: tuple[str, ...],
+    dataset: str | None,
+    task: str | None,
+    limit: int | None,
+    on_bad: str,
+    rejects: Path | None,
+    allow_rejects: bool,
+    allow_empty: bool,
+    verify: str,
+    max_rows: int,
+    max_image_mb: float,
+    keep_urls: bool,
+    append: bool,
+    overwrite: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Turn files of any known format into one dataset.
+
+    INPUT is a file, a folder of files of one format, split=PATH, - for standard input, or the bare name
+    of a table in $LMUData. The dataset appears whole or not at all; refused rows are written to a file.
+    """
+    if append and overwrite:
+        raise click.UsageError("--append and --overwrite exclude each other.")
+    how = ReadOptions(
+        format=format_,
+        image_roots=image_roots,
+        dataset=dataset,
+        task=task,
+        decode=verify == "decode",
+        max_image_bytes=int(max_image_mb * (1 << 20)),
+        max_rows=max_rows,
+        keep_urls=keep_urls,
+        limit=limit,
+    )
+    where = WriteOptions(config_name, overwrite, append, on_bad == "fail", rejects, allow_empty)
+    summary = run_convert(plan(inputs, split=split, subsets=subsets), output, how, where)
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(summary), ensure_ascii=False))
+    elif not quiet:
+        click.echo(printable(_summary_text(summary)))
+    return EXIT_PARTIAL if summary.rows_rejected and not allow_rejects else 0
+
+
+def _summary_text(summary: Summary) -> str:
+    splits = ", ".join(f"{name}: {rows:,}" for name, rows in summary.splits.items())
+    rate = summary.bytes / 1e6 / summary.seconds if summary.seconds else 0
+    counts = f"{summary.rows_written:,} rows ({splits}), {summary.images:,} pictures"
+    lines = [
+        f"{summary.output}: {counts}, {summary.seconds:.1f} s, {rate:.0f} MB/s, read as {summary.format}",
+        *(f"warning: {warning}" for warning in summary.warnings),
+    ]
+    if summary.rejects:
+        lines.append(f"{summary.rows_rejected:,} of {summary.rows_read:,} rows refused, reasons in {summary.rejects}")
+    lines.append(
+        f"Next: load_dataset({summary.output!r}), or: mmscore predict {summary.output} -o p.parquet --model MODEL"
+    )
+    return "\n".join(lines)

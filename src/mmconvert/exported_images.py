@@ -1,0 +1,75 @@
+"""How a writer stores pictures: inside the file, by content name, or under the source's own names."""
+
+import os
+from pathlib import Path
+
+import pybase64
+
+from mmconvert.errors import Error
+from mmconvert.format import Target
+from mmconvert.images import MIME_TYPES, SUFFIXES
+from mmconvert.record import Image
+
+
+def data_url(image: Image) -> str:
+    """Write a picture as a data URL, its bytes untouched.
+
+    Raises:
+        Error: The picture has no bytes (a kept address).
+    """
+    return f"data:{MIME_TYPES[image.format]};base64,{base64_text(image)}"
+
+
+def base64_text(image: Image) -> str:
+    """Write a picture as base64, its bytes untouched.
+
+    Raises:
+        Error: The picture has no bytes (a kept address).
+    """
+    if image.bytes is None:
+        raise Error(
+            f"the picture {image.url} was kept as an address and has no bytes. Convert with the pictures at hand."
+        )
+    return pybase64.b64encode(image.bytes).decode()
+
+
+def reference(image: Image, target: Target) -> str:
+    """Store a picture the way the target asks for and say what stands for it in the file.
+
+    Args:
+        image: A picture with bytes, or a kept address.
+        target: `images` decides: `inline` gives a data URL; `files` writes `<sha256[:16]>.<ext>`;
+            `original` writes the source's own name where it has one, else as `files`.
+
+    Returns:
+        A data URL, an address, or a path relative to the picture folder.
+
+    Raises:
+        Error: Two different pictures have the same original name.
+    """
+    if image.bytes is None and image.url is not None:
+        return image.url
+    if target.images == "inline":
+        return data_url(image)
+    return stored_file(image, target)
+
+
+def stored_file(image: Image, target: Target) -> str:
+    """Write a picture into the target's folder and give its path inside it; see `reference`."""
+    if image.bytes is None:
+        raise Error(
+            f"the picture {image.url} was kept as an address and has no bytes. Convert with the pictures at hand."
+        )
+    folder = target.image_dir or target.path.parent
+    name = image.name if target.images == "original" and image.name else f"{image.sha256[:16]}.{SUFFIXES[image.format]}"
+    path = folder / name
+    # A name of a record was checked when it was read, but a dataset may come from anywhere.
+    if not Path(os.path.normpath(path)).is_relative_to(Path(os.path.normpath(folder))):
+        raise Error(f"the picture name {name!r} leaves the folder {folder}. Export with --images files.")
+    if path.exists():
+        if path.read_bytes() != image.bytes:
+            raise Error(f"{path}: another picture stands there. Give an empty --image-dir, or --images files.")
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(image.bytes)
+    return name

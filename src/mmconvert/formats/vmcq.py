@@ -1,0 +1,133 @@
+"""Visual multiple choice as JSONL or TSV: `question`, `options`, `answer`, `image_1` .. `image_100`.
+
+`<image k>` in question and options names the picture in `image_k` (path, data URL or address); options
+are a list, or such a list as JSON or Python literal in a text. The answer is one letter. Source:
+EvalScope's General-VMCQ format (its custom multimodal dataset document and benchmarks/general_vmcq).
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import RowError, got, in_field
+from mmconvert.exported_images import reference
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.options import answer_letter, option_texts, plain_prompt
+from mmconvert.placeholders import image_slot, interleave
+from mmconvert.record import Record, Turn, canonical_json
+from mmconvert.sources import Rejected, Row, Span, jsonl, tables
+from mmconvert.sources.jsonl import parse_json
+from mmconvert.table_writer import TableWriter, write_jsonl
+from mmconvert.tables import own_id, rest, take_id, take_numbered_pictures, unshown
+
+_REQUIRED = ("question", "options")
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    if path.suffix.lower() not in tables.DELIMITERS:
+        return jsonl.rows(path, span)
+    tables.require(path, _REQUIRED)
+    # Hand-written tables leave out the cells of pictures a row does not have.
+    return tables.rows(path, span, may_lack=lambda name: image_slot(name) is not None)
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    question, raw_options = fields.pop("question", None), fields.pop("options", None)
+    if not isinstance(question, str) or not question.strip():
+        raise RowError("question.missing", "question", f"expected a text {got(question)}.")
+    with in_field("options"):
+        options = option_texts(raw_options)
+    label = fields.pop("answer", None)
+    answer = _answer(label, options, context)
+    pictures = take_numbered_pictures(fields, context)
+    prompt = plain_prompt(question, None, options)
+    parts, shown = interleave(prompt, pictures, "question")
+    hidden = unshown(pictures, shown, context)
+    key = take_id(fields, row, context)
+    extra = rest(fields)
+    if not _plain_options(raw_options, row):
+        extra["options"] = raw_options
+    yield Record(
+        id=key,
+        sample=key,
+        messages=(Turn("user", parts),),
+        task=context.task or "multiple_choice",
+        source=context.source(row),
+        images=shown,
+        question=question,
+        options=options,
+        answer=answer,
+        answers=() if answer is None else (answer,),
+        label=None if label is None else canonical_json(label),
+        dataset=context.dataset,
+        subset=context.subset,
+        attachments=hidden,
+        extra=extra,
+    )
+
+
+def _plain_options(value: Any, row: Row) -> bool:
+    """Tell whether the column `options` alone says what the source wrote."""
+    if isinstance(value, str):
+        try:
+            value = parse_json(value)
+        except RowError:
+            return False
+        if Path(row.where.file).suffix.lower() not in tables.DELIMITERS:
+            return False
+    return all(isinstance(option, str) for option in value)
+
+
+def _answer(label: Any, options: tuple[str, ...], context: Context) -> str | None:
+    if label is None or label == "":
+        return None
+    if not isinstance(label, str):
+        raise RowError("answer.type", "answer", f"expected one letter {got(label)}.")
+    with in_field("answer"):
+        answer = answer_letter(label, options)
+    if answer != label:
+        context.warn("an answer letter was written in lower case or with white space")
+    return answer
+
+
+def _mismatch(sample: Sample) -> str | None:
+    missing = [name for name in _REQUIRED if name not in sample.columns]
+    if missing:
+        return f"no field {missing[0]!r}"
+    return "options stand in columns A, B, ... too" if "A" in sample.columns else None
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    losses: list[Loss] = []
+    if target.path.suffix.lower() in tables.DELIMITERS:
+        with TableWriter(target, first=("id", "question", "options", "answer")) as table:
+            table.write_all(lambda: (_fields(record, target, losses) for record in records))
+    else:
+        write_jsonl((_fields(record, target, losses) for record in records), target.path)
+    yield from dict.fromkeys(losses)
+
+
+def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    extra = dict(record.extra)
+    gaps = [option for option in record.options if option is None]
+    if gaps or not record.options:
+        losses.append(Loss(record.id, "options", "the format wants an unbroken list of options"))
+    fields: dict[str, Any] = {**own_id(record)}
+    fields["question"] = record.question or ""
+    fields["options"] = extra.pop("options", None) or [option or "" for option in record.options]
+    if record.label is not None:
+        fields["answer"] = parse_json(record.label)
+    shown = {image.slot: image for image in (*record.images, *record.attachments)}
+    fields.update({f"image_{slot}": reference(image, target) for slot, image in sorted(shown.items())})
+    return {**fields, **extra}
+
+
+FORMAT = Format(
+    summary="Visual multiple choice with image_k columns (EvalScope General-VMCQ)",
+    suffixes=(".jsonl", ".tsv", ".csv"),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+)

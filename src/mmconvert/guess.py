@@ -1,0 +1,72 @@
+"""Tell a file's format from its content, with the reason; never from its name alone."""
+
+import importlib
+from itertools import islice
+from pathlib import Path
+
+from mmconvert.errors import Error
+from mmconvert.format import Format, Sample
+from mmconvert.plugins import available, load
+from mmconvert.sources import Row, tables
+
+READERS = {".jsonl": "jsonl", ".tsv": "tables", ".csv": "tables", ".parquet": "parquet", ".xlsx": "xlsx"}
+"""Suffix -> module of `mmconvert.sources` that shows the first rows of such a file."""
+
+_HEAD_ROWS = 8
+
+
+def sample(path: Path) -> Sample:
+    """Read the head of a file.
+
+    Args:
+        path: A file, or a folder that a format takes as one input.
+
+    Returns:
+        Suffix, field names and first rows; no rows for a suffix that has no reader and for a folder.
+
+    Raises:
+        Error: The file is empty or damaged.
+    """
+    suffix = "" if path.is_dir() else path.suffix.lower()
+    if suffix not in READERS:
+        return Sample(path, suffix, (), ())
+    source = importlib.import_module(f"mmconvert.sources.{READERS[suffix]}")
+    head = [item.fields for item in islice(source.rows(path), _HEAD_ROWS) if isinstance(item, Row)]
+    columns = tuple(dict.fromkeys(name for fields in head for name in fields))
+    if not head and suffix in tables.DELIMITERS:
+        columns = tuple(tables.header(path))
+    return Sample(path, suffix, columns, tuple(head))
+
+
+def guess(path: Path) -> tuple[str, str]:
+    """Find the one format that a file has.
+
+    Args:
+        path: An existing file or folder.
+
+    Returns:
+        The format's name, and what it was recognised by.
+
+    Raises:
+        Error: No format fits, or several do; every candidate is named with its reason.
+    """
+    head = sample(path)
+    refusals: dict[str, str] = {}
+    fitting: list[str] = []
+    for name in available("mmconvert.formats"):
+        plugin: Format = load("mmconvert.formats", name)
+        if head.suffix not in plugin.suffixes:
+            refusals[name] = f"reads {', '.join(plugin.suffixes)}"
+            continue
+        reason = plugin.mismatch(head)
+        if reason is None:
+            fitting.append(name)
+        else:
+            refusals[name] = reason
+    if len(fitting) == 1:
+        shown = ", ".join(head.columns[:12]) or head.suffix or "the folder's files"
+        return fitting[0], f"recognised by {shown}"
+    if fitting:
+        raise Error(f"{path}: may be {' or '.join(fitting)}. Say which: --format {fitting[0]}")
+    reasons = "\n".join(f"  {name}: {reason}" for name, reason in refusals.items())
+    raise Error(f"{path}: no known format fits. Say which one it is (--format NAME), or change the file:\n{reasons}")

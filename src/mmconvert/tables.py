@@ -1,0 +1,101 @@
+"""What several formats read alike: keys, numbered pictures, spellings of columns, extra fields."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mmconvert.errors import RowError, got, in_field
+from mmconvert.format import Context
+from mmconvert.placeholders import image_slot
+from mmconvert.record import Image, Record
+from mmconvert.sources import Row
+
+HEADERS = "headers"
+"""Key in `extra` for columns that the source spelled unlike the format's own word."""
+
+
+def take_id(fields: dict[str, Any], row: Row, context: Context) -> str:
+    """Take the field `id` out of a row, or number the row where it has none.
+
+    Raises:
+        RowError: `id.type`: it is neither a text nor an integer.
+    """
+    value = fields.pop("id", None)
+    if value is None or value == "":
+        return context.numbered(row)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise RowError("id.type", "id", f"expected a text or an integer {got(value)}.")
+    return str(value).strip()
+
+
+def own_id(record: Record) -> dict[str, str]:
+    """Give the field `id` for a writer, {} where the id is only the row's number."""
+    return {} if record.id.endswith(f"{record.source.row:09d}") else {"id": record.id}
+
+
+def take_numbered_pictures(fields: dict[str, Any], context: Context) -> dict[int, Image]:
+    """Take `image_1` .. `image_100` out of a row and load them.
+
+    Returns:
+        Pictures by number; empty cells have none.
+
+    Raises:
+        RowError: `image.type`, or the codes of `Pictures.of_reference`.
+    """
+    pictures = {}
+    for name in list(fields):
+        slot = image_slot(name)
+        if slot is None:
+            continue
+        value = fields.pop(name)
+        if value is None or value == "":
+            continue
+        if not isinstance(value, str):
+            raise RowError("image.type", name, f"expected a path or a data URL {got(value)}.")
+        with in_field(name):
+            pictures[slot] = context.pictures.of_reference(value, slot)
+    return pictures
+
+
+def unshown(pictures: Mapping[int, Image], shown: Iterable[Image], context: Context) -> tuple[Image, ...]:
+    """Find the pictures that no placeholder shows; they become attachments, with a warning."""
+    slots = {image.slot for image in shown}
+    hidden = tuple(image for slot, image in pictures.items() if slot not in slots)
+    if hidden:
+        context.warn("a picture that no placeholder shows is kept as an attachment")
+    return hidden
+
+
+def rest(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep the fields that have no column, empty ones left out."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def respell(fields: Mapping[str, Any], words: Iterable[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Rename columns that differ from a format's word only in case, `-` and `_`.
+
+    Args:
+        fields: A raw row.
+        words: The format's own words; letters A, B, ... are never respelled.
+
+    Returns:
+        The row under the format's words, and word -> the source's spelling where they differ.
+
+    Example:
+        >>> respell({"L2-category": "LR", "A": "a"}, ["l2-category"])
+        ({'l2-category': 'LR', 'A': 'a'}, {'l2-category': 'L2-category'})
+    """
+    known = {_plain(word): word for word in words}
+    renamed: dict[str, Any] = {}
+    spelled: dict[str, str] = {}
+    for name, value in fields.items():
+        word = known.get(_plain(name), name) if len(name) > 1 else name
+        if word in fields and word != name:
+            word = name
+        if word != name:
+            spelled[word] = name
+        renamed[word] = value
+    return renamed, spelled
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
