@@ -1,0 +1,38 @@
+"""Read a choice letter as lmms-eval does for MMMU and MMMU-Pro (standard)."""
+
+from collections.abc import Mapping, Sequence
+
+from mmscore.letter_stages import first_of, last_marked, last_option_text
+from mmscore.parsed import Parsed
+
+
+def lmms_mmmu_choice(response: str, letters: Sequence[str], texts: Mapping[str, str]) -> Parsed:
+    """Find the chosen letter: `(B)`, then `B `, then `B.`, then an option's text; the last wins.
+
+    Args:
+        response: The model's reply.
+        letters: Choice letters in option order.
+        texts: Option texts by letter.
+
+    Returns:
+        The letter; `UNPARSED` where the kit would draw one at random.
+
+    Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/_task_utils parse_multi_choice_response
+    of the MMMU tasks; among several `B ` or `B.` the last ` B ` decides.
+
+    Example:
+        >>> lmms_mmmu_choice("B. dog", "AB", {"A": "cat", "B": "dog"})
+        Parsed(value='B', how='letter and dot', span=(0, 1))
+    """
+    return first_of(
+        response,
+        (
+            lambda padded: last_marked(padded, letters, "({})", "bracketed letter"),
+            lambda padded: last_marked(padded, letters, "{} ", "letter and blank", rank=" {} "),
+            lambda padded: last_marked(padded, letters, "{}.", "letter and dot", rank=" {} "),
+            lambda padded: last_option_text(padded, texts),
+        ),
+    )
+
+
+PARSER = lmms_mmmu_choice

@@ -1,0 +1,69 @@
+"""Read a choice letter as MMMU's own evaluation script does."""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from mmconvert.errors import RowError
+from mmscore.letter_stages import first_of, last_marked, last_option_text
+from mmscore.parsed import Parsed
+
+
+def mmmu_choice(response: str, letters: Sequence[str], texts: Mapping[str, str]) -> Parsed:
+    """Find the chosen letter: `(B)`, else ` B `, else an option's text; the last one wins.
+
+    Marks are stripped from both ends first. A letter needs a blank on each side (a line break
+    does not count), so `B.` inside a text, `**B**` and `B:` are not seen; option texts are
+    searched in replies of more than five words only.
+
+    Args:
+        response: The model's reply.
+        letters: Choice letters in option order.
+        texts: Option texts by letter.
+
+    Returns:
+        The letter; `UNPARSED` where the script would draw one at random, see `drawn_choice`.
+
+    Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu/utils/eval_utils.py:parse_multi_choice_response.
+
+    Example:
+        >>> mmmu_choice("The answer is (B).", "AB", {"A": "cat", "B": "dog"})
+        Parsed(value='B', how='bracketed letter', span=(15, 16))
+        >>> mmmu_choice("**B**", "AB", {"A": "cat", "B": "dog"}).how
+        'unparsed'
+    """
+    return first_of(
+        response,
+        (
+            lambda padded: last_marked(padded, letters, "({})", "bracketed letter"),
+            lambda padded: last_marked(padded, letters, " {} ", "lone letter"),
+            lambda padded: last_option_text(padded, texts),
+        ),
+    )
+
+
+def drawn_choice(letters: Sequence[str], rng: Random) -> str:
+    """Draw the letter that the script gives to a reply without a readable choice.
+
+    The script seeds its generator once and draws one letter for each such reply, in file order.
+
+    Args:
+        letters: Choice letters in option order.
+        rng: Generator shared by all replies of a run; the script's seed is 42.
+
+    Returns:
+        One of the letters.
+
+    Raises:
+        RowError: There are no letters.
+
+    Example:
+        >>> rng = Random(42)
+        >>> [drawn_choice("ABCD", rng) for _ in range(4)]
+        ['A', 'A', 'C', 'B']
+    """
+    if not letters:
+        raise RowError("options.missing", "options", "no choice letter to draw from. Give the row its options.")
+    return rng.choice(letters)
+
+
+PARSER = mmmu_choice

@@ -1,0 +1,49 @@
+"""The rule table: (family, rule) -> the project's function, wrapped to speak the golden encoding.
+
+Each file in `kits/` adds its part as `RULES`. A wrapper takes the case's `input`, calls the
+project and encodes the result as the family's description says; it decides nothing itself. For
+lines that carry `expected_v2` the rule `<rule>@v2` is asked for that value.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mmconvert.errors import Error
+
+KITS = Path(__file__).parent / "kits"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A rule that takes the whole line: a part of `expected` is an input (a reply the original drew)."""
+
+    run: Callable[[dict], object]
+
+
+def per_version(run: Callable[[str], object], versions: Iterable[str]) -> dict[str, object]:
+    """Run a rule once a version; a refusal becomes `{"error": name}` of that version alone."""
+    return {version: refusal_or(lambda version=version: run(version)) for version in versions}
+
+
+def refusal_or(run: Callable[[], object]) -> object:
+    """Run a rule; a refusal becomes `{"error": name}`."""
+    try:
+        return run()
+    except Error as error:
+        return {"error": type(error).__name__}
+
+
+def _collect() -> dict[tuple[str, str], Callable | Whole]:
+    table = {}
+    for found in pkgutil.iter_modules([str(KITS)]):
+        part = importlib.import_module(f"goldens.kits.{found.name}").RULES
+        if doubled := table.keys() & part.keys():
+            raise ValueError(f"rules in two tables: {sorted(doubled)}")
+        table |= part
+    return table
+
+
+RULES = _collect()

@@ -1,0 +1,134 @@
+import json
+import math
+
+import pytest
+
+from goldens.cases import run_file
+from goldens.comparison import difference
+from goldens.rules import RULES, Whole, per_version
+from mmconvert.errors import RowError
+
+
+@pytest.mark.parametrize("family", sorted({family for family, _ in RULES}))
+def test_every_case_of_a_family_with_a_rule_holds(family, shared):
+    file = shared / "golden" / f"{family}.visible.jsonl"
+    if not file.is_file():
+        pytest.skip(f"no golden file {file.name}")
+    result = run_file(file)
+    assert result.failures == []
+    assert result.passed + result.without_rule == result.total > 0
+
+
+def _file(tmp_path, *cases):
+    file = tmp_path / "some_family.visible.jsonl"
+    file.write_text("".join(json.dumps(case) + "\n" for case in cases), "utf-8")
+    return file
+
+
+def test_a_wrong_value_is_a_miss_and_a_missing_rule_is_named(tmp_path):
+    file = _file(
+        tmp_path,
+        {"rule": "double", "input": 2, "expected": 4},
+        {"rule": "double", "input": 3, "expected": 5},
+        {"rule": "other", "input": 3, "expected": 5},
+    )
+    result = run_file(file, {("some_family", "double"): lambda x: 2 * x})
+    assert (result.passed, result.total, result.missing_rules) == (1, 3, {"other"})
+    assert len(result.failures) == 1
+    assert ":2 " in result.failures[0]
+
+
+def test_only_the_projects_own_errors_count_as_a_refusal(tmp_path):
+    file = _file(tmp_path, {"rule": "r", "input": 2, "expected": {"error": "KeyError"}})
+
+    def refuse(_):
+        raise RowError("c", "f", "no")
+
+    assert run_file(file, {("some_family", "r"): refuse}).passed == 1
+    assert run_file(file, {("some_family", "r"): lambda _: None}).passed == 0
+    with pytest.raises(ZeroDivisionError):
+        run_file(file, {("some_family", "r"): lambda x: x / 0})
+
+
+def test_newer_libraries_value_passes_too(tmp_path):
+    file = _file(tmp_path, {"rule": "r", "input": 1, "expected": 1, "expected_latest_libs": {"error": "E"}})
+    for value, passed in ((1, 1), ({"error": "RowError"}, 1), (2, 0)):
+        assert run_file(file, {("some_family", "r"): lambda _, value=value: value}).passed == passed
+
+
+def test_expected_v2_asks_the_older_rule_as_well(tmp_path):
+    file = _file(tmp_path, {"rule": "r", "input": 1, "expected": "new", "expected_v2": "old"})
+    new = {("some_family", "r"): lambda _: "new"}
+    assert run_file(file, new).passed == 0
+    assert run_file(file, {**new, ("some_family", "r@v2"): lambda _: "old"}).passed == 1
+    assert run_file(file, {**new, ("some_family", "r@v2"): lambda _: "new"}).passed == 0
+
+
+def test_a_whole_rule_sees_the_expected_part(tmp_path):
+    file = _file(tmp_path, {"rule": "r", "input": 1, "expected": [7]})
+    assert run_file(file, {("some_family", "r"): Whole(lambda case: case["expected"])}).passed == 1
+
+
+def test_every_version_must_be_right():
+    def run(version):
+        if version == "2":
+            raise RowError("c", "f", "no")
+        return version
+
+    given = per_version(run, ("1", "2"))
+    assert difference({"1": "1", "2": {"error": "KeyError"}}, given) is None
+    assert difference({"1": "1", "2": "2"}, given)
+    assert difference({"1": {"error": "KeyError"}, "2": {"error": "KeyError"}}, given)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual"),
+    [
+        (0.5, 0.5 + 1e-10),
+        (True, 1.0),
+        (0, False),
+        ("0.24324324324324326", 0.24324324324324326),
+        ("NaN", math.nan),
+        ({"$f": "-inf"}, -math.inf),
+        ({"a": 1, "b": [2]}, {"b": (2,), "a": 1}),
+        ({"error": "KeyError", "message": "k"}, {"error": "RowError"}),
+        ({"nondeterministic": True, "possible_per_item": [[1, 2], [3]]}, {"preds": [2, 3]}),
+    ],
+)
+def test_equal_values(expected, actual):
+    assert difference(expected, actual) is None
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual"),
+    [
+        (0.5, 0.5001),
+        (0.5, "x"),
+        (1, 2),
+        ("a", "b"),
+        ("1", None),
+        (None, 0),
+        ([1, 2], [2, 1]),
+        ([1, 2], [1]),
+        ({"a": 1}, {"a": 1, "b": 2}),
+        ({"a": 1}, {}),
+        ({"error": "KeyError"}, "fine"),
+        ("fine", {"error": "RowError"}),
+        (math.nan, 0.0),
+        ({"$f": "nan"}, 0.0),
+        ({"nondeterministic": True, "possible_per_item": [[1, 2], [3]]}, {"preds": [3, 3]}),
+        (10**17 + 1, 10**17),
+    ],
+)
+def test_different_values(expected, actual):
+    assert difference(expected, actual)
+
+
+def test_a_family_widens_the_tolerance_or_wants_the_order():
+    assert difference(1.0, 1.0 + 1e-7) is not None
+    assert difference(1.0, 1.0 + 1e-7, "vlmeval_coco") is None
+    assert difference(1.0, 1.0 + 1e-6, "mmte_metrics", "pearson_corr") is None
+    assert difference(1.0, 1.0 + 1e-6, "mmte_metrics", "accuracy_score") is not None
+    assert difference({"a": 1, "b": 2}, {"b": 2, "a": 1}, "vlmeval_mcq_eval")
+    assert difference("corr 0.123456789: x", "corr 0.123456788: x", "reform_multiround") is None
+    assert difference("corr 0.12: x", "corr 0.13: x", "reform_multiround")
