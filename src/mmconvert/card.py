@@ -127,6 +127,37 @@ def with_front_matter(values: Mapping[str, Any], body: str) -> str:
     return f"---\n{block}---\n{body}"
 
 
+def merge(ours: str, theirs: str) -> str:
+    """Join a new card with the one that stands in the repository, so that both keep their data.
+
+    Configurations, splits and front-matter keys (a licence, say) that only the old card has stay. The
+    part between the marks is ours; the text around it is ours where we have any, else theirs.
+
+    Args:
+        ours: The card of the folder to publish.
+        theirs: The card in the repository.
+
+    Returns:
+        The card to publish.
+    """
+    new, old = front_matter(ours), front_matter(theirs)
+    tags = list(dict.fromkeys([*_list(old.get("tags")), *_list(new.get("tags"))]))
+    infos = _merged_infos(_by_config(new.get("dataset_info")), _by_config(old.get("dataset_info")))
+    files = _merged_files(_by_config(new.get("configs")), _by_config(old.get("configs")))
+    values = {**old, **new, "tags": tags, "dataset_info": infos, "configs": files}
+    before, section, after = _parted(ours)
+    if section and not (before + after).strip():
+        old_before, old_section, old_after = _parted(theirs)
+        before, after = (old_before, old_after) if old_section else ("", f"\n{old_before}")
+    counts = {
+        info["config_name"]: [SplitInfo(s["name"], s["num_examples"], s["num_bytes"]) for s in info["splits"]]
+        for info in infos
+    }
+    table = "\n".join(["## Splits", "", *_split_table(counts), "", ""])
+    section = re.sub(r"^## Splits\n.*?(?=^## )", lambda _: table, section, flags=re.DOTALL | re.MULTILINE)
+    return with_front_matter(values, before + section + after)
+
+
 def yaml_features(schema: pa.Schema) -> list[dict[str, Any]]:
     """Spell a schema the way a card's `dataset_info.features` does.
 
@@ -171,6 +202,64 @@ def shard_glob(config: str, split: str) -> str:
     """
     folder = DATA_FOLDER if config == DEFAULT_CONFIG else config
     return f"{folder}/{split}-*.parquet"
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _by_config(entries: object) -> dict[str, dict[str, Any]]:
+    # `datasets` writes a bare mapping where there is one configuration.
+    listed = [entries] if isinstance(entries, dict) else _list(entries)
+    return {str(e.get("config_name", DEFAULT_CONFIG)): e for e in listed if isinstance(e, dict)}
+
+
+def _join(new: object, old: object, key: str) -> list[dict[str, Any]]:
+    """Join two lists of splits; the new entry of a split wins, a split that only the old list has stays."""
+    entries = [e for e in [*_list(old), *_list(new)] if isinstance(e, dict) and key in e]
+    return list({entry[key]: entry for entry in entries}.values())
+
+
+def _merged_infos(new: dict[str, dict[str, Any]], old: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    merged = []
+    for config in dict.fromkeys([*old, *new]):
+        info = {"config_name": config, **old.get(config, {}), **new.get(config, {})}
+        splits = _join(new.get(config, {}).get("splits"), old.get(config, {}).get("splits"), "name")
+        splits = [
+            {"name": str(split["name"]), **{key: _count(split.get(key)) for key in ("num_bytes", "num_examples")}}
+            for split in splits
+        ]
+        size = sum(split["num_bytes"] for split in splits)
+        if config in new:
+            info |= {"download_size": size, "dataset_size": size}
+        merged.append({**info, "splits": splits})
+    return merged
+
+
+def _merged_files(new: dict[str, dict[str, Any]], old: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    merged = []
+    for config in dict.fromkeys([*old, *new]):
+        entry = {**old.get(config, {}), **new.get(config, {}), "config_name": config}
+        if config in new:
+            entry["data_files"] = _join(new[config].get("data_files"), old.get(config, {}).get("data_files"), "split")
+        merged.append(entry)
+    flagged = [entry["config_name"] for entry in merged if entry.pop("default", False)]
+    default = DEFAULT_CONFIG if DEFAULT_CONFIG in {**new, **old} else next(iter(flagged), None)
+    return [{**entry, "default": True} if entry["config_name"] == default else entry for entry in merged]
+
+
+def _parted(text: str) -> tuple[str, str, str]:
+    """Cut a card's body into the text before the marked part, that part, and the text after it."""
+    body = _FRONT.sub("", text, count=1)
+    if BEGIN not in body or END not in body:
+        return body, "", ""
+    before, _, rest = body.partition(BEGIN)
+    section, _, after = rest.partition(END)
+    return before, BEGIN + section + END, after
 
 
 def _yaml_feature(feature: dict[str, Any]) -> dict[str, Any]:

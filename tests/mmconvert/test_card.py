@@ -3,7 +3,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from mmconvert.card import MEANINGS, SplitInfo, card, front_matter, yaml_features
+from mmconvert.card import MEANINGS, SplitInfo, card, front_matter, merge, yaml_features
 from mmconvert.record import PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Source, Turn, to_arrow
 
 
@@ -84,3 +84,63 @@ def test_a_folder_with_this_card_loads_by_configuration_and_split(tmp_path, monk
     assert zh.num_rows == 2
     assert zh.features == datasets.Features.from_arrow_schema(SCHEMA)
     assert zh.cast_column("images", datasets.List(datasets.Image(decode=False)))[0]["images"][0]["bytes"] == b"picture"
+
+
+def one(config: str, split: str, rows: int) -> str:
+    return card({config: [SplitInfo(split, rows, rows * 10)]}, schema=SCHEMA, title="T", source_format="vmcq")
+
+
+def splits_of(text: str) -> dict[str, dict[str, int]]:
+    return {
+        info["config_name"]: {split["name"]: split["num_examples"] for split in info["splits"]}
+        for info in front_matter(text)["dataset_info"]
+    }
+
+
+def test_merging_keeps_splits_and_configurations_that_only_the_old_card_has():
+    merged = merge(one("default", "test", 5), merge(one("default", "train", 2), one("zh", "dev", 3)))
+    assert splits_of(merged) == {"zh": {"dev": 3}, "default": {"train": 2, "test": 5}}
+    configs = front_matter(merged)["configs"]
+    assert [file["path"] for config in configs for file in config["data_files"]] == [
+        "zh/dev-*.parquet",
+        "data/train-*.parquet",
+        "data/test-*.parquet",
+    ]
+    assert [config["config_name"] for config in configs if config.get("default")] == ["default"]
+    assert "| zh | dev | 3 | 30 |" in merged
+
+
+def test_merging_replaces_a_split_that_both_cards_have():
+    merged = merge(one("default", "test", 5), one("default", "test", 9))
+    assert splits_of(merged) == {"default": {"test": 5}}
+    assert merged == one("default", "test", 5)
+
+
+def test_merging_reads_the_cards_that_datasets_writes():
+    old = "---\nlicense: mit\ndataset_info:\n  splits:\n  - name: dev\n    num_examples: 4\n---\nMy words.\n"
+    merged = merge(one("default", "test", 5), old)
+    assert splits_of(merged) == {"default": {"dev": 4, "test": 5}}
+    assert front_matter(merged)["license"] == "mit"
+    assert merged.endswith("<!-- /mmconvert -->\nMy words.\n")
+
+
+def test_text_around_the_marked_part_survives_a_merge():
+    begin, end = "<!-- mmconvert:", "<!-- /mmconvert -->\n"
+    old = one("default", "test", 9).replace(begin, f"Before.\n{begin}").replace(end, f"{end}After.\n")
+    merged = merge(one("default", "test", 5), old)
+    assert "---\nBefore.\n<!-- mmconvert:" in merged
+    assert merged.endswith("<!-- /mmconvert -->\nAfter.\n")
+    mine = merge(one("default", "test", 5).replace(end, f"{end}Mine.\n"), old)
+    assert mine.endswith("Mine.\n")
+    assert "Before." not in mine
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        "",
+        "---\nconfigs: [2, {data_files: x}]\ndataset_info: [1, {splits: [x, {name: 3, num_bytes: many}]}]\n---\n",
+    ],
+)
+def test_merging_survives_a_card_of_another_shape(old):
+    assert splits_of(merge(one("default", "test", 5), old))["default"]["test"] == 5

@@ -1,0 +1,123 @@
+"""`mmconvert push`: publish a converted dataset on the Hub."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from mmconvert.command_line import OPTIONS_FILE, printable
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def push_options(command: _F) -> _F:
+    """Give a command the options of a push: `private`, `revision`, `create_pr`, `dry_run`."""
+    options = [
+        click.option("--private", is_flag=True, help="Make the repository private."),
+        click.option("--revision", metavar="REV", help="Branch to commit to, made where it is missing."),
+        click.option("--create-pr", is_flag=True, help="Propose the upload as a pull request."),
+        click.option("--dry-run", is_flag=True, help="Check everything and list what would be sent; sends nothing."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def check_push(repo_id: str, *, revision: str | None, create_pr: bool) -> None:
+    """Refuse a wrong target at once, before work is done for it.
+
+    Raises:
+        UsageError: No such repository can exist, or the options exclude each other.
+    """
+    from mmconvert import hub
+
+    hub.check_target(repo_id, revision=revision, create_pr=create_pr)
+
+
+def publish(
+    folder: Path, repo_id: str, *, private: bool, revision: str | None, create_pr: bool, dry_run: bool, quiet: bool
+) -> dict[str, Any]:
+    """Push a folder, or under `dry_run` only check it and say what would be sent.
+
+    Returns:
+        What `--json` prints: `repo`, `url` (null for a dry run), `files` (name -> bytes), `bytes`, `rows`,
+        `removed`, `dry_run`.
+
+    Raises:
+        UsageError: The options or the folder are wrong.
+        Error: The dataset or the Hub refuses.
+    """
+    # Loaded here so that --help and a conversion without --push need not wait for the Hub's client.
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    from mmconvert import hub
+
+    if quiet or not sys.stderr.isatty():
+        disable_progress_bars()
+    hub.check_target(repo_id, revision=revision, create_pr=create_pr)
+    upload = hub.prepare(folder)
+    result = None
+    if not dry_run:
+        result = hub.push(upload, repo_id, private=private, revision=revision, create_pr=create_pr)
+    return {
+        "repo": repo_id,
+        "url": result.url if result else None,
+        "files": upload.files,
+        "bytes": sum(upload.files.values()),
+        "rows": upload.rows,
+        "removed": list(result.removed) if result else [],
+        "dry_run": dry_run,
+    }
+
+
+def published_text(done: dict[str, Any]) -> str:
+    """Say in a few lines what `publish` did."""
+    if not done["dry_run"]:
+        removed = f", {len(done['removed'])} old shards removed" if done["removed"] else ""
+        return f"{done['url']}: {done['rows']:,} rows, {len(done['files'])} files, {done['bytes']:,} bytes{removed}"
+    lines = [f"{size:>15,}  {file}" for file, size in done["files"].items()]
+    total = (
+        f"{done['bytes']:>15,}  {len(done['files'])} files, {done['rows']:,} rows for {done['repo']}; nothing was sent"
+    )
+    return "\n".join([*lines, total])
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("repo_id", metavar="USER/REPO")
+@push_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@OPTIONS_FILE
+def push(
+    folder: Path,
+    repo_id: str,
+    private: bool,
+    revision: str | None,
+    create_pr: bool,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Publish a converted dataset on the Hub, after every byte and picture was checked.
+
+    Only the shards, the card and the manifest are sent, in one commit. The token comes from HF_TOKEN or
+    `hf auth login`.
+    """
+    done = publish(
+        folder,
+        repo_id,
+        private=private,
+        revision=revision,
+        create_pr=create_pr,
+        dry_run=dry_run,
+        quiet=quiet or as_json,
+    )
+    if as_json:
+        click.echo(json.dumps(done, ensure_ascii=False))
+    elif not quiet:
+        click.echo(printable(published_text(done)))
+    return 0

@@ -1,0 +1,344 @@
+"""Publish a converted dataset on the Hugging Face Hub: our own shards, one commit, nothing else.
+
+Everything is checked before the first request: every byte against the manifest, every picture
+decoded. Uploaded bytes are content-addressed, so a push that was cut off sends only what is missing.
+"""
+
+import contextlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+import httpx2
+from huggingface_hub import CommitInfo, CommitOperationAdd, CommitOperationDelete, HfApi
+from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+from huggingface_hub.hf_api import RepoFile
+
+from mmconvert import __version__
+from mmconvert.card import merge, shard_glob
+from mmconvert.errors import Error, RowError, UsageError, got
+from mmconvert.images import verify_decoded
+from mmconvert.picture_structure import probe
+from mmconvert.shards import Shard, hash_file
+from mmconvert.store import MANIFEST, open_dataset, read_manifest
+
+CARD = "README.md"
+MAIN = "main"
+RETRY_SECONDS = (1, 2, 4, 8)
+_TRANSIENT = (408, 409, 412, 429, 500, 502, 503, 504)
+_NAME = r"(?![-.])(?![^/]*(?:--|\.\.))[\w.-]{1,96}(?<![-.])(?<!\.git)"
+_REPO_ID = re.compile(f"{_NAME}/{_NAME}", re.ASCII)
+_SHARD = re.compile(r"[\w][\w.-]*/\w+(\.\w+)*-\d{5}-of-\d{5}\.parquet")
+_ELSEWHERE = re.compile(r"/|~|[A-Za-z]:[\\/]|\\\\|(.*[\\/])?\.\.[\\/]")
+
+Manifest = Mapping[str, Any]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What a push would send.
+
+    Attributes:
+        folder: The dataset's folder.
+        shards: Parquet files by configuration and split.
+        manifest: The manifest, freed of paths of this machine.
+    """
+
+    folder: Path
+    shards: Mapping[str, Mapping[str, list[Shard]]]
+    manifest: Manifest
+
+    @property
+    def files(self) -> dict[str, int]:
+        """Bytes of every file by its name in the repository."""
+        listed = [shard for splits in self.shards.values() for shards in splits.values() for shard in shards]
+        card = (self.folder / CARD).stat().st_size
+        return {s.file: s.bytes for s in listed} | {CARD: card, MANIFEST: len(_dumped(self.manifest))}
+
+    @property
+    def rows(self) -> int:
+        """Rows of all configurations."""
+        return sum(s.rows for splits in self.shards.values() for shards in splits.values() for s in shards)
+
+
+@dataclass(frozen=True, slots=True)
+class PushResult:
+    """What stands on the Hub now.
+
+    Attributes:
+        url: Page of the dataset, of its branch, or of the pull request.
+        files: Number of files of the dataset, those that stood there unchanged included.
+        bytes: Their size.
+        removed: Shards of earlier pushes that the commit took away.
+    """
+
+    url: str
+    files: int
+    bytes: int
+    removed: tuple[str, ...]
+
+
+def check_target(repo_id: str, *, revision: str | None = None, create_pr: bool = False) -> None:
+    """Check what can be checked about the place without asking the Hub.
+
+    Raises:
+        UsageError: `repo_id` is no `USER/REPO`, or a pull request is asked for on a branch.
+    """
+    if not _REPO_ID.fullmatch(repo_id):
+        raise UsageError(f"{repo_id!r}: is no name of a repository. Give USER/REPO: letters, digits and - _ . inside.")
+    if create_pr and revision not in (None, MAIN):
+        raise UsageError(f"a pull request is made against {MAIN}. Give either --create-pr or --revision {revision}.")
+
+
+def prepare(folder: str | Path) -> Upload:
+    """Check a dataset in full, without any request: digests, picture bytes, decoding.
+
+    Args:
+        folder: A dataset that `mmconvert` wrote.
+
+    Returns:
+        What a push would send.
+
+    Raises:
+        UsageError: There is no such folder.
+        Error: It is no dataset of ours, a byte has changed, or a row has a picture that is a kept URL, a
+            path, or cannot be decoded.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder. Give a dataset that mmconvert wrote.")
+    configs, manifest = read_manifest(folder)
+    if not (folder / CARD).is_file():
+        raise Error(f"{folder}: has no {CARD}. Convert the dataset again.")
+    for shard in (s for splits in configs.values() for shards in splits.values() for s in shards):
+        _check_bytes(folder, shard)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for config in configs:
+            _check_pictures(folder, config, threads)
+    return Upload(folder, configs, _without_paths(manifest))
+
+
+def push(
+    dataset: str | Path | Upload,
+    repo_id: str,
+    *,
+    private: bool = False,
+    revision: str | None = None,
+    create_pr: bool = False,
+    token: str | None = None,
+    commit_message: str = f"Upload with mmconvert {__version__}",
+) -> PushResult:
+    """Publish a dataset in one commit; the repository and the branch are made where they are missing.
+
+    Shards that the repository has for the same configurations and splits are removed in that commit;
+    other configurations, splits and files stay, and so do the card's licence and hand-written text.
+
+    Args:
+        dataset: Folder of a dataset that `mmconvert` wrote, or what `prepare` gave for one.
+        repo_id: `USER/REPO`.
+        private: Make the repository private; it is an error when it exists and is public.
+        revision: Branch to commit to, None for main.
+        create_pr: Propose the commit as a pull request against main.
+        token: Hub token, None for the environment's or the saved one.
+        commit_message: First line of the commit.
+
+    Raises:
+        UsageError: `check_target` or `prepare` refuse the arguments.
+        Error: `prepare` refuses the dataset, or the Hub refuses the push; the message says what to do.
+    """
+    check_target(repo_id, revision=revision, create_pr=create_pr)
+    upload = dataset if isinstance(dataset, Upload) else prepare(dataset)
+    api = HfApi(token=token, library_name="mmconvert", library_version=__version__)
+    # A pull request that was made although its answer got lost would be made twice.
+    waits = () if create_pr else RETRY_SECONDS
+    with _explained(repo_id):
+        _retried(lambda: _make_place(api, repo_id, revision, private), waits)
+        commit, removed = _retried(lambda: _commit(api, repo_id, upload, revision, create_pr, commit_message), waits)
+    branch = "" if revision in (None, MAIN) else f"/tree/{revision}"
+    url = commit.pr_url or f"{api.endpoint}/datasets/{repo_id}{branch}"
+    return PushResult(url, len(upload.files), sum(upload.files.values()), removed)
+
+
+def _check_bytes(folder: Path, shard: Shard) -> None:
+    path = folder / shard.file
+    if not _SHARD.fullmatch(shard.file) or not path.resolve().is_relative_to(folder.resolve()):
+        raise Error(f"{folder / MANIFEST}: names a file that is no shard {got(shard.file)}. Convert the dataset again.")
+    if not path.is_file() or path.stat().st_size != shard.bytes or hash_file(path) != shard.sha256:
+        raise Error(f"{path}: is missing or differs from the manifest. Run mmconvert verify {folder}.")
+
+
+def _check_pictures(folder: Path, config: str, threads: Executor) -> None:
+    for batch in open_dataset(folder, config).batches(["id", "images", "attachments"]):
+        pictures = [entry for row in batch.to_pylist() for entry in _row_pictures(row)]
+        images = [image for _, image in pictures]
+        for (place, _), fault in zip(pictures, threads.map(_picture_fault, images), strict=True):
+            if fault:
+                raise Error(f"{folder} {place}: {fault}")
+
+
+def _row_pictures(row: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for k, image in enumerate(row.get("images") or ()):
+        yield f"row {row['id']!r} images[{k}]", image or {}
+    for k, attachment in enumerate(row.get("attachments") or ()):
+        yield f"row {row['id']!r} attachments[{k}]", (attachment or {}).get("image") or {}
+
+
+def _picture_fault(image: Mapping[str, Any]) -> str:
+    if image.get("path") is not None:
+        return f"holds a path instead of a picture {got(image['path'])}. Convert the dataset again."
+    if image.get("bytes") is None:
+        return "has no bytes, only a URL that was kept. Convert without --keep-urls to publish it."
+    try:
+        probe(image["bytes"])
+        verify_decoded(image["bytes"])
+    except RowError as error:
+        return f"{error} Convert with --verify decode to reject such rows."
+    return ""
+
+
+def _without_paths(value: Any) -> Any:
+    """Cut paths that lead out of the dataset to their last part: they would tell about this machine."""
+    if isinstance(value, Mapping):
+        return {key: _without_paths(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_paths(item) for item in value]
+    if isinstance(value, str) and _ELSEWHERE.match(value):
+        return re.split(r"[\\/]", value.rstrip("\\/"))[-1]
+    return value
+
+
+def _dumped(manifest: Manifest) -> bytes:
+    return json.dumps(manifest, indent=1, ensure_ascii=False).encode()
+
+
+def _make_place(api: HfApi, repo_id: str, revision: str | None, private: bool) -> None:
+    # None leaves the choice to the Hub, where an organisation may make everything private.
+    api.create_repo(repo_id, repo_type="dataset", private=private or None, exist_ok=True)
+    if private and not api.dataset_info(repo_id).private:
+        raise Error(f"{repo_id}: exists and is public. Make it private in its settings, or leave out --private.")
+    if revision not in (None, MAIN) and not revision.startswith("refs/"):
+        api.create_branch(repo_id, repo_type="dataset", branch=revision, exist_ok=True)
+
+
+def _commit(
+    api: HfApi, repo_id: str, upload: Upload, revision: str | None, create_pr: bool, message: str
+) -> tuple[CommitInfo, tuple[str, ...]]:
+    head = api.dataset_info(repo_id, revision=revision).sha
+    tree = api.list_repo_tree(repo_id, repo_type="dataset", revision=head, recursive=True)
+    remote = {entry.path for entry in tree if isinstance(entry, RepoFile)}
+    card = (upload.folder / CARD).read_text(encoding="utf-8")
+    manifest = upload.manifest
+    if CARD in remote:
+        card = merge(card, _download(api, repo_id, CARD, head).decode(errors="replace"))
+    if MANIFEST in remote:
+        manifest = _merged_manifest(manifest, _download(api, repo_id, MANIFEST, head), remote)
+    shards = [shard for splits in upload.shards.values() for shards in splits.values() for shard in shards]
+    stale = _stale(upload, remote)
+    operations: list[CommitOperationAdd | CommitOperationDelete] = [
+        *(CommitOperationDelete(path) for path in stale),
+        *(CommitOperationAdd(shard.file, upload.folder / shard.file) for shard in shards),
+        CommitOperationAdd(CARD, card.encode()),
+        CommitOperationAdd(MANIFEST, _dumped(manifest)),
+    ]
+    try:
+        # On a parent that is no longer the head the Hub answers 412 and the whole is worked out anew.
+        commit = api.create_commit(
+            repo_id,
+            operations,
+            commit_message=message,
+            repo_type="dataset",
+            revision=revision,
+            create_pr=create_pr,
+            parent_commit=head,
+        )
+    except ValueError as error:
+        if isinstance(error, HfHubHTTPError):
+            raise
+        raise Error(f"{upload.folder / CARD}: the Hub refuses it: {error}") from None
+    return commit, stale
+
+
+def _download(api: HfApi, repo_id: str, path: str, revision: str | None) -> bytes:
+    return Path(api.hf_hub_download(repo_id, path, repo_type="dataset", revision=revision)).read_bytes()
+
+
+def _stale(upload: Upload, remote: set[str]) -> tuple[str, ...]:
+    """Name remote shards that our card would read along with ours."""
+    kept = set(upload.files)
+    globs = [PurePosixPath(shard_glob(config, split)) for config, splits in upload.shards.items() for split in splits]
+    return tuple(
+        path
+        for path in sorted(remote - kept)
+        for glob in globs
+        if PurePosixPath(path).parent == glob.parent and PurePosixPath(path).match(glob.name)
+    )
+
+
+def _merged_manifest(ours: Manifest, data: bytes, remote: set[str]) -> Manifest:
+    """Keep what an earlier push listed and this one does not replace, as far as the files are there."""
+    try:
+        theirs = json.loads(data)["configs"]
+        kept = {
+            config: {split: shards for split, shards in splits.items() if {s["file"] for s in shards} <= remote}
+            for config, splits in theirs.items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ours
+    configs = {c: {**kept.get(c, {}), **ours["configs"].get(c, {})} for c in dict.fromkeys([*kept, *ours["configs"]])}
+    return {**ours, "configs": {config: splits for config, splits in configs.items() if splits}}
+
+
+def _retried(action: Callable[[], _T], waits: Sequence[float]) -> _T:
+    """Do it again after a failure that passes by itself; what has arrived is not sent again."""
+    for wait in waits:
+        try:
+            return action()
+        except HfHubHTTPError as error:
+            if error.response.status_code not in _TRANSIENT:
+                raise
+        except httpx2.ConnectError:
+            raise
+        except httpx2.TransportError:
+            pass
+        time.sleep(wait)
+    return action()
+
+
+@contextlib.contextmanager
+def _explained(repo_id: str) -> Iterator[None]:
+    try:
+        yield
+    except HfHubHTTPError as error:
+        status = error.response.status_code
+        said = f": {error.server_message}" if error.server_message else ""
+        raise Error(f"{repo_id}: the Hub answered {status}{said}. {_advice(status, repo_id)}") from None
+    except OfflineModeIsEnabled:
+        raise Error(f"{repo_id}: HF_HUB_OFFLINE is set. Unset it to publish.") from None
+    except (httpx2.TransportError, ConnectionError, TimeoutError) as error:
+        said = str(error) or type(error).__name__
+        raise Error(
+            f"{repo_id}: the Hub cannot be reached ({said}). Push again; what arrived is not sent again."
+        ) from None
+
+
+def _advice(status: int, repo_id: str) -> str:
+    owner = repo_id.partition("/")[0]
+    match status:
+        case 401:
+            return "Set HF_TOKEN to a token that may write, or run `hf auth login`."
+        case 403:
+            return f"The token may not write there: take one with write access to {owner}, or try --create-pr."
+        case 404:
+            return "Check USER/REPO and --revision; a private repository is not seen without its owner's token."
+        case 409 | 412:
+            return "Somebody else is changing the repository. Push again."
+        case _ if status in _TRANSIENT:
+            return "Push again later; what arrived is not sent again."
+    return "Nothing was changed."

@@ -1,0 +1,75 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from support.datasets_on_disk import record, write_dataset
+from support.hub_server import hub_server
+
+RUN = "from mmconvert.cli import main; main()"
+
+
+@pytest.fixture
+def server():
+    with hub_server() as running:
+        yield running
+
+
+@pytest.fixture
+def mmconvert(server, tmp_path):
+    def run(*arguments, **environment):
+        env = {**server.environment(tmp_path / "home"), **environment}
+        command = [sys.executable, "-c", RUN, *map(str, arguments)]
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_dataset(tmp_path / "set", {"test": map(record, range(3))})
+
+
+def test_push_publishes_and_prints_one_json_object(server, mmconvert, folder):
+    done = mmconvert("push", folder, "user/demo", "--private", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    summary = json.loads(done.stdout)
+    assert summary["url"] == f"{server.url}/datasets/user/demo"
+    assert (summary["rows"], summary["dry_run"], summary["removed"]) == (3, False, [])
+    assert list(summary["files"]) == ["data/test-00000-of-00001.parquet", "README.md", ".mmconvert/manifest.json"]
+    assert server.dataset("user/demo").private
+
+
+def test_a_dry_run_lists_files_and_contacts_nothing(server, mmconvert, folder):
+    done = mmconvert("push", folder, "user/demo", "--dry-run")
+    assert (done.returncode, done.stderr, server.requests) == (0, "", [])
+    shard, card, manifest, total = done.stdout.splitlines()
+    size = (folder / "data/test-00000-of-00001.parquet").stat().st_size
+    assert shard.split() == [f"{size:,}", "data/test-00000-of-00001.parquet"]
+    assert (card.split()[1], manifest.split()[1]) == ("README.md", ".mmconvert/manifest.json")
+    assert total.endswith("3 files, 3 rows for user/demo; nothing was sent")
+
+
+def test_a_refused_token_is_one_line_and_exit_code_1(mmconvert, folder):
+    done = mmconvert("push", folder, "user/demo", HF_TOKEN="hf_wrong")
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("mmconvert: user/demo: the Hub answered 401")
+    assert "Set HF_TOKEN" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["demo"], 2, "is no name of a repository"),
+        (["user/demo", "--create-pr", "--revision", "dev"], 2, "either --create-pr or --revision dev"),
+        (["user/demo", "--dry-run"], 1, "no dataset of ours"),
+    ],
+)
+def test_what_can_be_refused_without_the_hub_is(server, mmconvert, tmp_path, arguments, code, message):
+    (tmp_path / "photos").mkdir()
+    done = mmconvert("push", tmp_path / "photos", *arguments)
+    assert (done.returncode, server.requests) == (code, [])
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

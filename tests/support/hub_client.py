@@ -1,0 +1,74 @@
+"""A process that pushes and loads, for tests: one JSON request a line in, one JSON answer a line out.
+
+A process of its own because the Hub's client reads HF_ENDPOINT when it is imported; one for many
+requests because that import takes longer than a push.
+"""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+
+def push(folder: str, repo: str, **options: Any) -> dict[str, Any]:
+    from mmconvert import hub
+
+    hub.RETRY_SECONDS = (0.01, 0.01)
+    try:
+        return dataclasses.asdict(hub.push(folder, repo, **options))
+    except hub.Error as error:
+        return {"error": str(error), "kind": type(error).__name__}
+
+
+def load(*name: str, revision: str | None = None) -> dict[str, list[Any]]:
+    """Give id, digest of the first picture, and messages of every row by split."""
+    import datasets
+
+    rows = {}
+    for split, table in datasets.load_dataset(*name, revision=revision).items():
+        raw = table.cast_column("images", datasets.List(datasets.Image(decode=False)))
+        rows[split] = [[r["id"], hashlib.sha256(r["images"][0]["bytes"]).hexdigest(), r["messages"]] for r in raw]
+    return rows
+
+
+@contextlib.contextmanager
+def hub_client(environment: dict[str, str]) -> Iterator[Callable[..., Any]]:
+    """Start the process; call with the name of a function above, its arguments and options."""
+    command = [sys.executable, str(Path(__file__))]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+
+        def call(name: str, *arguments: Any, **options: Any) -> Any:
+            process.stdin.write(json.dumps([name, [str(a) for a in arguments], options]) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+            if not line:
+                raise RuntimeError(process.stderr.read())
+            return json.loads(line)
+
+        try:
+            yield call
+        finally:
+            process.stdin.close()
+
+
+if __name__ == "__main__":
+    answers = sys.stdout
+    sys.stdout = sys.stderr = open("/dev/null", "w")  # noqa: SIM115 - only answers may stand in the pipe
+    for request in sys.stdin:
+        name, arguments, options = json.loads(request)
+        try:
+            answer = {"push": push, "load": load}[name](*arguments, **options)
+        except Exception:
+            import traceback
+
+            sys.stderr = sys.__stderr__
+            traceback.print_exc()
+            sys.exit(1)
+        print(json.dumps(answer), file=answers, flush=True)
