@@ -1,14 +1,33 @@
-"""Fixtures that every test may use."""
+"""Fixtures for every test: where the shared reference material stands, and a clean environment."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("HF_DATASETS_OFFLINE", "1")
+os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The checkout."""
+    return REPOSITORY
+
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of golden files and other evidence beside the repository; skips where there is none."""
-    folder = Path(__file__).parents[2] / "shared"
+    """Golden files, real files and hostile inputs; they lie beside the checkout and not in it."""
+    folder = REPOSITORY.parent / "shared"
     if not folder.is_dir():
-        pytest.skip(f"{folder} is not here: golden files and real files are kept outside the repository")
+        pytest.skip("no ../shared beside the checkout: golden and real files cannot be compared")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    os.environ["HF_HOME"] = str(tmp_path_factory.mktemp("hf"))
+    os.environ["HF_DATASETS_CACHE"] = str(tmp_path_factory.mktemp("hf-datasets"))

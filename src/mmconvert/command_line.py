@@ -6,6 +6,7 @@ usage; 3 published, but rows were rejected, failed or missing; 130 interrupted.
 
 import contextlib
 import importlib
+import json
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ from typing import Any, NoReturn
 import click
 
 from mmconvert.errors import Error, UsageError, did_you_mean
+from mmconvert.plugins import GROUPS, available
 
 EXIT_REFUSED = 1
 EXIT_USAGE = 2
@@ -181,3 +183,37 @@ def printable(text: str) -> str:
         'a\\x1b[31mb'
     """
     return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def list_of_plugins(package: str, kind: str | None, as_json: bool) -> str:
+    """Describe the plug-ins of one package for its `list` command.
+
+    Args:
+        package: mmconvert or mmscore.
+        kind: Folder of plug-ins such as `formats`; None for all of the package.
+        as_json: Give JSON lines' object form instead of a table.
+
+    Returns:
+        Text for standard output.
+
+    Raises:
+        UsageError: There is no such kind.
+    """
+    kinds = {group.rpartition(".")[2]: group for group in GROUPS if group.startswith(package + ".")}
+    if kind is not None and kind not in kinds:
+        raise UsageError(f"unknown kind {kind!r}.{did_you_mean(kind, kinds)} Known: {', '.join(kinds)}.")
+    found = {
+        name: [(plugin.name, plugin.summary(), plugin.origin) for plugin in available(group).values()]
+        for name, group in kinds.items()
+        if kind in (None, name)
+    }
+    if as_json:
+        rows = {k: [dict(zip(("name", "summary", "origin"), row, strict=True)) for row in v] for k, v in found.items()}
+        return json.dumps(rows, ensure_ascii=False)
+    width = max((len(row[0]) for rows in found.values() for row in rows), default=0)
+    blocks = [
+        "\n".join([name, *(f"  {plugin:<{width}}  {summary} [{origin}]" for plugin, summary, origin in rows)])
+        for name, rows in found.items()
+        if rows
+    ]
+    return "\n\n".join(blocks)

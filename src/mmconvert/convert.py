@@ -25,7 +25,6 @@ from mmconvert.shards import sync_folder, write_synced
 from mmconvert.sources import Rejected, Row, Where
 from mmconvert.store import DEFAULT_CONFIG, ROW_GROUP_BYTES, DatasetWriter, weight
 
-MAX_ROWS = 10_000_000
 _CHUNK_BYTES = ROW_GROUP_BYTES // 3
 _CHUNK_RECORDS = 1_000
 
@@ -41,7 +40,7 @@ class ReadOptions:
         task: Task of every record.
         decode: Decode every picture once (`--verify decode`).
         max_image_bytes: Largest picture.
-        max_rows: Most rows of one file.
+        max_rows: Most rows of one file, None for any number.
         keep_urls: Keep http(s) pictures as references.
         limit: Stop after this many records, None for all.
     """
@@ -52,7 +51,7 @@ class ReadOptions:
     task: str | None = None
     decode: bool = False
     max_image_bytes: int = MAX_IMAGE_BYTES
-    max_rows: int = MAX_ROWS
+    max_rows: int | None = None
     keep_urls: bool = False
     limit: int | None = None
 
@@ -105,7 +104,7 @@ class Records:
             if written == options.limit:
                 return
             self.rows_read += 1
-            if self.rows_read > options.max_rows:
+            if options.max_rows is not None and self.rows_read > options.max_rows:
                 raise Error(
                     f"{self._input.path}: holds more than {options.max_rows:,} rows. Raise --max-rows to read them."
                 )

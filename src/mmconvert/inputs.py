@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import Error, UsageError, did_you_mean
+from mmconvert.store import MANIFEST, open_dataset
 
 DEFAULT_SPLIT = "test"
 _SPLIT = re.compile(r"(\w+(?:\.\w+)*)=(.+)", re.DOTALL)
@@ -66,7 +67,12 @@ def plan(names: Sequence[str], *, split: str | None = None, subsets: Sequence[st
         chosen = own_split or split or DEFAULT_SPLIT
         if not _SPLIT_NAME.fullmatch(chosen):
             raise UsageError(f"{chosen!r} is no split name. Use letters, digits, _ and single dots.")
-        inputs += _folder(path, chosen, subsets) if _is_folder_of_files(path) else [Input(path, chosen)]
+        if (path / MANIFEST).is_file():
+            inputs += [Input(file, own) for own, files in open_dataset(path).files.items() for file in files]
+        elif _is_folder_of_files(path):
+            inputs += _folder(path, chosen, subsets)
+        else:
+            inputs.append(Input(path, chosen))
     if subsets and len(subsets) == 1 and len(inputs) == 1 and inputs[0].subset is None:
         inputs = [Input(inputs[0].path, inputs[0].split, subsets[0])]
     if len(inputs) > 1:
@@ -115,8 +121,8 @@ def _spooled() -> Path:
 
 
 def _is_folder_of_files(path: Path) -> bool:
-    # A dataset of ours and a kit's folder of result folders are one input each.
-    if not path.is_dir() or (path / ".mmconvert").is_dir():
+    # A kit's folder of result folders is one input.
+    if not path.is_dir():
         return False
     entries = [p for p in path.iterdir() if not p.name.startswith(".")]
     return bool(entries) and not any(p.is_dir() for p in entries)

@@ -104,7 +104,7 @@ class Record:
     prediction: str | None = None
 
 
-_IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 _INFO = pa.struct(
     [
         ("slot", pa.int32()),
@@ -119,7 +119,7 @@ _INFO = pa.struct(
 )
 _PART = pa.struct([("type", pa.string()), ("text", pa.string())])
 _TURN = pa.struct([("role", pa.string()), ("content", pa.list_(_PART))])
-_ATTACHMENT = pa.struct([("image", _IMAGE), ("info", _INFO)])
+_ATTACHMENT = pa.struct([("image", IMAGE_TYPE), ("info", _INFO)])
 _SOURCE = pa.struct([("format", pa.string()), ("file", pa.string()), ("row", pa.int64())])
 
 _FIELDS: list[tuple[str, pa.DataType]] = [
@@ -130,7 +130,7 @@ _FIELDS: list[tuple[str, pa.DataType]] = [
     ("round", pa.int32()),
     ("dataset", pa.string()),
     ("subset", pa.string()),
-    ("images", pa.list_(_IMAGE)),
+    ("images", pa.list_(IMAGE_TYPE)),
     ("messages", pa.list_(_TURN)),
     ("task", pa.string()),
     ("question", pa.string()),
@@ -175,7 +175,7 @@ def hf_feature(type_: pa.DataType) -> Any:
         >>> hf_feature(pa.string())
         {'dtype': 'string', '_type': 'Value'}
     """
-    if type_ == _IMAGE:
+    if type_ == IMAGE_TYPE:
         return {"_type": "Image"}
     if pa.types.is_struct(type_):
         return {f.name: hf_feature(f.type) for f in type_}
@@ -246,7 +246,7 @@ def _offsets(lists: Iterable[Sequence[Any]]) -> pa.Array:
 def _images_array(rows: Sequence[Sequence[Image]]) -> pa.Array:
     # Built from one flat list of bytes: nested dicts would copy every picture once more.
     flat = pa.array([image.bytes for images in rows for image in images], pa.binary())
-    struct = pa.StructArray.from_arrays([flat, pa.nulls(len(flat), pa.string())], fields=list(_IMAGE))
+    struct = pa.StructArray.from_arrays([flat, pa.nulls(len(flat), pa.string())], fields=list(IMAGE_TYPE))
     return pa.ListArray.from_arrays(_offsets(rows), struct)
 
 
@@ -300,7 +300,12 @@ def _image(data: bytes | None, info: Mapping[str, Any]) -> Image:
     return Image(bytes=data, **info)
 
 
-def _from_row(row: Mapping[str, Any]) -> Record:
+def from_row(row: Mapping[str, Any]) -> Record:
+    """Turn one row, as `RecordBatch.to_pylist` gives it, back into a record.
+
+    Raises:
+        KeyError: A column of `SCHEMA` is missing.
+    """
     images = tuple(
         _image((image or {}).get("bytes"), info) for image, info in zip(row["images"], row["image_info"], strict=True)
     )
@@ -332,7 +337,7 @@ def from_arrow(batch: pa.RecordBatch) -> Iterator[Record]:
     for row in batch.to_pylist():
         for name in missing:
             row[name] = []
-        yield _from_row(row)
+        yield from_row(row)
 
 
 def prompt_text(record: Record) -> str:

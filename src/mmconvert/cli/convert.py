@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
-from mmconvert.convert import MAX_ROWS, ReadOptions, Summary, WriteOptions
+from mmconvert.convert import ReadOptions, Summary, WriteOptions
 from mmconvert.convert import convert as run_convert
 from mmconvert.inputs import plan
 from mmconvert.record import TASKS
@@ -42,9 +42,14 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--allow-rejects", is_flag=True, help="Exit with 0 even if rows were refused.")
 @click.option("--allow-empty", is_flag=True, help="Publish a dataset without rows.")
 @click.option("--verify", type=click.Choice(["structure", "decode"]), default="structure", show_default=True)
-@click.option("--max-rows", type=click.IntRange(min=1), default=MAX_ROWS, show_default=True, metavar="N")
+@click.option("--max-rows", type=click.IntRange(min=1), metavar="N", help="Refuse a file with more rows.")
 @click.option(
-    "--max-image-mb", type=click.FloatRange(min=0, min_open=True), default=20.0, show_default=True, metavar="N"
+    "--max-image-mb",
+    type=click.FloatRange(min=0, min_open=True),
+    default=20.0,
+    show_default=True,
+    metavar="N",
+    help="Largest picture.",
 )
 @click.option("--keep-urls", is_flag=True, help="Keep http(s) pictures as references.")
 @click.option("--append", is_flag=True, help="Add a split or config to the dataset that stands there.")
@@ -68,7 +73,7 @@ def convert(
     allow_rejects: bool,
     allow_empty: bool,
     verify: str,
-    max_rows: int,
+    max_rows: int | None,
     max_image_mb: float,
     keep_urls: bool,
     append: bool,

@@ -15,6 +15,7 @@ from typing import Any
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import base64_text, stored_file
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.images import is_data_url
 from mmconvert.inputs import lmudata_root
 from mmconvert.literals import looks_like_list, parse_list
 from mmconvert.options import answer_letter, lettered_options, plain_prompt
@@ -197,12 +198,12 @@ def _images(fields: dict[str, Any], context: Context, dataset: str | None) -> li
         with in_field("image_path"):
             return [pictures.of_reference(name, slot) for slot, name in enumerate(names, 1)]
     images = []
-    for name in names:
-        _check_name(name)
+    for given in names:
+        _check_name(given)
     with in_field("image"):
         for slot, text in enumerate(_list("image", cell), 1):
             name = names[slot - 1] if slot <= len(names) else None
-            of = context.pictures.of_reference if text[:5].lower() == "data:" else context.pictures.of_base64
+            of = context.pictures.of_reference if is_data_url(text) else context.pictures.of_base64
             images.append(replace(of(text, slot), name=name))
     return images
 

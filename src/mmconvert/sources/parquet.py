@@ -10,15 +10,16 @@ from mmconvert.errors import Error
 from mmconvert.sources import Rejected, Row, Span, Where
 from mmconvert.sources.jsonl import refuse_other_magic
 
-MAX_ROWS = 5_000_000
 BATCH_ROWS = 64
+_SUSPICIOUS_ROWS = 1_000_000
 
 
-def open_parquet(path: Path, *, max_rows: int = MAX_ROWS) -> pq.ParquetFile:
+def open_parquet(path: Path) -> pq.ParquetFile:
     """Open a parquet file with its page checksums checked on reading.
 
     Raises:
-        Error: The file is empty, another kind of file, damaged, or claims more than `max_rows` rows.
+        Error: The file is empty, another kind of file, damaged, or claims millions of rows in so few
+            bytes that they cannot differ (a bomb).
     """
     with path.open("rb") as file:
         head = file.read(4)
@@ -29,8 +30,9 @@ def open_parquet(path: Path, *, max_rows: int = MAX_ROWS) -> pq.ParquetFile:
         parquet = pq.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise Error(f"{path}: is a damaged parquet file ({str(error).splitlines()[0]}).") from None
-    if parquet.metadata.num_rows > max_rows:
-        raise Error(f"{path}: claims {parquet.metadata.num_rows:,} rows; the limit is {max_rows:,}.")
+    rows, size = parquet.metadata.num_rows, path.stat().st_size
+    if rows > _SUSPICIOUS_ROWS and size < rows:
+        raise Error(f"{path}: claims {rows:,} rows in {size:,} bytes and is not read. Write it again from its source.")
     return parquet
 
 
@@ -54,11 +56,23 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
     while True:
         try:
             batch = next(batches, None)
-            values = batch.to_pylist() if batch is not None else None
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        except (pa.ArrowException, OSError) as error:
             raise Error(f"{path}: is damaged near row {number} ({str(error).splitlines()[0]}).") from None
-        if values is None:
+        if batch is None:
             return
-        for fields in values:
-            yield Row(fields, Where(path.name, number))
-            number += 1
+        yield from _batch_rows(batch, path, number)
+        number += batch.num_rows
+
+
+def _batch_rows(batch: pa.RecordBatch, path: Path, first: int) -> Iterator[Row | Rejected]:
+    try:
+        values = batch.to_pylist()
+    except UnicodeDecodeError:
+        if batch.num_rows == 1:
+            yield Rejected(Where(path.name, first), "text.encoding", "a text is not UTF-8. Write the file again.")
+            return
+        for index in range(batch.num_rows):
+            yield from _batch_rows(batch.slice(index, 1), path, first + index)
+        return
+    for index, fields in enumerate(values):
+        yield Row(fields, Where(path.name, first + index))

@@ -1,0 +1,201 @@
+"""MMMU and MMMU-Pro as Hub parquet: `id`, `question`, `options` as list text, `image_1` .. `image_7`.
+
+All columns but the pictures are texts. `<image k>` in question and options names `image_k`; a vision
+record of MMMU-Pro has one `image` and no question. Source: MMMU-Benchmark/MMMU@bb0b95a and the dataset
+cards of MMMU/MMMU and MMMU/MMMU_Pro.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mmconvert.errors import RowError, got, in_field
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.literals import looks_like_list, parse_list
+from mmconvert.options import answer_letter, option_texts, plain_prompt
+from mmconvert.placeholders import image_slot, interleave
+from mmconvert.record import IMAGE_TYPE, Image, Part, Record, Turn, canonical_json, with_features
+from mmconvert.sources import Rejected, Row, Span, parquet
+from mmconvert.sources.jsonl import parse_json
+from mmconvert.tables import rest, unshown
+
+DOMAINS = {
+    "Art and Design": ("Art", "Art_Theory", "Design", "Music"),
+    "Business": ("Accounting", "Economics", "Finance", "Manage", "Marketing"),
+    "Science": ("Biology", "Chemistry", "Geography", "Math", "Physics"),
+    "Health and Medicine": (
+        "Basic_Medical_Science",
+        "Clinical_Medicine",
+        "Diagnostics_and_Laboratory_Medicine",
+        "Pharmacy",
+        "Public_Health",
+    ),
+    "Humanities and Social Science": ("History", "Literature", "Sociology", "Psychology"),
+    "Tech and Engineering": (
+        "Agriculture",
+        "Architecture_and_Engineering",
+        "Computer_Science",
+        "Electronics",
+        "Energy_and_Power",
+        "Materials",
+        "Mechanical_Engineering",
+    ),
+}
+"""Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/utils/data_utils.py, DOMAIN_CAT2SUB_CAT."""
+
+_DOMAIN_OF = {subject: domain for domain, subjects in DOMAINS.items() for subject in subjects}
+_COLUMNS = (
+    "id", "question", "options", "explanation", *(f"image_{k}" for k in range(1, 8)), "img_type", "answer",
+    "topic_difficulty", "question_type", "subfield",
+)  # fmt: skip
+_OPEN_PROMPT = "Answer the question using a single word or phrase."
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return parquet.rows(path, span)
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    key = fields.pop("id", None)
+    if not isinstance(key, str) or not key.strip():
+        raise RowError("id.missing", "id", f"expected a text {got(key)}.")
+    pictures = _pictures(fields, context)
+    raw_options, label = fields.pop("options", None), fields.pop("answer", None)
+    options = _options(raw_options)
+    question = fields.pop("question", None)
+    answers = _answers(label, options)
+    parts, shown = _prompt(question, options, pictures)
+    subject = fields.get("subject") or "_".join(key.split("_")[1:-1]) or None
+    extra = rest(fields)
+    if raw_options is not None:
+        extra["options"] = raw_options
+    yield Record(
+        id=key.strip(),
+        sample=key.strip(),
+        messages=(Turn("user", parts),),
+        task=context.task or ("multiple_choice" if options else "vqa"),
+        source=context.source(row),
+        images=shown,
+        question=question,
+        options=options,
+        answer=answers[0] if answers else None,
+        answers=answers,
+        label=None if label is None else canonical_json(label),
+        category=subject,
+        l2_category=_DOMAIN_OF.get(subject or ""),
+        split=key.split("_")[0] if "_" in key else None,
+        dataset=context.dataset,
+        subset=context.subset,
+        attachments=unshown(pictures, shown, context),
+        extra=extra,
+    )
+
+
+def _pictures(fields: dict[str, Any], context: Context) -> dict[int, Image]:
+    pictures = {}
+    for name in list(fields):
+        slot = 1 if name == "image" else image_slot(name)
+        if slot is None:
+            continue
+        value = fields.pop(name)
+        if value is None:
+            continue
+        with in_field(name):
+            if not isinstance(value, dict) or not {"bytes", "path"} <= value.keys():
+                raise RowError("image.type", name, f"expected a picture of bytes and path {got(value)}.")
+            if value["bytes"] is not None:
+                pictures[slot] = context.pictures.of_bytes(value["bytes"], slot)
+            elif value["path"]:
+                pictures[slot] = context.pictures.of_reference(value["path"], slot)
+    return dict(sorted(pictures.items()))
+
+
+def _options(value: Any) -> tuple[str, ...]:
+    if value is None or (isinstance(value, str) and value.strip() in ("", "[]")) or value == []:
+        return ()
+    with in_field("options"):
+        return option_texts(value)
+
+
+def _answers(label: Any, options: tuple[str, ...]) -> tuple[str, ...]:
+    # The test splits publish "?" where the answer is withheld.
+    if label is None or label in ("", "?"):
+        return ()
+    if not isinstance(label, str):
+        raise RowError("answer.type", "answer", f"expected a text {got(label)}.")
+    if options:
+        with in_field("answer"):
+            return (answer_letter(label, options),)
+    if looks_like_list(label):
+        with in_field("answer"):
+            return tuple(str(item) for item in parse_list(label))
+    return (label,)
+
+
+def _prompt(
+    question: str | None, options: tuple[str, ...], pictures: dict[int, Image]
+) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
+    if question is None:
+        if not pictures:
+            raise RowError("question.missing", "question", "the row has neither a question nor a picture.")
+        letters = plain_prompt("", None, options).rpartition("\n")[2]
+        return (*(Part("image") for _ in pictures), Part("text", letters)), tuple(pictures.values())
+    text = plain_prompt(question, None, options) if options else f"{question}\n{_OPEN_PROMPT}"
+    return interleave(text, pictures, "question")
+
+
+def _mismatch(sample: Sample) -> str | None:
+    for name in ("id", "options", "answer"):
+        if name not in sample.columns:
+            return f"no column {name!r}"
+    if not any(name == "image" or image_slot(name) for name in sample.columns):
+        return "no column 'image_1'"
+    return None
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    pictures = [name for name in _COLUMNS if image_slot(name)]
+    schema = with_features(pa.schema([(n, IMAGE_TYPE if n in pictures else pa.string()) for n in _COLUMNS]))
+    losses: list[Loss] = []
+    with pq.ParquetWriter(target.path, schema) as writer:
+        for record in records:
+            row = _fields(record, losses)
+            writer.write_batch(pa.RecordBatch.from_pylist([row], schema=schema))
+    yield from losses
+
+
+def _fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
+    extra = dict(record.extra)
+    fields: dict[str, Any] = {
+        "id": record.sample,
+        "question": record.question,
+        "options": extra.pop("options", None) or canonical_json(list(record.options)),
+        "answer": None if record.label is None else parse_json(record.label),
+        "question_type": "multiple-choice" if record.options else "open",
+    }
+    fields["answer"] = fields["answer"] if isinstance(fields["answer"], str | None) else record.label
+    for image in (*record.images, *record.attachments):
+        if f"image_{image.slot}" in _COLUMNS:
+            fields[f"image_{image.slot}"] = {"bytes": image.bytes, "path": None}
+        else:
+            losses.append(Loss(record.id, "images", f"there is no column image_{image.slot}"))
+    for name, value in extra.items():
+        if name in _COLUMNS and isinstance(value, str):
+            fields[name] = value
+        else:
+            losses.append(Loss(record.id, name, "the format has no such column"))
+    return fields
+
+
+FORMAT = Format(
+    summary="MMMU and MMMU-Pro parquet with Image columns",
+    suffixes=(".parquet",),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+)

@@ -1,0 +1,150 @@
+"""Any table with `id` and `prediction`: parquet, JSONL, TSV or CSV.
+
+Columns of the project's schema are read under their own names, everything else is kept in `extra`. A
+number as prediction becomes its text; "" is an answer, an empty or NaN cell is none and is refused.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from mmconvert.errors import Error, RowError, did_you_mean, got, in_field
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.options import option_texts
+from mmconvert.record import SCHEMA, Part, Record, Turn, canonical_json
+from mmconvert.sources import Rejected, Row, Span, jsonl, parquet, tables
+from mmconvert.sources.parquet import open_parquet
+from mmconvert.table_writer import TableWriter, write_jsonl
+from mmconvert.tables import rest
+
+REQUIRED = ("id", "prediction")
+_TEXTS = ("question", "hint", "category", "l2_category", "split", "dataset", "subset", "sample", "group")
+_NUMBERS = ("variant", "round")
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        _require_columns(path)
+        return parquet.rows(path, span)
+    if suffix in tables.DELIMITERS:
+        tables.require(path, REQUIRED)
+        return tables.rows(path, span)
+    return jsonl.rows(path, span)
+
+
+def _require_columns(path: Path) -> None:
+    schema = open_parquet(path).schema_arrow
+    for name in REQUIRED:
+        if name not in schema.names:
+            hint = did_you_mean(name, schema.names)
+            raise Error(f"{path}: there is no column {name!r}.{hint} Found: {', '.join(schema.names[:20])}.")
+        kind = schema.field(name).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind):
+            raise Error(f"{path} {name}: expected texts or numbers, the column holds {kind}.")
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    key = _text(fields.pop("id", None), "id")
+    if key is None or not key.strip():
+        raise RowError("id.missing", "id", "the row has no id.")
+    prediction = _text(fields.pop("prediction", None), "prediction")
+    if prediction is None:
+        raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
+    texts = {name: _text(fields.pop(name, None), name) for name in _TEXTS}
+    numbers = {name: _integer(fields.pop(name, None), name) for name in _NUMBERS}
+    with in_field("options"):
+        options = option_texts(raw) if (raw := fields.pop("options", None)) else ()
+    label, answer = fields.pop("label", None), fields.pop("answer", None)
+    answers = _answers(fields.pop("answers", None), answer)
+    task = context.task or _text(fields.pop("task", None), "task") or ("multiple_choice" if options else "vqa")
+    question = texts.pop("question")
+    yield Record(
+        id=key.strip(),
+        sample=texts.pop("sample") or key.strip(),
+        messages=(Turn("user", (Part("text", question),)),) if question is not None else (),
+        task=task,
+        source=context.source(row),
+        question=question,
+        options=options,
+        answer=answers[0] if answers else None,
+        answers=answers,
+        label=label if label is not None else None if answer is None else canonical_json(answer),
+        dataset=context.dataset or texts.pop("dataset"),
+        subset=context.subset or texts.pop("subset"),
+        extra=rest({name: value for name, value in fields.items() if name not in SCHEMA.names}),
+        prediction=prediction,
+        **{name: value for name, value in texts.items() if name not in ("dataset", "subset")},  # type: ignore[arg-type]
+        **numbers,  # type: ignore[arg-type]
+    )
+
+
+def _text(value: Any, field: str) -> str | None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise RowError(f"{field}.type", field, f"expected a text or a number {got(value)}.")
+    return str(value)
+
+
+def _integer(value: Any, field: str) -> int | None:
+    text = _text(value, field)
+    if text is None:
+        return None
+    try:
+        return int(float(text))
+    except (ValueError, OverflowError):
+        raise RowError(f"{field}.type", field, f"expected a whole number {got(value)}.") from None
+
+
+def _answers(answers: Any, answer: Any) -> tuple[str, ...]:
+    values = answers if isinstance(answers, list) else answer if isinstance(answer, list) else [answer]
+    return tuple(text for value in values if (text := _text(value, "answer")) is not None)
+
+
+def _mismatch(sample: Sample) -> str | None:
+    missing = [name for name in REQUIRED if name not in sample.columns]
+    if missing:
+        return f"no column {missing[0]!r}"
+    return "it has all columns of a dataset of ours" if "image_info" in sample.columns else None
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    if target.path.suffix.lower() in tables.DELIMITERS:
+        with TableWriter(target, REQUIRED) as table:
+            table.write_all(lambda: map(_fields, records))
+    else:
+        write_jsonl(map(_fields, records), target.path)
+    for record in records:
+        if record.images:
+            yield Loss(record.id, "images", "a predictions table holds no pictures")
+
+
+def _fields(record: Record) -> dict[str, Any]:
+    fields = {
+        "id": record.id,
+        "prediction": record.prediction,
+        **{name: getattr(record, name) for name in (*_TEXTS, *_NUMBERS)},
+        "options": list(record.options) or None,
+        "answer": record.answer,
+        "answers": list(record.answers) or None,
+        "label": record.label,
+        "task": record.task,
+        **record.extra,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+FORMAT = Format(
+    summary="Any table with id and prediction",
+    suffixes=(".parquet", ".jsonl", ".tsv", ".csv"),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+)
