@@ -1,0 +1,128 @@
+"""Average MMMU subjects as the benchmark's own scripts do: by domain and overall, a question a vote."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+# Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/utils/data_utils.py, DOMAIN_CAT2SUB_CAT
+DOMAINS = {
+    "Art and Design": ("Art", "Art_Theory", "Design", "Music"),
+    "Business": ("Accounting", "Economics", "Finance", "Manage", "Marketing"),
+    "Science": ("Biology", "Chemistry", "Geography", "Math", "Physics"),
+    "Health and Medicine": (
+        "Basic_Medical_Science",
+        "Clinical_Medicine",
+        "Diagnostics_and_Laboratory_Medicine",
+        "Pharmacy",
+        "Public_Health",
+    ),
+    "Humanities and Social Science": ("History", "Literature", "Sociology", "Psychology"),
+    "Tech and Engineering": (
+        "Agriculture",
+        "Architecture_and_Engineering",
+        "Computer_Science",
+        "Electronics",
+        "Energy_and_Power",
+        "Materials",
+        "Mechanical_Engineering",
+    ),
+}
+SUBJECTS = tuple(sorted(subject for subjects in DOMAINS.values() for subject in subjects))
+"""The 30 subjects in the order in which the scripts walk them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Accuracy of some questions.
+
+    Attributes:
+        accuracy: Fraction of right answers, 0-1, not rounded; 0 where there are no questions.
+        count: How many questions.
+    """
+
+    accuracy: float
+    count: int
+
+
+def mmmu_accuracy(shares: Iterable[Share]) -> Share:
+    """Average accuracies, weighted by their numbers of questions.
+
+    Args:
+        shares: Accuracies of disjoint sets of questions.
+
+    Returns:
+        The accuracy of all questions together.
+
+    Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu/utils/eval_utils.py:calculate_ins_level_acc.
+
+    Example:
+        >>> mmmu_accuracy([Share(1.0, 1), Share(0.5, 2)])
+        Share(accuracy=0.6666666666666666, count=3)
+        >>> mmmu_accuracy([])
+        Share(accuracy=0.0, count=0)
+    """
+    right, count = 0.0, 0
+    for share in shares:
+        right += share.accuracy * share.count
+        count += share.count
+    return Share(right / count if count else 0.0, count)
+
+
+def share_of(hits: Sequence[bool]) -> Share:
+    """Count right answers.
+
+    Example:
+        >>> share_of([True, False])
+        Share(accuracy=0.5, count=2)
+    """
+    return Share(sum(hits) / len(hits) if hits else 0.0, len(hits))
+
+
+def breakdown(subjects: Mapping[str, Share]) -> dict[str, Share]:
+    """Lay out the result table: each domain, then its subjects; the total last.
+
+    Args:
+        subjects: Accuracy by subject; absent subjects are left out of the table, and unknown ones
+            count in the total only.
+
+    Returns:
+        Accuracies by `Overall-<domain>`, subject and `Overall`, in the scripts' order. A domain
+        without questions stands there with 0 of 0.
+
+    Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu/main_eval_only.py, print_results.py;
+    EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmmu/utils.py:mmmu_aggregate_results.
+
+    Example:
+        >>> table = breakdown({"Art": Share(0.5, 2)})
+        >>> list(table)[:3], table["Overall"]
+        (['Overall-Art and Design', 'Art', 'Overall-Business'], Share(accuracy=0.5, count=2))
+    """
+    table = {}
+    for domain, names in DOMAINS.items():
+        present = {name: subjects[name] for name in names if name in subjects}
+        table[f"Overall-{domain}"] = mmmu_accuracy(present.values())
+        table |= present
+    table["Overall"] = mmmu_accuracy(subjects.values())
+    return table
+
+
+def subject_of(question: str) -> str:
+    """Read the subject out of a question's id: what stands between the first and the last `_`.
+
+    Example:
+        >>> subject_of("validation_Art_Theory_12")
+        'Art_Theory'
+    """
+    return "_".join(question.split("_")[1:-1])
+
+
+def choice_is_right(letter: str | None, gold: str | Sequence[str]) -> bool:
+    """Tell whether a letter is the reference, or one of them.
+
+    Example:
+        >>> choice_is_right("B", "B"), choice_is_right("A", ["A", "C"]), choice_is_right(None, "A")
+        (True, True, False)
+    """
+    return letter == gold if isinstance(gold, str) else letter in gold
+
+
+METRIC = mmmu_accuracy

@@ -1,0 +1,274 @@
+"""Score a short answer as VLMEvalKit's VQA datasets do: by VQA score, ANLS, 5 % or equality."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rapidfuzz.distance import Levenshtein
+
+from mmconvert.errors import RowError, got
+from mmconvert.literals import looks_like_list, parse_list
+from mmscore.vqa_text import process_answer
+
+Method = Literal["vqa_score", "anls", "relaxed_accuracy", "accuracy", "default"]
+Aggregation = Literal["mean", "max", "anls"]
+
+ENOUGH = 3
+"""How many other references must agree for the full VQA score."""
+
+MARGIN = 0.05
+"""Relative error that `relaxed_correctness` accepts."""
+
+LEAST_ANLS = 0.5
+"""A similarity below this counts as 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How a dataset of the kit is scored.
+
+    Attributes:
+        method: How a prediction is compared with each reference.
+        aggregation: How the comparisons become one value: their mean, their maximum, or 1 minus
+            the least distance.
+    """
+
+    method: Method
+    aggregation: Aggregation
+
+
+DEFAULT = Rule("vqa_score", "mean")
+
+# Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:ImageVQADataset.evaluate
+RULES = {
+    "TextVQA": DEFAULT,
+    "ChartQA": Rule("relaxed_accuracy", "max"),
+    "OCRVQA": Rule("accuracy", "max"),
+    "GQA": Rule("accuracy", "mean"),
+    "DocVQA": Rule("anls", "anls"),
+    "InfoVQA": Rule("anls", "anls"),
+}
+"""Rules by a part of the dataset's name, the first that is contained wins; any other name gets `DEFAULT`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """One prediction held against its references.
+
+    Attributes:
+        references: The references as compared.
+        prediction: The prediction as compared.
+        values: One value a reference, in order: a fraction 0-1, a truth value, or for `anls` a
+            distance 0-1.
+    """
+
+    references: tuple[str, ...]
+    prediction: str
+    values: tuple[float, ...]
+
+
+def vlmevalkit_vqa(prediction: str, references: Sequence[str], rule: Rule = DEFAULT) -> float:
+    """Score one prediction.
+
+    Args:
+        prediction: The model's reply.
+        references: The references in source order, repeats kept; see `references_of`.
+        rule: How the dataset is scored; see `rule_for`.
+
+    Returns:
+        A fraction 0-1; NaN for a mean over no references.
+
+    Raises:
+        RowError: There are no references, and the rule needs one.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/vqa_eval.py:process_line,
+    hit_calculate. Kept on purpose: the VQA score leaves one reference out, so that a single
+    reference always scores 0.
+
+    Example:
+        >>> vlmevalkit_vqa("A cat.", ["cat", "cat", "cat", "cat"]), vlmevalkit_vqa("cat", ["cat"])
+        (1.0, 0.0)
+        >>> vlmevalkit_vqa("10.4", ["10"], rule_for("ChartQA_TEST"))
+        1.0
+    """
+    return hit(matches(prediction, references, rule.method).values, rule.aggregation)
+
+
+def rule_for(dataset: str) -> Rule:
+    """Choose the rule by the dataset's name, as the kit does.
+
+    Example:
+        >>> rule_for("DocVQA_VAL").method, rule_for("my_own").method
+        ('anls', 'vqa_score')
+    """
+    return next((rule for part, rule in RULES.items() if part in dataset), DEFAULT)
+
+
+def references_of(cell: str) -> list[str]:
+    """Read an answer cell: a list literal of texts, else one text.
+
+    Args:
+        cell: The answer as the kit's table holds it, turned into text.
+
+    Returns:
+        The references; the cell itself where it is no list.
+
+    Raises:
+        RowError: The list holds something else than texts.
+
+    Example:
+        >>> references_of("['cat', 'a cat']"), references_of("(1,2)")
+        (['cat', 'a cat'], ['(1,2)'])
+    """
+    if not looks_like_list(cell):
+        return [cell]
+    try:
+        values = parse_list(cell)
+    except RowError:
+        return [cell]
+    if not all(isinstance(value, str) for value in values):
+        raise RowError("answer.type", "answer", f"every reference in the list must be a text {got(cell)}. Quote it.")
+    return values
+
+
+def matches(prediction: str, references: Sequence[str], method: Method) -> Matches:
+    """Hold a prediction against each reference.
+
+    Args:
+        prediction: The model's reply.
+        references: The references.
+        method: `vqa_score`: share of the other references that agree, 3 are enough; `anls`: edit
+            distance; `relaxed_accuracy`: numbers within 5 %; `accuracy`: equality but for case;
+            `default`: equality after `process_answer`.
+
+    Returns:
+        The compared texts and one value a reference.
+
+    Example:
+        >>> matches(" 42 ", ["42", "43"], "accuracy").values
+        (1.0, 0.0)
+    """
+    if method == "anls":
+        return Matches(tuple(references), prediction, tuple(anls_distance(x, prediction) for x in references))
+    if method in ("relaxed_accuracy", "accuracy"):
+        stripped = prediction.strip()
+        compare: Callable[[str, str], float] = relaxed_correctness if method == "relaxed_accuracy" else _equal
+        return Matches(tuple(references), stripped, tuple(compare(x, stripped) for x in references))
+    wanted = tuple(map(process_answer, references))
+    answer = process_answer(prediction)
+    same = [text == answer for text in wanted]
+    if method == "vqa_score":
+        return Matches(wanted, answer, tuple(min(1.0, (sum(same) - own) / ENOUGH) for own in same))
+    return Matches(wanted, answer, tuple(same))
+
+
+def _equal(target: str, prediction: str) -> float:
+    return float(target.strip().lower() == prediction.strip().lower())
+
+
+def relaxed_correctness(target: str, prediction: str, margin: float = MARGIN) -> bool:
+    """Tell whether a prediction is a number near the target, or the same text but for case.
+
+    A trailing `%` divides by 100; whatever Python's float reads is a number (`1_000`, `inf`), and
+    `1,000` is a text. A target of zero is compared as text.
+
+    Args:
+        target: The reference.
+        prediction: The model's reply; nothing is stripped.
+        margin: Largest accepted relative error.
+
+    Returns:
+        Whether they agree.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/vqa_eval.py:relaxed_correctness.
+
+    Example:
+        >>> relaxed_correctness("50%", "0.51"), relaxed_correctness("0.0", "0"), relaxed_correctness("yes", "Yes")
+        (True, False, True)
+    """
+    given, wanted = _number(prediction), _number(target)
+    if given is not None and wanted:
+        return abs(given - wanted) / abs(wanted) <= margin
+    return prediction.lower() == target.lower()
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        return None
+
+
+def anls_distance(reference: str, prediction: str) -> float:
+    """Measure the edit distance of two texts, blanks collapsed and case ignored, as a share.
+
+    Args:
+        reference: The reference.
+        prediction: The model's reply.
+
+    Returns:
+        Distance divided by the longer length, 0 for identical texts. The lengths are those of
+        the texts in capitals with their blanks, so that padding lowers the distance.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/vqa_eval.py:anls_compute.
+
+    Example:
+        >>> anls_distance("Contoso Ltd", "contoso  ltd"), anls_distance("abc", "abd")
+        (0.0, 0.3333333333333333)
+    """
+    longest = max(len(reference.upper()), len(prediction.upper()))
+    if not longest:
+        return 0.0
+    wanted, given = (" ".join(text.lower().split()) for text in (reference, prediction))
+    return float(Levenshtein.distance(wanted, given) / longest)
+
+
+def hit(values: Sequence[float], aggregation: Aggregation) -> float:
+    """Reduce the comparisons of one prediction to its score.
+
+    Args:
+        values: Values from `matches`.
+        aggregation: `mean`, `max`, or `anls`: 1 minus the least, and 0 below one half.
+
+    Returns:
+        A fraction 0-1; NaN for a mean of nothing.
+
+    Raises:
+        RowError: There are no values, and the aggregation needs one.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/vqa_eval.py:hit_calculate.
+
+    Example:
+        >>> hit([0.3, 0.9], "anls"), hit([0.3, 0.9], "max")
+        (0.7, 0.9)
+    """
+    return AGGREGATIONS[aggregation](values)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
+
+
+def _largest(values: Sequence[float]) -> float:
+    return float(max(_some(values)))
+
+
+def _similarity(values: Sequence[float]) -> float:
+    similarity = 1 - min(_some(values))
+    return float(similarity) if similarity >= LEAST_ANLS else 0.0
+
+
+def _some(values: Sequence[float]) -> Sequence[float]:
+    if not values:
+        raise RowError("answer.missing", "answer", "the list of references is empty. Give the row a reference.")
+    return values
+
+
+AGGREGATIONS: Mapping[Aggregation, Callable[[Sequence[float]], float]] = {
+    "mean": _mean,
+    "max": _largest,
+    "anls": _similarity,
+}
+
+METRIC = vlmevalkit_vqa

@@ -1,0 +1,22 @@
+from mmscore.metrics.mmmu_accuracy import DOMAINS, SUBJECTS, Share, breakdown, mmmu_accuracy, share_of, subject_of
+
+
+def test_thirty_subjects_in_six_domains():
+    assert (len(SUBJECTS), len(DOMAINS), SUBJECTS[0], SUBJECTS[-1]) == (30, 6, "Accounting", "Sociology")
+
+
+def test_the_mean_counts_questions_not_subjects():
+    assert mmmu_accuracy([Share(1.0, 1), Share(0.0, 3)]) == Share(0.25, 4)
+
+
+def test_a_subject_of_two_words_is_read_between_the_outer_underscores():
+    assert subject_of("validation_Diagnostics_and_Laboratory_Medicine_7") == "Diagnostics_and_Laboratory_Medicine"
+    assert subject_of("nothing") == ""
+
+
+def test_the_table_lists_domains_in_order_and_counts_strangers_in_the_total_only():
+    table = breakdown({"Physics": share_of([True, False]), "Astrology": share_of([True])})
+    assert [name for name in table if not name.startswith("Overall-")] == ["Physics", "Overall"]
+    assert table["Overall-Science"] == Share(0.5, 2)
+    assert table["Overall-Business"] == Share(0.0, 0)
+    assert table["Overall"].count == 3
