@@ -1,0 +1,1 @@
+"""What `mmconvert demo` needs beyond the product itself."""

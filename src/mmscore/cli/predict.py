@@ -1,0 +1,113 @@
+"""`mmscore predict`: ask a model about every row of a dataset."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.errors import UsageError, got
+from mmconvert.store import open_dataset
+from mmscore.answers import AnswerStore, hold, store_path
+from mmscore.infer.backend import Generation, ModelOptions, open_backend
+from mmscore.infer.progress import progress
+from mmscore.infer.runner import Job, Summary, resume_note
+from mmscore.infer.runner import predict as run
+
+
+def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int | None:
+    """Read `--batch-size`; None stands for auto."""
+    if value == "auto":
+        return None
+    if not value.isdecimal() or int(value) < 1:
+        raise click.BadParameter(f"expected auto or a number from 1 {got(value)}.")
+    return int(value)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.argument("dataset", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Predictions file (parquet).")
+@click.option("--model", required=True, help="Folder, Hub id, or the backend's own name for a model.")
+@click.option("--backend", default="transformers", metavar="NAME|file.py@NAME", help="Who answers.")
+@click.option(
+    "--batch-size",
+    default="auto",
+    callback=batch_size,
+    metavar="auto|N",
+    help="Rows at once; halved when memory runs out.",
+)
+@click.option("--dtype", help="float32, bfloat16, float16 or auto. [default: bfloat16 on a GPU, else float32]")
+@click.option("--attn", help="Attention implementation: sdpa, eager, flash_attention_2, ...")
+@click.option("--max-new-tokens", type=click.IntRange(1), help="Most tokens of a reply. [default: the backend's]")
+@click.option("--temperature", type=click.FloatRange(0), help="Above 0 draws tokens; 0 is greedy.")
+@click.option("--do-sample", is_flag=True, help="Draw tokens with the model's own settings.")
+@click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), help="Draw from this share of probability.")
+@click.option("--top-k", type=click.IntRange(1), help="Draw from this many tokens.")
+@click.option("--num-beams", type=click.IntRange(1), help="Beams of a beam search.")
+@click.option("--stop", multiple=True, metavar="TEXT", help="Text that ends a reply and is cut from it; repeatable.")
+@click.option("--seed", type=int, help="Seed of the draws. [default: 0]")
+@click.option("--system", metavar="TEXT", help="System turn for every row, in the place of its own.")
+@click.option("--resume", is_flag=True, help="Go on where the last run stopped, also when the output stands already.")
+@click.option("--restart", is_flag=True, help="Forget the stored answers and ask every row again.")
+@click.option("--limit", type=click.IntRange(1), help="Only the first N rows.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@OPTIONS_FILE
+def predict(dataset: Path, output: Path, resume: bool, restart: bool, quiet: bool, as_json: bool, **given: Any) -> int:
+    """Ask a model about every row of DATASET and write its replies to a predictions file.
+
+    DATASET is a folder made by `mmconvert convert`, or a parquet file of its columns. Replies are
+    kept beside the output, in OUTPUT.answers.sqlite: a run that was stopped, or killed, goes on where
+    it was when the same command is run again. Rows without a reply are asked again then.
+
+    Exit code 3: the file is written, but some rows have no reply; the column prediction_error says why.
+    """
+    _check_output(output, resume=resume, restart=restart)
+    rows = open_dataset(dataset)
+    generation = _generation(given)
+    options = ModelOptions(
+        model=given["model"],
+        generation=generation,
+        batch_size=given["batch_size"],
+        dtype=given["dtype"],
+        attn=given["attn"],
+        quiet=quiet,
+    )
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with hold(store_path(output)) as held:
+        backend = open_backend(given["backend"], options)
+        job = Job(rows, output, backend, given["backend"], generation, given["system"], given["limit"])
+        with AnswerStore(held, fingerprint=rows.fingerprint, restart=restart) as store:
+            found = resume_note(store, rows)
+            if found and not quiet:
+                click.echo(found, err=True)
+            with progress(job.num_rows, quiet=quiet) as advance:
+                summary = run(job, store, advance)
+    click.echo(json.dumps(asdict(summary)) if as_json else _sentence(summary))
+    return EXIT_PARTIAL if summary.failed else 0
+
+
+def _check_output(output: Path, *, resume: bool, restart: bool) -> None:
+    if resume and restart:
+        raise UsageError("--resume and --restart exclude each other.")
+    if output.is_dir():
+        raise UsageError(f"{output}: is a folder. Name a file, such as {output / 'predictions.parquet'}.")
+    if output.exists() and not (resume or restart):
+        raise UsageError(
+            f"{output}: exists already. --resume asks only the rows that have no answer yet, --restart asks all again."
+        )
+
+
+def _generation(given: dict[str, Any]) -> Generation:
+    names = ("max_new_tokens", "do_sample", "temperature", "top_p", "top_k", "num_beams", "seed")
+    return Generation(stop=tuple(given["stop"]), **{name: given[name] for name in names})
+
+
+def _sentence(summary: Summary) -> str:
+    failed = f", {summary.failed} failed (see prediction_error; --resume asks them again)" if summary.failed else ""
+    return (
+        f"{summary.output}: {summary.rows} rows, {summary.asked} asked, {summary.reused} reused{failed}, "
+        f"{summary.seconds:.1f} s"
+    )

@@ -1,0 +1,191 @@
+"""What answers a batch of records, and the options it is opened with.
+
+A backend module exports `BACKEND`, a function `(ModelOptions) -> Backend`. A backend of yours is a
+file with such a function or class, named as `--backend file.py@name`:
+
+    class Blind:
+        name = identity = "blind"
+        batch_size = 8
+
+        def __init__(self, options: ModelOptions) -> None: ...
+
+        def answer(self, records: Sequence[Record]) -> list[Answer]:
+            return [Answer("A") for _ in records]
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
+from typing import Protocol
+
+from mmconvert.errors import UsageError
+from mmconvert.plugins import load
+from mmconvert.record import Record
+from mmscore.answers import Answer
+
+GROUP = "mmscore.infer.backends"
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """How a reply is generated. None leaves a value to the backend's and the model's own default.
+
+    Attributes:
+        max_new_tokens: Most tokens of a reply, from 1.
+        do_sample: Draw tokens instead of taking the likeliest; also on when `temperature` is above 0.
+        temperature: Softness of the draw; 0 is greedy.
+        top_p: Share of probability to draw from, above 0, at most 1.
+        top_k: Number of tokens to draw from, from 1.
+        num_beams: Beams of a beam search, from 1.
+        stop: Texts that end a reply and are cut from it.
+        seed: Seed of the draws.
+    """
+
+    max_new_tokens: int | None = None
+    do_sample: bool = False
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    num_beams: int | None = None
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse options that contradict each other.
+
+        Raises:
+            UsageError: An option would have no effect, or excludes another.
+        """
+        if self.do_sample and self.temperature == 0:
+            raise UsageError("--do-sample and --temperature 0 exclude each other: temperature 0 is greedy.")
+        if "" in self.stop:
+            raise UsageError("--stop: an empty text would end every reply at once.")
+        for name in ("top_p", "top_k", "seed"):
+            if getattr(self, name) is not None and not self.sampling:
+                flag = "--" + name.replace("_", "-")
+                raise UsageError(f"{flag} has a meaning only when sampling. Add --do-sample or --temperature.")
+        if self.sampling and (self.num_beams or 1) > 1:
+            raise UsageError("--num-beams searches, --do-sample and --temperature draw. Give one of them.")
+
+    @property
+    def sampling(self) -> bool:
+        """Whether tokens are drawn."""
+        return self.do_sample or bool(self.temperature)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """What a backend is opened with.
+
+    Attributes:
+        model: Folder, Hub id or name, as the user gave it.
+        generation: How replies are generated.
+        batch_size: Rows answered at once; None lets the backend choose.
+        dtype: Number type of the weights; None lets the backend choose.
+        attn: Attention implementation; None lets the backend choose.
+        quiet: No progress bars while loading.
+    """
+
+    model: str
+    generation: Generation = Generation()
+    batch_size: int | None = None
+    dtype: str | None = None
+    attn: str | None = None
+    quiet: bool = False
+
+
+class Backend(Protocol):
+    """A model that is ready to answer.
+
+    Attributes:
+        name: The model's name for the `model` column.
+        identity: Names backend, model and every setting that could change an answer: two runs share
+            answers when it is equal.
+        batch_size: Most rows to hand over at once; may shrink during a run.
+    """
+
+    name: str
+    identity: str
+    batch_size: int
+
+    def answer(self, records: Sequence[Record]) -> Sequence[Answer]:
+        """Answer records.
+
+        Returns:
+            One answer a record, in the same order. A row that cannot be answered is an answer with
+            status `failed`; an exception ends the run.
+        """
+        ...
+
+
+def open_backend(name: str, options: ModelOptions) -> Backend:
+    """Load a backend plug-in and the model behind it.
+
+    Args:
+        name: Name of a backend, or `file.py@name`.
+        options: The model and its settings.
+
+    Raises:
+        UsageError: The backend is unknown, a package it needs is missing, the model is not there, or
+            an option cannot be honoured.
+        Error: The model cannot be loaded.
+    """
+    try:
+        opener: Callable[[ModelOptions], Backend] = load(GROUP, name)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        raise UsageError(f"backend {name!r} needs the package {package}. {_how_to_install(package)}") from error
+    backend = opener(options)
+    lacking = [part for part in ("name", "identity", "batch_size", "answer") if not hasattr(backend, part)]
+    if lacking:
+        raise UsageError(f"backend {name!r} has no {', '.join(lacking)}. See mmscore.infer.backend.Backend.")
+    return backend
+
+
+def _how_to_install(package: str) -> str:
+    try:
+        requirements = requires("mmconvert") or []
+    except PackageNotFoundError:
+        requirements = []
+    for requirement in requirements:
+        match = re.match(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]", requirement)
+        if match and match[1].lower() == package.lower():
+            return f'Install it: pip install "mmconvert[{match[2]}]"'
+    return f"Install it: pip install {package}"
+
+
+def file_identity(plugin: str) -> str:
+    """Name a `file.py@name` plug-in by its content, so that an edited file shares no answers.
+
+    Returns:
+        The plug-in's name; for a file the object's name and the file's digest.
+
+    Example:
+        >>> file_identity("echo")
+        'echo'
+    """
+    path = Path(plugin.partition("@")[0])
+    if "@" not in plugin or not path.is_file():
+        return plugin
+    return f"{plugin.partition('@')[2]}:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+def refuse(backend: str, given: Mapping[str, object]) -> None:
+    """Refuse options that a backend does not have: an option is honoured or an error.
+
+    Args:
+        backend: Name of the backend.
+        given: Values by flag; None, False and () mean that the user did not give it.
+
+    Raises:
+        UsageError: At least one was given.
+
+    Example:
+        >>> refuse("echo", {"--dtype": None})
+    """
+    named = [flag for flag, value in given.items() if value not in (None, False, ())]
+    if named:
+        raise UsageError(f"backend {backend!r} has no {', '.join(named)}. Leave it out, or choose another backend.")

@@ -1,0 +1,98 @@
+"""Answers without a model, for tests and for trying a pipeline out.
+
+`--model answer` says the reference answer, `--model prompt` the text of the prompt, `--model
+text=TEXT` always TEXT. Knobs follow a colon, `answer:delay=0.1,fail=3`:
+
+    delay=SECONDS   wait before each row
+    fail=K          every K-th row of its source file fails
+    log=FILE        append the id of each row before it is answered
+    batch=N         rows a batch
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mmconvert.errors import UsageError, did_you_mean, got
+from mmconvert.record import Record, prompt_text
+from mmscore.answers import Answer, failed
+from mmscore.infer.backend import ModelOptions, refuse
+
+_MODES = ("answer", "prompt", "text=TEXT")
+_KNOBS = ("delay", "fail", "log", "batch")
+
+
+class Echo:
+    """Says back what the record holds; see `mmscore.infer.backend.Backend`."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        """Read mode and knobs from the model's name.
+
+        Raises:
+            UsageError: A mode or knob is unknown, or an option was given that only a model has.
+        """
+        generation = options.generation
+        refuse(
+            "echo",
+            {
+                "--dtype": options.dtype,
+                "--attn": options.attn,
+                "--max-new-tokens": generation.max_new_tokens,
+                "--do-sample": generation.do_sample,
+                "--temperature": generation.temperature,
+                "--num-beams": generation.num_beams,
+                "--stop": generation.stop,
+            },
+        )
+        self.name, _, knobs = options.model.partition(":")
+        if self.name not in _MODES[:2] and not self.name.startswith("text="):
+            raise UsageError(
+                f"--model {got(self.name)}: echo knows {', '.join(_MODES)}.{did_you_mean(self.name, _MODES)}"
+            )
+        values = _knobs(knobs)
+        # The knobs change when and whether a row is answered, never the answer.
+        self.identity = f"echo:{self.name}"
+        self.batch_size = options.batch_size or int(values.get("batch", 8))
+        self._delay = float(values.get("delay", 0))
+        self._fail = int(values.get("fail", 0))
+        self._log = Path(values["log"]) if "log" in values else None
+
+    def answer(self, records: Sequence[Record]) -> list[Answer]:
+        """Answer records, one after the other."""
+        return [self._answer(record) for record in records]
+
+    def _answer(self, record: Record) -> Answer:
+        if self._log is not None:
+            with self._log.open("a", encoding="utf-8") as file:
+                file.write(record.id + "\n")
+        time.sleep(self._delay)
+        if self._fail and record.source.row % self._fail == self._fail - 1:
+            return failed(f"echo was told to fail every {self._fail}. row")
+        return Answer(self._text(record), finish_reason="stop")
+
+    def _text(self, record: Record) -> str:
+        if self.name.startswith("text="):
+            return self.name.removeprefix("text=")
+        if self.name == "prompt":
+            return prompt_text(record)
+        if record.answer is not None:
+            return record.answer
+        return record.answers[0] if record.answers else ""
+
+
+def _knobs(text: str) -> Mapping[str, str]:
+    values = {}
+    for item in filter(None, text.split(",")):
+        name, _, value = item.partition("=")
+        if name not in _KNOBS:
+            raise UsageError(f"echo has no knob {name!r}.{did_you_mean(name, _KNOBS)} Known: {', '.join(_KNOBS)}.")
+        values[name] = value
+    for name, kind in (("delay", float), ("fail", int), ("batch", int)):
+        try:
+            kind(values.get(name, "1"))
+        except ValueError:
+            raise UsageError(f"echo: {name} is to be a number {got(values[name])}.") from None
+    return values
+
+
+BACKEND = Echo

@@ -1,0 +1,137 @@
+"""The predictions file: the dataset's rows without their pictures, and what the model said.
+
+It appears whole or not at all: rows go to a file beside it, which is forced to the disk and then
+takes its name. The same rows and answers give the same bytes.
+"""
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mmconvert.errors import Error
+from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, with_features
+from mmconvert.shards import parquet_options, sync_folder
+from mmscore.answers import Answer
+
+PREDICTIONS_SCHEMA: pa.Schema = with_features(
+    pa.schema([column for column in PREDICTION_SCHEMA if column.name not in PICTURE_COLUMNS])
+)
+"""Columns of a predictions file: `PREDICTION_SCHEMA` without the pictures."""
+
+RUN_METADATA = b"mmscore.run"
+"""Key of the file's metadata that says, as JSON, how it was made and whether it is `partial`."""
+
+_ROW_GROUP_BYTES = 32 << 20
+_ROW_GROUP_ROWS = 65_536
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_FROM_RECORD = [name for name in SCHEMA.names if name not in PICTURE_COLUMNS and name != "prediction"]
+
+
+class PredictionWriter:
+    """Writes one predictions file. Leaving the context well publishes it; an exception removes it."""
+
+    def __init__(self, path: Path, *, model: str, method: str, about: Mapping[str, Any]) -> None:
+        """Name the file; nothing is touched before `with`.
+
+        Args:
+            path: The file that shall appear, replacing one that stands there.
+            model: Value of the `model` column.
+            method: Value of the `method` column: generate or likelihood.
+            about: JSON values on how the predictions were made, for the file's metadata.
+        """
+        self.path = path
+        self._new = path.with_name(f".{path.name}.new")
+        self._constants = {"model": model, "method": method}
+        metadata = {**PREDICTIONS_SCHEMA.metadata, RUN_METADATA: json.dumps(about, sort_keys=True).encode()}
+        self._schema = PREDICTIONS_SCHEMA.with_metadata(metadata)
+        self._pending: list[pa.RecordBatch] = []
+        self._writer: pq.ParquetWriter
+
+    def __enter__(self) -> "PredictionWriter":
+        """Begin the file beside its place; one that a killed run left is replaced."""
+        with self._plain_errors():
+            self._writer = pq.ParquetWriter(self._new, self._schema, **parquet_options(self._schema))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Publish, or remove what was written."""
+        try:
+            if kind is None:
+                self._flush()
+                with self._plain_errors():
+                    self._writer.close()
+                    self._publish()
+            else:
+                with contextlib.suppress(OSError):
+                    self._writer.close()
+        finally:
+            self._new.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise Error(f"{self.path}: cannot be written ({error}). The answers are kept; run again.") from error
+
+    def _publish(self) -> None:
+        with self._new.open("rb+") as file:
+            os.fsync(file.fileno())
+        self._new.replace(self.path)
+        sync_folder(self.path.resolve().parent)
+
+    def write(self, rows: pa.RecordBatch, answers: Sequence[Answer]) -> None:
+        """Append rows with their answers.
+
+        Args:
+            rows: Rows of a dataset; columns outside the schema are passed over.
+            answers: One answer a row, in the same order.
+        """
+        columns = {name: rows.column(name) for name in _FROM_RECORD}
+        columns.update(_answer_columns(answers, self._constants))
+        arrays = [columns[field.name].cast(field.type) for field in self._schema]
+        self._pending.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        if (
+            sum(batch.nbytes for batch in self._pending) >= _ROW_GROUP_BYTES
+            or sum(batch.num_rows for batch in self._pending) >= _ROW_GROUP_ROWS
+        ):
+            self._flush()
+
+    def _flush(self) -> None:
+        if any(batch.num_rows for batch in self._pending):
+            table = pa.Table.from_batches(self._pending)
+            with self._plain_errors():
+                self._writer.write_table(table, row_group_size=table.num_rows)
+            self._pending = []
+
+
+def _answer_columns(answers: Sequence[Answer], constants: Mapping[str, str]) -> dict[str, pa.Array]:
+    values: dict[str, list[Any]] = {
+        "prediction": [_storable(a.text) for a in answers],
+        "prediction_status": [a.status for a in answers],
+        "prediction_error": [_storable(a.error) for a in answers],
+        "finish_reason": [a.finish_reason for a in answers],
+        "thinking": [_storable(a.thinking) for a in answers],
+        "option_logprobs": [a.option_logprobs for a in answers],
+        "option_tokens": [a.option_tokens for a in answers],
+        "token_logprobs": [a.token_logprobs for a in answers],
+        "prompt_tokens": [a.prompt_tokens for a in answers],
+        "completion_tokens": [a.completion_tokens for a in answers],
+        **{name: [value] * len(answers) for name, value in constants.items()},
+    }
+    return {name: pa.array(column, PREDICTIONS_SCHEMA.field(name).type) for name, column in values.items()}
+
+
+def _storable(text: str | None) -> str | None:
+    # Arrow holds UTF-8, and a reply cut inside a character may end in half of a surrogate pair.
+    return None if text is None else _SURROGATES.sub("\ufffd", text)

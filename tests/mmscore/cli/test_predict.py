@@ -1,0 +1,275 @@
+"""`mmscore predict` from outside: exit codes, messages, and runs that are killed and go on."""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from mmconvert.command_line import run
+from mmconvert.store import DatasetWriter
+from mmscore.answers import hold, store_path
+from mmscore.cli import program
+from support.questions import picture, record
+
+PROGRAM = [sys.executable, "-c", "from mmscore.cli import main; main()", "predict"]
+
+
+def write(folder: Path, count: int) -> Path:
+    with DatasetWriter(folder, overwrite=folder.exists()) as writer:
+        writer.write([record(i, picture("red"), f"question {i}", answer=str(i)) for i in range(count)])
+    return folder
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    return write(tmp_path / "dataset", 12)
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "predictions.parquet"
+
+
+@pytest.fixture
+def predict(capsys):
+    """Run the command in this process; gives exit code, stdout, stderr."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(program, ["predict", *map(str, arguments)], program="mmscore")
+        captured = capsys.readouterr()
+        return ended.value.code, captured.out, captured.err
+
+    return call
+
+
+def echo(dataset: Path, output: Path, model: str, *more: object) -> list[str]:
+    return [str(part) for part in (dataset, "-o", output, "--backend", "echo", "--model", model, *more)]
+
+
+def test_a_run_writes_the_predictions_and_says_what_it_did(predict, dataset, output):
+    code, out, err = predict(*echo(dataset, output, "answer", "--json"))
+    summary = json.loads(out)
+    assert (code, err) == (0, "")
+    assert summary.pop("seconds") >= 0
+    assert summary == {"rows": 12, "asked": 12, "reused": 0, "failed": 0, "output": str(output)}
+    assert pq.read_table(output)["prediction"].to_pylist() == [str(i) for i in range(12)]
+
+
+def test_without_json_the_result_is_a_sentence(predict, dataset, output):
+    code, out, _ = predict(*echo(dataset, output, "answer:fail=5"))
+    assert code == 3
+    assert "12 rows, 12 asked, 0 reused, 2 failed (see prediction_error" in out
+
+
+def test_failed_rows_are_exit_3_until_they_are_answered(predict, dataset, output):
+    code, out, _ = predict(*echo(dataset, output, "answer:fail=5", "--json"))
+    assert (code, json.loads(out)["failed"]) == (3, 2)
+    code, out, err = predict(*echo(dataset, output, "answer", "--json", "--resume"))
+    assert (code, json.loads(out)["asked"], json.loads(out)["reused"]) == (0, 2, 10)
+    assert "10 answers stand, 2 failed rows are asked again" in err
+
+
+def test_an_output_that_stands_is_never_overwritten_unasked(predict, dataset, output):
+    predict(*echo(dataset, output, "answer"))
+    before = output.read_bytes()
+    code, _, err = predict(*echo(dataset, output, "prompt"))
+    assert code == 2
+    assert "exists already. --resume asks only the rows that have no answer yet, --restart asks all again" in err
+    assert output.read_bytes() == before
+
+
+def test_resume_on_a_finished_run_asks_nothing_and_restart_asks_all(predict, dataset, output):
+    predict(*echo(dataset, output, "answer"))
+    assert json.loads(predict(*echo(dataset, output, "answer", "--json", "--resume"))[1])["asked"] == 0
+    assert json.loads(predict(*echo(dataset, output, "answer", "--json", "--restart"))[1])["asked"] == 12
+
+
+def test_restart_with_a_mistyped_model_forgets_nothing(predict, dataset, output):
+    predict(*echo(dataset, output, "answer"))
+    assert predict(*echo(dataset, output, "answr", "--restart"))[0] == 2
+    assert json.loads(predict(*echo(dataset, output, "answer", "--json", "--resume"))[1])["reused"] == 12
+
+
+def test_resume_starts_where_there_is_nothing_to_go_on_with(predict, dataset, output):
+    assert json.loads(predict(*echo(dataset, output, "answer", "--json", "--resume"))[1])["asked"] == 12
+
+
+def test_a_changed_dataset_is_said_and_only_its_new_rows_are_asked(predict, dataset, output):
+    predict(*echo(dataset, output, "answer"))
+    write(dataset, 15)
+    _, out, err = predict(*echo(dataset, output, "answer", "--json", "--resume"))
+    assert (json.loads(out)["asked"], json.loads(out)["reused"]) == (3, 12)
+    assert "the dataset has changed since" in err
+
+
+def test_the_limit_and_the_system_text_are_honoured(predict, dataset, output):
+    code, out, _ = predict(*echo(dataset, output, "answer", "--json", "--limit", 5, "--system", "Be brief."))
+    assert (code, json.loads(out)["rows"]) == (0, 5)
+
+
+def test_options_can_come_from_a_file(predict, dataset, output, tmp_path):
+    (tmp_path / "run.yaml").write_text("backend: echo\nmodel: answer\nbatch-size: 3\nlimit: 4\nstop: []\n")
+    code, out, _ = predict(dataset, "-o", output, "--options", tmp_path / "run.yaml", "--limit", 2, "--json")
+    assert (code, json.loads(out)["rows"]) == (0, 2)
+
+
+def test_missing_folders_of_the_output_are_made(predict, dataset, tmp_path):
+    assert predict(*echo(dataset, tmp_path / "a" / "b" / "p.parquet", "answer"))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["nowhere", "-o", "p.parquet", "--model", "m"], 2, "nowhere: no such file or folder."),
+        (["DATASET", "-o", "p.parquet", "--model", "./nomodel"], 2, "--model ./nomodel: no such folder."),
+        (["DATASET", "-o", "p.parquet", "--model", "m", "--backend", "ecko"], 2, "Did you mean echo?"),
+        (["DATASET", "-o", "p.parquet", "--model", "m", "--backend", "no.py@b"], 2, "no.py: no such file."),
+        (["DATASET", "-o", "p.parquet", "--model", "empty"], 1, "empty: cannot be loaded"),
+        (["DATASET", "-o", "p.parquet"], 2, "Missing option '--model'"),
+        (["DATASET", "--model", "m"], 2, "Missing option '-o'"),
+        (["DATASET", "-o", "empty", "--model", "m"], 2, "is a folder. Name a file, such as empty/predictions.parquet"),
+        (["DATASET", "-o", "p.parquet", "--model", "m", "--resume", "--restart"], 2, "exclude each other"),
+        (["DATASET", "-o", "p.parquet", "--model", "m", "--batch-size", "0"], 2, "auto or a number from 1"),
+        (["DATASET", "-o", "p.parquet", "--model", "m", "--top-p", "0.5"], 2, "only when sampling"),
+        (["DATASET", "-o", "p.parquet", "--model", "m", "--temperature", "-1"], 2, "Invalid value for '--temperature'"),
+        (["DATASET", "-o", "p.parquet", "--model", "m", "--bach-size", "1"], 2, "'--batch-size'"),
+        (["DATASET", "-o", "p.parquet", "--model", "answer", "--backend", "echo", "--attn", "sdpa"], 2, "no --attn"),
+        (["plain.parquet", "-o", "p.parquet", "--model", "answer", "--backend", "echo"], 1, "it lacks answer, answers"),
+        (["text.txt", "-o", "p.parquet", "--model", "answer", "--backend", "echo"], 1, "no readable parquet file"),
+    ],
+)
+def test_a_mistake_is_one_message_and_publishes_nothing(
+    predict, dataset, tmp_path, monkeypatch, arguments, code, message
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text.txt").write_text("hello")
+    pq.write_table(pq.read_table(dataset / "data" / "test-00000-of-00001.parquet").select(["id"]), "plain.parquet")
+    got, out, err = predict(*[str(dataset) if part == "DATASET" else part for part in arguments])
+    assert (got, out) == (code, "")
+    assert message in err
+    assert "Traceback" not in err
+    assert not Path("p.parquet").exists()
+
+
+def test_a_store_that_is_none_is_refused_and_left_alone(predict, dataset, output):
+    store_path(output).write_text("my notes")
+    code, _, err = predict(*echo(dataset, output, "answer"))
+    assert code == 1
+    assert "is no store of answers" in err
+    assert store_path(output).read_text() == "my notes"
+
+
+def test_a_second_run_on_the_same_output_is_refused_by_name(predict, dataset, output):
+    with hold(store_path(output)):
+        second = subprocess.run([*PROGRAM, *echo(dataset, output, "answer")], capture_output=True, text=True)
+    assert second.returncode == 1
+    assert f"in use by process {os.getpid()} on " in second.stderr
+    assert predict(*echo(dataset, output, "answer"))[0] == 0
+
+
+def test_help_needs_no_model_library():
+    code = (
+        "import sys, click\nfrom mmscore.cli import program\n"
+        "program.main(['predict', '-h'], standalone_mode=False)\n"
+        "sys.exit(bool({'torch', 'transformers'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "--max-new-tokens" in done.stdout
+
+
+# Runs that end early
+
+BATCH = 4
+
+
+def started(*arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def asked(log: Path) -> list[str]:
+    return log.read_text().split() if log.exists() else []
+
+
+def stored(output: Path) -> set[str]:
+    """Ids of the rows whose answers are in the store; the answers repeat the prompts, which hold them."""
+    if not store_path(output).exists():
+        return set()
+    with sqlite3.connect(store_path(output)) as db:
+        tables = db.execute("SELECT name FROM sqlite_master").fetchall()
+        texts = db.execute("SELECT answer FROM answers").fetchall() if tables else []
+    db.close()
+    return {json.loads(text)["text"].rpartition(" ")[2] for (text,) in texts}
+
+
+def wait_for(log: Path, lines: int) -> None:
+    while len(asked(log)) < lines:
+        time.sleep(0.005)
+
+
+def test_a_run_killed_again_and_again_ends_like_an_unbroken_one(predict, tmp_path, output):
+    dataset, log = write(tmp_path / "dataset", 200), tmp_path / "asked.log"
+    slow = echo(dataset, output, f"prompt:delay=0.003,batch={BATCH},log={log}", "--quiet")
+    moments = random.Random(20261121)
+    for _ in range(10):
+        before = stored(output)
+        log.unlink(missing_ok=True)
+        with started(*slow) as process:
+            wait_for(log, moments.choice((0, 1, 1, 1)))
+            time.sleep(moments.uniform(0, 0.1))
+            process.send_signal(signal.SIGKILL)
+        now = asked(log)
+        assert len(now) == len(set(now))
+        assert before.isdisjoint(now)
+        assert len(set(now) - stored(output)) <= BATCH
+        assert not output.exists() or pq.read_table(output).num_rows == 200
+    log.unlink(missing_ok=True)
+    before = stored(output)
+    code, out, _ = predict(*slow, "--json", "--resume")
+    summary = json.loads(out)
+    assert code == 0
+    assert (summary["rows"], summary["reused"], summary["failed"]) == (200, len(before), 0)
+    assert sorted([*before, *asked(log)], key=int) == [str(i) for i in range(200)]
+    unbroken = tmp_path / "unbroken.parquet"
+    predict(*echo(dataset, unbroken, f"prompt:batch={BATCH}"))
+    assert output.read_bytes() == unbroken.read_bytes()
+    assert sorted(file.name for file in tmp_path.iterdir() if file.name.startswith((".", "predictions"))) == [
+        "predictions.parquet",
+        "predictions.parquet.answers.sqlite",
+    ]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_says_so_and_goes_on_later(predict, tmp_path, dataset, output, how):
+    log = tmp_path / "asked.log"
+    slow = echo(dataset, output, f"prompt:delay=0.05,batch=2,log={log}")
+    with started(*slow) as process:
+        wait_for(log, 5)
+        process.send_signal(how)
+        out, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert (out, err.splitlines()[-1]) == ("", "mmscore: interrupted. Run the same command again to go on.")
+    assert not output.exists()
+    summary = json.loads(predict(*echo(dataset, output, "prompt", "--json"))[1])
+    assert summary["reused"] >= 4
+    assert summary["rows"] == summary["reused"] + summary["asked"] == 12
+
+
+def test_a_full_disk_ends_the_run_with_a_message(dataset, output):
+    command = f"ulimit -f 8; exec {sys.executable} -c 'from mmscore.cli import main; main()' predict "
+    command += " ".join(echo(dataset, output, f"text={'x' * 20_000}", "--quiet"))
+    done = subprocess.run(["bash", "-c", f"trap '' XFSZ; {command}"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not output.exists()

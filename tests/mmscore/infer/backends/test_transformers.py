@@ -1,0 +1,307 @@
+"""The transformers backend on tiny models: batches, pictures, literal placeholders, bad rows, sampling."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from mmconvert.errors import Error, UsageError
+from mmconvert.record import Image, Part, Turn
+from mmscore.infer.backend import Generation, ModelOptions
+from mmscore.infer.backends import transformers as module
+from mmscore.infer.backends.transformers import BACKEND
+from support.questions import COLOURS, LETTER_PROMPT, colour_records, picture, record
+
+SHORT = Generation(max_new_tokens=12)
+
+
+def opened(folder: Path, generation: Generation = SHORT, **options: object):
+    return BACKEND(ModelOptions(str(folder), generation, quiet=True, **options))
+
+
+def texts(answers):
+    return [answer.text for answer in answers]
+
+
+@pytest.fixture(params=["random_llava", "idefics3"])
+def random_model(request):
+    return request.getfixturevalue(request.param)
+
+
+MIXED = [
+    record(0, picture("red"), "What?"),
+    record(1, "Text alone, and longer than the others are."),
+    record(2, picture("blue"), "and", picture("green", (50, 90)), "differ?"),
+    record(3, picture("red", mode="L"), "grey"),
+    record(4, picture("red", (1, 1)), "one pixel"),
+    record(5, picture("red", mode="RGBA"), "see-through, 你好 😀"),
+    record(6, picture("red", mode="P"), "palette"),
+]
+
+
+def test_the_trained_model_answers_all_it_was_taught(trained_llava):
+    answers = opened(trained_llava).answer(colour_records())
+    assert texts(answers) == [r.answer for r in colour_records()]
+    assert {answer.finish_reason for answer in answers} == {"stop"}
+    assert [answer.completion_tokens for answer in answers] == [len(r.answer) + 1 for r in colour_records()]
+
+
+def test_the_trained_model_looks_at_the_picture(trained_llava):
+    shades = {"red": (235, 20, 10), "green": (10, 115, 15), "blue": (15, 10, 240), "yellow": (240, 245, 10)}
+    records = [record(i, picture(shades[colour], (31, 40)), LETTER_PROMPT) for i, colour in enumerate(COLOURS)]
+    assert texts(opened(trained_llava).answer(records)) == ["A", "B", "C", "D"]
+
+
+@pytest.mark.parametrize(
+    "generation",
+    [SHORT, Generation(max_new_tokens=12, temperature=1.0, seed=3), Generation(max_new_tokens=6, num_beams=3)],
+    ids=["greedy", "sampled", "beams"],
+)
+def test_a_batch_answers_as_its_rows_alone(random_model, generation):
+    backend = opened(random_model, generation)
+    together = backend.answer(MIXED)
+    assert together == [backend.answer([r])[0] for r in MIXED]
+    assert all(answer.status == "ok" for answer in together)
+    assert len(set(texts(together))) > 2
+
+
+def test_prompt_tokens_count_pictures_and_no_padding(random_llava):
+    answers = opened(random_llava).answer([record(0, picture("red"), "ab"), record(1, "ab"), record(2, "x" * 300)])
+    assert answers[0].prompt_tokens - answers[1].prompt_tokens == 16
+    assert answers[2].prompt_tokens == answers[1].prompt_tokens + 298
+
+
+# Texts that look like a picture
+
+
+def test_a_literal_placeholder_is_read_as_text_where_the_processor_can(random_llava):
+    backend = opened(random_llava)
+    rows = [*MIXED, record(7, picture("blue"), "What does <image> mean, and </s>?")]
+    together = backend.answer(rows)
+    assert together[7].status == "ok"
+    assert together == [backend.answer([r])[0] for r in rows]
+    assert together[7].prompt_tokens == len("user: " + "What does <image> mean, and </s>?" + "\nassistant: ") + 16
+
+
+def test_a_literal_placeholder_fails_its_row_alone_where_it_cannot(idefics3):
+    backend = opened(idefics3)
+    answers = backend.answer([MIXED[0], record(7, picture("blue"), "What does <image> mean?"), MIXED[1]])
+    assert [answer.status for answer in answers] == ["ok", "failed", "ok"]
+    assert "the text holds '<image>'" in answers[1].error
+    assert backend.answer([record(8, picture("blue"), "strike <s>this</s>")])[0].status == "ok"
+
+
+# Rows that cannot be answered
+
+
+def test_a_bad_row_fails_by_name_and_alone(random_llava):
+    cut = picture("red", (200, 200))[:100]
+    bad = {
+        2: (record(2, b"no picture at all", "x"), "picture 1 has no known format"),
+        4: (record(4, picture("red"), cut, "x"), "picture 2 cannot be decoded"),
+        5: (replace(record(5, picture("red"), "x"), images=(Image(None, 1, url="http://x/"),)), "only an address"),
+        6: (record(6, picture("red"), "long " * 900), "the prompt has 4534 tokens, the model takes 4096"),
+    }
+    rows = [bad[i][0] if i in bad else record(i, picture("green"), f"good {i}") for i in range(9)]
+    backend = opened(random_llava)
+    answers = backend.answer(rows)
+    assert [i for i, answer in enumerate(answers) if answer.status != "ok"] == list(bad)
+    for i, (_, message) in bad.items():
+        assert message in answers[i].error
+        assert answers[i].text is None
+    good = [i for i in range(9) if i not in bad]
+    assert [answers[i] for i in good] == [backend.answer([rows[i]])[0] for i in good]
+
+
+def test_memory_that_runs_out_halves_the_batch_and_loses_nothing(random_llava, monkeypatch):
+    backend = opened(random_llava, batch_size=8)
+    expected = backend.answer(MIXED)
+    generate, sizes = backend._model.generate, []
+
+    def small_memory(**inputs):
+        sizes.append(len(inputs["input_ids"]))
+        if sizes[-1] > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return generate(**inputs)
+
+    monkeypatch.setattr(backend._model, "generate", small_memory)
+    assert backend.answer(MIXED) == expected
+    assert backend.batch_size <= 2
+    assert sizes == [7, 3, 1, 2, 4, 2, 2]
+
+
+def test_a_row_too_large_for_the_memory_fails(random_llava, monkeypatch):
+    backend = opened(random_llava)
+
+    def no_memory(**_inputs):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3 GiB\nsecond line")
+
+    monkeypatch.setattr(backend._model, "generate", no_memory)
+    answers = backend.answer(MIXED[:3])
+    assert {answer.error for answer in answers} == {"OutOfMemoryError: CUDA out of memory. Tried to allocate 3 GiB"}
+    assert backend.batch_size == 1
+
+
+def test_a_broken_gpu_ends_the_run(random_llava, monkeypatch):
+    backend = opened(random_llava)
+
+    def broken(**_inputs):
+        raise torch.AcceleratorError("CUDA error: device-side assert triggered")
+
+    monkeypatch.setattr(backend._model, "generate", broken)
+    with pytest.raises(Error, match="the GPU failed"):
+        backend.answer(MIXED)
+
+
+# How replies end
+
+
+def test_a_reply_that_is_cut_says_so(trained_llava):
+    (answer,) = opened(trained_llava, Generation(max_new_tokens=3)).answer([colour_records()[10]])
+    assert (answer.text, answer.finish_reason, answer.completion_tokens) == ("yel", "length", 3)
+
+
+def test_stop_texts_end_a_reply_and_are_cut_from_it(trained_llava):
+    records = [colour_records()[i] for i in (1, 4, 7, 10)]
+    answers = opened(trained_llava, Generation(max_new_tokens=12, stop=("ee", "lo"))).answer(records)
+    assert texts(answers) == ["red", "gr", "blue", "yel"]
+    assert {answer.finish_reason for answer in answers} == {"stop"}
+
+
+def test_a_reasoning_block_is_cut_from_the_reply(trained_llava, monkeypatch):
+    backend = opened(trained_llava)
+    said = {"red": "<think>warm?</think>\n\nred", "blue": "cold</think> blue", "green": "<think>gree"}
+    decode = backend._tokenizer.decode
+
+    def thinking(ids, **options):
+        text = decode(ids, **options)
+        return said.get(text, text)
+
+    monkeypatch.setattr(backend._tokenizer, "decode", thinking)
+    answers = backend.answer([colour_records()[i] for i in (1, 7, 4)])
+    assert [(a.thinking, a.text) for a in answers] == [("warm?", "red"), (None, "cold</think> blue"), ("gree", "")]
+
+
+def test_a_reasoning_block_that_the_prompt_opens_is_cut_too(trained_llava, monkeypatch):
+    backend = opened(trained_llava)
+    template = backend._processor.chat_template.replace("assistant: ", "assistant: <think>\n")
+    monkeypatch.setattr(backend._processor, "chat_template", template)
+    (answer,) = backend.answer([colour_records()[0]])
+    assert answer.text == ""
+    assert answer.thinking is not None
+
+
+# Drawing
+
+
+def test_draws_follow_the_seed(random_llava):
+    def drawn(seed):
+        return texts(opened(random_llava, Generation(max_new_tokens=12, do_sample=True, seed=seed)).answer(MIXED))
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+    assert drawn(None) == drawn(0)
+
+
+def test_copies_of_a_row_draw_on_their_own(random_llava):
+    copies = [replace(MIXED[0], id=f"0#{i}", variant=i) for i in range(5)]
+    backend = opened(random_llava, Generation(max_new_tokens=12, temperature=1.0))
+    assert len(set(texts(backend.answer(copies)))) == 5
+
+
+def test_draws_have_the_model_s_probabilities():
+    scores = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log().repeat(4000, 1)
+    generators = [torch.Generator().manual_seed(i) for i in range(len(scores))]
+    drawn = module._RowDraws(generators)(None, scores).argmax(dim=1)
+    shares = torch.bincount(drawn, minlength=4) / len(scores)
+    assert torch.allclose(shares, torch.tensor([0.5, 0.3, 0.15, 0.05]), atol=0.03)
+
+
+def test_top_k_of_one_draws_the_likeliest(random_llava):
+    greedy = opened(random_llava).answer(MIXED)
+    drawn = opened(random_llava, Generation(max_new_tokens=12, temperature=2.0, top_k=1)).answer(MIXED)
+    assert texts(drawn) == texts(greedy)
+
+
+def test_the_caller_s_random_state_is_left_alone(random_llava):
+    before = torch.get_rng_state()
+    opened(random_llava, Generation(max_new_tokens=3, temperature=1.0)).answer(MIXED)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+# Conversations
+
+
+def test_every_turn_reaches_the_model(trained_llava):
+    row = colour_records()[0]
+    system = Turn("system", (Part("text", "Be brief."),))
+    backend = opened(trained_llava)
+    plain, longer = backend.answer([row, replace(row, messages=(system, *row.messages))])
+    assert longer.prompt_tokens == plain.prompt_tokens + len("system: Be brief.\n")
+
+
+# Loading
+
+
+def test_identity_changes_with_weights_and_settings_and_not_with_the_place(random_llava, trained_llava, tmp_path):
+    copied = shutil.copytree(random_llava, tmp_path / "elsewhere")
+    first = opened(random_llava).identity
+    assert opened(copied).identity == first
+    assert opened(copied).name == "elsewhere"
+    assert opened(trained_llava).identity != first
+    assert opened(random_llava, dtype="bfloat16").identity != first
+    assert opened(random_llava, Generation(max_new_tokens=13)).identity != first
+    (copied / "chat_template.jinja").write_text("{{ messages }}")
+    assert opened(copied).identity != first
+
+
+def test_half_precision_answers(trained_llava):
+    backend = opened(trained_llava, dtype="bfloat16")
+    assert backend._model.dtype == torch.bfloat16
+    assert texts(backend.answer(colour_records()[:2])) == ["A", "red"]
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("./nowhere", "no such folder. Give a folder, or a Hub id"),
+        ("/no/such/folder", "no such folder"),
+        ("nowhere", "no such folder"),
+        (__file__, "is a file. Give the folder"),
+    ],
+)
+def test_a_model_that_is_not_there_is_wrong_usage(model, message):
+    with pytest.raises(UsageError, match=message):
+        opened(Path(model) if model.startswith("/") else model)
+
+
+def test_an_unknown_dtype_suggests_the_nearest(random_llava):
+    with pytest.raises(UsageError, match=r"--dtype: expected one of .* Did you mean bfloat16"):
+        opened(random_llava, dtype="bfloat")
+
+
+def test_a_broken_folder_is_one_message(random_llava, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(Error, match=r"empty: cannot be loaded"):
+        opened(tmp_path / "empty")
+    broken = shutil.copytree(random_llava, tmp_path / "broken")
+    (broken / "model.safetensors").write_bytes(b"cut")
+    with pytest.raises(Error, match=r"broken: cannot be loaded \(\w+: "):
+        opened(broken)
+
+
+def test_a_model_without_chat_template_is_refused(random_llava, tmp_path):
+    bare = shutil.copytree(random_llava, tmp_path / "bare")
+    (bare / "chat_template.jinja").unlink()
+    with pytest.raises(Error, match="has no chat template"):
+        opened(bare)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_on_a_gpu_the_model_runs_there_in_bfloat16(trained_llava):
+    backend = opened(trained_llava)
+    assert (backend._model.device.type, backend._model.dtype) == ("cuda", torch.bfloat16)
+    assert texts(backend.answer(colour_records())) == [r.answer for r in colour_records()]
