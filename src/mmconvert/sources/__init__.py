@@ -29,10 +29,14 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One raw record: the source's own field names, None for an empty cell."""
+    """One raw record: the source's own field names, None for an empty cell.
+
+    `remarks` is what the source noticed about the file as a whole; it stands on the first row.
+    """
 
     fields: Mapping[str, Any]
     where: Where
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
