@@ -31,3 +31,8 @@ def shared() -> Path:
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["HF_HOME"] = str(tmp_path_factory.mktemp("hf"))
     os.environ["HF_DATASETS_CACHE"] = str(tmp_path_factory.mktemp("hf-datasets"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the contract tests write down what the examples give now."""
+    parser.addoption("--write-expected", action="store_true", help="rewrite tests/data/*/expected.jsonl")

@@ -19,11 +19,12 @@ from mmconvert.format import Context, Format, Loss, Target
 from mmconvert.guess import guess
 from mmconvert.images import MAX_IMAGE_BYTES, Pictures
 from mmconvert.inputs import Input, fingerprint
+from mmconvert.manifest import DEFAULT_CONFIG
 from mmconvert.plugins import load
 from mmconvert.record import Record
 from mmconvert.shards import sync_folder, write_synced
 from mmconvert.sources import Rejected, Row, Where
-from mmconvert.store import DEFAULT_CONFIG, ROW_GROUP_BYTES, DatasetWriter, weight
+from mmconvert.store import ROW_GROUP_BYTES, DatasetWriter, weight
 
 _CHUNK_BYTES = ROW_GROUP_BYTES // 3
 _CHUNK_RECORDS = 1_000

@@ -1,6 +1,7 @@
 """How a writer stores pictures: inside the file, by content name, or under the source's own names."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pybase64
@@ -39,7 +40,7 @@ def reference(image: Image, target: Target) -> str:
     Args:
         image: A picture with bytes, or a kept address.
         target: `images` decides: `inline` gives a data URL; `files` writes `<sha256[:16]>.<ext>`;
-            `original` writes the source's own name where it has one, else as `files`.
+            `original` writes the source's own name where it has one, else as `inline`.
 
     Returns:
         A data URL, an address, or a path relative to the picture folder.
@@ -49,9 +50,15 @@ def reference(image: Image, target: Target) -> str:
     """
     if image.bytes is None and image.url is not None:
         return image.url
-    if target.images == "inline":
-        return data_url(image)
-    return stored_file(image, target)
+    return stored_file(image, target) if as_files([image], target) else data_url(image)
+
+
+def as_files(images: Sequence[Image], target: Target) -> bool:
+    """Tell whether pictures shall be written as files.
+
+    Under `original` a picture without a name stood inside its source and goes back inside.
+    """
+    return target.images == "files" or (target.images == "original" and all(image.name for image in images))
 
 
 def stored_file(image: Image, target: Target) -> str:
@@ -61,7 +68,8 @@ def stored_file(image: Image, target: Target) -> str:
             f"the picture {image.url} was kept as an address and has no bytes. Convert with the pictures at hand."
         )
     folder = target.image_dir or target.path.parent
-    name = image.name if target.images == "original" and image.name else f"{image.sha256[:16]}.{SUFFIXES[image.format]}"
+    name = image.name if target.images == "original" and image.name else None
+    name = name or f"{image.sha256[:16]}.{SUFFIXES[image.format]}"
     path = folder / name
     # A name of a record was checked when it was read, but a dataset may come from anywhere.
     if not Path(os.path.normpath(path)).is_relative_to(Path(os.path.normpath(folder))):

@@ -54,7 +54,6 @@ class Target:
         path: The file to write (a temporary name; published by the caller).
         images: `inline`, `files` (named by content) or `original` (the source's names).
         image_dir: Folder for picture files.
-        image_prefix: What stands before a picture's name inside the written file.
         columns: Named column set of the format, None for its own.
         csv_safe: Escape cells that a spreadsheet would run as a formula.
     """
@@ -62,7 +61,6 @@ class Target:
     path: Path
     images: str = "inline"
     image_dir: Path | None = None
-    image_prefix: str = ""
     columns: str | None = None
     csv_safe: bool = False
 

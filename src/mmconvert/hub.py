@@ -24,9 +24,10 @@ from mmconvert import __version__
 from mmconvert.card import merge, shard_glob
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.images import verify_decoded
+from mmconvert.manifest import MANIFEST, read_manifest
 from mmconvert.picture_structure import probe
 from mmconvert.shards import Shard, hash_file
-from mmconvert.store import MANIFEST, open_dataset, read_manifest
+from mmconvert.store import open_dataset
 
 CARD = "README.md"
 MAIN = "main"

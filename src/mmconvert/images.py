@@ -117,6 +117,7 @@ def verify_decoded(data: bytes) -> None:
     """
     try:
         with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
             with PIL.Image.open(BytesIO(data), formats=FORMATS) as picture:
                 picture.load()

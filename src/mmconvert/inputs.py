@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import Error, UsageError, did_you_mean
-from mmconvert.store import MANIFEST, open_dataset
+from mmconvert.manifest import MANIFEST
+from mmconvert.store import open_dataset
 
 DEFAULT_SPLIT = "test"
 _SPLIT = re.compile(r"(\w+(?:\.\w+)*)=(.+)", re.DOTALL)

@@ -333,11 +333,11 @@ def from_arrow(batch: pa.RecordBatch) -> Iterator[Record]:
     Columns that are not in `SCHEMA` are passed over; `images`, `image_info` and `attachments` may
     be missing, as in a predictions file, and count as empty.
     """
-    missing = [name for name in PICTURE_COLUMNS if name not in batch.schema.names]
+    absent = [name for name in PICTURE_COLUMNS if name not in batch.schema.names]
+    if "images" in absent:
+        absent = list(PICTURE_COLUMNS)
     for row in batch.to_pylist():
-        for name in missing:
-            row[name] = []
-        yield from_row(row)
+        yield from_row({**row, **{name: [] for name in absent}})
 
 
 def prompt_text(record: Record) -> str:

@@ -39,7 +39,7 @@ def parquet_options(schema: pa.Schema) -> dict[str, Any]:
         schema: Columns of the file; leaves named `bytes` hold pictures and stay as they are.
     """
     sink = io.BytesIO()
-    pq.write_table(schema.empty_table(), sink)
+    pq.ParquetWriter(sink, schema).close()
     layout = pq.ParquetFile(sink).schema
     leaves = [layout.column(i).path for i in range(len(layout.names))]
     text = [leaf for leaf in leaves if not leaf.endswith(".bytes")]

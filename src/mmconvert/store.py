@@ -26,11 +26,10 @@ import pyarrow.parquet as pq
 from mmconvert import __version__
 from mmconvert.card import SplitInfo, card
 from mmconvert.errors import Error, UsageError, did_you_mean
+from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, read_manifest
 from mmconvert.record import PICTURE_COLUMNS, SCHEMA, SCHEMA_VERSION, Record, from_arrow, to_arrow
 from mmconvert.shards import Shard, ShardWriter, hash_file, sync_folder, write_synced
 
-MANIFEST = ".mmconvert/manifest.json"
-DEFAULT_CONFIG = "default"
 ROW_GROUP_BYTES = 24 << 20
 ROW_GROUP_ROWS = 5_000
 BATCH_ROWS = 256
@@ -231,31 +230,6 @@ def _clear_leftovers(path: Path) -> None:
             leftover.rename(target)
         else:
             shutil.rmtree(leftover, ignore_errors=True)
-
-
-def read_manifest(path: Path) -> tuple[dict[str, dict[str, list[Shard]]], dict[str, Any]]:
-    """Read a dataset's manifest.
-
-    Returns:
-        Shards by config and split, and the manifest as it stands.
-
-    Raises:
-        Error: The manifest is missing, damaged, or of a newer schema version.
-    """
-    try:
-        manifest = json.loads((path / MANIFEST).read_bytes())
-        configs = {
-            config: {split: [Shard(**shard) for shard in shards] for split, shards in splits.items()}
-            for config, splits in manifest["configs"].items()
-        }
-        version = int(manifest["schema_version"])
-    except FileNotFoundError:
-        raise Error(f"{path}: has no {MANIFEST}; it is no dataset of ours or was not published whole.") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Error(f"{path / MANIFEST}: is damaged ({error}). Convert the dataset again.") from None
-    if version > SCHEMA_VERSION:
-        raise Error(f"{path}: has schema version {version}; this program knows {SCHEMA_VERSION}. Upgrade mmconvert.")
-    return configs, manifest
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from mmconvert.cli.push import check_push, publish, published_text, push_options
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.convert import ReadOptions, Summary, WriteOptions
 from mmconvert.convert import convert as run_convert
 from mmconvert.inputs import plan
+from mmconvert.manifest import DEFAULT_CONFIG
 from mmconvert.record import TASKS
-from mmconvert.store import DEFAULT_CONFIG
 
 _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -54,6 +55,8 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--keep-urls", is_flag=True, help="Keep http(s) pictures as references.")
 @click.option("--append", is_flag=True, help="Add a split or config to the dataset that stands there.")
 @click.option("--overwrite", is_flag=True, help="Replace the dataset that stands there.")
+@click.option("--push", "repo_id", metavar="USER/REPO", help="Publish the dataset on the Hub afterwards.")
+@push_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
 @OPTIONS_FILE
@@ -78,6 +81,11 @@ def convert(
     keep_urls: bool,
     append: bool,
     overwrite: bool,
+    repo_id: str | None,
+    private: bool,
+    revision: str | None,
+    create_pr: bool,
+    dry_run: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -88,6 +96,10 @@ def convert(
     """
     if append and overwrite:
         raise click.UsageError("--append and --overwrite exclude each other.")
+    if repo_id is not None:
+        check_push(repo_id, revision=revision, create_pr=create_pr)
+    elif private or revision or create_pr or dry_run:
+        raise click.UsageError("--private, --revision, --create-pr and --dry-run go with --push USER/REPO.")
     how = ReadOptions(
         format=format_,
         image_roots=image_roots,
@@ -101,10 +113,23 @@ def convert(
     )
     where = WriteOptions(config_name, overwrite, append, on_bad == "fail", rejects, allow_empty)
     summary = run_convert(plan(inputs, split=split, subsets=subsets), output, how, where)
+    pushed = None
+    if repo_id is not None:
+        pushed = publish(
+            output,
+            repo_id,
+            private=private,
+            revision=revision,
+            create_pr=create_pr,
+            dry_run=dry_run,
+            quiet=quiet or as_json,
+        )
     if as_json:
-        click.echo(json.dumps(dataclasses.asdict(summary), ensure_ascii=False))
+        click.echo(json.dumps({**dataclasses.asdict(summary), "push": pushed}, ensure_ascii=False))
     elif not quiet:
         click.echo(printable(_summary_text(summary)))
+        if pushed is not None:
+            click.echo(printable(published_text(pushed)))
     return EXIT_PARTIAL if summary.rows_rejected and not allow_rejects else 0
 
 

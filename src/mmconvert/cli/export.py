@@ -50,7 +50,7 @@ def export(
     """
     records = read(dataset)
     output.resolve().parent.mkdir(parents=True, exist_ok=True)
-    losses = write(records, Target(output, images, image_dir, columns, csv_safe), to)
+    losses = write(records, Target(output, images, image_dir, columns=columns, csv_safe=csv_safe), to)
     for reject in records.rejects:
         click.echo(printable(str(reject)), err=True)
     if as_json:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context, Format, Sample
+from mmconvert.manifest import MANIFEST
 from mmconvert.record import PICTURE_COLUMNS, SCHEMA, Image, Record, from_row
 from mmconvert.sources import Rejected, Row, Span, parquet
-from mmconvert.store import MANIFEST, open_dataset
+from mmconvert.store import open_dataset
 
 _NEEDED = frozenset(SCHEMA.names) - set(PICTURE_COLUMNS)
 

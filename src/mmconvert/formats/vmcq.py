@@ -95,7 +95,8 @@ def _mismatch(sample: Sample) -> str | None:
     missing = [name for name in _REQUIRED if name not in sample.columns]
     if missing:
         return f"no field {missing[0]!r}"
-    return "options stand in columns A, B, ... too" if "A" in sample.columns else None
+    clash = next((name for name in ("prediction", "A") if name in sample.columns), None)
+    return f"it has a column {clash!r}" if clash else None
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:

@@ -1,0 +1,81 @@
+"""`mmconvert demo`: the main job on small example files, command by command."""
+
+import importlib.util
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from mmconvert.errors import Error
+from mmconvert.record import Record
+from mmconvert.store import open_dataset
+
+DATASETS = {
+    "choice": ("vmcq/colours.tsv", "lmudata/Colours.tsv", "mmbench/Circular.tsv"),
+    "short": ("openai_messages/colours.jsonl",),
+    "mmmu": ("mmmu/validation.parquet",),
+}
+"""Dataset to convert -> example files."""
+
+RECIPES = {"choice": "vlmevalkit_mcq", "short": "own_short_answer", "mmmu": "mmmu_val"}
+"""Dataset -> the recipe that scores it."""
+
+
+@click.command()
+@click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path), metavar="[DIR]")
+def demo(folder: Path | None) -> int:
+    """Run convert, predict and score on small example files.
+
+    DIR is a scratch folder; a temporary one by default. With torch at hand a tiny model is trained on the
+    spot and answers; without it the backend `echo` stands in, and the demo says so.
+    """
+    folder = folder or Path(tempfile.mkdtemp(prefix="mmconvert-demo-"))
+    files = folder / "files"
+    with resources.as_file(resources.files("mmconvert.demo") / "files") as examples:
+        shutil.copytree(examples, files, dirs_exist_ok=True)
+    click.echo(f"Example files, one of each format: {files}")
+    for name, sources in DATASETS.items():
+        _run("mmconvert", "convert", *(str(files / s) for s in sources), "-o", str(folder / name), "--overwrite")
+    model = _model(folder)
+    for name in DATASETS:
+        output = str(folder / f"{name}.parquet")
+        _run("mmscore", "predict", str(folder / name), "-o", output, *model, "--restart", "--quiet")
+        _run("mmscore", output, "--recipe", RECIPES[name])
+    click.echo("\nA kit's own result files are scored the same way:")
+    _run("mmscore", str(files / "mmmu_outputs"))
+    _run("mmscore", str(files / "mmbench/answered.xlsx"), "--recipe", "mmbench_circular")
+    click.echo(f"\nEverything is in {folder}. Next: mmconvert list formats, mmconvert convert YOUR_FILE -o DIR")
+    return 0
+
+
+def _model(folder: Path) -> list[str]:
+    """Train the tiny model, or fall back to the echo; give the options that name it."""
+    if any(importlib.util.find_spec(name) is None for name in ("torch", "transformers")):
+        click.echo(
+            "\nNo torch here: the backend `echo` repeats the reference answers instead of a model.\n"
+            'For the trained model: pip install "mmconvert[infer]"'
+        )
+        return ["--model", "answer", "--backend", "echo"]
+    from mmconvert.demo import tiny_vlm
+
+    click.echo("\nTraining a tiny vision-language model on these rows (seconds) ...")
+    accuracy = tiny_vlm.train(folder / "tiny-vlm", list(_records(folder)))
+    click.echo(f"It answers {accuracy:.0%} of them: {folder / 'tiny-vlm'}")
+    return ["--model", str(folder / "tiny-vlm")]
+
+
+def _records(folder: Path) -> Iterable[Record]:
+    for name in DATASETS:
+        yield from open_dataset(folder / name).records()
+
+
+def _run(program: str, *arguments: str) -> None:
+    click.echo(f"\n$ {shlex.join([program, *arguments])}")
+    if subprocess.run([sys.executable, "-m", program, *arguments], check=False).returncode:
+        raise Error(f"{program} {arguments[0]} failed; its message stands above.")

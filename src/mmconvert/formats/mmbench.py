@@ -1,0 +1,209 @@
+"""MMBench: the question table (TSV, both packagings) and the submission workbook (xlsx).
+
+The TSV is VLMEvalKit's table; in its packaging a rotated copy names the row whose picture it shares,
+in the legacy one every row has its picture. Rotation k of question i has the index i + k * 1,000,000.
+The workbook has the columns question, A, B, C, D, prediction, category, l2_category and index. Source:
+open-compass/MMBench@20faed3 README, MMBench evaluation (the pipeline's document).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import xlsxwriter
+
+from mmconvert import lmu_table
+from mmconvert.errors import Error, RowError, UsageError, did_you_mean
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.record import LETTERS, Record
+from mmconvert.sources import Rejected, Row, Span, xlsx
+from mmconvert.tables import respell
+from mmconvert.workbook import LAST_ROW
+
+WORKBOOK = ".xlsx"
+REQUIRED = ("index", "question", "A", "prediction")
+"""What a workbook must have; the rest of the submission's columns only tell groups apart."""
+
+NEEDED = {"index", "question", "hint", *LETTERS, "answer", "prediction", "category", "l2-category", "split"}
+ROTATION = 1_000_000
+CELL_LENGTH = 32_767
+"""Most characters of a workbook's cell; longer ones are cut in silence by the usual writers."""
+
+SUBMISSION = ("question", "A", "B", "C", "D", "prediction", "category", "l2_category", "index")
+COLUMNS = {
+    "submission": SUBMISSION,
+    "server": (
+        "index",
+        "question",
+        "A",
+        "B",
+        "C",
+        "D",
+        "prediction",
+        "category",
+        "l2-category",
+        "answer",
+        "split",
+        "hint",
+    ),
+}
+"""Column sets of a written workbook: the document's, and the one the server's own checks ask for."""
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,14}")
+
+DATASETS = (
+    *(
+        f"MMBench_{part}_{tongue}{version}"
+        for part in ("DEV", "TEST")
+        for tongue in ("EN", "CN")
+        for version in ("", "_V11")
+    ),
+    *("MMBench", "MMBench_CN", "MMBench_V11", "MMBench_CN_V11", "CCBench"),
+)
+"""A file of exactly this name is that benchmark."""
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    if path.suffix.lower() != WORKBOOK:
+        return lmu_table.rows(path, span, [("index",), ("question",), ("image", "image_path", "prediction")])
+    found = _respelled(xlsx.header(path))
+    missing = [name for name in REQUIRED if name not in found]
+    if missing:
+        names = ", ".join(map(repr, xlsx.sheets(path)))
+        raise Error(
+            f"{path}: the first sheet has no column {missing[0]!r}.{did_you_mean(missing[0], found)} "
+            f"Found: {', '.join(list(found)[:12])}. Sheets: {names}; only the first is read, its header first."
+        )
+    return xlsx.rows(path, span, needed=lambda name: bool(NEEDED & {*_respelled([name])}))
+
+
+def _respelled(names: Iterable[str]) -> dict[str, Any]:
+    return respell(dict.fromkeys(names), lmu_table.WORDS)[0]
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    for remark in row.remarks:
+        context.warn(remark)
+    fields = dict(row.fields)
+    prediction = fields.pop("prediction", None)
+    if prediction is None and "prediction" in row.fields:
+        raise RowError("prediction.missing", "prediction", "the row has no prediction (blanks would be one).")
+    if prediction is not None and CELL_LENGTH in (len(prediction), _length(prediction)):
+        context.warn(f"a prediction has {CELL_LENGTH:,} characters, the most a cell holds: its end may be missing")
+    dataset = context.dataset or next((name for name in DATASETS if name == Path(row.where.file).stem), None)
+    record = lmu_table.record(
+        replace(row, fields=fields), context, dataset=dataset, task=context.task, needs_picture=prediction is None
+    )
+    sample, variant = _rotation(record.id)
+    yield replace(record, sample=sample, variant=variant, prediction=prediction)
+
+
+def _rotation(index: str) -> tuple[str, int | None]:
+    """Tell question and rotation of an index; leading zeros of an unrotated one are kept."""
+    if not re.fullmatch(r"[0-9]{1,15}", index):
+        return index, None
+    variant, question = divmod(int(index), ROTATION)
+    return str(question) if variant else index, variant
+
+
+def _mismatch(sample: Sample) -> str | None:
+    found = _respelled(sample.columns)
+    if sample.suffix != WORKBOOK and ("image" in found or "image_path" in found):
+        return "a table with pictures, read as lmudata"
+    missing = [name for name in REQUIRED if name not in found]
+    if missing:
+        return f"no column {missing[0]!r}"
+    return None if "l2_category" in sample.columns else "no column 'l2_category'"
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    if target.path.suffix.lower() != WORKBOOK:
+        raise UsageError("MMBench's submission is an .xlsx file; for the question table use --to lmudata.")
+    name = target.columns or "submission"
+    if name not in COLUMNS:
+        raise UsageError(f"unknown columns {name!r}.{did_you_mean(name, COLUMNS)} Known: {', '.join(COLUMNS)}.")
+    options = {
+        "constant_memory": True,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+        "strings_to_numbers": False,
+    }
+    losses: list[Loss] = []
+    with xlsxwriter.Workbook(target.path, options) as workbook:
+        # Left alone the file would hold the time of writing and never be the same twice.
+        workbook.set_properties({"created": datetime(2000, 1, 1)})
+        sheet = workbook.add_worksheet()
+        sheet.write_row(0, 0, COLUMNS[name])
+        for number, record in enumerate(records, 1):
+            if number > LAST_ROW - 1:
+                raise Error(f"a sheet holds {LAST_ROW - 1:,} rows. Export fewer.")
+            losses += _losses(record)
+            _write_row(sheet, number, _cells(record), COLUMNS[name])
+    yield from losses
+
+
+def _cells(record: Record) -> dict[str, str | None]:
+    return {
+        "index": _index(record),
+        "question": record.question,
+        **dict(zip(LETTERS, record.options, strict=False)),
+        "prediction": record.prediction,
+        "category": record.category,
+        "l2_category": record.l2_category,
+        "l2-category": record.l2_category,
+        "split": record.split,
+        "hint": record.hint,
+    }
+
+
+def _index(record: Record) -> str:
+    """Number a rotation as MMBench does, also one that a transform of ours made (`7#2`)."""
+    if record.variant is None:
+        return record.id
+    if record.variant and _NUMBER.fullmatch(record.sample):
+        return str(int(record.sample) + record.variant * ROTATION)
+    return record.id if record.variant else record.sample
+
+
+def _write_row(sheet: Any, number: int, cells: Mapping[str, str | None], columns: Iterable[str]) -> None:
+    for place, column in enumerate(columns):
+        text = cells.get(column)
+        if not text:
+            continue
+        if _length(text) > CELL_LENGTH:
+            raise Error(
+                f"row {cells['index']!r} {column}: has {len(text):,} characters, a cell holds {CELL_LENGTH:,}. "
+                "Shorten it; cut in silence it would lose its end."
+            )
+        if column == "index" and _NUMBER.fullmatch(text):
+            sheet.write_number(number, place, int(text))
+        else:
+            sheet.write_string(number, place, text)
+
+
+def _length(text: str) -> int:
+    """Count characters as a spreadsheet does, in units of UTF-16."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def _losses(record: Record) -> Iterator[Loss]:
+    if not record.prediction:
+        fault = (
+            "there is none" if record.prediction is None else "it is empty, which a blank cell cannot tell from none"
+        )
+        yield Loss(record.id, "prediction", fault)
+    if any(option is not None for option in record.options[4:]):
+        yield Loss(record.id, "options", "only A to D have a column")
+
+
+FORMAT = Format(
+    summary="MMBench question TSV (both packagings) and submission xlsx",
+    suffixes=(".tsv", ".csv", WORKBOOK),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+)

@@ -1,0 +1,108 @@
+"""Folder of MMMU's model outputs: one folder a subject, each with an `output.json`.
+
+A row has `id`, `question_type`, `answer` (a letter, a text, or a list of texts), `response` and, for
+multiple choice, `all_choices` and `index2ans`. The file `total_val_output.json` beside the folders
+repeats the parsed answers and is passed over. Source: MMMU-Benchmark/MMMU@bb0b95a
+mmmu/example_outputs, mmmu/main_parse_and_eval.py.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import Error, RowError, got
+from mmconvert.format import Context, Format, Sample
+from mmconvert.record import LETTERS, Record, canonical_json
+from mmconvert.sources import Rejected, Row, Span, Where
+from mmconvert.sources.jsonl import parse_json
+from mmconvert.tables import rest
+
+OUTPUT = "output.json"
+MULTIPLE_CHOICE = "multiple-choice"
+DATASET = "MMMU"
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"*/{OUTPUT}"))
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    for file in _files(path):
+        name = f"{file.parent.name}/{file.name}"
+        try:
+            values = parse_json(file.read_bytes().removeprefix(b"\xef\xbb\xbf").decode())
+        except UnicodeDecodeError as error:
+            raise Error(f"{file}: is not UTF-8 at byte {error.start + 1}. Save it as UTF-8.") from None
+        except RowError as error:
+            raise Error(f"{file}: {error.message}") from None
+        if not isinstance(values, list):
+            raise Error(f"{file}: expected a JSON list of rows {got(values)}.")
+        for number, value in enumerate(values):
+            where = Where(name, number)
+            if isinstance(value, dict):
+                yield Row(value, where)
+            else:
+                yield Rejected(where, "json.type", f"expected a JSON object {got(value)}.")
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    key = fields.pop("id", None)
+    if not isinstance(key, str) or not key.strip():
+        raise RowError("id.missing", "id", f"expected a text {got(key)}.")
+    response = fields.pop("response", None)
+    if response is not None and not isinstance(response, str):
+        raise RowError("response.type", "response", f"expected a text {got(response)}.")
+    answer = fields.pop("answer", None)
+    answers = _answers(answer)
+    kind = fields.get("question_type")
+    if kind == MULTIPLE_CHOICE:
+        options = _options(fields.pop("all_choices", None), fields.pop("index2ans", None))
+    else:
+        options = ()
+    yield Record(
+        id=key.strip(),
+        sample=key.strip(),
+        messages=(),
+        task=context.task or ("multiple_choice" if options else "vqa"),
+        source=context.source(row),
+        options=options,
+        answer=answers[0] if answers else None,
+        answers=answers,
+        label=None if answer is None else canonical_json(answer),
+        category=row.where.file.partition("/")[0],
+        split=key.split("_")[0] if "_" in key else None,
+        dataset=context.dataset or DATASET,
+        subset=context.subset,
+        extra=rest(fields),
+        prediction=response,
+    )
+
+
+def _answers(answer: Any) -> tuple[str, ...]:
+    values = answer if isinstance(answer, list) else [] if answer is None else [answer]
+    if not all(isinstance(value, str) for value in values):
+        raise RowError("answer.type", "answer", f"expected a text or a list of texts {got(answer)}.")
+    return tuple(values)
+
+
+def _options(letters: Any, texts: Any) -> tuple[str | None, ...]:
+    if not isinstance(letters, list) or not letters or not isinstance(texts, dict):
+        raise RowError("options.type", "all_choices", f"expected the letters and, in index2ans, their texts {got(letters)}.")
+    if not all(letter in tuple(LETTERS) and isinstance(texts.get(letter), str) for letter in letters):
+        raise RowError("options.type", "index2ans", f"expected a text for each of the letters {got(letters)}.")
+    count = max(map(LETTERS.index, letters)) + 1
+    return tuple(texts[letter] if letter in letters else None for letter in LETTERS[:count])
+
+
+def _mismatch(sample: Sample) -> str | None:
+    return None if sample.path.is_dir() and _files(sample.path) else f"no folder with {OUTPUT} in it"
+
+
+FORMAT = Format(
+    summary="Folder of MMMU model outputs, one output.json a subject",
+    suffixes=("",),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+)

@@ -1,0 +1,101 @@
+"""The schemas as language-neutral JSON: column, Arrow type, meaning; and the report's JSON Schema."""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from mmconvert.card import MEANINGS
+from mmconvert.record import PREDICTION_SCHEMA, SCHEMA, SCHEMA_VERSION, hf_feature
+from mmscore.rows_file import ROWS_SCHEMA
+
+ROWS_MEANINGS = {
+    "id": "Id of the row that was scored.",
+    "recipe": "Recipe that scored it, with its version.",
+    "model": "Who answered.",
+    "status": "scored, excluded, failed, judge_failed, missing or rejected.",
+    "value": "What was read out of the answer.",
+    "how": "The rule that read it.",
+    "span": "Where in the answer, in characters.",
+    "scores": "Scores of the row by name, intermediate ones included.",
+    "judge_model": "Model that judged.",
+    "judge_reply": "What it replied.",
+    "judge_prompt_sha256": "Digest of what it was asked.",
+    "tries": "How often it was asked.",
+}
+_NUMBER = {"type": ["number", "null"]}
+_METRIC = {
+    "type": "object",
+    "required": ["value", "unit", "n", "stderr", "ci95", "higher_is_better"],
+    "properties": {
+        "value": _NUMBER,
+        "unit": {"type": "string"},
+        "n": {"type": "integer"},
+        "stderr": _NUMBER,
+        "ci95": {"type": ["array", "null"], "items": _NUMBER},
+        "higher_is_better": {"type": ["boolean", "null"]},
+    },
+}
+_COUNTS = ("total", "scored", "unparsed", "excluded", "failed", "judge_failed", "missing", "rejected")
+_METRICS = {"type": "object", "additionalProperties": {"$ref": "#/$defs/metric"}}
+_ENTRY = {
+    "type": "object",
+    "required": ["recipe", "parity", "metrics", "groups", "counts", "partial", "model", "dataset", "signature"],
+    "properties": {
+        "recipe": {"type": "string"},
+        "version": {"type": "string"},
+        "parity": {"type": "string"},
+        "reason": {"type": "string"},
+        "metrics": _METRICS,
+        "groups": {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": _METRICS}},
+        "counts": {
+            "type": "object",
+            "required": list(_COUNTS),
+            "properties": {name: {"type": "integer", "minimum": 0} for name in _COUNTS},
+        },
+        "partial": {"type": "boolean"},
+        "model": {"type": "string"},
+        "dataset": {"type": ["string", "null"]},
+        "signature": {"type": "string"},
+        "table": {"type": "array", "items": {"type": "object"}},
+        "predictions": {"type": "string"},
+        "messages": {"type": "array", "items": {"type": "string"}},
+    },
+}
+
+
+def _table(title: str, schema: pa.Schema, meanings: dict[str, str]) -> dict[str, Any]:
+    return {
+        "title": title,
+        "schema_version": SCHEMA_VERSION,
+        "columns": [
+            {
+                "name": field.name,
+                "arrow": str(field.type),
+                "huggingface": hf_feature(field.type),
+                "meaning": meanings[field.name],
+            }
+            for field in schema
+        ],
+    }
+
+
+def documents() -> dict[str, str]:
+    """File name -> text of every schema."""
+    values = {
+        "record.json": _table("Every dataset of mmconvert", SCHEMA, MEANINGS),
+        "prediction.json": _table("Every predictions file of mmscore", PREDICTION_SCHEMA, MEANINGS),
+        "rows.json": _table("What --rows writes, one row an id and recipe", ROWS_SCHEMA, ROWS_MEANINGS),
+        "report.json": {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "What mmscore --json prints",
+            "type": "object",
+            "required": ["schema_version", "entries"],
+            "properties": {
+                "schema_version": {"type": "integer"},
+                "entries": {"type": "array", "items": {"$ref": "#/$defs/entry"}},
+            },
+            "$defs": {"metric": _METRIC, "entry": _ENTRY},
+        },
+    }
+    return {name: json.dumps(value, indent=1, ensure_ascii=False) + "\n" for name, value in values.items()}

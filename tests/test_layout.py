@@ -1,0 +1,150 @@
+"""The rules of docs/architecture.md, read off the source with nothing but `ast`."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mmconvert.plugins import GROUPS
+
+SRC = Path(__file__).resolve().parents[1] / "src"
+MODULES = {
+    ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(SRC.rglob("*.py"))
+}
+TREES = {name: ast.parse(path.read_bytes()) for name, path in MODULES.items()}
+PLUGINS = [name for name in MODULES if name.rpartition(".")[0] in GROUPS]
+
+SCORING = ("parsers", "metrics", "judges", "recipes", "score", "scoring", "stats", "report", "compare")
+SHARED = ("mmscore.client", "mmscore.answers")
+FORBIDDEN_CALLS = {"eval", "exec", "print", "compile", "__import__", "globals"}
+FORBIDDEN_MODULES = {"pickle", "dill", "shelve", "marshal", "cloudpickle"}
+FORBIDDEN_ATTRIBUTES = {("yaml", "load"), ("torch", "load"), ("os", "system"), ("pd", "eval")}
+LONG = "Long because"
+"""A function over 60 lines says why in its docstring, in a sentence that begins so."""
+
+
+def imports(name: str) -> Iterator[str]:
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: relative import"
+            assert all(alias.name != "*" for alias in node.names), f"{name}: star import"
+            base = node.module or ""
+            for alias in node.names:
+                yield f"{base}.{alias.name}" if f"{base}.{alias.name}" in MODULES else base
+
+
+def within(module: str, *packages: str) -> bool:
+    return any(module == package or module.startswith(package + ".") for package in packages)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_data_flows_one_way(name: str) -> None:
+    scoring = tuple(f"mmscore.{part}" for part in SCORING)
+    for module in imports(name):
+        if within(name, "mmconvert"):
+            assert not within(module, "mmscore"), f"{name} imports {module}: mmconvert never imports mmscore"
+        if within(name, "mmscore"):
+            assert not within(module, "mmconvert.formats"), f"{name} imports {module}: formats only through convert"
+        if within(name, *scoring):
+            assert not within(module, "mmscore.infer"), f"{name} imports {module}: scoring never imports inference"
+        if within(name, "mmscore.infer"):
+            allowed = within(module, "mmscore.infer", "mmscore.parsers", *SHARED) or not within(module, "mmscore")
+            assert allowed, f"{name} imports {module}: inference may use client, answers and parsers only"
+        if within(name, *SHARED):
+            assert not within(module, "mmscore.infer", *scoring), f"{name} imports {module}: it is shared by both sides"
+        if not within(name, "mmscore.compat", "mmscore.cli"):
+            assert not within(module, "mmscore.compat"), f"{name} imports {module}: nothing imports compat"
+        if not within(name, "mmscore.cli", "mmconvert.cli", "mmscore.__main__", "mmconvert.__main__"):
+            assert not within(module, "mmscore.cli", "mmconvert.cli"), (
+                f"{name} imports {module}: nothing imports the CLI"
+            )
+
+
+@pytest.mark.parametrize("name", PLUGINS)
+def test_plugins_import_no_sibling_and_export_their_constant(name: str) -> None:
+    group = name.rpartition(".")[0]
+    siblings = {module for module in imports(name) if module != name and within(module, group) and module != group}
+    assert not siblings
+    assigned = {
+        target.id
+        for node in TREES[name].body
+        for target in (
+            [*node.targets]
+            if isinstance(node, ast.Assign)
+            else [node.target]
+            if isinstance(node, ast.AnnAssign)
+            else []
+        )
+        if isinstance(target, ast.Name)
+    }
+    assert GROUPS[group] in assigned
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_comparison_with_a_plugins_name_outside_its_file(name: str) -> None:
+    names = {plugin.rpartition(".")[2] for plugin in PLUGINS} - {name.rpartition(".")[2]}
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Compare):
+            texts = [c.value for c in ast.walk(node) if isinstance(c, ast.Constant) and isinstance(c.value, str)]
+            assert not names & set(texts), f"{name}:{node.lineno} compares with {names & set(texts)}"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_dangerous_or_dishonest_call(name: str) -> None:
+    assert not {module.partition(".")[0] for module in imports(name)} & FORBIDDEN_MODULES
+    for node in ast.walk(TREES[name]):
+        assert not isinstance(node, ast.Assert), f"{name}:{node.lineno}: assert is no check of user input"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in FORBIDDEN_CALLS, f"{name}:{node.lineno}: {node.func.id}()"
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            assert (node.value.id, node.attr) not in FORBIDDEN_ATTRIBUTES, f"{name}:{node.lineno}"
+            if node.value.id == "random":
+                assert node.attr in ("Random", "SystemRandom"), f"{name}:{node.lineno}: the global random state"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_files_and_functions_stay_small(name: str) -> None:
+    assert len(MODULES[name].read_text(encoding="utf-8").splitlines()) <= 400
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            # Signature and docstring do not count: a command has a parameter for each option.
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            length = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+            assert length <= 60 or LONG in (ast.get_docstring(node) or ""), f"{name}.{node.name}: {length} lines"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_names_say_what_a_module_is(name: str) -> None:
+    assert name.rpartition(".")[2] not in ("utils", "util", "helpers", "helper", "common", "misc", "base")
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.ClassDef):
+            assert not node.name.startswith("Base"), node.name
+            assert not node.name.endswith(("Manager", "Helper")), node.name
+
+
+HEAVY = (
+    "torch",
+    "transformers",
+    "datasets",
+    "pandas",
+    "pyarrow",
+    "nltk",
+    "jieba",
+    "scipy",
+    "openpyxl",
+    "openai",
+    "ray",
+)
+
+
+@pytest.mark.parametrize("package", ["mmconvert", "mmscore"])
+def test_help_imports_nothing_heavy(package: str) -> None:
+    code = f"import sys, {package}.cli; print(*sorted(set(sys.modules) & set({HEAVY!r})))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == []

@@ -1,0 +1,23 @@
+"""schemas/*.json say what the code says."""
+
+from pathlib import Path
+
+import datasets
+import pytest
+
+from mmconvert.record import PREDICTION_SCHEMA, SCHEMA, hf_feature
+from support.schemas import documents
+
+
+@pytest.mark.parametrize("name", documents())
+def test_the_file_is_what_the_code_writes(name: str, repository: Path) -> None:
+    assert (repository / "schemas" / name).read_text(encoding="utf-8") == documents()[name], "run scripts/schemas"
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, PREDICTION_SCHEMA], ids=["record", "prediction"])
+def test_the_metadata_is_what_datasets_writes(schema) -> None:
+    features = datasets.Features.from_arrow_schema(schema)
+    assert features.arrow_schema.equals(schema)
+    assert features.arrow_schema.metadata == schema.metadata
+    assert isinstance(features["images"].feature, datasets.Image)
+    assert hf_feature(schema.field("images").type) == {"feature": {"_type": "Image"}, "_type": "List"}
