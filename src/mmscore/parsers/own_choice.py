@@ -1,0 +1,338 @@
+"""Read a choice letter by our own rules: the strongest statement of the reply wins, nothing is guessed.
+
+The rules in order; each looks only where the ones before found nothing:
+
+    boxed                the last LaTeX box holds a letter or an option's text
+    bare letter          the whole reply, or its last line, is a letter with marks around it
+    whole option text    the whole reply is one option's text
+    answer marker        behind the last "the answer is", "Answer:", "答案是", "选" stands a letter or an option's text
+    not but              "not B but C", "不是B而是C"
+    bold                 all bold pieces that start with a letter agree
+    leading letter       the reply starts like a list item ("B. ...") and no line with another letter does
+    bracketed letter     a single letter stands in brackets
+    lone letter          a single capital stands alone, not as article, pronoun or part of an option's text
+    option text          a single option's text is contained
+
+A refusal, or several answers of equal rank, is no answer.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from string import ascii_uppercase
+
+from mmscore.final_answers import FULL_WIDTH, after_thinking, last_box, marked_places
+from mmscore.parsed import UNPARSED, Parsed
+
+Span = tuple[int, int]
+Texts = dict[str, str]
+
+DECORATION = r"(?:[\s*_`\"'“”‘’「『《\[({<$]|\\(?:text|textbf|textit|mathrm|mathbf)\s*\{|\\\()*+"
+CLOSING = r"(?:[\s*_`\"'“”‘’」』》\])}>$.,;:!。、]|\\\))*+"
+FILLER = (
+    r"(?:\s*+(?:(?i:most|probably|likely|definitely|clearly|therefore|option|choice|letter|answer|the|that)\b"
+    r"|选项|应该|就是))*+"
+)
+JOINER = r"[\s*_)\]}]*+(?:,|/|&|、|(?i:\band\b|\bor\b)|和|或|及|与)"
+ALONE_BEFORE = r"(?<![A-Za-z0-9_'’\\])"
+ALONE_AFTER = r"(?![A-Za-z0-9_'’+#]|-[A-Za-z])"
+SMALL_AFTER = r"(?=[)\]}*$]|[.,;!]?[^\S\n]*(?:\n|$))"
+LEAD = re.compile(rf"{FILLER}{DECORATION}((?:(?:an?|the)\s+)?){DECORATION}", re.IGNORECASE)
+NEGATION = re.compile(
+    r"(?:\b(?:not|isn't|neither|nor|than|instead of)\s*(?:an?|the|option)?|不是|并非|而非|不选|排除)[\s(*\"'“]*$",
+    re.IGNORECASE,
+)
+REFUSAL = re.compile(
+    r"\bI(?:'m| am) (?:sorry|unable)\b"
+    r"|\b(?:cannot|can't|unable to) (?:determine|answer|see|view|tell|identify|assist|help)\b"
+    r"|无法(?:确定|回答|判断|看到|识别)|不能(?:确定|回答|判断)|抱歉",
+    re.IGNORECASE,
+)
+BOLD = re.compile(r"\*\*([^*\n]+)\*\*|__([^_\n]+)__")
+LATEX_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
+EDGES = " \t\r\n.,;:!?\"'`*_()[]{}<>$。、“”‘’「」《》"
+
+# After these words a capital A or I is a letter, else it is an article or a pronoun.
+AFTER_LETTER = re.compile(
+    r"\s+(?:because|since|as|is|was|would|seems|appears|and|or|but|matches|describes|shows|for|due|given)\b"
+)
+SMALL_WORD = re.compile(r"\s+[a-z]")
+CONTEXT = 24
+"""How many characters before a letter are searched for a negation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """Patterns that depend on which letters a question has.
+
+    Attributes:
+        head: A letter with marks before it, where an answer is expected.
+        more: Another letter joined to one ("A and B", "A, B").
+        bare: A letter with nothing but marks around it.
+        alone: A capital that is no part of a word.
+        item: A capital that starts a line as a list item does.
+        bracketed: A capital in brackets.
+        not_but: A capital put in place of another one.
+    """
+
+    head: re.Pattern[str]
+    more: re.Pattern[str]
+    bare: re.Pattern[str]
+    alone: re.Pattern[str]
+    item: re.Pattern[str]
+    bracketed: re.Pattern[str]
+    not_but: re.Pattern[str]
+
+
+def own_choice(text: str, options: Sequence[str | None]) -> Parsed:
+    """Find the one option that a reply settles on.
+
+    Args:
+        text: The model's reply; a reasoning block is left out.
+        options: options[i] belongs to letter i; None where the question has no such letter.
+
+    Returns:
+        The letter, the rule that found it (see above) and where; `UNPARSED` for none, several,
+        or a refusal. Nothing is ever drawn at random.
+
+    Parity: own definition.
+
+    Example:
+        >>> own_choice("I first thought A. The answer is **(B)**.", ["cat", "dog"])
+        Parsed(value='B', how='answer marker', span=(36, 37))
+        >>> own_choice("答案是狗。", ["猫", "狗"]).value, own_choice("A or B", ["cat", "dog"]).value
+        ('B', None)
+    """
+    reply, offset = after_thinking(text)
+    reply = reply.translate(FULL_WIDTH)
+    texts = {x: t.translate(FULL_WIDTH) for x, t in zip(ascii_uppercase, options, strict=False) if t is not None}
+    if not texts:
+        return UNPARSED
+    patterns = _patterns("".join(texts))
+    for rule in RULES:
+        parsed = rule(reply, texts, patterns)
+        if parsed is not None:
+            return _moved(parsed, offset)
+    return UNPARSED
+
+
+@lru_cache(maxsize=64)
+def _patterns(letters: str) -> Patterns:
+    capital, any_case = f"[{letters}]", f"[{letters}{letters.lower()}]"
+    one = f"(?:({capital}){ALONE_AFTER}|({any_case}){SMALL_AFTER})"
+    return Patterns(
+        head=re.compile(f"{FILLER}{DECORATION}{FILLER}{DECORATION}{one}"),
+        more=re.compile(f"{JOINER}{FILLER}{DECORATION}{one}"),
+        bare=re.compile(f"{DECORATION}({any_case}){CLOSING}"),
+        alone=re.compile(f"{ALONE_BEFORE}({capital}){ALONE_AFTER}"),
+        item=re.compile(rf"(?m)^[ \t*_>#-]*+[(\[]?({capital})(?:[*_]*[.):\]、][*_]*(?=\s|$|[^\x00-\x7f])|[ \t]*$)"),
+        bracketed=re.compile(rf"[(\[]\s*({capital})\s*[)\]]"),
+        not_but=re.compile(
+            rf"(?:(?i:\bnot\b)|不是){FILLER}{DECORATION}{capital}{ALONE_AFTER}[^\n]{{0,60}}?(?:\bbut\b(?:\s+rather)?|而是)"
+            rf"{FILLER}{DECORATION}({capital}){ALONE_AFTER}"
+        ),
+    )
+
+
+def _moved(parsed: Parsed, by: int) -> Parsed:
+    if parsed.span is None or not by:
+        return parsed
+    return Parsed(parsed.value, parsed.how, (parsed.span[0] + by, parsed.span[1] + by))
+
+
+def _letter(found: re.Match[str], how: str) -> Parsed:
+    group = found.lastindex or 0
+    return Parsed(found[group].upper(), how, found.span(group))
+
+
+def _boxed(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    box = last_box(reply)
+    if box is None:
+        return None
+    content = reply[slice(*box)]
+    found = patterns.head.match(content)
+    if found:
+        several = patterns.more.match(content, found.end())
+        return UNPARSED if several else _moved(_letter(found, "boxed"), box[0])
+    equal = _equal_options(LATEX_TEXT.sub(r"\1", content), texts)
+    return Parsed(equal[0], "boxed", box) if len(equal) == 1 else None
+
+
+def _bare_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    if found := patterns.bare.fullmatch(reply):
+        return _letter(found, "bare letter")
+    start = reply.rstrip().rfind("\n") + 1
+    found = patterns.bare.fullmatch(reply, start) if start else None
+    if found is None:
+        return None
+    others = {other[1].upper() for line in reply[:start].split("\n") if (other := patterns.bare.fullmatch(line))}
+    return _letter(found, "bare letter") if others <= {found[1].upper()} else None
+
+
+def _whole_option_text(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    equal = _equal_options(reply, texts)
+    if len(equal) != 1:
+        return None
+    return Parsed(equal[0], "whole option text", (len(reply) - len(reply.lstrip()), len(reply.rstrip())))
+
+
+def _equal_options(content: str, texts: Texts) -> list[str]:
+    plain = _plain(content)
+    return [letter for letter, text in texts.items() if plain and _plain(text) == plain]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().strip(EDGES).split())
+
+
+def _marked(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    for place in marked_places(reply):
+        found = patterns.head.match(reply, place)
+        if found is not None and patterns.more.match(reply, found.end()):
+            return UNPARSED
+        # "The answer is A dog" names the dog, not the letter.
+        if found is None or _is_word(reply, found.start(found.lastindex or 0)):
+            named = _text_at(reply, place, texts)
+            if named is not None:
+                return named
+        if found is not None:
+            return _letter(found, "answer marker")
+    return None
+
+
+def _text_at(reply: str, place: int, texts: Texts) -> Parsed | None:
+    """Look for one option's text right at a place, an article before it allowed; the longest wins."""
+    lead = LEAD.match(reply, place)
+    starts = {lead.start(1), lead.end()} if lead else {place}
+    found = [
+        (start - end, letter, (start, end))
+        for letter, text in texts.items()
+        for start, end in _places(text, reply[: max(starts) + len(text) + 1], place)
+        if start in starts
+    ]
+    if not found or sum(length == min(found)[0] for length, _, _ in found) > 1:
+        return None
+    _, letter, span = min(found)
+    return Parsed(letter, "answer marker", span)
+
+
+def _not_but(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    found = [*patterns.not_but.finditer(reply)]
+    return _letter(found[-1], "not but") if found else None
+
+
+def _bold(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    found = [
+        _moved(_letter(item, "bold"), piece.start(piece.lastindex or 0))
+        for piece in BOLD.finditer(reply)
+        if (item := patterns.item.match(piece[piece.lastindex or 0]))
+    ]
+    return found[-1] if len({parsed.value for parsed in found}) == 1 else None
+
+
+def _leading_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    items = [*patterns.item.finditer(reply)]
+    if not items or reply[: items[0].start()].strip() or len({found[1] for found in items}) > 1:
+        return None
+    return _letter(items[0], "leading letter")
+
+
+def _refusal(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    found = REFUSAL.search(reply)
+    if found is None or any(found[0].lower() in text.lower() for text in texts.values()):
+        return None
+    return UNPARSED
+
+
+def _bracketed_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    return _only(patterns.bracketed.finditer(reply), reply, "bracketed letter")
+
+
+def _lone_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    inside = [span for text in texts.values() if patterns.alone.search(text) for span in _places(text, reply)]
+    letters = (
+        found
+        for found in patterns.alone.finditer(reply)
+        if not _is_word(reply, found.start()) and not any(start <= found.start() < end for start, end in inside)
+    )
+    return _only(letters, reply, "lone letter")
+
+
+def _is_word(reply: str, position: int) -> bool:
+    """Tell the article A and the pronoun I, at a position, from letters of options."""
+    if reply[position] not in "AI" or not SMALL_WORD.match(reply, position + 1):
+        return False
+    return not AFTER_LETTER.match(reply, position + 1)
+
+
+def _only(letters: Iterator[re.Match[str]], reply: str, how: str) -> Parsed | None:
+    """Take the letter that all matches agree on, those behind a negation left out."""
+    kept = [found for found in letters if not _is_negated(reply, found.start())]
+    return _letter(kept[-1], how) if len({found[1] for found in kept}) == 1 else None
+
+
+def _is_negated(reply: str, position: int) -> bool:
+    return NEGATION.search(reply[max(0, position - CONTEXT) : position]) is not None
+
+
+def _option_text(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    """Take the only option whose text is contained; a text inside a longer option's text does not count."""
+    longer: list[Span] = []
+    named: dict[str, Span] = {}
+    for letter, text in sorted(texts.items(), key=lambda item: -len(item[1])):
+        spans = _places(text, reply)
+        for span in spans:
+            inside = any(start <= span[0] and span[1] <= end and (start, end) != span for start, end in longer)
+            if not inside and not _is_negated(reply, span[0]):
+                named[letter] = span
+        longer += spans
+    if len(named) != 1:
+        return None
+    ((letter, span),) = named.items()
+    return Parsed(letter, "option text", span)
+
+
+def _places(text: str, reply: str, start: int = 0) -> list[Span]:
+    """Find an option's text in a reply as whole words, case ignored."""
+    wanted, lowered = _lowered(text.strip(EDGES)), _lowered(reply)
+    found = []
+    position = lowered.find(wanted, start) if wanted else -1
+    while position >= 0:
+        end = position + len(wanted)
+        if not (_joins(lowered[position - 1 : position], wanted[0]) or _joins(lowered[end : end + 1], wanted[-1])):
+            found.append((position, end))
+        position = lowered.find(wanted, end)
+    return found
+
+
+def _joins(neighbour: str, edge: str) -> bool:
+    """Tell whether a neighbouring character makes a longer word or number; Chinese is written without blanks."""
+    if not (edge.isascii() and edge.isalnum()):
+        return False
+    return neighbour.isascii() and (neighbour.isalnum() or (edge.isdigit() and neighbour in ("-", "/", "%")))
+
+
+def _lowered(text: str) -> str:
+    """Lower-case a text without changing its length."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else "".join(x.lower() if len(x.lower()) == 1 else x for x in text)
+
+
+Rule = Callable[[str, Texts, Patterns], Parsed | None]
+RULES: tuple[Rule, ...] = (
+    _boxed,
+    _bare_letter,
+    _whole_option_text,
+    _marked,
+    _not_but,
+    _bold,
+    _leading_letter,
+    _refusal,
+    _bracketed_letter,
+    _lone_letter,
+    _option_text,
+)
+"""A rule gives None to leave the reply to the next one, and `UNPARSED` to end the search."""
+
+PARSER = own_choice

@@ -1,0 +1,144 @@
+"""Read a short answer by our own rules: what a reply states as its final answer, without the words around it.
+
+The rules in order:
+
+    boxed           content of the last LaTeX box
+    answer tag      content of the last `<answer>...</answer>`
+    answer marker   behind the last "the answer is", "Answer:", "答案是", up to the end of its sentence
+    bold            the only bold piece of the reply
+    whole reply     a reply of one line
+    first line      a first line of at most three words, when the last line is longer
+    last line       the last line of a longer reply
+"""
+
+import re
+from collections.abc import Callable
+
+from mmscore.final_answers import FULL_WIDTH, after_thinking, last_box
+from mmscore.parsed import UNPARSED, Parsed
+
+Span = tuple[int, int]
+
+MARKER = re.compile(
+    r"""
+    \b(?:final\s+|correct\s+)?answer
+      (?: [\s*_`"']*+ (?:(?:is|are|was|(?:would|should|must|will)\s+be)\b:? | [:=] | -+>) | [*_`"']*+ [^\S\n]*+ \n )
+    | 答案[^\S\n]*+ (?:应该|应当|应|就)?[^\S\n]*+ (?:是|为|[:=]):?
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+TAGGED = re.compile(r"<answer>([^<]*)</answer>", re.IGNORECASE)
+BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
+
+# A sentence ends at a line break, a Chinese full stop, or a mark that a blank and no small letter or digit follow;
+# a dot after a title or inside "U.S." ends none.
+SENTENCE_END = re.compile(
+    r"\n|。|；|[;!?](?=\s+[^\sa-z0-9]|\s*$)|(?<!\.[A-Z])(?<!\b(?:St|Dr|Mr|Ms|Mt|No))(?<!\bMrs)\.(?=\s+[^\sa-z0-9]|\s*$)"
+)
+SHORT_LINE = 3
+"""Most words of a first line that is taken for the answer."""
+
+BEFORE = "*_`\"'“”‘’「」『』《》$:;,.!?。，、；：！？"
+AFTER = BEFORE.replace("$", "")
+
+
+def own_short_answer(text: str) -> Parsed:
+    r"""Find the short answer that a reply states.
+
+    Args:
+        text: The model's reply; a reasoning block is left out.
+
+    Returns:
+        The answer, as written but for the marks around it, the rule that found it (see above) and
+        where; `UNPARSED` for a blank reply.
+
+    Parity: own definition.
+
+    Example:
+        >>> own_short_answer("Adding both, the answer is **42 kg**.")
+        Parsed(value='42 kg', how='answer marker', span=(29, 34))
+        >>> own_short_answer(r"so \boxed{\frac{1}{2}}").value, own_short_answer("答案：红色。").value
+        ('\\frac{1}{2}', '红色')
+    """
+    reply, offset = after_thinking(text)
+    for how, rule in RULES:
+        span = rule(reply)
+        if span is not None and (trimmed := _trimmed(reply, span)) is not None:
+            start, end = trimmed
+            return Parsed(reply[start:end], how, (start + offset, end + offset))
+    return UNPARSED
+
+
+def _trimmed(reply: str, span: Span) -> Span | None:
+    """Take the marks off both ends; a dollar sign before a number is money and stays."""
+    start, end = span
+    while start < end and (reply[start] in BEFORE or reply[start].isspace()):
+        start += 1
+    while start < end and (reply[end - 1] in AFTER or reply[end - 1].isspace()):
+        end -= 1
+    if start >= end:
+        return None
+    if reply[start].isdigit() and reply[start - 1 : start] == "." and start > span[0]:
+        start -= 1
+    if reply[end - 1] == "$" and reply[start - 1 : start] == "$":
+        end -= 1
+    elif reply[start - 1 : start] == "$" and start > span[0] and reply[start].isdigit():
+        start -= 1
+    return start, end
+
+
+def _boxed(reply: str) -> Span | None:
+    return last_box(reply)
+
+
+def _tagged(reply: str) -> Span | None:
+    found = [*TAGGED.finditer(reply)]
+    return found[-1].span(1) if found else None
+
+
+def _marked(reply: str) -> Span | None:
+    for found in [*MARKER.finditer(reply.translate(FULL_WIDTH))][::-1]:
+        start = found.end() + len(reply[found.end() :]) - len(reply[found.end() :].lstrip())
+        end = SENTENCE_END.search(reply, start)
+        span = (start, end.start() if end else len(reply))
+        if _trimmed(reply, span):
+            return span
+    return None
+
+
+def _bold(reply: str) -> Span | None:
+    found = [*BOLD.finditer(reply)]
+    return found[0].span(1) if len(found) == 1 else None
+
+
+def _whole(reply: str) -> Span | None:
+    return (0, len(reply)) if "\n" not in reply.strip() else None
+
+
+def _first_line(reply: str) -> Span | None:
+    start = len(reply) - len(reply.lstrip())
+    end = reply.find("\n", start)
+    words, last = len(reply[start:end].split()), len(reply.rstrip().rpartition("\n")[2].split())
+    return (
+        (start, end)
+        if words <= SHORT_LINE and words < last and not reply[:end].rstrip().endswith((":", "："))
+        else None
+    )
+
+
+def _last_line(reply: str) -> Span | None:
+    end = len(reply.rstrip())
+    return (reply.rfind("\n", 0, end) + 1, end)
+
+
+RULES: tuple[tuple[str, Callable[[str], Span | None]], ...] = (
+    ("boxed", _boxed),
+    ("answer tag", _tagged),
+    ("answer marker", _marked),
+    ("bold", _bold),
+    ("whole reply", _whole),
+    ("first line", _first_line),
+    ("last line", _last_line),
+)
+
+PARSER = own_short_answer
