@@ -7,7 +7,7 @@ open-compass/MMBench@20faed3 README, MMBench evaluation (the pipeline's document
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from mmconvert.errors import Error, RowError, UsageError, did_you_mean
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.record import LETTERS, Record
 from mmconvert.sources import Rejected, Row, Span, xlsx
-from mmconvert.tables import respell
+from mmconvert.tables import HEADERS, respell
 from mmconvert.workbook import LAST_ROW
 
 WORKBOOK = ".xlsx"
@@ -140,7 +140,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
         for number, record in enumerate(records, 1):
             if number > LAST_ROW - 1:
                 raise Error(f"a sheet holds {LAST_ROW - 1:,} rows. Export fewer.")
-            losses += _losses(record)
+            losses += _losses(record, COLUMNS[name])
             _write_row(sheet, number, _cells(record), COLUMNS[name])
     yield from losses
 
@@ -189,14 +189,21 @@ def _length(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-def _losses(record: Record) -> Iterator[Loss]:
-    if not record.prediction:
-        fault = (
-            "there is none" if record.prediction is None else "it is empty, which a blank cell cannot tell from none"
-        )
-        yield Loss(record.id, "prediction", fault)
+def _losses(record: Record, columns: Collection[str]) -> Iterator[Loss]:
+    if record.prediction is None:
+        yield Loss(record.id, "prediction", "there is none, the cell stays blank")
+    elif not record.prediction:
+        yield Loss(record.id, "prediction", "it is empty, which a blank cell cannot tell from none")
     if any(option is not None for option in record.options[4:]):
         yield Loss(record.id, "options", "only A to D have a column")
+    if record.images:
+        yield Loss(record.id, "images", "a submission holds no pictures")
+    if record.answer is not None:
+        yield Loss(record.id, "answer", "a submission holds no answers")
+    fields = {"hint": record.hint, "split": record.split, **record.extra}
+    for name in fields:
+        if name not in columns and name != HEADERS and fields[name] is not None:
+            yield Loss(record.id, name, "a submission has no such column")
 
 
 FORMAT = Format(

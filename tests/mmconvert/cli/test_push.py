@@ -73,3 +73,16 @@ def test_what_can_be_refused_without_the_hub_is(server, mmconvert, tmp_path, arg
     assert (done.returncode, server.requests) == (code, [])
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_conversion_can_be_pushed_at_once(server, mmconvert, tmp_path):
+    (tmp_path / "qa.jsonl").write_text('{"id": "1", "question": "Which?", "prediction": "A"}\n')
+    arguments = ("convert", tmp_path / "qa.jsonl", "--push", "user/demo", "--json")
+    dry = mmconvert(*arguments, "-o", tmp_path / "dry", "--dry-run")
+    assert (dry.returncode, server.requests) == (0, [])
+    done = mmconvert(*arguments, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["push"]["url"] == f"{server.url}/datasets/user/demo"
+    files = server.dataset("user/demo").files()
+    assert "data/test-00000-of-00001.parquet" in files
+    assert not any(str(tmp_path).encode() in data for data in files.values())

@@ -15,7 +15,7 @@ from mmconvert.convert import read, write
 from mmconvert.errors import Error, UsageError
 from mmconvert.format import Target
 from mmconvert.guess import guess
-from mmconvert.record import Part, Record, Source, Turn
+from mmconvert.record import Image, Part, Record, Source, Turn
 from support.datasets_on_disk import picture
 
 HEADER = ("index", "question", "A", "B", "C", "D", "prediction", "category", "l2_category")
@@ -201,6 +201,14 @@ def test_what_a_cell_cannot_hold_is_an_error_or_a_loss_never_cut(tmp_path):
         [record(prediction=None), record("8", prediction=""), record("9", options=tuple("vwxyz"))], target, "mmbench"
     )
     assert [(loss.id, loss.field) for loss in losses] == [("7", "prediction"), ("8", "prediction"), ("9", "options")]
+
+
+def test_what_has_no_column_is_a_loss_by_name(tmp_path):
+    full = record(hint="h", split="dev", answer="A", images=(Image(picture(1), 1),), extra={"source": "web"})
+    losses = write([full], Target(tmp_path / "s.xlsx"), "mmbench")
+    assert [loss.field for loss in losses] == ["images", "answer", "hint", "split", "source"]
+    losses = write([full], Target(tmp_path / "s.xlsx", columns="server"), "mmbench")
+    assert [loss.field for loss in losses] == ["images", "answer", "source"]
 
 
 def test_another_suffix_is_a_wrong_usage(tmp_path):
