@@ -1,9 +1,12 @@
 """Fixtures for every test: where the shared reference material stands, and a clean environment."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from support.hub_server import HubServer, hub_server
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_OFFLINE", "1")
@@ -31,6 +34,13 @@ def shared() -> Path:
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["HF_HOME"] = str(tmp_path_factory.mktemp("hf"))
     os.environ["HF_DATASETS_CACHE"] = str(tmp_path_factory.mktemp("hf-datasets"))
+
+
+@pytest.fixture
+def hub() -> Iterator[HubServer]:
+    """An empty Hub on the loopback interface; its clients are subprocesses with `hub.environment(home)`."""
+    with hub_server() as server:
+        yield server
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -5,21 +5,14 @@ import sys
 import pytest
 
 from support.datasets_on_disk import record, write_dataset
-from support.hub_server import hub_server
 
 RUN = "from mmconvert.cli import main; main()"
 
 
 @pytest.fixture
-def server():
-    with hub_server() as running:
-        yield running
-
-
-@pytest.fixture
-def mmconvert(server, tmp_path):
+def mmconvert(hub, tmp_path):
     def run(*arguments, **environment):
-        env = {**server.environment(tmp_path / "home"), **environment}
+        env = {**hub.environment(tmp_path / "home"), **environment}
         command = [sys.executable, "-c", RUN, *map(str, arguments)]
         return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
@@ -31,19 +24,19 @@ def folder(tmp_path):
     return write_dataset(tmp_path / "set", {"test": map(record, range(3))})
 
 
-def test_push_publishes_and_prints_one_json_object(server, mmconvert, folder):
+def test_push_publishes_and_prints_one_json_object(hub, mmconvert, folder):
     done = mmconvert("push", folder, "user/demo", "--private", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     summary = json.loads(done.stdout)
-    assert summary["url"] == f"{server.url}/datasets/user/demo"
+    assert summary["url"] == f"{hub.url}/datasets/user/demo"
     assert (summary["rows"], summary["dry_run"], summary["removed"]) == (3, False, [])
     assert list(summary["files"]) == ["data/test-00000-of-00001.parquet", "README.md", ".mmconvert/manifest.json"]
-    assert server.dataset("user/demo").private
+    assert hub.dataset("user/demo").private
 
 
-def test_a_dry_run_lists_files_and_contacts_nothing(server, mmconvert, folder):
+def test_a_dry_run_lists_files_and_contacts_nothing(hub, mmconvert, folder):
     done = mmconvert("push", folder, "user/demo", "--dry-run")
-    assert (done.returncode, done.stderr, server.requests) == (0, "", [])
+    assert (done.returncode, done.stderr, hub.requests) == (0, "", [])
     shard, card, manifest, total = done.stdout.splitlines()
     size = (folder / "data/test-00000-of-00001.parquet").stat().st_size
     assert shard.split() == [f"{size:,}", "data/test-00000-of-00001.parquet"]
@@ -67,22 +60,22 @@ def test_a_refused_token_is_one_line_and_exit_code_1(mmconvert, folder):
         (["user/demo", "--dry-run"], 1, "no dataset of ours"),
     ],
 )
-def test_what_can_be_refused_without_the_hub_is(server, mmconvert, tmp_path, arguments, code, message):
+def test_what_can_be_refused_without_the_hub_is(hub, mmconvert, tmp_path, arguments, code, message):
     (tmp_path / "photos").mkdir()
     done = mmconvert("push", tmp_path / "photos", *arguments)
-    assert (done.returncode, server.requests) == (code, [])
+    assert (done.returncode, hub.requests) == (code, [])
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_conversion_can_be_pushed_at_once(server, mmconvert, tmp_path):
+def test_a_conversion_can_be_pushed_at_once(hub, mmconvert, tmp_path):
     (tmp_path / "qa.jsonl").write_text('{"id": "1", "question": "Which?", "prediction": "A"}\n')
     arguments = ("convert", tmp_path / "qa.jsonl", "--push", "user/demo", "--json")
     dry = mmconvert(*arguments, "-o", tmp_path / "dry", "--dry-run")
-    assert (dry.returncode, server.requests) == (0, [])
+    assert (dry.returncode, hub.requests) == (0, [])
     done = mmconvert(*arguments, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["push"]["url"] == f"{server.url}/datasets/user/demo"
-    files = server.dataset("user/demo").files()
+    assert json.loads(done.stdout)["push"]["url"] == f"{hub.url}/datasets/user/demo"
+    files = hub.dataset("user/demo").files()
     assert "data/test-00000-of-00001.parquet" in files
     assert not any(str(tmp_path).encode() in data for data in files.values())
