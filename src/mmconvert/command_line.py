@@ -105,13 +105,14 @@ def options_file(ctx: click.Context, _param: click.Parameter, path: str | None) 
         raise UsageError(f"{path}: cannot be read as YAML ({error}).") from error
     if not isinstance(values, dict):
         raise UsageError(f"{path}: expected option names and values.")
-    known = {param.name: param for param in ctx.command.params if isinstance(param, click.Option)}
+    options = [param for param in ctx.command.params if isinstance(param, click.Option) and param.name]
+    known = {name.lstrip("-"): param.name for param in options for name in (*param.opts, *param.secondary_opts)}
     defaults = {}
     for key, value in values.items():
-        name = str(key).replace("-", "_")
+        name = str(key).replace("_", "-")
         if name not in known:
-            raise UsageError(f"{path}: {ctx.command.name} has no option {key!r}.{did_you_mean(name, map(str, known))}")
-        defaults[name] = value
+            raise UsageError(f"{path}: {ctx.command.name} has no option {key!r}.{did_you_mean(name, known)}")
+        defaults[known[name]] = value
     ctx.default_map = {**(ctx.default_map or {}), **defaults}
 
 

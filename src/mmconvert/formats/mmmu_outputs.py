@@ -88,7 +88,9 @@ def _answers(answer: Any) -> tuple[str, ...]:
 
 def _options(letters: Any, texts: Any) -> tuple[str | None, ...]:
     if not isinstance(letters, list) or not letters or not isinstance(texts, dict):
-        raise RowError("options.type", "all_choices", f"expected the letters and, in index2ans, their texts {got(letters)}.")
+        raise RowError(
+            "options.type", "all_choices", f"expected the letters and, in index2ans, their texts {got(letters)}."
+        )
     if not all(letter in tuple(LETTERS) and isinstance(texts.get(letter), str) for letter in letters):
         raise RowError("options.type", "index2ans", f"expected a text for each of the letters {got(letters)}.")
     count = max(map(LETTERS.index, letters)) + 1

@@ -1,0 +1,82 @@
+"""Which recipe scores a file, and why."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.plugins import available, load
+from mmscore.predictions import FORMAT, Rows
+from mmscore.recipe import OWN, Facts, Recipe
+
+RECIPES = "mmscore.recipes"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A recipe at one version, and why it was taken."""
+
+    name: str
+    version: str
+    recipe: Recipe
+    reason: str
+
+
+def named_recipe(name: str) -> Choice:
+    """Find a recipe by `NAME`, `NAME@VERSION`, or `file.py@NAME[@VERSION]`.
+
+    Raises:
+        UsageError: The name or the version is unknown.
+    """
+    head, *rest = name.split("@")
+    if head.endswith(".py") and rest:
+        head = f"{head}@{rest.pop(0)}"
+    recipe: Recipe = load(RECIPES, head)
+    version = "@".join(rest) if rest else next(iter(recipe.versions))
+    if version not in recipe.versions:
+        hint = did_you_mean(version, recipe.versions)
+        raise UsageError(f"recipe {head!r} has no version {version!r}.{hint} Known: {', '.join(recipe.versions)}.")
+    return Choice(head, version, recipe, "asked for")
+
+
+def fitting_recipe(facts: Facts) -> Choice:
+    """Choose the recipe of the kit that a file comes from, else our own.
+
+    Raises:
+        UsageError: None fits, or several do equally well.
+    """
+    offers = []
+    for name in available(RECIPES):
+        recipe: Recipe = load(RECIPES, name)
+        reason = recipe.default_for(facts)
+        if reason is not None:
+            offers.append(Choice(name, next(iter(recipe.versions)), recipe, reason))
+    best = [offer for offer in offers if offer.recipe.parity != OWN] or offers
+    if len(best) == 1:
+        return best[0]
+    if best:
+        reasons = "; ".join(f"{offer.name}: {offer.reason}" for offer in best)
+        raise UsageError(f"several recipes fit ({reasons}). Choose with --recipe.")
+    raise UsageError(
+        f"no recipe fits these predictions (dataset {_listed(facts.datasets)}, task {_listed(facts.tasks)}, "
+        f"source {_listed(facts.formats)}). Choose with --recipe: {', '.join(available(RECIPES))}."
+    )
+
+
+def facts_of(rows: Rows, dataset: str | None = None) -> Facts:
+    """Gather what a file says about itself.
+
+    Args:
+        rows: The file.
+        dataset: Name of the benchmark that the user gave; it wins.
+    """
+    return Facts(
+        datasets=frozenset([dataset] if dataset else rows.distinct("dataset")),
+        tasks=frozenset(rows.distinct("task")),
+        formats=frozenset(rows.distinct(FORMAT)),
+        circular=len(rows.distinct("variant")) > 1,
+        columns=rows.names,
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "unknown"

@@ -1,0 +1,106 @@
+"""`mmscore score`: predictions in, numbers out."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable
+
+import click
+
+from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.errors import Error
+from mmscore.report import Entry, Report, publish
+from mmscore.rows_file import RowsWriter
+from mmscore.score import AVERAGES, Options, score_each
+from mmscore.scored import Scored
+
+
+@click.command()
+@click.argument("predictions", nargs=-1, required=True)
+@click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
+@click.option("--answers", metavar="DATASET", help="Dataset with the references, joined by id.")
+@click.option("--dataset", metavar="NAME", help="Name of the benchmark, for files that do not say it.")
+@click.option("--by", multiple=True, metavar="COLUMN", help="Break down by a column, or by extra.KEY.")
+@click.option(
+    "--average", type=click.Choice(AVERAGES), default="micro", help="Mean of rows, or of the groups of the first --by."
+)
+@click.option("-o", "--output", metavar="FILE", help="Write the report as JSON.")
+@click.option("--csv", "csv_file", metavar="FILE", help="Write every number as a line of CSV.")
+@click.option("--rows", "rows_file", metavar="FILE", help="Write every row with what was read in it, as parquet.")
+@click.option(
+    "--max-failed",
+    type=click.FloatRange(0, 1),
+    default=1.0,
+    metavar="SHARE",
+    help="Refuse a file with a larger share of rows without a score.",
+)
+@click.option("--allow-rejects", is_flag=True, help="Exit 0 although rows have no score.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
+@click.option("--quiet", is_flag=True, help="No progress and no remarks.")
+@OPTIONS_FILE
+def score(
+    predictions: tuple[str, ...],
+    recipes: tuple[str, ...],
+    answers: str | None,
+    dataset: str | None,
+    by: tuple[str, ...],
+    average: str,
+    output: str | None,
+    csv_file: str | None,
+    rows_file: str | None,
+    max_failed: float,
+    allow_rejects: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Give the number a kit would give for PREDICTIONS, with its uncertainty.
+
+    PREDICTIONS is a parquet file of ours, a folder of them, or a kit's own result file; several are
+    models side by side. Without --recipe the recipe follows from dataset, task and source.
+    """
+    with contextlib.ExitStack() as stack:
+        options = Options(answers, dataset, by, average, _progress(stack, quiet))
+        rows = stack.enter_context(RowsWriter(rows_file)) if rows_file else None
+        report = Report(tuple(_checked(*pair, rows, max_failed) for pair in score_each(predictions, recipes, options)))
+    text = json.dumps(report.to_json(), ensure_ascii=False, indent=1)
+    if output:
+        publish(output, text.encode() + b"\n")
+    if csv_file:
+        publish(csv_file, report.to_csv().encode())
+    if as_json:
+        click.echo(text)
+    else:
+        _show(report)
+    if not quiet:
+        for entry in report.entries:
+            for message in entry.messages:
+                click.echo(printable(f"mmscore: {message}"), err=True)
+    return 0 if report.complete or allow_rejects else EXIT_PARTIAL
+
+
+def _checked(entry: Entry, scored: Scored, rows: RowsWriter | None, max_failed: float) -> Entry:
+    counts = entry.counts
+    if counts.unscored > max_failed * counts.total:
+        found = {"failed": counts.failed, "judge_failed": counts.judge_failed, "missing": counts.missing}
+        listed = ", ".join(f"{n} {fate}" for fate, n in (found | {"rejected": counts.rejected}).items() if n)
+        raise Error(
+            f"{entry.predictions}: {counts.unscored} of {counts.total} rows have no score ({listed}), more than "
+            f"--max-failed {max_failed:g} allows. Predict them again, or allow more."
+        )
+    if rows is not None:
+        rows.write(entry, scored)
+    return entry
+
+
+def _progress(stack: contextlib.ExitStack, quiet: bool) -> Callable[[int], None]:
+    if quiet or not sys.stderr.isatty():
+        return lambda rows: None
+    bar = stack.enter_context(click.progressbar(length=0, label="Scoring", file=sys.stderr))
+    return bar.update
+
+
+def _show(report: Report) -> None:
+    # Loaded only where a table is printed: rich takes longer to import than a small file to score.
+    from mmscore.report_view import show
+
+    show(report)

@@ -1,0 +1,219 @@
+"""Predictions and references as columns, whatever file they come from.
+
+A parquet file of ours (or any with `id` and `prediction`) is read straight, only the columns that
+are needed and never a picture; every other file goes through `mmconvert.convert.read`.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mmconvert.errors import Error, UsageError, did_you_mean, got
+from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, to_arrow
+from mmconvert.sources.parquet import open_parquet
+
+BATCH_ROWS = 16_384
+FORMAT = "source.format"
+"""Column name of the format that a record was read from."""
+
+RUN_METADATA = b"mmscore.predict"
+"""Key of the parquet metadata under which a run says, as JSON, how many `rows` of `dataset_rows` it asked."""
+
+_IDENTITY = ("sample", "variant", "dataset", "task", "model", FORMAT)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A row that cannot be scored: its id, where it has one, and why."""
+
+    id: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a file, to be read by column.
+
+    Attributes:
+        path: What was opened, as the user wrote it.
+        names: Columns there are.
+        identity: `id`, and those of sample, variant, dataset, task, model and `source.format` that
+            there are; all rows, in order.
+        read: Columns -> batches of them in order, with the types of the schema.
+        rejected: Rows that could not be read; they are not among the rows.
+        missing: Ids of questions that nothing was predicted for; known after `join`.
+        partial: The run that wrote the file was told to stop early.
+    """
+
+    path: str
+    names: frozenset[str]
+    identity: pa.Table
+    read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+    rejected: tuple[Refusal, ...] = ()
+    missing: tuple[str, ...] = ()
+    partial: bool = False
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return int(self.identity.num_rows)
+
+    def distinct(self, name: str) -> list[str]:
+        """List the values of a column of `identity` in order of first appearance, null left out."""
+        if name not in self.identity.column_names:
+            return []
+        return [value for value in pc.unique(self.identity[name]).to_pylist() if value is not None]
+
+
+def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction")) -> Rows:
+    """Open a predictions file or a dataset.
+
+    Args:
+        path: A parquet file, a folder of them, or a kit's own result file or folder.
+        required: Columns that must be there by exactly these names.
+
+    Returns:
+        The rows, their ids checked; no other column is read yet.
+
+    Raises:
+        UsageError: Nothing stands there.
+        Error: The file is damaged, lacks a required column, has one of another type, holds no row,
+            or has an id twice.
+    """
+    place = Path(path)
+    if not place.exists():
+        raise UsageError(f"{path}: no such file or folder.")
+    files = _parquet_files(place)
+    rows = _from_parquet(str(path), files, required) if files else _from_kit(str(path))
+    if not len(rows):
+        first = f" The first of {len(rows.rejected)} reasons: {rows.rejected[0].message}" if rows.rejected else ""
+        raise Error(f"{path}: holds no rows that can be read.{first}")
+    _check_ids(rows)
+    return rows
+
+
+def _parquet_files(place: Path) -> list[Path]:
+    if place.is_dir():
+        return sorted(file for file in place.rglob("*.parquet") if not file.name.startswith("."))
+    return [place] if place.suffix.lower() == ".parquet" else []
+
+
+def _from_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> Rows:
+    schemas = [open_parquet(file).schema_arrow for file in files]
+    for file, schema in zip(files, schemas, strict=True):
+        for name in required:
+            if name not in schema.names:
+                hint = did_you_mean(name, schema.names)
+                found = ", ".join(schema.names[:20])
+                raise Error(f"{file}: no column {name!r}.{hint} Found: {found}. Rename the column that holds it.")
+    names = frozenset.intersection(*(frozenset(schema.names) for schema in schemas))
+
+    def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for file in files:
+            yield from _read(file, columns)
+
+    wanted = ["id", *(name for name in _IDENTITY if name.partition(".")[0] in names)]
+    identity = pa.Table.from_batches(read(wanted), schema=pa.schema([(name, column_type(name)) for name in wanted]))
+    return Rows(path, names, identity, read, partial=any(map(_is_partial, schemas)))
+
+
+def _is_partial(schema: pa.Schema) -> bool:
+    try:
+        run = json.loads((schema.metadata or {}).get(RUN_METADATA, b"{}"))
+        return bool(run.get("rows", 0) < run.get("dataset_rows", 0))
+    except (ValueError, AttributeError, TypeError):
+        return False
+
+
+def _read(file: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    schema = pa.schema([(name, column_type(name)) for name in columns])
+    try:
+        for batch in open_parquet(file).iter_batches(batch_size=BATCH_ROWS, columns=list(columns)):
+            arrays = [_typed(_pick(batch, name), name, file) for name in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+    except (pa.ArrowException, OSError) as error:
+        raise Error(f"{file}: is a damaged parquet file ({str(error).splitlines()[0]}). Write it again.") from None
+
+
+def _pick(batch: pa.RecordBatch, name: str) -> pa.Array:
+    head, _, field = name.partition(".")
+    return pc.struct_field(batch.column(head), field) if field else batch.column(head)
+
+
+def column_type(name: str) -> pa.DataType:
+    """Give the type that a column is read with: the schema's, text for a column that it does not know."""
+    return PREDICTION_SCHEMA.field(name).type if name in PREDICTION_SCHEMA.names else pa.string()
+
+
+def _typed(array: pa.Array, name: str, file: Path) -> pa.Array:
+    """Bring a column to the type of the schema; nothing is guessed and no value changes."""
+    want = column_type(name)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if array.type != want:
+        if not _fits(array.type, want):
+            raise Error(f"{file} {name}: expected {_plain(want)}, found {_plain(array.type)}. Write the column anew.")
+        array = array.cast(want)
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        raise Error(f"{file} {name}: holds bytes that are not UTF-8. Write the column anew.") from None
+    return array
+
+
+def _fits(found: pa.DataType, want: pa.DataType) -> bool:
+    if pa.types.is_null(found):
+        return True
+    if pa.types.is_list(want):
+        lists = pa.types.is_list(found) or pa.types.is_large_list(found)
+        return bool(lists) and _fits(found.value_type, want.value_type)
+    if pa.types.is_string(want):
+        text = pa.types.is_string(found) or pa.types.is_large_string(found) or pa.types.is_string_view(found)
+        return bool(text or pa.types.is_integer(found))
+    return bool(pa.types.is_integer(found) and pa.types.is_integer(want))
+
+
+def _plain(type_: pa.DataType) -> str:
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return f"lists of {_plain(type_.value_type)}"
+    return {"string": "text", "int32": "whole numbers"}.get(str(type_), str(type_))
+
+
+def _from_kit(path: str) -> Rows:
+    # Imported here: a parquet file needs none of the formats, and they take longer to load than to score.
+    from mmconvert import convert
+
+    records = convert.read(path)
+    stream = iter(records)
+    tables = []
+    while chunk := list(islice(stream, BATCH_ROWS)):
+        # A message repeats the question, and no recipe looks at a picture.
+        batch = to_arrow([replace(record, images=(), attachments=(), messages=()) for record in chunk])
+        tables.append(pa.Table.from_batches([batch]).drop_columns([*PICTURE_COLUMNS, "messages"]))
+    table = pa.concat_tables(tables) if tables else PREDICTION_SCHEMA.empty_table()
+    table = table.append_column(FORMAT, pc.struct_field(table["source"], "format")).drop_columns(["source"])
+
+    def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        yield from table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS)
+
+    identity = table.select(["id", *(name for name in _IDENTITY if name in table.column_names)])
+    rejected = tuple(Refusal(reject.id, str(reject)) for reject in records.rejects)
+    return Rows(path, frozenset(table.column_names), identity, read, rejected)
+
+
+def _check_ids(rows: Rows) -> None:
+    ids = rows.identity["id"].drop_null()
+    if len(pc.unique(ids)) == len(ids):
+        return
+    counts = pc.value_counts(ids)
+    twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    example = twice[0].as_py()
+    first, second = [i for i, id in enumerate(rows.identity["id"].to_pylist()) if id == example][:2]
+    raise Error(
+        f"{rows.path} id: {len(twice)} ids stand there more than once, one in rows {first} and {second} "
+        f"{got(example)}. Give every row an id of its own, copies of a question as <sample>#<variant>."
+    )

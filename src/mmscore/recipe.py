@@ -1,0 +1,129 @@
+"""How one kit scores one kind of question: the contract of the files in `mmscore/recipes`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from mmscore.parsed import Parsed
+from mmscore.scored import Scored
+from mmscore.stats import Estimate
+
+
+class Item(NamedTuple):
+    """One row of a predictions file: the columns of the same names (docs/schema.md).
+
+    Only the columns that a recipe declares are filled, the others keep their defaults. A named
+    tuple, because a run makes a million of them.
+    """
+
+    id: str | None = None
+    sample: str | None = None
+    group: str | None = None
+    variant: int | None = None
+    round: int | None = None
+    dataset: str | None = None
+    subset: str | None = None
+    task: str | None = None
+    question: str | None = None
+    options: Sequence[str | None] = ()
+    answer: str | None = None
+    answers: Sequence[str] = ()
+    label: str | None = None
+    category: str | None = None
+    l2_category: str | None = None
+    split: str | None = None
+    extra: str = "{}"
+    prediction: str = ""
+    model: str | None = None
+    method: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a predictions file says about itself; a recipe offers itself from it.
+
+    Attributes:
+        datasets: Names in `dataset` (or the one that the user gave), as their kit spells them.
+        tasks: Values of `task`.
+        formats: Formats that the records were read from.
+        circular: Some question stands there in more than one variant.
+        columns: Names of all columns.
+    """
+
+    datasets: frozenset[str] = frozenset()
+    tasks: frozenset[str] = frozenset()
+    formats: frozenset[str] = frozenset()
+    circular: bool = False
+    columns: frozenset[str] = frozenset()
+
+
+Metrics = Mapping[str, Estimate]
+Row = Mapping[str, Any]
+
+OWN = "own"
+"""`Recipe.parity` of a recipe that follows no kit."""
+
+BREAKDOWN = ("subset", "split", "l2_category", "category")
+"""Columns that a report breaks its numbers down by, where rows have them."""
+
+
+def means(unit: str = "fraction", scale: float = 1.0) -> Callable[[Scored, str], Metrics]:
+    """Make the reduction that most recipes need: the mean of every score, in the order they came.
+
+    Args:
+        unit: Unit of the reported number.
+        scale: What one is worth in that unit (100 for percent).
+    """
+
+    def reduce(scored: Scored, version: str) -> Metrics:
+        return {name: scored.mean(name).scaled(scale, unit) for name in scored.scores}
+
+    return reduce
+
+
+MEANS = means()
+"""The reduction of a recipe that names none: plain means, as fractions."""
+
+
+def unsettled(scored: Scored, version: str) -> Scored:
+    """Leave the rows as they are: the recipe judges every row by itself."""
+    return scored
+
+
+def no_table(scored: Scored, version: str) -> Sequence[Row]:
+    """Give no table: the recipe's kit has none beside the metrics."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One way to score, found by file name in `mmscore/recipes` as the constant `RECIPE`.
+
+    Attributes:
+        summary: One line for `mmscore list`.
+        parity: `OWN`, or the kit whose numbers it gives bug for bug.
+        versions: Version -> which release of the kit it follows, or what changed; the first is the default.
+        columns: Fields of `Item` that `parse` and `metrics` read.
+        parse: (item, version) -> what the reply says.
+        metrics: (item, parsed, version) -> the row's scores; empty when the recipe leaves the row out.
+        default_for: Facts of a file -> why the recipe fits it, or None.
+        keep: Columns that `settle`, `reduce` and `table` read.
+        groups: Columns to break the numbers down by.
+        settle: Sees all rows at once, in file order, at least one of them scored, and may rewrite
+            some: seeded fallbacks, joint scores.
+        reduce: The numbers of any set of settled rows; called for the whole and for each group.
+        table: The report as the kit itself lays it out, one mapping a line.
+    """
+
+    summary: str
+    parity: str
+    versions: Mapping[str, str]
+    columns: tuple[str, ...]
+    parse: Callable[[Item, str], Parsed]
+    metrics: Callable[[Item, Parsed, str], Mapping[str, float]]
+    default_for: Callable[[Facts], str | None]
+    keep: tuple[str, ...] = ()
+    groups: tuple[str, ...] = BREAKDOWN
+    settle: Callable[[Scored, str], Scored] = unsettled
+    reduce: Callable[[Scored, str], Metrics] = MEANS
+    table: Callable[[Scored, str], Sequence[Row]] = no_table

@@ -1,0 +1,67 @@
+"""EvalScope's General-VMCQ: the label after the last `ANSWER:` marker against the reference.
+
+Since 1.14 a row whose reference is not exactly one value is left out; before, several are joined.
+
+Parity: modelscope/evalscope benchmarks/general_vmcq/general_vmcq_adapter.py with its default
+English prompt and single answers, at the release that the version names.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from mmscore.evalscope_reply import evalscope_reply
+from mmscore.evalscope_table import RELEASES, VERSIONS, metric_label, metric_table
+from mmscore.metrics.evalscope_accuracy import evalscope_accuracy
+from mmscore.parsed import Parsed
+from mmscore.parsers.evalscope_choice import evalscope_choice
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.scored import Scored
+
+FORMATS = frozenset(("vmcq", "evalscope_predictions", "evalscope_reviews"))
+NAMES = {"1.14": "accuracy"}
+"""The score's name at a version; `acc` at all others."""
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return evalscope_choice(evalscope_reply(item.prediction)[0], len(item.options), RELEASES[version])
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    score = evalscope_accuracy(parsed.value or "", _target(item), RELEASES[version])
+    return {} if score is None else {NAMES.get(version, "acc"): score}
+
+
+def _target(item: Item) -> str | Sequence[str]:
+    if item.label is None:
+        return item.answer or ""
+    target = json.loads(item.label)
+    return target if isinstance(target, str | list) else str(target)
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    return {metric_label(name, version): scored.mean(name) for name in scored.scores}
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    return metric_table(scored, version)
+
+
+def _default_for(facts: Facts) -> str | None:
+    if facts.formats and facts.formats <= FORMATS and facts.tasks == {"multiple_choice"}:
+        return "multiple-choice rows of EvalScope's format"
+    return None
+
+
+RECIPE = Recipe(
+    summary="Multiple choice as EvalScope's General-VMCQ scores it",
+    parity="EvalScope general_vmcq",
+    versions=VERSIONS,
+    columns=("options", "answer", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    reduce=_reduce,
+    table=_table,
+    keep=("subset",),
+    groups=("subset",),
+    default_for=_default_for,
+)

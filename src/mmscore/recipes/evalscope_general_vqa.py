@@ -1,0 +1,63 @@
+"""EvalScope's General-VQA: BLEU-1 to 4 and ROUGE-1, 2, L of each reply against its reference.
+
+Until 1.10 a row with an empty side has no ROUGE, so that the n of ROUGE may be smaller than that of
+BLEU. Numbers are unrounded here; the table rounds as the kit's report does.
+
+Parity: modelscope/evalscope benchmarks/general_vqa/general_vqa_adapter.py with its default metrics
+and aggregation, at the release that the version names.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from mmscore.evalscope_reply import evalscope_reply
+from mmscore.evalscope_table import FORMATS, RELEASES, VERSIONS, metric_label, metric_table
+from mmscore.metrics.evalscope_accuracy import reference_text
+from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.scored import Scored
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    text, reasoning = evalscope_reply(item.prediction)
+    return Parsed(text, "whole reply" if reasoning is None else "after the reasoning block")
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return evalscope_bleu_rouge(parsed.value, _reference(item, version), RELEASES[version])
+
+
+def _reference(item: Item, version: str) -> str:
+    """Join the references; no answer, 0 and false are an empty text to the kit."""
+    target = list(item.answers) if item.label is None else json.loads(item.label) or ""
+    return reference_text(target if isinstance(target, str | list) else str(target), RELEASES[version])
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    return {metric_label(name, version): scored.mean(name) for name in scored.scores}
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    return metric_table(scored, version)
+
+
+def _default_for(facts: Facts) -> str | None:
+    if facts.formats and facts.formats <= FORMATS and "multiple_choice" not in facts.tasks:
+        return "open answers to EvalScope's message format"
+    return None
+
+
+RECIPE = Recipe(
+    summary="Open answers as EvalScope's General-VQA scores them (BLEU, ROUGE)",
+    parity="EvalScope general_vqa",
+    versions=VERSIONS,
+    columns=("answers", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    reduce=_reduce,
+    table=_table,
+    keep=("subset",),
+    groups=("subset",),
+    default_for=_default_for,
+)

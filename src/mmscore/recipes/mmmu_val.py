@@ -1,0 +1,116 @@
+"""MMMU as its own evaluation script scores model outputs, random fallback reproduced.
+
+A choice that cannot be read is drawn at random, as the script does: one draw a reply from a
+generator seeded with 42, subject after subject in the script's order, rows in file order. `accuracy`
+is the official number; `accuracy_without_fallback` counts the drawn ones as wrong, and
+`fallback_share` says how many there were. Rows of subjects that MMMU does not have are left out.
+
+Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu/main_parse_and_eval.py (subject ALL) and
+mmmu/print_results.py, whose table rounds to three digits.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from random import Random
+
+from mmconvert.errors import RowError
+from mmconvert.options import letters_of
+from mmconvert.record import LETTERS
+from mmscore.metrics.mmmu_accuracy import DOMAINS, SUBJECTS, Share, breakdown, choice_is_right, subject_of
+from mmscore.metrics.mmmu_open_match import mmmu_open_match
+from mmscore.parsed import UNPARSED, Parsed
+from mmscore.parsers.mmmu_choice import drawn_choice, mmmu_choice
+from mmscore.parsers.mmmu_open import mmmu_open
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, means
+from mmscore.scored import SCORED, Scored
+
+SEED = 42
+DRAWN = "random fallback"
+FORMATS = frozenset(("mmmu", "mmmu_outputs"))
+DOMAIN_OF = {subject: domain for domain, subjects in DOMAINS.items() for subject in subjects}
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    if item.options:
+        texts = {letter: text for letter, text in zip(LETTERS, item.options, strict=False) if text is not None}
+        return mmmu_choice(item.prediction, list(texts), texts)
+    values = mmmu_open(item.prediction)
+    return Parsed(" | ".join(map(str, values)), "key phrases")
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    if subject_of(item.id or "") not in DOMAIN_OF:
+        return {}
+    gold = _gold(item)
+    if item.options:
+        right = choice_is_right(parsed.value, gold)
+    else:
+        right = mmmu_open_match(gold, mmmu_open(item.prediction))
+    drawn = float(parsed.how == UNPARSED.how)
+    return {"accuracy": float(right), "accuracy_without_fallback": float(right), "fallback_share": drawn}
+
+
+def _gold(item: Item) -> str | Sequence[str]:
+    """Give the reference as the source wrote it, or the list of them."""
+    if len(item.answers) > 1:
+        return item.answers
+    label = None if item.label is None else json.loads(item.label)
+    gold = label if isinstance(label, str) else item.answers[0] if item.answers else item.answer
+    if gold is None:
+        raise RowError("answer.missing", "answer", "the row has no reference. Leave it out, or give --answers.")
+    return gold
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    """Draw the letters that the script draws, in its order, and name subject and domain."""
+    ids, statuses, values, hows = (scored.column(name) for name in ("id", "status", "value", "how"))
+    subjects = [subject_of(id or "") for id in ids]
+    accuracy = scored.scores["accuracy"].copy()
+    unread = [n for n, (status, how) in enumerate(zip(statuses, hows, strict=True)) if (status, how) == _UNREAD]
+    options, references = scored.column("options"), [scored.column(name) for name in _REFERENCES]
+    rng = Random(SEED)
+    for n in sorted(unread, key=lambda n: SUBJECTS.index(subjects[n])):
+        values[n], hows[n] = drawn_choice(letters_of(options[n]), rng), DRAWN
+        item = Item(**{name: column[n] for name, column in zip(_REFERENCES, references, strict=True) if column[n]})
+        accuracy[n] = float(choice_is_right(values[n], _gold(item)))
+    scored = scored.with_column("value", values).with_column("how", hows)
+    scored = scored.with_column("subject", [subject if subject in DOMAIN_OF else None for subject in subjects])
+    return scored.with_column("domain", list(map(DOMAIN_OF.get, subjects))).with_scores(accuracy=accuracy)
+
+
+_UNREAD = (SCORED, UNPARSED.how)
+_REFERENCES = ("answer", "answers", "label")
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    metrics = means()(scored, version)
+    return {**metrics, "fallback_share": replace(metrics["fallback_share"], higher_is_better=False)}
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    estimates = {subject: part.mean("accuracy") for subject, part in scored.split("subject")}
+    shares = breakdown({subject: Share(estimate.value, estimate.n) for subject, estimate in estimates.items()})
+    return [{"name": name, "num": s.count, "acc": round(s.accuracy, 3)} for name, s in shares.items()]
+
+
+def _default_for(facts: Facts) -> str | None:
+    if facts.formats and facts.formats <= FORMATS and facts.datasets <= {"MMMU"}:
+        return "answers to MMMU's own records"
+    return None
+
+
+RECIPE = Recipe(
+    summary="MMMU as its own script scores model outputs, random fallback reproduced",
+    parity="MMMU main_parse_and_eval.py",
+    versions={"1": "MMMU-Benchmark/MMMU@bb0b95a"},
+    columns=("id", "options", *_REFERENCES),
+    parse=_parse,
+    metrics=_metrics,
+    settle=_settle,
+    reduce=_reduce,
+    table=_table,
+    keep=("options", *_REFERENCES),
+    groups=("domain", "subject"),
+    default_for=_default_for,
+)

@@ -1,0 +1,70 @@
+"""VLMEvalKit's multiple choice, each row by itself: rule-based matching, no judge.
+
+A reply that nothing can be read from is wrong. The table is the kit's `_acc.csv`: splits, Overall,
+l2-categories, categories.
+
+Parity: open-compass/VLMEvalKit vlmeval/dataset/image_mcq.py:evaluate_heuristic with
+`exact_matching`, vlmeval/dataset/utils/multiple_choice.py:mcq_vanilla_eval, report_acc. Not kept: a
+failed inference is no answer here and counts apart; the kit scores its failure text as wrong.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow.compute as pc
+
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Recipe, Row
+from mmscore.scored import Scored
+from mmscore.vlmevalkit_choices import (
+    COLUMNS,
+    KIT,
+    LEVELS,
+    VERSIONS,
+    accuracy_table,
+    hit,
+    is_circular,
+    is_from_kit,
+    parse,
+)
+
+OTHER_REPORTS = ("MMT", "MMVP")
+"""Benchmarks of these names have a report of their own."""
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"accuracy": hit(item, parsed)}
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    """Give rows of one id the hit of the last of them, as the kit's dict by index does."""
+    if pc.count_distinct(scored.rows["id"]).as_py() == len(scored):
+        return scored
+    ids = scored.column("id")
+    last = dict(zip(ids, scored.scores["accuracy"], strict=True))
+    return scored.with_scores(accuracy=[last[id] for id in ids])
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    return accuracy_table(scored, "accuracy")
+
+
+def _default_for(facts: Facts) -> str | None:
+    other = any(part in name for name in facts.datasets for part in OTHER_REPORTS)
+    if not is_from_kit(facts) or is_circular(facts) or other:
+        return None
+    return "multiple-choice rows of a VLMEvalKit table"
+
+
+RECIPE = Recipe(
+    summary="Multiple choice as VLMEvalKit scores it, row by row (exact matching)",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=COLUMNS,
+    parse=parse,
+    metrics=_metrics,
+    settle=_settle,
+    table=_table,
+    keep=("split", *LEVELS),
+    groups=("split", *LEVELS),
+    default_for=_default_for,
+)

@@ -1,0 +1,63 @@
+"""MMVP as VLMEvalKit reports it: a pair of pictures under one question is right when both rows are.
+
+Rows are paired in the order of their index, first with second, third with fourth. `pair_accuracy`
+has one value a pair, on its first row; a pair without both answers takes no part.
+
+Parity: open-compass/VLMEvalKit vlmeval/dataset/utils/multiple_choice.py:mcq_vanilla_eval,
+report_acc_MMVP, whose table calls the pairs Overall and the rows Average.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from mmconvert.errors import Error
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Recipe, Row
+from mmscore.scored import MISSING, REJECTED, Scored
+from mmscore.vlmevalkit_choices import COLUMNS, KIT, VERSIONS, hit, is_from_kit, parse
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"accuracy": hit(item, parsed)}
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    """Give each pair its score.
+
+    Raises:
+        Error: The rows do not come in pairs of one question.
+    """
+    ids, questions = scored.column("id"), scored.column("question")
+    present = [n for n, status in enumerate(scored.column("status")) if status not in (MISSING, REJECTED)]
+    numbers = sorted(present, key=lambda n: (int(ids[n]) if ids[n].isdigit() else math.inf, ids[n]))
+    if len(numbers) % 2:
+        raise Error(f"MMVP has pairs of rows, found {len(numbers)}. Give the predictions of the whole benchmark.")
+    hits, both = scored.scores["accuracy"], [math.nan] * len(scored)
+    for first, second in zip(numbers[::2], numbers[1::2], strict=True):
+        if questions[first] != questions[second]:
+            raise Error(f"question: rows {ids[first]} and {ids[second]} are a pair and must have the same one.")
+        both[first] = hits[first] * hits[second]
+    return scored.with_scores(pair_accuracy=both)
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    return [{"Average": scored.mean("accuracy").value, "Overall": scored.mean("pair_accuracy").value}]
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "rows of MMVP" if is_from_kit(facts) and facts.datasets == {"MMVP"} else None
+
+
+RECIPE = Recipe(
+    summary="MMVP as VLMEvalKit scores it, in pairs (exact matching)",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=COLUMNS,
+    parse=parse,
+    metrics=_metrics,
+    settle=_settle,
+    table=_table,
+    keep=("question",),
+    groups=(),
+    default_for=_default_for,
+)

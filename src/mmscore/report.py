@@ -1,0 +1,186 @@
+"""What a run found: one entry a file and recipe, as JSON and as a flat table."""
+
+import csv
+import io
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import UsageError
+from mmconvert.shards import write_synced
+from mmscore.recipe import Metrics, Row
+
+SCHEMA_VERSION = 1
+
+CSV_COLUMNS = (
+    "model",
+    "dataset",
+    "recipe",
+    "version",
+    "metric",
+    "group",
+    "group_value",
+    "value",
+    "unit",
+    "n",
+    "stderr",
+    "ci_low",
+    "ci_high",
+    "partial",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many rows met which fate: total = all the others but `unparsed` together.
+
+    `unparsed` is a part of `scored`, or of `excluded` where the recipe leaves such rows out.
+    """
+
+    total: int
+    scored: int
+    unparsed: int
+    excluded: int
+    failed: int
+    judge_failed: int
+    missing: int
+    rejected: int
+
+    @property
+    def unscored(self) -> int:
+        """Rows that should have a score and have none."""
+        return self.failed + self.judge_failed + self.missing + self.rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file under one recipe.
+
+    Attributes:
+        recipe: Name of the recipe.
+        version: Its version.
+        parity: The kit and release whose number it is, or `own`.
+        reason: Why this recipe was taken.
+        metrics: Numbers over all scored rows.
+        groups: Column -> its value -> the same numbers over the rows that have it.
+        counts: What became of the rows.
+        partial: The numbers cover a part of the dataset only.
+        model: Who answered; the file's name where it does not say.
+        dataset: Benchmark, None when unknown.
+        signature: All that the numbers depend on beside the rows; compare only equal ones.
+        table: The report as the kit itself lays it out, one mapping a line; empty when it has none.
+        predictions: The file, as the user wrote it.
+        messages: Remarks about single rows, the first few.
+    """
+
+    recipe: str
+    version: str
+    parity: str
+    reason: str
+    metrics: Metrics
+    groups: Mapping[str, Mapping[str, Metrics]]
+    counts: Counts
+    partial: bool
+    model: str
+    dataset: str | None
+    signature: str
+    table: Sequence[Row] = ()
+    predictions: str = ""
+    messages: Sequence[str] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the entry as JSON values; a number that does not exist is null."""
+        return {
+            "recipe": self.recipe,
+            "version": self.version,
+            "parity": self.parity,
+            "reason": self.reason,
+            "metrics": _metrics(self.metrics),
+            "groups": {
+                column: {value: _metrics(metrics) for value, metrics in values.items()}
+                for column, values in self.groups.items()
+            },
+            "counts": asdict(self.counts),
+            "partial": self.partial,
+            "model": self.model,
+            "dataset": self.dataset,
+            "signature": self.signature,
+            "table": [{key: _finite(value) for key, value in line.items()} for line in self.table],
+            "predictions": self.predictions,
+            "messages": list(self.messages),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The entries of a run: files in the order given, recipes in the order given."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row of every file has its score."""
+        return not any(entry.counts.unscored for entry in self.entries)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object of schemas/report.json."""
+        return {"schema_version": SCHEMA_VERSION, "entries": [entry.to_json() for entry in self.entries]}
+
+    def to_csv(self) -> str:
+        """Give one line for each number: `CSV_COLUMNS`, an empty cell for what does not exist."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(CSV_COLUMNS)
+        for entry in self.entries:
+            for group, value, metrics in _cells(entry):
+                for name, e in metrics.items():
+                    low, high = e.ci95 or (None, None)
+                    numbers = [_finite(e.value), e.unit, e.n, e.stderr, low, high]
+                    about = [entry.model, entry.dataset, entry.recipe, entry.version, name, group, value]
+                    writer.writerow([*about, *numbers, entry.partial])
+        return text.getvalue()
+
+
+def _cells(entry: Entry) -> list[tuple[str | None, str | None, Metrics]]:
+    groups = [(column, value, m) for column, values in entry.groups.items() for value, m in values.items()]
+    return [(None, None, entry.metrics), *groups]
+
+
+def _metrics(metrics: Metrics) -> dict[str, Any]:
+    return {
+        name: {
+            "value": _finite(e.value),
+            "unit": e.unit,
+            "n": e.n,
+            "stderr": e.stderr,
+            "ci95": None if e.ci95 is None else list(e.ci95),
+            "higher_is_better": e.higher_is_better,
+        }
+        for name, e in metrics.items()
+    }
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def publish(path: str | Path, data: bytes) -> None:
+    """Write a result file; it appears whole or not at all.
+
+    Raises:
+        UsageError: The folder does not exist or may not be written to.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        write_synced(temporary, data)
+        temporary.replace(target)
+    except OSError as error:
+        raise UsageError(
+            f"{path}: cannot be written ({error.strerror}). Name a file in a folder that exists."
+        ) from None
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,113 @@
+"""The report at the terminal."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from mmconvert.command_line import printable
+from mmscore.recipe import Metrics
+from mmscore.report import Counts, Entry, Report
+
+_DIGITS = {"fraction": 4, "percent": 2, "points": 2, "rows": 0}
+_MOST_LINES = 60
+_KIT_TABLE = 12
+"""Lines and columns up to which a kit's own table is printed; the JSON report always has it."""
+
+
+def show(report: Report, console: Console | None = None) -> None:
+    """Print every entry: its numbers, its groups, the kit's own table, its counts.
+
+    Args:
+        report: What to print.
+        console: Where to; standard output by default.
+    """
+    console = console or Console(highlight=False)
+    if len(report.entries) > 1:
+        console.print(_side_by_side(report.entries))
+    for entry in report.entries:
+        _show_entry(entry, console)
+
+
+def _show_entry(entry: Entry, console: Console) -> None:
+    console.print(f"\n[bold]{_safe(entry.model)}[/bold] on {_safe(entry.dataset or 'an unnamed dataset')}")
+    console.print(f"{_safe(entry.recipe)}@{_safe(entry.version)} ({_safe(entry.parity)})", soft_wrap=True)
+    console.print(f"chosen because: {_safe(entry.reason)}", soft_wrap=True)
+    console.print(_numbers(entry))
+    for column, values in entry.groups.items():
+        if len(values) > 1:
+            console.print(_groups(column, values))
+    if entry.table and len(entry.table) <= _KIT_TABLE and len(entry.table[0]) <= _KIT_TABLE:
+        console.print(_kit_table(entry.table))
+    console.print(_counts(entry.counts, entry.partial), soft_wrap=True)
+    console.print(f"[dim]{_safe(entry.signature)}[/dim]", soft_wrap=True)
+
+
+def _table(*numbers: str, first: str, title: str | None = None) -> Table:
+    table = Table(box=SIMPLE, title=title, title_justify="left")
+    table.add_column(_safe(first), overflow="fold")
+    for heading in numbers:
+        table.add_column(_safe(heading), justify="right", overflow="fold")
+    return table
+
+
+def _numbers(entry: Entry) -> Table:
+    table = _table("value", "n", "stderr", "95 % interval", "unit", first="metric")
+    for name, estimate in entry.metrics.items():
+        interval = "" if estimate.ci95 is None else " - ".join(_shown(x, estimate.unit) for x in estimate.ci95)
+        value = _shown(estimate.value, estimate.unit) + (" partial" if entry.partial else "")
+        error = "" if estimate.stderr is None else _shown(estimate.stderr, estimate.unit)
+        table.add_row(_safe(name), f"[bold]{value}[/bold]", f"{estimate.n:,}", error, interval, estimate.unit)
+    return table
+
+
+def _groups(column: str, values: Mapping[str, Metrics]) -> Table:
+    names = list(dict.fromkeys(name for metrics in values.values() for name in metrics))
+    table = _table("n", *names, first=column)
+    for value in list(values)[:_MOST_LINES]:
+        metrics = values[value]
+        cells = [_shown(metrics[name].value, metrics[name].unit) if name in metrics else "" for name in names]
+        table.add_row(_safe(value), f"{max((e.n for e in metrics.values()), default=0):,}", *cells)
+    if len(values) > _MOST_LINES:
+        table.caption = f"{len(values) - _MOST_LINES} more in the JSON report"
+    return table
+
+
+def _kit_table(lines: Sequence[Mapping[str, Any]]) -> Table:
+    first, *others = dict.fromkeys(key for line in lines for key in line)
+    table = _table(*others, first=first, title="the kit's own table")
+    for line in lines:
+        table.add_row(*(_cell(line.get(heading)) for heading in (first, *others)))
+    return table
+
+
+def _side_by_side(entries: Sequence[Entry]) -> Table:
+    names = list(dict.fromkeys(name for entry in entries for name in entry.metrics))
+    table = _table("recipe", *names, first="model")
+    for entry in entries:
+        cells = [_shown(e.value, e.unit) if (e := entry.metrics.get(name)) else "" for name in names]
+        table.add_row(_safe(entry.model), _safe(f"{entry.recipe}@{entry.version}"), *cells)
+    return table
+
+
+def _counts(counts: Counts, partial: bool) -> str:
+    parts = [f"{counts.total:,} rows: {counts.scored:,} scored ({counts.unparsed:,} unparsed)"]
+    fates = ("excluded", "failed", "judge_failed", "missing", "rejected")
+    parts += [f"{getattr(counts, fate):,} {fate}" for fate in fates if getattr(counts, fate)]
+    return ", ".join(parts) + (" - a part of the dataset only" if partial else "")
+
+
+def _shown(value: float, unit: str) -> str:
+    return "-" if math.isnan(value) else f"{value:.{_DIGITS.get(unit, 4)}f}"
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else _safe(str(value))
+
+
+def _safe(text: str) -> str:
+    return escape(printable(text))

@@ -1,0 +1,212 @@
+"""Predictions to numbers, with their uncertainty, their counts and their signature."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mmconvert import __version__
+from mmconvert.errors import Error, UsageError, did_you_mean
+from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
+from mmscore.joining import join
+from mmscore.parsed import UNPARSED
+from mmscore.predictions import Refusal, Rows, column_type, open_rows
+from mmscore.recipe import OWN, Metrics, Recipe, Row
+from mmscore.report import Counts, Entry, Report
+from mmscore.scored import EXCLUDED, SCORED, STATUSES, Scored
+from mmscore.scoring import score_rows, source_column
+from mmscore.stats import macro
+
+AVERAGES = ("micro", "macro")
+_MESSAGES = 20
+
+
+def _ignore(rows: int) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to score, beside the recipe.
+
+    Attributes:
+        answers: Dataset with the references, for predictions that lack them.
+        dataset: Name of the benchmark, for files that do not say it.
+        by: Columns to break the numbers down by, before those of the recipe; `extra.key` for a key of `extra`.
+        average: micro: every row counts the same. macro: every group of the first breakdown
+            column that the rows have does.
+        progress: Called with a number of rows just done.
+    """
+
+    answers: str | Path | None = None
+    dataset: str | None = None
+    by: tuple[str, ...] = ()
+    average: str = "micro"
+    progress: Callable[[int], None] = _ignore
+
+
+def score(
+    predictions: str | Path | Sequence[str | Path],
+    recipe: str | Sequence[str] = (),
+    *,
+    answers: str | Path | None = None,
+    dataset: str | None = None,
+    by: Sequence[str] = (),
+    average: str = "micro",
+) -> Report:
+    """Score predictions as each recipe's kit would.
+
+    Args:
+        predictions: A parquet file or folder of ours or a kit's own result file; several are models side by side.
+        recipe: Names, with `@version` where wanted; none takes the one that fits the file.
+        answers: Dataset with the references, for predictions that lack them.
+        dataset: Name of the benchmark, for files that do not say it.
+        by: Columns to break the numbers down by, `extra.key` for a key of `extra`.
+        average: `micro` or `macro`, see `Options`.
+
+    Returns:
+        One entry for each file and recipe, files first.
+
+    Raises:
+        UsageError: A path, a recipe or a column does not exist, or no recipe fits.
+        Error: A file is damaged or holds nothing that can be scored.
+    """
+    paths = [predictions] if isinstance(predictions, str | Path) else list(predictions)
+    names = [recipe] if isinstance(recipe, str) else list(recipe)
+    options = Options(answers, dataset, tuple(by), average)
+    return Report(tuple(entry for entry, _ in score_each(paths, names, options)))
+
+
+def score_each(paths: Sequence[str | Path], recipes: Sequence[str], options: Options) -> Iterator[tuple[Entry, Scored]]:
+    """Score file after file, recipe after recipe; all names and files are looked at before the first row.
+
+    Args:
+        paths: Predictions files.
+        recipes: Names of recipes; none takes the one that fits each file.
+        options: How to score.
+
+    Yields:
+        The entry of the report, and the settled rows behind it.
+
+    Raises:
+        UsageError: As `score`.
+        Error: As `score`.
+    """
+    if options.average not in AVERAGES:
+        raise UsageError(f"no average {options.average!r}. Known: {', '.join(AVERAGES)}.")
+    named = [named_recipe(name) for name in recipes]
+    opened = [open_rows(path) for path in paths]
+    if options.answers is not None:
+        references = open_rows(options.answers, required=("id",))
+        opened = [join(rows, references) for rows in opened]
+    for rows in opened:
+        _check_columns(rows, options)
+    work = [(rows, choice) for rows in opened for choice in named or [fitting_recipe(facts_of(rows, options.dataset))]]
+    for rows, choice in work:
+        yield _score_one(rows, choice, options)
+
+
+def _check_columns(rows: Rows, options: Options) -> None:
+    for name in options.by:
+        if source_column(name) not in rows.names:
+            hint = did_you_mean(name, rows.names)
+            known = ", ".join(sorted(rows.names))
+            raise UsageError(f"{rows.path}: no column {name!r} to break the numbers down by.{hint} Found: {known}.")
+        if str(column_type(name)) not in ("string", "int32"):
+            raise UsageError(
+                f"{rows.path}: column {name!r} holds lists and cannot break the numbers down. Name another."
+            )
+
+
+def _score_one(rows: Rows, choice: Choice, options: Options) -> tuple[Entry, Scored]:
+    recipe, version = choice.recipe, choice.version
+    raw, refusals = score_rows(rows, recipe, version, dataset=options.dataset, by=options.by, progress=options.progress)
+    settled = recipe.settle(raw, version) if raw.scores else raw
+    numbers = _numbers(rows, settled, choice, options) if raw.scores else _Numbers()
+    datasets = facts_of(rows, options.dataset).datasets
+    entry = Entry(
+        recipe=choice.name,
+        version=version,
+        parity=OWN if recipe.parity == OWN else f"{recipe.parity}, {recipe.versions[version]}",
+        reason=choice.reason,
+        metrics=numbers.metrics,
+        groups=numbers.groups,
+        counts=_counts(raw, settled),
+        partial=rows.partial or bool(rows.missing),
+        model=", ".join(rows.distinct("model")) or _name_of(Path(rows.path)),
+        dataset=next(iter(datasets)) if len(datasets) == 1 else None,
+        signature=_signature(choice, options),
+        table=numbers.table,
+        predictions=rows.path,
+        messages=[*_messages(refusals), *numbers.remarks],
+    )
+    return entry, settled
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    metrics: Metrics = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, Metrics]] = field(default_factory=dict)
+    table: Sequence[Row] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def _numbers(rows: Rows, settled: Scored, choice: Choice, options: Options) -> _Numbers:
+    recipe, version = choice.recipe, choice.version
+    valid = settled.with_status(SCORED)
+    metrics, groups = recipe.reduce(valid, version), _groups(valid, recipe, version, options.by)
+    if options.average == "macro":
+        metrics = _macro(metrics, groups, rows, options)
+    try:
+        return _Numbers(metrics, groups, recipe.table(valid, version))
+    except Error as error:
+        # The kit itself breaks off here; the numbers beside its table stand all the same.
+        return _Numbers(metrics, groups, remarks=(f"the kit's own table cannot be made: {error}",))
+
+
+def _name_of(path: Path) -> str:
+    return path.resolve().name if path.is_dir() else path.stem
+
+
+def _groups(valid: Scored, recipe: Recipe, version: str, by: Sequence[str]) -> Mapping[str, Mapping[str, Metrics]]:
+    groups = {}
+    for column in dict.fromkeys([*by, *recipe.groups]):
+        slim = valid.only([column, *recipe.keep])
+        groups[column] = {value: recipe.reduce(part, version) for value, part in slim.split(column)}
+        if column in by and not groups[column]:
+            raise UsageError(f"no scored row has a value of {column!r} to break the numbers down by. Name another.")
+    return {column: values for column, values in groups.items() if values}
+
+
+def _macro(metrics: Metrics, groups: Mapping[str, Mapping[str, Metrics]], rows: Rows, options: Options) -> Metrics:
+    column = next(iter(groups), None)
+    if column is None or (options.by and column != options.by[0]):
+        raise UsageError(f"{rows.path}: --average macro needs groups, and the rows have none. Name a column with --by.")
+    return {name: macro(part[name] for part in groups[column].values() if name in part) for name in metrics}
+
+
+def _counts(raw: Scored, settled: Scored) -> Counts:
+    statuses = Counter(settled.column("status"))
+    kept = pc.is_in(raw.rows["status"], value_set=pa.array([SCORED, EXCLUDED]))
+    unparsed = pc.sum(pc.and_(kept, pc.equal(raw.rows["how"], UNPARSED.how))).as_py() or 0
+    return Counts(total=len(settled), unparsed=unparsed, **{status: statuses[status] for status in STATUSES})
+
+
+def _signature(choice: Choice, options: Options) -> str:
+    parts = {
+        "recipe": f"{choice.name}@{choice.version}",
+        "parity": choice.recipe.parity,
+        "average": options.average,
+        "mmscore": __version__,
+    }
+    if options.answers is not None:
+        parts["answers"] = Path(options.answers).name
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _messages(refusals: Sequence[Refusal]) -> list[str]:
+    shown = [refusal.message for refusal in refusals[:_MESSAGES]]
+    return shown if len(refusals) <= _MESSAGES else [*shown, f"... and {len(refusals) - _MESSAGES} more rejected rows."]

@@ -1,0 +1,145 @@
+"""What VLMEvalKit's multiple-choice recipes share: reading a row, and the accuracy tables."""
+
+import json
+import math
+from collections.abc import Mapping
+from string import ascii_uppercase
+
+import numpy as np
+
+from mmconvert.errors import Error
+from mmconvert.record import LETTERS
+from mmscore.parsed import Parsed
+from mmscore.parsers.vlmevalkit_option import REFUSAL, vlmevalkit_option
+from mmscore.recipe import Facts, Item, Row
+from mmscore.scored import Scored
+
+KIT = "VLMEvalKit (exact matching)"
+VERSIONS: Mapping[str, str] = {
+    "v3": "since 2026-06-17 (open-compass/VLMEvalKit@e8e78f05)",
+    "v2": "2025-08-04 to 2026-06-16 (ms-vlmeval 0.0.20)",
+    "v1": "until 2025-08-03",
+}
+COLUMNS = ("options", "answer", "label", "dataset")
+FORMATS = frozenset(("lmudata", "vlmevalkit_predictions", "mmbench"))
+CIRCULAR_NAMES = ("mmbench", "ccbench", "circular", "mmcr")
+"""A benchmark whose name contains one of these, in any case, is scored in circular groups."""
+
+NO_OPTIONS = "MMMU"
+"""A benchmark whose name contains this may hold open questions, which get two made-up options."""
+
+OTHER_ANSWERS = "Other Answers"
+LEVELS = ("l2_category", "category")
+
+# Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/multiple_choice.py, MMB_abbrs
+ABBREVIATIONS = {
+    "coarse_perception": "CP",
+    "finegrained_perception (instance-level)": "FP-S",
+    "finegrained_perception (cross-instance)": "FP-C",
+    "logic_reasoning": "LR",
+    "relation_reasoning": "RR",
+    "attribute_reasoning": "AR",
+}
+
+
+def is_from_kit(facts: Facts) -> bool:
+    """Tell whether a file holds multiple-choice rows of the kit and nothing else."""
+    return facts.tasks == {"multiple_choice"} and bool(facts.formats) and facts.formats <= FORMATS
+
+
+def is_circular(facts: Facts) -> bool:
+    """Tell whether the kit, or a transform of ours, shows each question with its options rotated."""
+    named = any(part in name.lower() for name in facts.datasets for part in CIRCULAR_NAMES)
+    return named or facts.circular
+
+
+def parse(item: Item, version: str) -> Parsed:
+    """Read the choice; see `vlmevalkit_option`."""
+    return vlmevalkit_option(item.prediction, _options(item), version)  # type: ignore[arg-type]
+
+
+def hit(item: Item, parsed: Parsed) -> float:
+    """Tell whether the choice is the reference's letter: 1.0 or 0.0.
+
+    A reply that nothing was read from counts as the refusal letter, and a reference that is no
+    letter (an option's text, a small letter) is never met.
+    """
+    return float((parsed.value or REFUSAL) == _reference(item))
+
+
+def _options(item: Item) -> dict[str, str]:
+    options = {letter: text for letter, text in zip(LETTERS, item.options, strict=False) if text is not None}
+    if item.dataset is not None and NO_OPTIONS in item.dataset and "A" not in options:
+        options |= {"A": _verbatim(item) or "", "B": OTHER_ANSWERS}
+    return options
+
+
+def _reference(item: Item) -> str | None:
+    text = _verbatim(item)
+    if item.dataset is not None and NO_OPTIONS in item.dataset and text is not None:
+        return text if len(text) == 1 and text in ascii_uppercase else "A"
+    return text
+
+
+def _verbatim(item: Item) -> str | None:
+    """Give the answer cell as the source wrote it; only a text can be met."""
+    if item.label is None:
+        return item.answer
+    value = json.loads(item.label)
+    return value if isinstance(value, str) else item.label
+
+
+def accuracy_table(scored: Scored, score: str) -> list[Row]:
+    """Lay out accuracies as the kit does: a line for each split, columns for levels and categories.
+
+    Args:
+        scored: Rows with the columns `split`, `l2_category`, `category`.
+        score: The score to average; rows without it do not take part.
+
+    Returns:
+        Lines in order of first appearance of their split, `none` where there are no splits. Values
+        0-1; NaN where a split has no row of a category. Where a category has the name of an
+        l2-category, the category's value stands.
+
+    Raises:
+        Error: Some rows have a category and others none, which the kit cannot sort.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/multiple_choice.py:report_acc.
+    """
+    scored = with_score(scored, score)
+    names = {level: sorted(categories(scored, level)) for level in LEVELS}
+    lines: list[Row] = []
+    for split, part in by_split(scored):
+        line: dict[str, object] = {"split": split, "Overall": part.mean(score).value}
+        for level in LEVELS:
+            values = group_means(part, level, score)
+            line |= {ABBREVIATIONS.get(name, name): values.get(name, math.nan) for name in names[level]}
+        lines.append(line)
+    return lines
+
+
+def with_score(scored: Scored, score: str) -> Scored:
+    """Keep the rows that have a score, and of their columns those that tables use."""
+    return scored.only(["id", "split", *LEVELS]).where(~np.isnan(scored.scores[score]))
+
+
+def categories(scored: Scored, level: str) -> set[str]:
+    """Collect the names of one level; none where no row has one.
+
+    Raises:
+        Error: Some rows have one and others none.
+    """
+    values = set(scored.column(level))
+    if None in values and len(values) > 1:
+        raise Error(f"{level}: some rows have none, and the kit cannot sort its table then. Fill the column.")
+    return {value for value in values if value is not None}
+
+
+def by_split(scored: Scored) -> list[tuple[str, Scored]]:
+    """Cut the rows by split, in order of first appearance; one part `none` without splits."""
+    return list(scored.split("split")) or [("none", scored)]
+
+
+def group_means(scored: Scored, level: str, score: str) -> dict[str, float]:
+    """Average a score over the rows of each category."""
+    return {name: rows.mean(score).value for name, rows in scored.split(level)}

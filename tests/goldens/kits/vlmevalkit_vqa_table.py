@@ -1,0 +1,36 @@
+"""Golden rule of VLMEvalKit's whole VQA evaluation, its lossy table reading included."""
+
+import json
+
+from mmconvert.plugins import load
+from mmscore.metrics.vlmevalkit_vqa import matches, references_of, rule_for
+from mmscore.recipe import Item
+from mmscore.scoring import score_items
+
+READING = load("mmconvert.readings", "vlmevalkit")
+RECIPE = load("mmscore.recipes", "vlmevalkit_vqa")
+
+
+def _table(given):
+    table = READING({name: [row[n] for row in given["rows"]] for n, name in enumerate(given["columns"])})
+    texts = {name: ["nan" if cell is None else str(cell) for cell in table[name]] for name in ("answer", "prediction")}
+    items = [
+        Item(
+            dataset=given["dataset"],
+            label=json.dumps(texts["answer"][row]),
+            prediction=texts["prediction"][row],
+            split=table["split"][row] if "split" in table else None,
+            category=table["category"][row] if "category" in table else None,
+        )
+        for row in range(len(given["rows"]))
+    ]
+    scored = score_items(items, RECIPE)
+    method = rule_for(given["dataset"]).method
+    values = [matches(item.prediction, references_of(json.loads(item.label)), method).values for item in items]
+    return {
+        "score": list(RECIPE.table(scored, "1")),
+        "eval_score": [sum(row) / len(row) if row else "NaN" for row in values],
+    }
+
+
+RULES = {("vlmeval_vqa", "vqa_table"): _table}

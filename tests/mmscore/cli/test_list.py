@@ -1,0 +1,20 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from mmconvert.errors import UsageError
+from mmscore.cli import program
+
+
+def test_every_recipe_is_listed_with_what_it_is_and_who_brought_it():
+    found = json.loads(CliRunner().invoke(program, ["list", "recipes", "--json"], standalone_mode=False).output)
+    assert list(found) == ["recipes"]
+    names = {plugin["name"]: plugin for plugin in found["recipes"]}
+    assert {"vlmevalkit_mcq", "mmmu_val", "evalscope_general_vqa"} <= set(names)
+    assert all(plugin["summary"] and plugin["origin"] == "built-in" for plugin in names.values())
+
+
+def test_an_unknown_kind_names_the_nearest():
+    with pytest.raises(UsageError, match="recipes"):
+        CliRunner().invoke(program, ["list", "recipe"], standalone_mode=False, catch_exceptions=False)

@@ -1,0 +1,146 @@
+import json
+import os
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from mmscore.cli import program
+from support.predictions import choices, write_predictions
+
+
+@pytest.fixture
+def run(capfd):
+    """Run `mmscore` in this process; give exit code, standard output and standard error."""
+
+    def call(*arguments):
+        from mmconvert.command_line import run as run_program
+
+        with pytest.raises(SystemExit) as caught:
+            run_program(program, [str(a) for a in arguments], program="mmscore")
+        out, err = capfd.readouterr()
+        return caught.value.code, out, err
+
+    return call
+
+
+@pytest.fixture
+def good(tmp_path):
+    return write_predictions(tmp_path / "good.parquet", choices(("A", "A"), ("B", "A"), category="c"))
+
+
+def test_score_is_the_default_command_and_prints_a_table(run, good):
+    code, out, err = run(good, "--recipe", "vlmevalkit_mcq")
+    assert code == 0
+    assert "0.5000" in out
+    assert "vlmevalkit_mcq@v3" in out
+    assert "2 scored" in out
+    assert err == ""
+
+
+def test_json_is_one_object_on_standard_output(run, good):
+    code, out, _ = run("score", good, "--recipe", "vlmevalkit_mcq@v2", "--json", "--quiet")
+    assert code == 0
+    (entry,) = json.loads(out)["entries"]
+    assert (entry["recipe"], entry["version"], entry["metrics"]["accuracy"]["value"]) == ("vlmevalkit_mcq", "v2", 0.5)
+
+
+def test_all_outputs_of_one_run_agree(run, good, tmp_path):
+    code, out, _ = run(
+        good, "--recipe", "vlmevalkit_mcq", "-o", tmp_path / "r.json", "--csv", tmp_path / "r.csv",
+        "--rows", tmp_path / "r.parquet", "--json",
+    )  # fmt: skip
+    assert code == 0
+    assert json.loads((tmp_path / "r.json").read_text()) == json.loads(out)
+    assert (
+        (tmp_path / "r.csv").read_text().splitlines()[1].startswith("good,,vlmevalkit_mcq,v3,accuracy,,,0.5,fraction,2")
+    )
+    rows = pq.read_table(tmp_path / "r.parquet").to_pylist()
+    assert [row["scores"][0]["value"] for row in rows] == [1.0, 0.0]
+
+
+def test_rows_without_a_score_give_exit_code_3_unless_allowed(run, tmp_path):
+    file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), (None, "A")))
+    assert run(file, "--recipe", "vlmevalkit_mcq", "--json")[0] == 3
+    assert run(file, "--recipe", "vlmevalkit_mcq", "--json", "--allow-rejects")[0] == 0
+
+
+def test_unparsed_replies_are_no_failure(run, tmp_path):
+    file = write_predictions(tmp_path / "p.parquet", choices(("hm", "A")))
+    assert run(file, "--recipe", "vlmevalkit_mcq", "--json")[0] == 0
+
+
+def test_too_many_failures_refuse_the_file_and_publish_nothing(run, tmp_path):
+    file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), (None, "A")))
+    outputs = ["-o", tmp_path / "r.json", "--rows", tmp_path / "r.parquet"]
+    code, out, err = run(file, "--recipe", "vlmevalkit_mcq", "--max-failed", "0.4", *outputs)
+    assert (code, out) == (1, "")
+    assert "1 of 2 rows have no score (1 failed)" in err
+    assert [p.name for p in tmp_path.iterdir()] == ["p.parquet"]
+    assert run(file, "--recipe", "vlmevalkit_mcq", "--max-failed", "0.5", *outputs)[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["{tmp}/none.parquet"], 2, ["none.parquet: no such file"]),
+        (["{good}", "--recipe", "vlmevalkit_mqc"], 2, ["unknown recipe 'vlmevalkit_mqc'", "vlmevalkit_mcq"]),
+        (["{good}", "--recipe", "vlmevalkit_mcq@v7"], 2, ["no version 'v7'"]),
+        (["{good}", "--recipe", "vlmevalkit_mcq", "--by", "categry"], 2, ["'categry'", "category"]),
+        (["{good}"], 2, ["no recipe fits", "--recipe"]),
+        (["{bad}", "--recipe", "vlmevalkit_mcq"], 1, ["bad.parquet: no column 'prediction'", "predictions"]),
+        (["{cut}", "--recipe", "vlmevalkit_mcq"], 1, ["cut.parquet", "damaged"]),
+        (["{good}", "--recipe", "vlmevalkit_mcq", "-o", "{tmp}/no/r.json"], 2, ["r.json: cannot be written"]),
+        (["{good}", "--recipe", "vlmevalkit_mcq", "--max-failed", "2"], 2, ["--max-failed"]),
+        (["score"], 2, ["PREDICTIONS"]),
+    ],
+)
+def test_a_mistake_is_one_clear_message_and_no_traceback(run, good, tmp_path, arguments, code, words):
+    bad = write_predictions(tmp_path / "bad.parquet", [{"id": "1", "predictions": "A"}])
+    cut = tmp_path / "cut.parquet"
+    cut.write_bytes(good.read_bytes()[:-20])
+    places = {"tmp": tmp_path, "good": good, "bad": bad, "cut": cut}
+    found, out, err = run(*(argument.format(**places) for argument in arguments))
+    assert (found, out) == (code, "")
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err
+
+
+def test_options_can_come_from_a_file(run, good, tmp_path):
+    (tmp_path / "run.yaml").write_text("recipe: [vlmevalkit_mcq@v1]\njson: true\n")
+    code, out, _ = run(good, "--options", tmp_path / "run.yaml")
+    assert code == 0
+    assert json.loads(out)["entries"][0]["version"] == "v1"
+
+
+def test_text_from_a_file_cannot_drive_the_terminal(run, tmp_path):
+    rows = choices(("A", "A"), ("A", "A"), model="m\x1b[31m[red]x")
+    rows[0]["category"], rows[1]["category"] = "\x1b]0;title\x07", "[bold]b"
+    _, out, _ = run(write_predictions(tmp_path / "p.parquet", rows), "--recipe", "vlmevalkit_mcq")
+    assert "\x1b" not in out
+    assert "\x07" not in out
+    assert "[bold]b" in out
+
+
+def test_the_official_mmmu_number(run, shared):
+    code, out, _ = run(shared / "real" / "mmmu" / "llava1.5_13b", "--json", "--quiet")
+    assert code == 0
+    (entry,) = json.loads(out)["entries"]
+    expected = json.loads((shared / "real" / "mmmu" / "expected.json").read_text())
+    assert entry["recipe"] == "mmmu_val"
+    assert entry["metrics"]["accuracy"]["value"] == expected["overall"] == 0.36666666666666664
+    subjects = entry["groups"]["subject"]
+    assert {name: m["accuracy"]["value"] for name, m in subjects.items()} == {
+        name: subject["acc"] for name, subject in expected["subjects"].items()
+    }
+    domains = {line["name"].removeprefix("Overall-"): line["acc"] for line in entry["table"] if "-" in line["name"]}
+    assert domains == expected["domains_rounded"]
+
+
+def test_the_installed_command_gives_its_exit_code(tmp_path):
+    command = [sys.executable, "-m", "mmscore", str(tmp_path / "none.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
+    assert done.returncode == 2
+    assert "no such file" in done.stderr

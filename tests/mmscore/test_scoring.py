@@ -1,0 +1,95 @@
+import math
+
+import pytest
+
+from mmconvert.errors import Error
+from mmscore.predictions import open_rows
+from mmscore.recipe import Item
+from mmscore.scoring import score_items, score_rows
+from support.plain_recipe import RECIPE
+from support.predictions import write_predictions
+
+ROWS = [
+    {"id": "right", "prediction": "x", "answer": "x"},
+    {"id": "wrong", "prediction": "y", "answer": "x"},
+    {"id": "unparsed", "prediction": "", "answer": "x"},
+    {"id": "excluded", "prediction": "LEAVE OUT", "answer": "x"},
+    {"id": "rejected", "prediction": "BAD ROW", "answer": "x"},
+    {"id": "failed", "prediction": None, "answer": "x"},
+    {"id": "told", "prediction": "text of an error", "answer": "x", "prediction_status": "failed"},
+    {"id": "skipped", "prediction": None, "answer": "x", "prediction_status": "skipped"},
+    {"id": None, "prediction": "x", "answer": "x"},
+    {"id": "", "prediction": "x", "answer": "x"},
+]
+
+
+def _scored(tmp_path, rows=ROWS, **options):
+    return score_rows(open_rows(write_predictions(tmp_path / "p.parquet", rows)), RECIPE, "1", **options)
+
+
+def test_every_row_meets_one_fate_and_a_failure_is_never_scored(tmp_path):
+    scored, refusals = _scored(tmp_path)
+    assert scored.column("status") == [
+        "scored", "scored", "scored", "excluded", "rejected", "failed", "failed", "missing", "rejected", "rejected",
+    ]  # fmt: skip
+    assert scored.scores["accuracy"][:3].tolist() == [1.0, 0.0, 0.0]
+    assert all(math.isnan(value) for value in scored.scores["accuracy"][3:])
+    assert {refusal.id for refusal in refusals} == {"rejected", None, ""}
+    assert any("p.parquet row 4 prediction: this text is refused." in refusal.message for refusal in refusals)
+
+
+def test_what_was_read_and_where_is_kept(tmp_path):
+    scored, _ = _scored(tmp_path)
+    assert scored.column("value")[:3] == ["x", "y", None]
+    assert scored.column("how")[:3] == ["whole reply", "whole reply", "unparsed"]
+    assert scored.column("end")[:3] == [1, 1, None]
+
+
+def test_a_score_that_only_some_rows_have_is_nan_in_the_others():
+    items = [Item(prediction="x", answer="x"), Item(prediction="LEAVE OUT"), Item(prediction="abc", answer="x")]
+    scored = score_items(items, RECIPE)
+    assert scored.scores["length"][[0, 2]].tolist() == [1.0, 3.0]
+    assert math.isnan(scored.scores["length"][1])
+
+
+def test_batches_make_no_difference(tmp_path, monkeypatch):
+    rows = [{"id": str(n), "prediction": "x" * (n % 3), "answer": "x", "group": f"g{n % 2}"} for n in range(10)]
+    whole, _ = _scored(tmp_path, rows)
+    monkeypatch.setattr("mmscore.predictions.BATCH_ROWS", 3)
+    cut, _ = _scored(tmp_path, rows)
+    assert cut.rows.equals(whole.rows)
+    assert cut.mean("accuracy") == whole.mean("accuracy")
+
+
+def test_rows_of_a_group_are_one_cluster_and_rows_without_a_group_stand_alone(tmp_path):
+    rows = [
+        {"id": str(n), "prediction": "x", "answer": "x" if n % 2 else "y", "group": g}
+        for n, g in enumerate(["a", "a", None, None])
+    ]
+    scored, _ = _scored(tmp_path, rows)
+    first, second, third, fourth = scored.rows["cluster"].to_pylist()
+    assert first == second
+    assert len({first, third, fourth}) == 3
+
+
+def test_a_key_of_extra_can_be_kept(tmp_path):
+    rows = [
+        {"id": str(n), "prediction": "x", "answer": "x", "extra": extra}
+        for n, extra in enumerate(['{"k": "v"}', '{"k": 2}', "{}", None])
+    ]
+    scored, _ = _scored(tmp_path, rows, by=("extra.k",))
+    assert scored.column("extra.k") == ["v", "2", None, None]
+
+
+@pytest.mark.parametrize("rows", [[{"id": "1", "prediction": "x"}], [{"id": "1", "prediction": "x", "answer": None}]])
+def test_no_reference_at_all_is_refused_and_not_scored_as_zero(tmp_path, rows):
+    with pytest.raises(Error, match="--answers"):
+        _scored(tmp_path, rows)
+
+
+def test_split_keeps_order_and_leaves_null_out(tmp_path):
+    rows = [{"id": str(n), "prediction": "x", "answer": "x", "category": c} for n, c in enumerate("bab")] + [
+        {"id": "9", "prediction": "x", "answer": "x"}
+    ]
+    scored, _ = _scored(tmp_path, rows)
+    assert [(value, part.column("id")) for value, part in scored.split("category")] == [("b", ["0", "2"]), ("a", ["1"])]
