@@ -244,8 +244,17 @@ def _offsets(lists: Iterable[Sequence[Any]]) -> pa.Array:
 
 
 def _images_array(rows: Sequence[Sequence[Image]]) -> pa.Array:
-    # Built from one flat list of bytes: nested dicts would copy every picture once more.
-    flat = pa.array([image.bytes for images in rows for image in images], pa.binary())
+    pictures = [image.bytes for images in rows for image in images]
+    if None in pictures:
+        flat = pa.array(pictures, pa.binary())
+    else:
+        # One join instead of a growing builder: every picture is copied once.
+        joined = b"".join(pictures)  # type: ignore[arg-type]
+        flat = pa.Array.from_buffers(
+            pa.binary(),
+            len(pictures),
+            [None, _offsets(pictures).buffers()[1], pa.py_buffer(joined)],  # type: ignore[arg-type]
+        )
     struct = pa.StructArray.from_arrays([flat, pa.nulls(len(flat), pa.string())], fields=list(IMAGE_TYPE))
     return pa.ListArray.from_arrays(_offsets(rows), struct)
 

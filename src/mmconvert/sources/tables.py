@@ -5,15 +5,55 @@ Records end at LF or CRLF and nothing else. Only an empty cell is missing: None,
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 from mmconvert.errors import Error, RowError, did_you_mean
 from mmconvert.sources import Rejected, Row, Span, Where
 from mmconvert.sources.jsonl import refuse_other_magic
 
 BLOCK = 8 << 20
+_SMALL_RECORD = 4096
+_QUOTE, _CARRIAGE_RETURN = ord('"'), ord("\r")
+
+Cell = bytes | memoryview
 DELIMITERS = {".tsv": b"\t", ".csv": b","}
+
+
+class _Window:
+    """The bytes of a file at hand: one buffer that is read into again and again.
+
+    Cells are views or copies of it; they are good until the next record is asked for.
+    """
+
+    def __init__(self, file: BufferedReader, limit: int | None) -> None:
+        self.file, self.left = file, limit
+        self.data, self.filled, self.at = bytearray(BLOCK), 0, 0
+        self.offset = file.tell()
+        self.last = False
+
+    def find(self, what: bytes, start: int, end: int | None = None) -> int:
+        return self.data.find(what, start, self.filled if end is None else end)
+
+    def refill(self) -> None:
+        """Move what is left to the front and read on; sets `last` at the end of the file."""
+        carried = self.filled - self.at
+        # A new buffer rather than a resized one: views of the old one may still be alive.
+        target = self.data if 2 * carried <= len(self.data) else bytearray(4 * carried)
+        target[:carried] = self.data[self.at : self.filled]
+        self.offset += self.at
+        self.data, self.at = target, 0
+        room = len(target) - carried
+        if self.left is not None:
+            room = min(room, self.left)
+        with memoryview(target) as view:
+            count = (
+                readinto(view[carried : carried + room]) if (readinto := getattr(self.file, "readinto", None)) else 0
+            )
+        self.filled = carried + count
+        self.last = count == 0
+        if self.left is not None:
+            self.left -= count
 
 
 class _IncompleteError(Exception):
@@ -24,71 +64,81 @@ class _IncompleteError(Exception):
         self.quote = quote
 
 
-def _quoted_record(data: bytes, start: int, delimiter: bytes, last: bool) -> tuple[list[bytes], int]:
-    """Split the record at `start` that holds a quote; give its cells and where the next one begins."""
-    cells: list[bytes] = []
-    at = start
+def _plain_cells(window: _Window, stop: int, delimiter: bytes) -> list[Cell]:
+    """Split a record without quotes; large cells are not copied."""
+    data, at = window.data, window.at
+    if stop > at and data[stop - 1] == _CARRIAGE_RETURN:
+        stop -= 1
+    if stop - at < _SMALL_RECORD:
+        return [*bytes(data[at:stop]).split(delimiter)]
+    view = memoryview(data)
+    cells: list[Cell] = []
+    while (end := data.find(delimiter, at, stop)) != -1:
+        cells.append(view[at:end])
+        at = end + 1
+    cells.append(view[at:stop])
+    return cells
+
+
+def _quoted_cells(window: _Window, delimiter: bytes) -> tuple[list[Cell], int]:
+    """Split the record at hand, which holds a quote; give its cells and where the next one begins."""
+    data, at, filled, last = window.data, window.at, window.filled, window.last
+    cells: list[Cell] = []
     while True:
         prefix = b""
-        if data[at : at + 1] == b'"':
-            close = data.find(b'"', at + 1)
-            while close != -1 and data[close + 1 : close + 2] == b'"':
-                close = data.find(b'"', close + 2)
-            if close == -1 or (close + 1 == len(data) and not last):
+        if at < filled and data[at] == _QUOTE:
+            close = window.find(b'"', at + 1)
+            while close != -1 and close + 1 < filled and data[close + 1] == _QUOTE:
+                close = window.find(b'"', close + 2)
+            if close == -1 or (close + 1 == filled and not last):
                 raise _IncompleteError(at)
-            prefix = data[at + 1 : close].replace(b'""', b'"')
+            prefix = bytes(data[at + 1 : close]).replace(b'""', b'"')
             at = close + 1
-        newline = data.find(b"\n", at)
-        end = data.find(delimiter, at, newline if newline != -1 else len(data))
+        newline = window.find(b"\n", at)
+        end = window.find(delimiter, at, newline if newline != -1 else None)
         if end != -1:
             cells.append(prefix + data[at:end])
             at = end + 1
             continue
         if newline == -1 and not last:
             raise _IncompleteError
-        stop = newline if newline != -1 else len(data)
-        cells.append(prefix + data[at:stop].removesuffix(b"\r"))
+        stop = newline if newline != -1 else filled
+        cells.append(prefix + bytes(data[at:stop]).removesuffix(b"\r"))
         return cells, stop + 1
 
 
-def _records(file: IO[bytes], name: str, delimiter: bytes, limit: int | None) -> Iterator[tuple[list[bytes], int, int]]:
+def _records(
+    file: BufferedReader, name: str, delimiter: bytes, limit: int | None
+) -> Iterator[tuple[list[Cell], int, int]]:
     """Yield (cells, first physical line, byte offset) of each record; a blank line gives one empty cell."""
-    data, at, line, last = b"", 0, 1, False
-    base = file.tell()
-    left = limit
+    window = _Window(file, limit)
+    line = 1
     while True:
-        newline = data.find(b"\n", at)
+        newline = window.find(b"\n", window.at)
         try:
-            if newline == -1 and not last:
+            if newline == -1 and not window.last:
                 raise _IncompleteError
-            stop = newline if newline != -1 else len(data)
-            if at >= len(data):
+            stop = newline if newline != -1 else window.filled
+            if window.at >= window.filled:
                 return
-            if data.find(b'"', at, stop) == -1:
-                cells, following = data[at:stop].removesuffix(b"\r").split(delimiter), stop + 1
-                lines = 1
+            if window.find(b'"', window.at, stop) == -1:
+                cells, following, lines = _plain_cells(window, stop, delimiter), stop + 1, 1
             else:
-                cells, following = _quoted_record(data, at, delimiter, last)
-                lines = data.count(b"\n", at, following)
-            yield cells, line, base + at
+                cells, following = _quoted_cells(window, delimiter)
+                lines = window.data.count(b"\n", window.at, following)
+            yield cells, line, window.offset + window.at
             line += lines
-            at = following
+            window.at = following
         except _IncompleteError as incomplete:
-            if last:
-                opened = line + data.count(b"\n", at, max(incomplete.quote, at))
+            if window.last:
+                opened = line + window.data.count(b"\n", window.at, max(incomplete.quote, window.at))
                 raise Error(
                     f"{name}:{opened}: a quote opens here and never closes. Close it, or double the quotes of the cell."
                 ) from None
-            size = max(BLOCK, len(data) - at)
-            block = file.read(size if left is None else min(size, left))
-            last = not block
-            if left is not None:
-                left -= len(block)
-            base += at
-            data, at = data[at:] + block, 0
+            window.refill()
 
 
-def _skip_bom(file: IO[bytes]) -> None:
+def _skip_bom(file: BufferedReader) -> None:
     file.seek(0)
     if file.read(3) != b"\xef\xbb\xbf":
         file.seek(0)
@@ -131,9 +181,9 @@ def require_any(path: Path, names: Sequence[str], found: Iterable[str]) -> None:
         raise Error(f"{path}:1 {' or '.join(names)}: there is no such column.{hint} Found: {', '.join(found)}.")
 
 
-def _names(cells: list[bytes], path: Path) -> list[str]:
+def _names(cells: list[Cell], path: Path) -> list[str]:
     try:
-        names = [cell.decode().strip() for cell in cells]
+        names = [str(cell, "utf-8").strip() for cell in cells]
     except UnicodeDecodeError:
         raise Error(f"{path}:1: the header is not UTF-8. Save the file as UTF-8.") from None
     if not any(names):
@@ -196,7 +246,7 @@ def row_at(path: Path, offset: int) -> dict[str, str | None]:
     return _fields(names, cells, None)
 
 
-def _fields(names: list[str], cells: list[bytes], may_lack: Callable[[str], bool] | None) -> dict[str, str | None]:
+def _fields(names: list[str], cells: list[Cell], may_lack: Callable[[str], bool] | None) -> dict[str, str | None]:
     missing = names[len(cells) :]
     if len(cells) > len(names) or (missing and not (may_lack and all(map(may_lack, missing)))):
         raise RowError(
@@ -205,7 +255,9 @@ def _fields(names: list[str], cells: list[bytes], may_lack: Callable[[str], bool
             f"expected {len(names)} cells, found {len(cells)}. Check for a stray tab or newline, or quote the cell.",
         )
     try:
-        fields: dict[str, str | None] = {name: cell.decode() or None for name, cell in zip(names, cells, strict=False)}
+        fields: dict[str, str | None] = {
+            name: str(cell, "utf-8") or None for name, cell in zip(names, cells, strict=False)
+        }
     except UnicodeDecodeError as error:
         bad = next(n for n, cell in zip(names, cells, strict=False) if cell == error.object)
         raise RowError("text.encoding", bad, "the cell is not UTF-8. Save the file as UTF-8.") from None
