@@ -88,7 +88,7 @@ def test_too_many_failures_refuse_the_file_and_publish_nothing(run, tmp_path):
         (["{good}", "--recipe", "vlmevalkit_mqc"], 2, ["unknown recipe 'vlmevalkit_mqc'", "vlmevalkit_mcq"]),
         (["{good}", "--recipe", "vlmevalkit_mcq@v7"], 2, ["no version 'v7'"]),
         (["{good}", "--recipe", "vlmevalkit_mcq", "--by", "categry"], 2, ["'categry'", "category"]),
-        (["{good}"], 2, ["no recipe fits", "--recipe"]),
+        (["{chat}"], 2, ["no recipe fits", "task chat", "--recipe"]),
         (["{bad}", "--recipe", "vlmevalkit_mcq"], 1, ["bad.parquet: no column 'prediction'", "predictions"]),
         (["{cut}", "--recipe", "vlmevalkit_mcq"], 1, ["cut.parquet", "damaged"]),
         (["{good}", "--recipe", "vlmevalkit_mcq", "-o", "{tmp}/no/r.json"], 2, ["r.json: cannot be written"]),
@@ -98,9 +98,10 @@ def test_too_many_failures_refuse_the_file_and_publish_nothing(run, tmp_path):
 )
 def test_a_mistake_is_one_clear_message_and_no_traceback(run, good, tmp_path, arguments, code, words):
     bad = write_predictions(tmp_path / "bad.parquet", [{"id": "1", "predictions": "A"}])
+    chat = write_predictions(tmp_path / "chat.parquet", [{"id": "1", "prediction": "A", "task": "chat"}])
     cut = tmp_path / "cut.parquet"
     cut.write_bytes(good.read_bytes()[:-20])
-    places = {"tmp": tmp_path, "good": good, "bad": bad, "cut": cut}
+    places = {"tmp": tmp_path, "good": good, "bad": bad, "cut": cut, "chat": chat}
     found, out, err = run(*(argument.format(**places) for argument in arguments))
     assert (found, out) == (code, "")
     assert "Traceback" not in err

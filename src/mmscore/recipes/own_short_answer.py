@@ -1,0 +1,41 @@
+"""Short answers by our own rules: what a reply states at last, compared with every reference by meaning.
+
+`accuracy` counts a blank reply as wrong. Rows without a reference are left out.
+
+Parity: own definition.
+"""
+
+from collections.abc import Mapping
+
+from mmscore.metrics.normalized_match import normalized_match
+from mmscore.parsed import Parsed
+from mmscore.parsers.own_short_answer import own_short_answer
+from mmscore.recipe import OWN, Facts, Item, Recipe
+
+TASKS = frozenset(("vqa", "yes_no", "ocr", "kie"))
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return own_short_answer(item.prediction)
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    references = item.answers or ([] if item.answer is None else [item.answer])
+    if not references:
+        return {}
+    return {"accuracy": 0.0 if parsed.value is None else normalized_match(parsed.value, references)}
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "short answers of no kit" if facts.tasks and facts.tasks <= TASKS else None
+
+
+RECIPE = Recipe(
+    summary="Short answers by our own rules",
+    parity=OWN,
+    versions={"1": "own definition"},
+    columns=("answer", "answers"),
+    parse=_parse,
+    metrics=_metrics,
+    default_for=_default_for,
+)
