@@ -117,6 +117,8 @@ class Records:
         if isinstance(item, Rejected):
             self.rejects.append(item)
             return ()
+        for remark in item.remarks:
+            context.warn(remark)
         try:
             return tuple(self._plugin.records(item, context))
         except RowError as error:

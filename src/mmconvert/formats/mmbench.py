@@ -85,8 +85,6 @@ def _respelled(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _records(row: Row, context: Context) -> Iterable[Record]:
-    for remark in row.remarks:
-        context.warn(remark)
     fields = dict(row.fields)
     prediction = fields.pop("prediction", None)
     if prediction is None and "prediction" in row.fields:
