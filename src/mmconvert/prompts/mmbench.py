@@ -1,0 +1,129 @@
+"""MMBench's own wording: hint, question, then the options, one a line; the picture first."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mmconvert.errors import RowError, did_you_mean, got
+from mmconvert.record import LETTERS, Record
+from mmconvert.wording import Wording, pictures_first
+
+# Source: open-compass/MMBench@20faed3 README, section on loading the data (the pipeline's document)
+OPENING = "There are several options:\n"
+OPTION_LETTERS = "ABCDE"
+REQUIRED = ("index", "image", "question", "category", "l2-category")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A row of the table as the benchmark's loader gives it; cells keep the type that they were read with.
+
+    Attributes:
+        index: The row's number.
+        question: The question; NaN where the cell is empty.
+        answer: The letter, NaN where the cell is empty, None where the table has no such column.
+        category: Leaf category.
+        l2_category: Its parent.
+        context: The hint, None where there is none.
+        options: Options by letter, empty cells left out.
+    """
+
+    index: Any
+    question: Any
+    answer: Any
+    category: Any
+    l2_category: Any
+    context: Any
+    options: Mapping[str, Any]
+
+
+def mmbench(record: Record) -> Wording:
+    """Word a question as MMBench's loader does.
+
+    Args:
+        record: A multiple-choice question; a gap between the options stays a gap.
+
+    Returns:
+        The pictures and the text.
+
+    Parity: open-compass/MMBench@20faed3 README.
+    """
+    options = {letter: text for letter, text in zip(LETTERS, record.options, strict=False) if text is not None}
+    slots = tuple(image.slot for image in record.images)
+    return pictures_first(mmbench_text(record.question or "", options, record.hint), slots)
+
+
+def mmbench_text(question: Any, options: Mapping[str, Any], hint: Any = None) -> str:
+    r"""Write the prompt text.
+
+    Args:
+        question: The question.
+        options: Options by letter.
+        hint: The hint; None for none.
+
+    Returns:
+        The text, with a line break behind the last option.
+
+    Raises:
+        RowError: Question or hint is no text (an empty cell, a column of numbers).
+
+    Example:
+        >>> mmbench_text("Which?", {"A": "cat", "C": "dog"}, "Look.")
+        'Look. Which? There are several options:\nA. cat\nC. dog\n'
+    """
+    for name, value in (("question", question), ("hint", hint)):
+        if not isinstance(value, str) and not (name == "hint" and value is None):
+            raise RowError("text.type", name, f"expected a text {got(value)}. Read the column as text, or fill it.")
+    before = "" if hint is None else f"{hint} "
+    return f"{before}{question} {options_text(options)}"
+
+
+def options_text(options: Mapping[str, Any]) -> str:
+    r"""List options, one a line.
+
+    Example:
+        >>> options_text({"A": "cat"})
+        'There are several options:\nA. cat\n'
+    """
+    return OPENING + "".join(f"{letter}. {option}\n" for letter, option in options.items())
+
+
+def question_of(row: Mapping[str, Any]) -> Question:
+    """Read a row of the table as the benchmark's loader does.
+
+    Args:
+        row: Cells by column, with the types of `readings/vlmevalkit` (pandas' own), None for missing.
+
+    Returns:
+        The question.
+
+    Raises:
+        RowError: A required column is missing; names are compared letter by letter.
+
+    Parity: open-compass/MMBench@20faed3 README.
+
+    Example:
+        >>> row = {"index": 1, "image": "", "question": "Which?", "A": "cat", "category": "c", "l2-category": "l"}
+        >>> question_of(row).options
+        {'A': 'cat'}
+    """
+    for name in REQUIRED:
+        if name not in row:
+            raise RowError("column.missing", name, f"the table has no such column.{did_you_mean(name, row)} Add it.")
+    return Question(
+        index=_cell(row, "index"),
+        question=_cell(row, "question"),
+        answer=_cell(row, "answer") if "answer" in row else None,
+        category=_cell(row, "category"),
+        l2_category=_cell(row, "l2-category"),
+        context=row.get("hint"),
+        options={letter: row[letter] for letter in OPTION_LETTERS if row.get(letter) is not None},
+    )
+
+
+def _cell(row: Mapping[str, Any], name: str) -> Any:
+    return math.nan if row[name] is None else row[name]
+
+
+PROMPT = mmbench

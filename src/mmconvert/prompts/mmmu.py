@@ -1,0 +1,78 @@
+"""MMMU's own wording: the question, options as `(A) text`, one closing line; the first picture only."""
+
+from collections.abc import Sequence
+from string import ascii_uppercase
+from typing import Any
+
+from mmconvert.errors import RowError, got
+from mmconvert.record import Record
+from mmconvert.wording import Wording, pictures_first
+
+# Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/configs/llava1.5.yaml, as YAML folds it
+CHOICE_LINE = "Answer with the option's letter from the given choices directly."
+OPEN_LINE = "Answer the question using a single word or phrase."
+
+
+def mmmu(record: Record) -> Wording:
+    """Word a question as MMMU's script does.
+
+    Args:
+        record: A multiple-choice or open question.
+
+    Returns:
+        Picture 1, if the record has it, and the text; `<image k>` stays in the text.
+
+    Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu/utils/data_utils.py:construct_prompt,
+    process_single_sample (which passes image_1 only).
+    """
+    options = None if record.task != "multiple_choice" else [x for x in record.options if x is not None]
+    first = tuple(image.slot for image in (*record.images, *record.attachments) if image.slot == 1)[:1]
+    return pictures_first(mmmu_text(record.question or "", options), first)
+
+
+def mmmu_text(question: str, options: Sequence[Any] | None) -> str:
+    """Write the prompt text.
+
+    Args:
+        question: The question.
+        options: Options from A on; None for an open question.
+
+    Returns:
+        The text; a blank line stands between the options and the closing line.
+
+    Example:
+        >>> print(mmmu_text("Which?", ["cat", "dog"]))
+        Which?
+        (A) cat
+        (B) dog
+        <BLANKLINE>
+        Answer with the option's letter from the given choices directly.
+    """
+    if options is None:
+        return f"{question}\n{OPEN_LINE}"
+    listed = "".join(f"({chr(ord('A') + number)}) {option}\n" for number, option in enumerate(options))
+    return f"{question}\n{listed}\n{CHOICE_LINE}"
+
+
+def chosen_option(options: Sequence[Any], answer: str) -> Any:
+    """Look up the option that an answer letter names, in either case.
+
+    Raises:
+        RowError: The answer is no single character, or none of the options' letters.
+
+    Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu/utils/data_utils.py:construct_prompt. Kept on purpose: a
+    character before A counts back from the last option, so that "9" is the first of eight.
+
+    Example:
+        >>> chosen_option(["cat", "dog"], "b")
+        'dog'
+    """
+    letter = answer.upper()
+    place = ord(letter) - ord("A") if len(letter) == 1 else len(options)
+    if not -len(options) <= place < len(options):
+        letters = ", ".join(ascii_uppercase[: len(options)])
+        raise RowError("answer.letter", "answer", f"expected one of {letters} {got(answer)}. Correct it.")
+    return options[place]
+
+
+PROMPT = mmmu

@@ -1,0 +1,85 @@
+"""MMMU-Pro's wording: the question, options as `A. text`, an instruction; then the pictures in reading order."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.record import Part, Record
+from mmconvert.wording import Wording
+
+Mode = Literal["direct", "cot"]
+
+# Source: MMMU-Benchmark/MMMU@bb0b95a mmmu-pro/infer/prompts.yaml, standard setting
+INSTRUCTIONS = {
+    "direct": "Answer with the option letter from the given choices directly.",
+    "cot": (
+        "Answer the preceding multiple choice question. The last line of your response should be of the following "
+        "format: 'Answer: $LETTER' (without quotes) where LETTER is one of options. "
+        "Think step by step before answering."
+    ),
+}
+PLACEHOLDERS = {"gpt": "<image>", "transformers": "[image]"}
+"""What the scripts write where a picture was named."""
+
+NAMED_IMAGE = re.compile(r"<image\s+(\d+)>")
+
+
+def mmmu_pro(record: Record, mode: Mode = "direct", script: str = "gpt") -> Wording:
+    """Word a multiple-choice question as MMMU-Pro's scripts do (standard setting).
+
+    Args:
+        record: The question.
+        mode: `direct` asks for the letter, `cot` for steps and a last line `Answer: $LETTER`.
+        script: Whose placeholder stands in the text: `gpt` (`<image>`) or `transformers` (`[image]`).
+
+    Returns:
+        The text, then the pictures in the order in which the text names them, repeats kept;
+        pictures that it does not name are left out.
+
+    Raises:
+        UsageError: Mode or script is unknown.
+
+    Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu-pro/infer/infer_gpt.py, infer_transformers.py.
+    """
+    options = [option for option in record.options if option is not None]
+    text, order = mmmu_pro_text(record.question or "", options, mode, script)
+    return Wording((Part("text", text), *(Part("image"),) * len(order)), order)
+
+
+def mmmu_pro_text(
+    question: str, options: Sequence[Any], mode: str = "direct", script: str = "gpt"
+) -> tuple[str, tuple[int, ...]]:
+    """Write the prompt text and list the pictures that it names.
+
+    Args:
+        question: The question.
+        options: Options from A on.
+        mode: `direct` or `cot`.
+        script: `gpt` or `transformers`.
+
+    Returns:
+        The text with anonymous placeholders, and the k of each `<image k>` in reading order.
+
+    Raises:
+        UsageError: Mode or script is unknown.
+
+    Example:
+        >>> mmmu_pro_text("Is <image 2> like <image 1>?", ["yes", "no"])[1]
+        (2, 1)
+    """
+    instruction = _known("mode", mode, INSTRUCTIONS)
+    placeholder = _known("script", script, PLACEHOLDERS)
+    listed = "\n".join(f"{chr(ord('A') + number)}. {option}" for number, option in enumerate(options))
+    text = f"{question}\n{listed}\n{instruction}"
+    order = tuple(int(found) for found in NAMED_IMAGE.findall(text))
+    return NAMED_IMAGE.sub(lambda _: placeholder, text), order
+
+
+def _known(option: str, name: str, table: dict[str, str]) -> str:
+    if name not in table:
+        raise UsageError(f"mmmu_pro has no {option} {name!r}.{did_you_mean(name, table)} Known: {', '.join(table)}.")
+    return table[name]
+
+
+PROMPT = mmmu_pro

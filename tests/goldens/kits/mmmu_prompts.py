@@ -1,0 +1,65 @@
+"""Golden rules of the three ways to word an MMMU question."""
+
+from mmconvert.errors import RowError
+from mmconvert.literals import parse_list
+from mmconvert.prompts.lmms_mmmu import interleave, lmms_mmmu_text, named_images
+from mmconvert.prompts.mmmu import chosen_option, mmmu_text
+from mmconvert.prompts.mmmu_pro import mmmu_pro_text
+
+MULTIPLE_CHOICE = "multiple-choice"
+
+
+def _options(record):
+    return parse_list(record["options"]) if record["question_type"] == MULTIPLE_CHOICE else None
+
+
+def _column(record, slot, *, required=False):
+    """Name the column of a picture, None for an empty one; a column that is not there is refused."""
+    name = f"image_{slot}"
+    if name not in record or (required and not record[name]):
+        raise RowError("image.missing", name, "the text names a picture that the row does not have.")
+    return name if record[name] else None
+
+
+def _mmmu(given):
+    record = given["record"]
+    options = _options(record)
+    text = mmmu_text(record["question"], options)
+    sample = {"prompt": text, "empty_prompt": text, "gt_content": record["answer"], "image": _column(record, 1)}
+    if options is None:
+        return sample
+    letters = [chr(ord("A") + number) for number in range(len(options))]
+    return sample | {
+        "gt_content": chosen_option(options, record["answer"]),
+        "all_choices": letters,
+        "index2ans": dict(zip(letters, options, strict=True)),
+        "correct_choice": record["answer"],
+    }
+
+
+def _mmmu_pro(given):
+    record = given["record"]
+    text, order = mmmu_pro_text(record["question"], parse_list(record["options"]), given["mode"], given["script"])
+    return {"text": text, "image_order": list(order), "images": [_column(record, slot) for slot in order]}
+
+
+def _lmms_mmmu(given):
+    record = given["record"]
+    text = lmms_mmmu_text(record["question"], _options(record))
+    slots = named_images(text)
+    columns = [_column(record, slot, required=True) for slot in slots]
+    if not given["interleaved"]:
+        return {"text": text, "images": columns}
+    shown = iter(columns)
+    content = [
+        {"type": "text", "text": part.text} if part.type == "text" else {"type": "image", "image": next(shown)}
+        for part in interleave(text, slots).parts
+    ]
+    return {"messages": [{"role": "user", "content": content}]}
+
+
+RULES = {
+    ("mmmu_prompt", "mmmu_prompt"): _mmmu,
+    ("mmmu_prompt", "mmmu_pro_prompt"): _mmmu_pro,
+    ("mmmu_prompt", "lmms_mmmu_prompt"): _lmms_mmmu,
+}
