@@ -10,14 +10,13 @@ import json
 from collections.abc import Mapping, Sequence
 
 from mmscore.evalscope_reply import evalscope_reply
-from mmscore.evalscope_table import RELEASES, VERSIONS, metric_label, metric_table
+from mmscore.evalscope_table import OUTPUTS, RELEASES, VERSIONS, labelled_means, mean_table
 from mmscore.metrics.evalscope_accuracy import evalscope_accuracy
 from mmscore.parsed import Parsed
 from mmscore.parsers.evalscope_choice import evalscope_choice
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
-from mmscore.scored import Scored
+from mmscore.recipe import Facts, Item, Recipe
 
-FORMATS = frozenset(("vmcq", "evalscope_predictions", "evalscope_reviews"))
+FORMATS = OUTPUTS | {"vmcq"}
 NAMES = {"1.14": "accuracy"}
 """The score's name at a version; `acc` at all others."""
 
@@ -38,14 +37,6 @@ def _target(item: Item) -> str | Sequence[str]:
     return target if isinstance(target, str | list) else str(target)
 
 
-def _reduce(scored: Scored, version: str) -> Metrics:
-    return {metric_label(name, version): scored.mean(name) for name in scored.scores}
-
-
-def _table(scored: Scored, version: str) -> Sequence[Row]:
-    return metric_table(scored, version)
-
-
 def _default_for(facts: Facts) -> str | None:
     if facts.formats and facts.formats <= FORMATS and facts.tasks == {"multiple_choice"}:
         return "multiple-choice rows of EvalScope's format"
@@ -59,8 +50,8 @@ RECIPE = Recipe(
     columns=("options", "answer", "label"),
     parse=_parse,
     metrics=_metrics,
-    reduce=_reduce,
-    table=_table,
+    reduce=labelled_means,
+    table=mean_table,
     keep=("subset",),
     groups=("subset",),
     default_for=_default_for,

@@ -8,15 +8,16 @@ and aggregation, at the release that the version names.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from mmscore.evalscope_reply import evalscope_reply
-from mmscore.evalscope_table import FORMATS, RELEASES, VERSIONS, metric_label, metric_table
+from mmscore.evalscope_table import OUTPUTS, RELEASES, VERSIONS, labelled_means, mean_table
 from mmscore.metrics.evalscope_accuracy import reference_text
 from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
-from mmscore.scored import Scored
+from mmscore.recipe import Facts, Item, Recipe
+
+FORMATS = OUTPUTS | {"openai_messages"}
 
 
 def _parse(item: Item, version: str) -> Parsed:
@@ -34,14 +35,6 @@ def _reference(item: Item, version: str) -> str:
     return reference_text(target if isinstance(target, str | list) else str(target), RELEASES[version])
 
 
-def _reduce(scored: Scored, version: str) -> Metrics:
-    return {metric_label(name, version): scored.mean(name) for name in scored.scores}
-
-
-def _table(scored: Scored, version: str) -> Sequence[Row]:
-    return metric_table(scored, version)
-
-
 def _default_for(facts: Facts) -> str | None:
     if facts.formats and facts.formats <= FORMATS and "multiple_choice" not in facts.tasks:
         return "open answers to EvalScope's message format"
@@ -55,8 +48,8 @@ RECIPE = Recipe(
     columns=("answers", "label"),
     parse=_parse,
     metrics=_metrics,
-    reduce=_reduce,
-    table=_table,
+    reduce=labelled_means,
+    table=mean_table,
     keep=("subset",),
     groups=("subset",),
     default_for=_default_for,

@@ -50,7 +50,7 @@ def test_what_the_kit_makes_of_a_reference(label, value):
 def test_the_table_rounds_and_counts_as_the_kits_does():
     items = [Item(prediction=reply, label='"a b c"', subset="s") for reply in ("a b c", "a", "")]
     lines = VQA.table(score_items(items, VQA, "1.10"), "1.10")
-    assert lines[0] == {"Metric": "mean_bleu-1", "Subset": "s", "Num": 3, "Score": 0.3784}
+    assert lines[0] == {"Metric": "mean_bleu-1", "Subset": "s", "Num": 3, "Score": 0.3784, "Cat.0": "default"}
     assert lines[4]["Num"] == 2
 
 

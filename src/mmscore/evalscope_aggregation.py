@@ -1,0 +1,159 @@
+"""How EvalScope turns the scores of samples into named numbers: means, pass@k, vote@k, pass^k."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Release = Literal["1.3.0", "1.10.0", "1.14.1"]
+
+NEW = "1.14.1"
+"""Since this release metrics have identities, and groups of repeats count once."""
+
+KINDS = {
+    "mean": None,
+    "mean_and_pass_at_k": "pass_at_k",
+    "mean_and_vote_at_k": "vote_at_k",
+    "mean_and_pass_hat_k": "pass_hat_k",
+}
+"""What an aggregation gives beside the mean."""
+
+OLD_MARKS = {"pass_at_k": "pass@", "vote_at_k": "vote@", "pass_hat_k": "pass^"}
+STATISTICS = {"R": "recall", "P": "precision", "F": "f1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One scored reply.
+
+    Attributes:
+        scores: Score name -> value.
+        group: Equal for repeats of one question; None for none.
+        extracted: What was read in the reply, "" for nothing.
+    """
+
+    scores: Mapping[str, float]
+    group: int | None = None
+    extracted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a number is: metric, aggregation, and dimensions such as the order of n-grams, sorted by name."""
+
+    name: str
+    aggregation: str = "mean"
+    dimensions: tuple[tuple[str, Any], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object of the kit's report."""
+        return {"name": self.name, "aggregation": self.aggregation, "dimensions": dict(self.dimensions)}
+
+    def __str__(self) -> str:
+        """Write it as the kit's tables of data do."""
+        listed = ",".join(f"{key}={json.dumps(value)}" for key, value in self.dimensions)
+        return f"{self.name}:{self.aggregation}[{listed}]" if listed else f"{self.name}:{self.aggregation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One number over the samples of a subset.
+
+    Attributes:
+        identity: What it is.
+        label: How the release calls it.
+        value: The number, not rounded.
+        num: How many samples, or since 1.14 groups, it counts.
+        metadata: Coverage of groups since 1.14, None for means.
+    """
+
+    identity: Identity
+    label: str
+    value: float
+    num: int
+    metadata: Mapping[str, float] | None = None
+
+
+def identity_of(score: str) -> Identity:
+    """Read the identity out of a score's name.
+
+    Example:
+        >>> str(identity_of("Rouge-L-R")), str(identity_of("bleu-2")), str(identity_of("acc"))
+        ('rouge:mean[statistic="recall",variant="l"]', 'bleu:mean[ngram=2]', 'accuracy:mean')
+    """
+    head, *parts = score.split("-")
+    if head == "bleu" and len(parts) == 1:
+        return Identity(head, dimensions=(("ngram", int(parts[0])),))
+    if head == "Rouge" and len(parts) == 2:
+        kind, statistic = parts
+        if kind == "L":
+            return Identity("rouge", dimensions=(("statistic", STATISTICS[statistic]), ("variant", "l")))
+        return Identity("rouge", dimensions=(("ngram", int(kind)), ("statistic", STATISTICS[statistic])))
+    return Identity("accuracy" if score == "acc" else score)
+
+
+def label_of(score: str, release: Release) -> str:
+    """Name the mean of a score as a release does.
+
+    Example:
+        >>> label_of("bleu-1", "1.10.0"), label_of("bleu-1", "1.14.1")
+        ('mean_bleu-1', 'bleu:mean[ngram=1]')
+    """
+    return str(identity_of(score)) if release == NEW else f"mean_{score}"
+
+
+def aggregate(samples: Sequence[Sample], aggregation: str, release: Release) -> list[Aggregate]:
+    """Compute every number of one subset.
+
+    Args:
+        samples: The subset's samples in order.
+        aggregation: A key of `KINDS`.
+        release: Release whose behaviour is wanted.
+
+    Returns:
+        Score after score in order of first appearance, the mean of each first; a sample without a
+        score does not count for it.
+    """
+    names = dict.fromkeys(name for sample in samples for name in sample.scores)
+    kind = KINDS[aggregation]
+    numbers = []
+    for name in names:
+        having = [sample for sample in samples if name in sample.scores]
+        values = [float(sample.scores[name]) for sample in having]
+        numbers.append(Aggregate(identity_of(name), label_of(name, release), sum(values) / len(values), len(values)))
+        if kind is not None:
+            numbers += _at_k(having, name, kind, release)
+    return numbers
+
+
+def _at_k(samples: Sequence[Sample], name: str, kind: str, release: Release) -> Iterator[Aggregate]:
+    groups: dict[int | None, list[Sample]] = {}
+    for sample in samples:
+        groups.setdefault(sample.group, []).append(sample)
+    most = min(map(len, groups.values())) if release == NEW else len(samples) // len(groups)
+    for k in range(1, most + 1):
+        values = [_of_group(group, name, kind, k, release) for group in groups.values()]
+        identity = Identity(identity_of(name).name, kind, (("k", k),))
+        if release == NEW:
+            total = len(groups)
+            coverage = {"eligible": total, "total": total, "coverage": 1.0, "excluded": 0}
+            yield Aggregate(identity, str(identity), sum(values) / total, total, coverage)
+        else:
+            # Every sample carries the value of its group.
+            weighed = sum(value * len(group) for value, group in zip(values, groups.values(), strict=True))
+            yield Aggregate(identity, f"mean_{name}_{OLD_MARKS[kind]}{k}", weighed / len(samples), len(samples))
+
+
+def _of_group(group: Sequence[Sample], name: str, kind: str, k: int, release: Release) -> float:
+    n, right = len(group), sum(sample.scores[name] == 1.0 for sample in group)
+    if kind == "pass_at_k":
+        return 1.0 if n - right < k else 1.0 - math.comb(n - right, k) / math.comb(n, k)
+    if kind == "pass_hat_k":
+        return math.comb(right, k) / math.comb(n, k)
+    voters = [sample for sample in group[:k] if release != NEW or sample.extracted.strip()]
+    if not voters:
+        return 0.0
+    winner, _ = Counter(sample.extracted for sample in voters).most_common(1)[0]
+    return float(any(sample.extracted == winner and sample.scores[name] == 1.0 for sample in voters))
