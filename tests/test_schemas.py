@@ -6,12 +6,16 @@ import datasets
 import pytest
 
 from mmconvert.record import PREDICTION_SCHEMA, SCHEMA, hf_feature
-from support.schemas import documents
+from support.schemas import documents, page
 
 
 @pytest.mark.parametrize("name", documents())
 def test_the_file_is_what_the_code_writes(name: str, repository: Path) -> None:
     assert (repository / "schemas" / name).read_text(encoding="utf-8") == documents()[name], "run scripts/schemas"
+
+
+def test_the_page_is_what_the_code_writes(repository: Path) -> None:
+    assert (repository / "docs/schema.md").read_text(encoding="utf-8") == page(), "run scripts/schemas"
 
 
 @pytest.mark.parametrize("schema", [SCHEMA, PREDICTION_SCHEMA], ids=["record", "prediction"])

@@ -80,6 +80,31 @@ def _table(title: str, schema: pa.Schema, meanings: dict[str, str]) -> dict[str,
     }
 
 
+def page() -> str:
+    """The text of docs/schema.md."""
+    head = "| column | Arrow type | meaning |\n| --- | --- | --- |"
+    rows = [f"| `{field.name}` | `{field.type}` | {MEANINGS[field.name]} |" for field in PREDICTION_SCHEMA]
+    return f"""# Schema (version {SCHEMA_VERSION})
+
+Written by `scripts/schemas`. All shards of all datasets have exactly these columns, in this order; nothing is inferred
+from data. [schemas/](../schemas) holds the same as JSON, and the shape of reports.
+
+{head}
+{chr(10).join(rows[: len(SCHEMA)])}
+
+A predictions file has these besides, and may lack `images`, `image_info` and `attachments`:
+
+{head}
+{chr(10).join(rows[len(SCHEMA) :])}
+
+- `messages` holds exactly one part of type `image`, with an empty text, for each entry of `images`: chat templates and
+  TRL's trainer read it as it is.
+- `id` is unique; copies of one question (rotations, repeats) share `sample` and differ in `variant`.
+- `label` is what the source wrote, because kits treat `"2"`, `2` and `["2"]` differently.
+- An empty text is a value; null is none. `options[i]` belongs to letter i; a gap in the letters is a null.
+"""
+
+
 def documents() -> dict[str, str]:
     """File name -> text of every schema."""
     values = {
