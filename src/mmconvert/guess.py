@@ -9,7 +9,14 @@ from mmconvert.format import Format, Sample
 from mmconvert.plugins import available, load
 from mmconvert.sources import Row, tables
 
-READERS = {".jsonl": "jsonl", ".tsv": "tables", ".csv": "tables", ".parquet": "parquet", ".xlsx": "xlsx"}
+READERS = {
+    ".jsonl": "jsonl",
+    ".json": "json_array",
+    ".tsv": "tables",
+    ".csv": "tables",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+}
 """Suffix -> module of `mmconvert.sources` that shows the first rows of such a file."""
 
 _HEAD_ROWS = 8

@@ -119,16 +119,25 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
                 raise Error(f"{path}: this is one JSON array, not JSON Lines. Put each element on a line of its own.")
             number += 1
             try:
-                yield Row(_object(raw), where)
+                yield Row(parse_object(raw), where)
             except RowError as error:
                 yield Rejected.of(error, where)
 
 
-def _object(raw: bytes) -> dict[str, Any]:
+def parse_object(raw: bytes) -> dict[str, Any]:
+    """Read one record: a strict JSON object in UTF-8.
+
+    Raises:
+        RowError: `text.encoding`, `json.type`, or the codes of `parse_json`.
+
+    Example:
+        >>> parse_object(b'{"a": 1}')
+        {'a': 1}
+    """
     try:
         value = parse_json(raw.decode())
     except UnicodeDecodeError as error:
-        raise RowError("text.encoding", "", f"the line is not UTF-8 at byte {error.start + 1}.") from None
+        raise RowError("text.encoding", "", f"the record is not UTF-8 at byte {error.start + 1}.") from None
     if not isinstance(value, dict):
         raise RowError("json.type", "", f"expected a JSON object {got(value)}.")
     return value
