@@ -8,7 +8,8 @@ import math
 import re
 from dataclasses import dataclass, field
 
-ERROR_KEYS = {"error", "message", "log_before_error"}
+ERROR_KEYS = {"error", "construct_error", "message", "log_before_error"}
+ERRORS = ("error", "construct_error")
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|inf|nan)")
 
 
@@ -68,9 +69,10 @@ def _difference(expected, actual, manner, path):
     if isinstance(expected, dict):
         if set(expected) == {"$f"}:
             return _number(float(expected["$f"]), actual, manner, path)
-        if "error" in expected and set(expected) <= ERROR_KEYS:
+        kind = next((expected[key] for key in ERRORS if key in expected), None)
+        if kind is not None and set(expected) <= ERROR_KEYS:
             refused = isinstance(actual, dict) and "error" in actual
-            return None if refused else f"{path}: expected a refusal ({expected['error']}), got {actual!r}"
+            return None if refused else f"{path}: expected a refusal ({kind}), got {actual!r}"
         if "possible_per_item" in expected:
             return _any_per_item(expected["possible_per_item"], actual, manner, path)
         return _object(expected, actual, manner, path)
@@ -118,9 +120,9 @@ def _any_per_item(possible, actual, manner, path):
 
 
 def _number(expected, actual, manner, path):
-    given = _as_float(actual)
-    if given is None:
+    if not isinstance(actual, int | float):
         return _differs(path, expected, actual)
+    given = actual
     if isinstance(expected, int) and isinstance(actual, int):
         return None if expected == actual else _differs(path, expected, actual)
     if math.isnan(expected) or math.isnan(given):

@@ -21,8 +21,10 @@ def test_mmmu_shows_the_first_picture_and_keeps_the_placeholders():
     assert wording.slots == (1,)
     assert _shape(wording) == [
         "image",
-        ("Is <image 2> {like} <image 1>?\n(A) cat\n(B) dog\n\n"
-        "Answer with the option's letter from the given choices directly."),
+        (
+            "Is <image 2> {like} <image 1>?\n(A) cat\n(B) dog\n\n"
+            "Answer with the option's letter from the given choices directly."
+        ),
     ]
 
 

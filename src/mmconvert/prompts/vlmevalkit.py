@@ -1,0 +1,297 @@
+"""VLMEvalKit's wording, by the dataset class that reads the table: pictures first, then one text.
+
+The kit's message is a list of `{"type": "image" or "text", "value": ...}`; `messages` gives it from a
+raw row, `vlmevalkit` gives the same turn from a record.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mmconvert.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.literals import looks_like_list, parse_list
+from mmconvert.record import LETTERS, Part, Record
+from mmconvert.wording import Wording
+
+Row = Mapping[str, Any]
+Message = dict[str, Any]
+
+# Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_mcq.py, image_vqa.py, image_yorn.py,
+# image_caption.py, image_shortqa.py, mmmu_pro classes of image_mcq.py: the lines a model reads
+SELECT = "Please select the correct answer from the options above. \n"
+ONE_WORD = "\nAnswer the question using a single word or phrase."
+SAME_LANGUAGE = "\nAnswer the question using a word or phrase in the language of the question."
+SHORT = "\nPlease directly provide a short answer to the question. "
+YES_OR_NO = "\nPlease answer yes or no."
+LETTER = "Answer directly with the option letter from the given choices. "
+LAST_LINE = (
+    "The last line of your response should be of the following format: 'Answer: $LETTER' (without quotes) "
+    "where LETTER is one of the options. Think step by step before answering. "
+)
+CAPTION = (
+    "Please describe this image in general. Directly provide the description, "
+    'do not include prefix like "This image depicts". '
+)
+PRO_STEPS = f"Answer the following multiple-choice question. {LAST_LINE}"
+PRO_VISION = "Answer the following multiple-choice question in the image. "
+
+NUMBERED = "<image "
+HERE = "<ImageHere>"
+STEPS = "COT"
+VISION = re.compile(r"_V(?:_|$)")
+"""How the MMMU-Pro data sets with the question inside the picture are named."""
+
+
+def vlmevalkit(record: Record, dataset_class: str | None = None) -> Wording:
+    """Word a question as VLMEvalKit does.
+
+    Args:
+        record: A question of one round.
+        dataset_class: The kit's class, such as `ImageVQADataset`; None takes the one that the kit
+            uses for a table of the user's own with such a task.
+
+    Returns:
+        The turn; the k of a picture is its place in the record.
+
+    Raises:
+        UsageError: The class is unknown, or words dialogs.
+        RowError: The text names a picture that the record does not have.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py and its classes:build_prompt.
+    """
+    name = dataset_class or OWN_CLASS.get(record.task, "CustomVQADataset")
+    row = {"question": record.question, "hint": record.hint, **dict(zip(LETTERS, record.options, strict=False))}
+    slots = [image.slot for image in record.images]
+    turn = messages(name, record.dataset or "", row, slots)
+    parts = tuple(Part("image") if x["type"] == "image" else Part("text", str(x["value"])) for x in turn)
+    return Wording(parts, tuple(x["value"] for x in turn if x["type"] == "image"))
+
+
+def messages(dataset_class: str, dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    """Build the kit's message from a raw row.
+
+    Args:
+        dataset_class: The kit's class.
+        dataset: The benchmark's name.
+        row: Cells by column, typed as the kit reads them, None for missing.
+        pictures: What stands for the row's pictures, in order (paths, for the kit).
+
+    Returns:
+        Pieces `{"type", "value"}` in reading order.
+
+    Raises:
+        UsageError: The class is unknown.
+        RowError: A number stands where a text must be joined to, or a picture is named that is not there.
+
+    Example:
+        >>> messages("CustomVQADataset", "mine", {"question": "Which?"}, ["1.png"])
+        [{'type': 'image', 'value': '1.png'}, {'type': 'text', 'value': 'Which?'}]
+    """
+    if dataset_class not in CLASSES:
+        hint = did_you_mean(dataset_class, CLASSES)
+        raise UsageError(f"vlmevalkit has no class {dataset_class!r}.{hint} Known: {', '.join(CLASSES)}.")
+    return CLASSES[dataset_class](dataset, row, pictures)
+
+
+def choice_text(row: Row, closing: str = SELECT, *, hint: bool = True) -> str:
+    """Write question and options as the kit's multiple-choice classes do.
+
+    Args:
+        row: `question`, `hint` and one cell a letter.
+        closing: Line behind the options; left out, like their heading, where there are none.
+        hint: Whether a hint is shown.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> print(choice_text({"question": "Which?", "A": "cat"}), end="")
+        Question: Which?
+        Options:
+        A. cat
+        Please select the correct answer from the options above.
+    """
+    options = [f"{letter}. {row[letter]}\n" for letter in LETTERS if row.get(letter) is not None]
+    before = f"Hint: {row['hint']}\n" if hint and row.get("hint") is not None else ""
+    listed = f"Options:\n{''.join(options)}{closing}" if options else ""
+    return f"{before}Question: {_question(row)}\n{listed}"
+
+
+def split_at_pictures(text: str, pictures: Sequence[Any]) -> list[Message]:
+    """Put pictures where `<image d>` stands, as the kit does for MMMU.
+
+    Args:
+        text: The text.
+        pictures: Pictures; d counts from 1, and 0 is the last one.
+
+    Returns:
+        Text and pictures in turn, empty texts kept, pictures that are not named left out; all
+        pictures first where the text names none.
+
+    Raises:
+        RowError: What follows `<image ` is not one digit and `>`, or there is no such picture.
+
+    Example:
+        >>> [piece["value"] for piece in split_at_pictures("Is <image 1> red?", ["a.png", "b.png"])]
+        ['Is ', 'a.png', ' red?']
+    """
+    first, *rest = text.split(NUMBERED)
+    if not rest:
+        return _pictures_first(text, pictures)
+    pieces = [_text(first)]
+    for piece in rest:
+        if not (piece[:1].isascii() and piece[:1].isdigit() and piece[1:2] == ">"):
+            raise RowError(
+                "placeholder.syntax", "question", f"expected <image d> with one digit {got(NUMBERED + piece)}."
+            )
+        place = int(piece[0]) - 1
+        if not -len(pictures) <= place < len(pictures):
+            raise RowError("image.missing", "question", f"the text names picture {place + 1}, of {len(pictures)}.")
+        pieces += [_image(pictures[place]), _text(piece[2:])]
+    return pieces
+
+
+def dialog(row: Row, pictures: Sequence[Any]) -> list[Message]:
+    """Build the turns of a dialog: questions and answers, `<ImageHere>` taking pictures in order.
+
+    Args:
+        row: `question` and `answer`, each a text or a list of texts; without an `answer` column the
+            assistant's turns are empty.
+        pictures: Pictures.
+
+    Returns:
+        `{"role", "content"}` of user and assistant in turn; content as in `messages`, empty texts left out.
+
+    Raises:
+        RowError: Questions and answers differ in number, an answer holds `<ImageHere>`, or the
+            pictures run out.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_mt.py:ImageMTDataset.build_prompt.
+
+    Example:
+        >>> [turn["role"] for turn in dialog({"question": "['a', 'b']", "answer": "['c', 'd']"}, [])]
+        ['user', 'assistant', 'user', 'assistant']
+    """
+    questions = _texts(row.get("question"))
+    answers = _texts(row["answer"]) if "answer" in row else [""] * len(questions)
+    if len(questions) != len(answers):
+        raise RowError("rounds.count", "answer", f"{len(questions)} questions have {len(answers)} answers. Pair them.")
+    left = iter(pictures)
+    turns: list[Message] = []
+    for question, answer in zip(questions, answers, strict=True):
+        if HERE in answer:
+            raise RowError(
+                "placeholder.role", "answer", f"an answer cannot show a picture {got(answer)}. Remove {HERE}."
+            )
+        turns.append({"role": "user", "content": _here(question, left)})
+        turns.append({"role": "assistant", "content": [_text(answer)]})
+    return turns
+
+
+def _here(question: str, pictures: Any) -> list[Message]:
+    first, *rest = question.split(HERE)
+    pieces = [_text(first)] if first else []
+    for text in rest:
+        try:
+            pieces.append(_image(next(pictures)))
+        except StopIteration:
+            raise RowError("image.missing", "question", "the dialog names more pictures than it has.") from None
+        if text:
+            pieces.append(_text(text))
+    return pieces
+
+
+def _texts(cell: Any) -> list[str]:
+    if not isinstance(cell, str):
+        raise RowError("text.type", "question", f"expected a text or a list of texts {got(cell)}.")
+    return [str(item) for item in parse_list(cell)] if looks_like_list(cell) else [cell]
+
+
+def _image(value: Any) -> Message:
+    return {"type": "image", "value": value}
+
+
+def _text(value: Any) -> Message:
+    return {"type": "text", "value": value}
+
+
+def _pictures_first(text: Any, pictures: Sequence[Any]) -> list[Message]:
+    return [*map(_image, pictures), _text(text)]
+
+
+def _question(row: Row) -> Any:
+    # The kit prints what pandas holds in an empty cell.
+    return "nan" if row.get("question") is None else row["question"]
+
+
+def _choice(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return _pictures_first(choice_text(row), pictures)
+
+
+def _text_choice(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return [_text(choice_text(row))]
+
+
+def _mmmu(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return split_at_pictures(choice_text(row), pictures)
+
+
+def _mmmu_pro(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    steps = STEPS in dataset
+    if VISION.search(dataset):
+        return _pictures_first(PRO_VISION + (LAST_LINE if steps else LETTER), pictures)
+    return split_at_pictures(choice_text(row, PRO_STEPS if steps else LETTER, hint=False), pictures)
+
+
+def _plain(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return _pictures_first(_question(row), pictures)
+
+
+def _followed_by(suffix: str) -> Callable[[str, Row, Sequence[Any]], list[Message]]:
+    def build(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+        question = row.get("question")
+        if not isinstance(question, str):
+            raise RowError("text.type", "question", f"expected a text {got(question)}. Read the column as text.")
+        return _pictures_first(question + suffix, pictures)
+
+    return build
+
+
+def _yes_no(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return (_followed_by(YES_OR_NO) if dataset in ASKING_YES_OR_NO else _plain)(dataset, row, pictures)
+
+
+def _caption(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return _pictures_first(_question(row) if "question" in row else CAPTION, pictures)
+
+
+def _dialog(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return dialog(row, pictures)
+
+
+ASKING_YES_OR_NO = ("AMBER",)
+OWN_CLASS = {
+    "multiple_choice": "CustomMCQDataset",
+    "yes_no": "ImageYORNDataset",
+    "caption": "ImageCaptionDataset",
+    "ocr": "OCRBench",
+}
+CLASSES: dict[str, Callable[[str, Row, Sequence[Any]], list[Message]]] = {
+    "ImageMCQDataset": _choice,
+    "CustomMCQDataset": _choice,
+    "TextMCQDataset": _text_choice,
+    "CustomTextMCQDataset": _text_choice,
+    "MMMUDataset": _mmmu,
+    "MMMUProDataset": _mmmu_pro,
+    "ImageVQADataset": _followed_by(ONE_WORD),
+    "MTVQADataset": _followed_by(SAME_LANGUAGE),
+    "ImageShortQADataset": _followed_by(SHORT),
+    "ImageYORNDataset": _yes_no,
+    "CustomVQADataset": _plain,
+    "OCRBench": _plain,
+    "ImageCaptionDataset": _caption,
+    "ImageMTDataset": _dialog,
+}
+"""How each of the kit's classes words a row."""
+
+PROMPT = vlmevalkit

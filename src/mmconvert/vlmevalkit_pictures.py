@@ -1,0 +1,126 @@
+"""Which picture belongs to which row of a VLMEvalKit table, and under which name the kit writes it.
+
+For parity with the kit's own reading only: `lmu_table` reads such tables without its losses.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmconvert.errors import RowError, got
+from mmconvert.literals import looks_like_list, parse_list
+
+Row = Mapping[str, Any]
+
+REFERENCE_LENGTH = 64
+"""An `image` cell of at most this many characters names another row."""
+
+WHOLE_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)")
+EXPRESSION = re.compile(r"True|False|[-+*/%() 0-9]*[0-9)]\s*[-+*/%]+[-+*/%() 0-9]*|0[box]\w+")
+"""What Python would evaluate to a whole number without being one."""
+
+
+def kept_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Drop rows without a picture, follow references to other rows, and settle the index.
+
+    Args:
+        rows: Cells by column, typed as the kit reads them, None for missing.
+
+    Returns:
+        The rows that the kit keeps; `index` is a whole number where all are, else a text, and
+        `image` is base64 or a list of it. A table without an `image` column keeps all rows.
+
+    Raises:
+        RowError: A reference names no row that has a picture by then (one pass, in file order), or
+            an index is an expression.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py:ImageBaseDataset.__init__.
+
+    Example:
+        >>> picture = "x" * 70
+        >>> [row["image"] == picture for row in kept_rows([{"index": 1, "image": picture}, {"index": 2, "image": "1"}])]
+        [True, True]
+    """
+    with_pictures = bool(rows) and "image" in rows[0]
+    kept = [dict(row) for row in rows if not with_pictures or row["image"] is not None]
+    names = [str(row["index"]) for row in kept]
+    if with_pictures:
+        pictures = _followed({name: str(row["image"]) for name, row in zip(names, kept, strict=True)})
+        for name, row in zip(names, kept, strict=True):
+            row["image"] = _collapsed(pictures[name])
+    for row in kept:
+        if row.get("image_path") is not None:
+            row["image_path"] = _collapsed(str(row["image_path"]))
+    for row, index in zip(kept, _indices(names), strict=True):
+        row["index"] = index
+    return kept
+
+
+def _followed(cells: dict[str, str]) -> dict[str, str]:
+    for name, cell in cells.items():
+        if len(cell) <= REFERENCE_LENGTH:
+            if len(cells.get(cell, "")) <= REFERENCE_LENGTH:
+                raise RowError("image.reference", "image", f"row {name!r} names no row with a picture {got(cell)}.")
+            cells[name] = cells[cell]
+    return cells
+
+
+def _collapsed(cell: str) -> str | list[str]:
+    """Read a cell that may be a list; a list of one is that one."""
+    items = [str(item) for item in parse_list(cell)] if looks_like_list(cell) else [cell]
+    return items[0] if len(items) == 1 else items
+
+
+def _indices(names: Sequence[str]) -> Sequence[int | str]:
+    numbers = [WHOLE_NUMBER.fullmatch(name) is not None for name in names]
+    if all(numbers):
+        return [int(name) for name in names]
+    unclear = [name for name, number in zip(names, numbers, strict=True) if not number]
+    if all(EXPRESSION.fullmatch(name) for name in unclear):
+        raise RowError("index.type", "index", f"an index must be a number or a name {got(unclear[0])}. Rename it.")
+    return names
+
+
+def picture_files(row: Row) -> list[tuple[str, str]]:
+    """List a row's pictures with the file name that the kit gives them below its image root.
+
+    Args:
+        row: A row from `kept_rows` with an `image`.
+
+    Returns:
+        Names and base64 texts; the shorter of two lists decides how many.
+
+    Raises:
+        RowError: Pictures and names do not go together, or the name is missing.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py:ImageBaseDataset.dump_image.
+
+    Example:
+        >>> picture_files({"index": 7, "image": ["aa", "bb"]})
+        [('7_0.png', 'aa'), ('7_1.png', 'bb')]
+    """
+    pictures = row["image"]
+    if "image_path" not in row:
+        if isinstance(pictures, str):
+            return [(f"{row['index']}.png", pictures)]
+        return [(f"{row['index']}_{number}.png", picture) for number, picture in enumerate(pictures)]
+    names = row["image_path"]
+    if names is None or isinstance(names, str) != isinstance(pictures, str):
+        raise RowError("image.names", "image_path", f"expected a name for each picture {got(names)}. Give as many.")
+    return [(names, pictures)] if isinstance(pictures, str) else list(zip(names, pictures, strict=False))
+
+
+def picture_paths(row: Row) -> list[str]:
+    """List the pictures of a row whose table has no `image` column: the paths as they are.
+
+    Raises:
+        RowError: There is none.
+
+    Example:
+        >>> picture_paths({"image_path": ["a.png", "b.png"]})
+        ['a.png', 'b.png']
+    """
+    names = row.get("image_path")
+    if names is None:
+        raise RowError("image.missing", "image_path", "the row has no picture. Give its path.")
+    return [names] if isinstance(names, str) else list(names)
