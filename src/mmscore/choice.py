@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import pyarrow.compute as pc
+
 from mmconvert.errors import UsageError, did_you_mean
 from mmconvert.plugins import available, load
 from mmscore.predictions import FORMAT, Rows
@@ -74,8 +76,16 @@ def facts_of(rows: Rows, dataset: str | None = None) -> Facts:
         tasks=frozenset(rows.distinct("task")),
         formats=frozenset(rows.distinct(FORMAT)),
         circular=len(rows.distinct("variant")) > 1,
+        grouped=_has_shared(rows, "group"),
         columns=rows.names,
     )
+
+
+def _has_shared(rows: Rows, name: str) -> bool:
+    if name not in rows.identity.column_names:
+        return False
+    values = rows.identity[name].drop_null()
+    return len(pc.unique(values)) < len(values)
 
 
 def _listed(names: Iterable[str]) -> str:

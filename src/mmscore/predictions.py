@@ -21,10 +21,10 @@ BATCH_ROWS = 16_384
 FORMAT = "source.format"
 """Column name of the format that a record was read from."""
 
-RUN_METADATA = b"mmscore.predict"
-"""Key of the parquet metadata under which a run says, as JSON, how many `rows` of `dataset_rows` it asked."""
+RUN_METADATA = b"mmscore.run"
+"""Key of the parquet metadata under which a run says what it did, as JSON; `partial` is true when it stopped early."""
 
-_IDENTITY = ("sample", "variant", "dataset", "task", "model", FORMAT)
+_IDENTITY = ("sample", "group", "variant", "dataset", "task", "model", FORMAT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Rows:
     Attributes:
         path: What was opened, as the user wrote it.
         names: Columns there are.
-        identity: `id`, and those of sample, variant, dataset, task, model and `source.format` that
-            there are; all rows, in order.
+        identity: `id`, and those of sample, group, variant, dataset, task, model and `source.format`
+            that there are; all rows, in order.
         read: Columns -> batches of them in order, with the types of the schema.
         rejected: Rows that could not be read; they are not among the rows.
         missing: Ids of questions that nothing was predicted for; known after `join`.
@@ -123,9 +123,8 @@ def _from_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> 
 
 def _is_partial(schema: pa.Schema) -> bool:
     try:
-        run = json.loads((schema.metadata or {}).get(RUN_METADATA, b"{}"))
-        return bool(run.get("rows", 0) < run.get("dataset_rows", 0))
-    except (ValueError, AttributeError, TypeError):
+        return json.loads((schema.metadata or {}).get(RUN_METADATA, b"{}")).get("partial") is True
+    except (ValueError, AttributeError):
         return False
 
 

@@ -47,6 +47,7 @@ class Facts:
         tasks: Values of `task`.
         formats: Formats that the records were read from.
         circular: Some question stands there in more than one variant.
+        grouped: Some rows share a `group`.
         columns: Names of all columns.
     """
 
@@ -54,6 +55,7 @@ class Facts:
     tasks: frozenset[str] = frozenset()
     formats: frozenset[str] = frozenset()
     circular: bool = False
+    grouped: bool = False
     columns: frozenset[str] = frozenset()
 
 

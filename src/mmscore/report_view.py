@@ -1,6 +1,7 @@
 """The report at the terminal."""
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,9 @@ from mmscore.recipe import Metrics
 from mmscore.report import Counts, Entry, Report
 
 _DIGITS = {"fraction": 4, "percent": 2, "points": 2, "rows": 0}
+_FILE_WIDTH = 160
+"""Columns where the output is no terminal."""
+
 _MOST_LINES = 60
 _KIT_TABLE = 12
 """Lines and columns up to which a kit's own table is printed; the JSON report always has it."""
@@ -26,7 +30,7 @@ def show(report: Report, console: Console | None = None) -> None:
         report: What to print.
         console: Where to; standard output by default.
     """
-    console = console or Console(highlight=False)
+    console = console or Console(highlight=False, width=None if sys.stdout.isatty() else _FILE_WIDTH)
     if len(report.entries) > 1:
         console.print(_side_by_side(report.entries))
     for entry in report.entries:
@@ -49,7 +53,7 @@ def _show_entry(entry: Entry, console: Console) -> None:
 
 def _table(*numbers: str, first: str, title: str | None = None) -> Table:
     table = Table(box=SIMPLE, title=title, title_justify="left")
-    table.add_column(_safe(first), overflow="fold")
+    table.add_column(_safe(first), overflow="fold", min_width=12)
     for heading in numbers:
         table.add_column(_safe(heading), justify="right", overflow="fold")
     return table

@@ -48,7 +48,7 @@ def mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> Estima
     Rows of one cluster (a dialog, a picture) count as correlated. With every row a cluster of its
     own the error is the usual one, sample deviation over the root of n. The interval is Wilson's
     for values that are all 0 or 1 (n divided by the design effect of the clusters), else the
-    normal one.
+    normal one, which does not leave 0 to 1 where no value does.
 
     Args:
         values: One number a row; NaN marks a row that does not take part.
@@ -83,7 +83,10 @@ def mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> Estima
         # So many independent rows would have this error; n itself without clusters.
         effective = value * (1 - value) / error**2 + 1 if error > 0 else groups
         return Estimate(value, n, error, _wilson(value, effective))
-    return Estimate(value, n, error, (value - Z95 * error, value + Z95 * error))
+    low, high = value - Z95 * error, value + Z95 * error
+    if bool(np.all((numbers >= 0) & (numbers <= 1))):
+        low, high = max(0.0, low), min(1.0, high)
+    return Estimate(value, n, error, (low, high))
 
 
 def _error(deviation: npt.NDArray[np.float64], codes: npt.NDArray[np.int64]) -> tuple[int, float | None]:

@@ -48,9 +48,12 @@ def is_from_kit(facts: Facts) -> bool:
 
 
 def is_circular(facts: Facts) -> bool:
-    """Tell whether the kit, or a transform of ours, shows each question with its options rotated."""
+    """Tell whether the kit, or a transform of ours, shows each question with its options rotated.
+
+    Rows of the kit's tables share a group only where `g_index` names the unrotated row.
+    """
     named = any(part in name.lower() for name in facts.datasets for part in CIRCULAR_NAMES)
-    return named or facts.circular
+    return named or facts.circular or facts.grouped
 
 
 def parse(item: Item, version: str) -> Parsed:

@@ -7,7 +7,7 @@ from mmscore.recipe import Facts
 
 
 def _facts(**given):
-    return Facts(**{name: value if name == "circular" else frozenset(value) for name, value in given.items()})
+    return Facts(**{name: value if isinstance(value, bool) else frozenset(value) for name, value in given.items()})
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,7 @@ def _facts(**given):
         ({"tasks": ["multiple_choice"], "formats": ["lmudata"], "datasets": ["BLINK"]}, "vlmevalkit_mcq"),
         ({"tasks": ["multiple_choice"], "formats": ["lmudata"], "datasets": ["MMBench_DEV_EN"]}, "mmbench_circular"),
         ({"tasks": ["multiple_choice"], "formats": ["lmudata"], "circular": True}, "mmbench_circular"),
+        ({"tasks": ["multiple_choice"], "formats": ["lmudata"], "grouped": True}, "mmbench_circular"),
         ({"tasks": ["multiple_choice"], "formats": ["lmudata"], "datasets": ["MMVP"]}, "vlmevalkit_mmvp"),
         ({"tasks": ["multiple_choice"], "formats": ["lmudata"], "datasets": ["MMT-Bench_VAL"]}, "vlmevalkit_mmt"),
         ({"tasks": ["vqa"], "formats": ["lmudata"], "datasets": ["DocVQA_VAL"]}, "vlmevalkit_vqa"),

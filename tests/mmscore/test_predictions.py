@@ -98,10 +98,10 @@ def test_a_missing_file_is_a_usage_error(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("about", "partial"), [({"rows": 2, "dataset_rows": 9}, True), ({"rows": 9, "dataset_rows": 9}, False)]
+    ("about", "partial"), [({"partial": True}, True), ({"partial": False}, False), ({}, False), ([], False)]
 )
 def test_a_run_that_was_limited_says_so(tmp_path, about, partial):
-    table = pa.table({"id": ["1"], "prediction": ["x"]}).replace_schema_metadata({"mmscore.predict": json.dumps(about)})
+    table = pa.table({"id": ["1"], "prediction": ["x"]}).replace_schema_metadata({"mmscore.run": json.dumps(about)})
     pq.write_table(table, tmp_path / "p.parquet")
     assert open_rows(tmp_path / "p.parquet").partial is partial
 
