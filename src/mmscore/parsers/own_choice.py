@@ -13,7 +13,8 @@ The rules in order; each looks only where the ones before found nothing:
     lone letter          a single capital stands alone, not as article, pronoun or part of an option's text
     option text          a single option's text is contained
 
-A refusal, or several answers of equal rank, is no answer.
+A refusal, or several answers of equal rank, is no answer. Where several options may be chosen, the
+letters that one rule finds are taken together, unless they are all there are.
 """
 
 import re
@@ -49,6 +50,7 @@ REFUSAL = re.compile(
     r"|无法(?:确定|回答|判断|看到|识别)|不能(?:确定|回答|判断)|抱歉",
     re.IGNORECASE,
 )
+ENDING = re.compile(CLOSING)
 BOLD = re.compile(r"\*\*([^*\n]+)\*\*|__([^_\n]+)__")
 LATEX_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
 EDGES = " \t\r\n.,;:!?\"'`*_()[]{}<>$。、“”‘’「」《》"
@@ -67,6 +69,8 @@ class Patterns:
     """Patterns that depend on which letters a question has.
 
     Attributes:
+        letters: The letters.
+        multiple: Whether several of them may be chosen.
         head: A letter with marks before it, where an answer is expected.
         more: Another letter joined to one ("A and B", "A, B").
         bare: A letter with nothing but marks around it.
@@ -76,6 +80,8 @@ class Patterns:
         not_but: A capital put in place of another one.
     """
 
+    letters: str
+    multiple: bool
     head: re.Pattern[str]
     more: re.Pattern[str]
     bare: re.Pattern[str]
@@ -85,16 +91,17 @@ class Patterns:
     not_but: re.Pattern[str]
 
 
-def own_choice(text: str, options: Sequence[str | None]) -> Parsed:
-    """Find the one option that a reply settles on.
+def own_choice(text: str, options: Sequence[str | None], *, multiple: bool = False) -> Parsed:
+    """Find the option, or the options, that a reply settles on.
 
     Args:
         text: The model's reply; a reasoning block is left out.
         options: options[i] belongs to letter i; None where the question has no such letter.
+        multiple: Whether several options may be chosen.
 
     Returns:
-        The letter, the rule that found it (see above) and where; `UNPARSED` for none, several,
-        or a refusal. Nothing is ever drawn at random.
+        The letter (several sorted, "AC"), the rule that found it (see above) and where; `UNPARSED`
+        for none, several where one is wanted, or a refusal. Nothing is ever drawn at random.
 
     Parity: own definition.
 
@@ -103,13 +110,15 @@ def own_choice(text: str, options: Sequence[str | None]) -> Parsed:
         Parsed(value='B', how='answer marker', span=(36, 37))
         >>> own_choice("答案是狗。", ["猫", "狗"]).value, own_choice("A or B", ["cat", "dog"]).value
         ('B', None)
+        >>> own_choice("Answer: A and C", ["cat", "dog", "fox"], multiple=True).value
+        'AC'
     """
     reply, offset = after_thinking(text)
     reply = reply.translate(FULL_WIDTH)
     texts = {x: t.translate(FULL_WIDTH) for x, t in zip(ascii_uppercase, options, strict=False) if t is not None}
     if not texts:
         return UNPARSED
-    patterns = _patterns("".join(texts))
+    patterns = _patterns("".join(texts), multiple)
     for rule in RULES:
         parsed = rule(reply, texts, patterns)
         if parsed is not None:
@@ -118,10 +127,14 @@ def own_choice(text: str, options: Sequence[str | None]) -> Parsed:
 
 
 @lru_cache(maxsize=64)
-def _patterns(letters: str) -> Patterns:
+def _patterns(letters: str, multiple: bool) -> Patterns:
     capital, any_case = f"[{letters}]", f"[{letters}{letters.lower()}]"
-    one = f"(?:({capital}){ALONE_AFTER}|({any_case}){SMALL_AFTER})"
+    # Several letters may stand together ("AC"), each once and in order, so that BAD stays a word.
+    together = rf"(?={capital}){''.join(f'{letter}?' for letter in letters)}" if multiple else capital
+    one = f"(?:({together}){ALONE_AFTER}|({any_case}){SMALL_AFTER})"
     return Patterns(
+        letters=letters,
+        multiple=multiple,
         head=re.compile(f"{FILLER}{DECORATION}{FILLER}{DECORATION}{one}"),
         more=re.compile(f"{JOINER}{FILLER}{DECORATION}{one}"),
         bare=re.compile(f"{DECORATION}({any_case}){CLOSING}"),
@@ -146,6 +159,29 @@ def _letter(found: re.Match[str], how: str) -> Parsed:
     return Parsed(found[group].upper(), how, found.span(group))
 
 
+def _together(found: Sequence[Parsed], patterns: Patterns) -> Parsed | None:
+    """Join what one rule found: one letter, or several where several may be chosen; None else."""
+    letters = sorted({letter for parsed in found for letter in parsed.value or ""})
+    if not letters or (len(letters) > 1 and (not patterns.multiple or len(letters) == len(patterns.letters))):
+        return None
+    if len(letters) == 1:
+        return found[-1]
+    spans = [parsed.span for parsed in found if parsed.span is not None]
+    return Parsed("".join(letters), found[0].how, (spans[0][0], spans[-1][1]))
+
+
+def _run(reply: str, first: re.Match[str], patterns: Patterns, how: str) -> tuple[Parsed, int]:
+    """Read the letters joined to a first one; several where one is wanted are `UNPARSED`."""
+    found, end = [_letter(first, how)], first.end()
+    while more := patterns.more.match(reply, end):
+        found.append(_letter(more, how))
+        end = more.end()
+    several = len(found) > 1 and not patterns.multiple
+    spans = [parsed.span or (end, end) for parsed in found]
+    letters = "".join(sorted({letter for parsed in found for letter in parsed.value or ""}))
+    return UNPARSED if several else Parsed(letters, how, (spans[0][0], spans[-1][1])), end
+
+
 def _boxed(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     box = last_box(reply)
     if box is None:
@@ -153,8 +189,7 @@ def _boxed(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     content = reply[slice(*box)]
     found = patterns.head.match(content)
     if found:
-        several = patterns.more.match(content, found.end())
-        return UNPARSED if several else _moved(_letter(found, "boxed"), box[0])
+        return _moved(_run(content, found, patterns, "boxed")[0], box[0])
     equal = _equal_options(LATEX_TEXT.sub(r"\1", content), texts)
     return Parsed(equal[0], "boxed", box) if len(equal) == 1 else None
 
@@ -162,6 +197,10 @@ def _boxed(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
 def _bare_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     if found := patterns.bare.fullmatch(reply):
         return _letter(found, "bare letter")
+    if patterns.multiple and (found := patterns.head.match(reply)):
+        parsed, end = _run(reply, found, patterns, "bare letter")
+        if ENDING.fullmatch(reply, end):
+            return parsed
     start = reply.rstrip().rfind("\n") + 1
     found = patterns.bare.fullmatch(reply, start) if start else None
     if found is None:
@@ -189,15 +228,16 @@ def _plain(text: str) -> str:
 def _marked(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     for place in marked_places(reply):
         found = patterns.head.match(reply, place)
-        if found is not None and patterns.more.match(reply, found.end()):
-            return UNPARSED
+        parsed = UNPARSED if found is None else _run(reply, found, patterns, "answer marker")[0]
+        if found is not None and len(parsed.value or "") != 1:
+            return parsed
         # "The answer is A dog" names the dog, not the letter.
         if found is None or _is_word(reply, found.start(found.lastindex or 0)):
             named = _text_at(reply, place, texts)
             if named is not None:
                 return named
         if found is not None:
-            return _letter(found, "answer marker")
+            return parsed
     return None
 
 
@@ -228,14 +268,14 @@ def _bold(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
         for piece in BOLD.finditer(reply)
         if (item := patterns.item.match(piece[piece.lastindex or 0]))
     ]
-    return found[-1] if len({parsed.value for parsed in found}) == 1 else None
+    return _together(found, patterns)
 
 
 def _leading_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     items = [*patterns.item.finditer(reply)]
-    if not items or reply[: items[0].start()].strip() or len({found[1] for found in items}) > 1:
+    if not items or reply[: items[0].start()].strip():
         return None
-    return _letter(items[0], "leading letter")
+    return _together([_letter(found, "leading letter") for found in items], patterns)
 
 
 def _refusal(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
@@ -246,7 +286,7 @@ def _refusal(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
 
 
 def _bracketed_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    return _only(patterns.bracketed.finditer(reply), reply, "bracketed letter")
+    return _only(patterns.bracketed.finditer(reply), reply, patterns, "bracketed letter")
 
 
 def _lone_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
@@ -256,7 +296,7 @@ def _lone_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
         for found in patterns.alone.finditer(reply)
         if not _is_word(reply, found.start()) and not any(start <= found.start() < end for start, end in inside)
     )
-    return _only(letters, reply, "lone letter")
+    return _only(letters, reply, patterns, "lone letter")
 
 
 def _is_word(reply: str, position: int) -> bool:
@@ -266,10 +306,10 @@ def _is_word(reply: str, position: int) -> bool:
     return not AFTER_LETTER.match(reply, position + 1)
 
 
-def _only(letters: Iterator[re.Match[str]], reply: str, how: str) -> Parsed | None:
+def _only(letters: Iterator[re.Match[str]], reply: str, patterns: Patterns, how: str) -> Parsed | None:
     """Take the letter that all matches agree on, those behind a negation left out."""
-    kept = [found for found in letters if not _is_negated(reply, found.start())]
-    return _letter(kept[-1], how) if len({found[1] for found in kept}) == 1 else None
+    kept = [_letter(found, how) for found in letters if not _is_negated(reply, found.start())]
+    return _together(kept, patterns)
 
 
 def _is_negated(reply: str, position: int) -> bool:
@@ -287,10 +327,8 @@ def _option_text(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
             if not inside and not _is_negated(reply, span[0]):
                 named[letter] = span
         longer += spans
-    if len(named) != 1:
-        return None
-    ((letter, span),) = named.items()
-    return Parsed(letter, "option text", span)
+    in_order = sorted(named.items(), key=lambda item: item[1])
+    return _together([Parsed(letter, "option text", span) for letter, span in in_order], patterns)
 
 
 def _places(text: str, reply: str, start: int = 0) -> list[Span]:

@@ -87,6 +87,28 @@ def test_chinese_replies(reply, letter, how):
     assert (parsed.value, parsed.how) == (letter, how or "unparsed")
 
 
+@pytest.mark.parametrize(
+    ("reply", "letters", "how"),
+    [
+        ("AC", "AC", "bare letter"),
+        ("C, A.", "AC", "bare letter"),
+        ("B", "B", "bare letter"),
+        ("The answer is A and C", "AC", "answer marker"),
+        ("答案：ＡＢＤ", "ABD", "answer marker"),
+        ("答案是A、C和D。", "ACD", "answer marker"),
+        ("\\boxed{B, D}", "BD", "boxed"),
+        ("**A. cat** and **D. mouse** fit", "AD", "bold"),
+        ("I see (A) and (C), not (B)", "AC", "bracketed letter"),
+        ("There is a cat beside a dog", "AB", "option text"),
+        ("A. no\nB. yes\nC. no\nD. no", None, "unparsed"),
+        ("The answer is BAD", None, "unparsed"),
+    ],
+)
+def test_several_letters_where_several_may_be_chosen(reply, letters, how):
+    parsed = own_choice(reply, ANIMALS, multiple=True)
+    assert (parsed.value, parsed.how) == (letters, how)
+
+
 def test_letters_without_an_option_are_no_answers():
     assert own_choice("B", ["cat", None, "dog"]).value is None
     assert own_choice("C", ["cat", None, "dog"]).value == "C"
@@ -135,11 +157,12 @@ SNIPPETS = [
     st.one_of(st.text(max_size=40), st.lists(st.sampled_from([*SNIPPETS, *"ABCDE aı.,:()*"]), max_size=15).map("".join))
 )
 def test_any_text_is_read_and_the_span_lies_inside(reply):
-    parsed = own_choice(reply, ["cat", "a dog", None, "İstanbul"])
-    assert (parsed.value is None) == (parsed.how == "unparsed")
-    assert parsed.value in (None, "A", "B", "D")
-    if parsed.span:
-        assert 0 <= parsed.span[0] < parsed.span[1] <= len(reply)
+    for multiple in (False, True):
+        parsed = own_choice(reply, ["cat", "a dog", None, "İstanbul"], multiple=multiple)
+        assert (parsed.value is None) == (parsed.how == "unparsed")
+        assert parsed.value in (None, "A", "B", "D", *(("AB", "AD", "BD", "ABD") if multiple else ()))
+        if parsed.span:
+            assert 0 <= parsed.span[0] < parsed.span[1] <= len(reply)
 
 
 @pytest.mark.parametrize(
