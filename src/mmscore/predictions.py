@@ -154,7 +154,7 @@ def _typed(array: pa.Array, name: str, file: Path) -> pa.Array:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if array.type != want:
-        if not _fits(array.type, want):
+        if not (_fits(array.type, want) or (name not in PREDICTION_SCHEMA.names and _is_plain(array.type))):
             raise Error(f"{file} {name}: expected {_plain(want)}, found {_plain(array.type)}. Write the column anew.")
         array = array.cast(want)
     try:
@@ -174,6 +174,11 @@ def _fits(found: pa.DataType, want: pa.DataType) -> bool:
         text = pa.types.is_string(found) or pa.types.is_large_string(found) or pa.types.is_string_view(found)
         return bool(text or pa.types.is_integer(found))
     return bool(pa.types.is_integer(found) and pa.types.is_integer(want))
+
+
+def _is_plain(type_: pa.DataType) -> bool:
+    """Tell a value that has one text from lists, structs and bytes; for columns that are the user's own."""
+    return bool(pa.types.is_primitive(type_) or pa.types.is_decimal(type_))
 
 
 def _plain(type_: pa.DataType) -> str:

@@ -1,9 +1,11 @@
 """How one kit scores one kind of question: the contract of the files in `mmscore/recipes`."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from mmconvert.errors import RowError, got
 from mmscore.parsed import Parsed
 from mmscore.scored import Scored
 from mmscore.stats import Estimate
@@ -36,6 +38,23 @@ class Item(NamedTuple):
     prediction: str = ""
     model: str | None = None
     method: str | None = None
+
+
+def read_label(item: Item) -> Any:
+    """Give the reference as the source wrote it: a text, a list, a number; None when unlabelled.
+
+    Raises:
+        RowError: `label` is no JSON.
+
+    Example:
+        >>> read_label(Item(label='["cat", "dog"]')), read_label(Item())
+        (['cat', 'dog'], None)
+    """
+    try:
+        return None if item.label is None else json.loads(item.label)
+    except (ValueError, RecursionError):
+        message = f"expected JSON {got(item.label)}. Put a text in quotes, or call the column `answer`."
+        raise RowError("label.json", "label", message) from None
 
 
 @dataclass(frozen=True, slots=True)

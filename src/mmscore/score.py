@@ -24,10 +24,6 @@ AVERAGES = ("micro", "macro")
 _MESSAGES = 20
 
 
-def _ignore(rows: int) -> None:
-    pass
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to score, beside the recipe.
@@ -38,14 +34,14 @@ class Options:
         by: Columns to break the numbers down by, before those of the recipe; `extra.key` for a key of `extra`.
         average: micro: every row counts the same. macro: every group of the first breakdown
             column that the rows have does.
-        progress: Called with a number of rows just done.
+        progress: Called now and then with the rows done so far, and those of the file.
     """
 
     answers: str | Path | None = None
     dataset: str | None = None
     by: tuple[str, ...] = ()
     average: str = "micro"
-    progress: Callable[[int], None] = _ignore
+    progress: Callable[[int, int], None] = lambda done, total: None
 
 
 def score(

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mmconvert.errors import Error, RowError
-from mmconvert.record import PREDICTION_SCHEMA
+from mmconvert.errors import Error, RowError, got
+from mmconvert.record import PREDICTION_SCHEMA, canonical_json
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.predictions import Refusal, Rows, column_type
 from mmscore.recipe import Item, Recipe
@@ -40,7 +40,7 @@ def score_rows(
     *,
     dataset: str | None = None,
     by: Sequence[str] = (),
-    progress: Callable[[int], None] = lambda rows: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[Scored, tuple[Refusal, ...]]:
     """Parse and score every row; `Recipe.settle` comes later.
 
@@ -50,7 +50,7 @@ def score_rows(
         version: One of the recipe's versions.
         dataset: Name of the benchmark that stands in for the column `dataset`.
         by: Further columns to keep, `extra.key` for a key of `extra`.
-        progress: Called with the number of rows done, batch after batch.
+        progress: Called after each batch with the rows done so far, and those of the file.
 
     Returns:
         All rows, whatever became of them: those of the file in order, then those that could not be
@@ -69,7 +69,7 @@ def score_rows(
             batch = _with_dataset(batch, dataset)
         labelled = labelled or any(_has_value(batch.column(name)) for name in references)
         collector.add(batch, recipe, version)
-        progress(batch.num_rows)
+        progress(collector.rows, len(rows))
     if not labelled:
         raise Error(
             f"{rows.path}: no row has a reference (columns {', '.join(sorted(needed & REFERENCES))}). "
@@ -117,7 +117,7 @@ class _Collector:
         self._tables: list[pa.Table] = []
         self._scores: list[tuple[int, Mapping[str, Floats]]] = []
         self._groups: list[pa.Array] = []
-        self._rows = 0
+        self.rows = 0
         self.refusals: list[Refusal] = []
 
     def add(self, batch: pa.RecordBatch, recipe: Recipe, version: str) -> None:
@@ -156,7 +156,7 @@ class _Collector:
 
     def _refuse(self, batch: pa.RecordBatch, number: int, message: str) -> None:
         id = batch.column("id")[number].as_py()
-        self.refusals.append(Refusal(id, f"{self._path} row {self._rows + number} {message}"))
+        self.refusals.append(Refusal(id, f"{self._path} row {self.rows + number} {message}"))
 
     def _append(
         self,
@@ -180,7 +180,7 @@ class _Collector:
         gathered = {name: np.array([row.get(name, np.nan) for row in scores], np.float64) for name in names}
         self._scores.append((batch.num_rows, gathered))
         self._groups.append(_column(batch, "group"))
-        self._rows += batch.num_rows
+        self.rows += batch.num_rows
 
     def add_unscored(self, ids: Sequence[str | None], status: str) -> None:
         n = len(ids)
@@ -242,6 +242,17 @@ def _python(array: pa.Array) -> list[Any]:
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     if name.startswith(_EXTRA):
         key = name.removeprefix(_EXTRA)
-        values = [json.loads(text).get(key) if text else None for text in batch.column("extra").to_pylist()]
-        return pa.array([v if v is None or isinstance(v, str) else json.dumps(v) for v in values], pa.string())
+        return pa.array([_value_of(key, text) for text in batch.column("extra").to_pylist()], pa.string())
     return batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, column_type(name))
+
+
+def _value_of(key: str, extra: str | None) -> str | None:
+    """Give the text of a key of `extra`, None where the row has none."""
+    try:
+        fields = json.loads(extra or "{}")
+    except (ValueError, RecursionError):
+        raise Error(
+            f"extra: expected a JSON object {got(extra)}. Write the column as one, or break down by another."
+        ) from None
+    value = fields.get(key) if isinstance(fields, dict) else None
+    return value if value is None or isinstance(value, str) else canonical_json(value)

@@ -1,6 +1,5 @@
 """What VLMEvalKit's multiple-choice recipes share: reading a row, and the accuracy tables."""
 
-import json
 import math
 from collections.abc import Mapping
 from string import ascii_uppercase
@@ -11,7 +10,7 @@ from mmconvert.errors import Error
 from mmconvert.record import LETTERS
 from mmscore.parsed import Parsed
 from mmscore.parsers.vlmevalkit_option import REFUSAL, vlmevalkit_option
-from mmscore.recipe import Facts, Item, Row
+from mmscore.recipe import Facts, Item, Row, read_label
 from mmscore.scored import Scored
 
 KIT = "VLMEvalKit (exact matching)"
@@ -88,7 +87,7 @@ def _verbatim(item: Item) -> str | None:
     """Give the answer cell as the source wrote it; only a text can be met."""
     if item.label is None:
         return item.answer
-    value = json.loads(item.label)
+    value = read_label(item)
     return value if isinstance(value, str) else item.label
 
 

@@ -3,6 +3,7 @@ import math
 import pytest
 
 from mmconvert.errors import Error
+from mmconvert.plugins import load
 from mmscore.predictions import open_rows
 from mmscore.recipe import Item
 from mmscore.scoring import score_items, score_rows
@@ -93,3 +94,30 @@ def test_split_keeps_order_and_leaves_null_out(tmp_path):
     ]
     scored, _ = _scored(tmp_path, rows)
     assert [(value, part.column("id")) for value, part in scored.split("category")] == [("b", ["0", "2"]), ("a", ["1"])]
+
+
+def test_a_label_that_is_no_json_rejects_its_row_and_says_what_to_do(tmp_path):
+    rows = [{"id": "1", "prediction": "A", "options": ["x", "y"], "label": label} for label in ("B",)]
+    file = write_predictions(tmp_path / "p.parquet", rows)
+    scored, refusals = score_rows(open_rows(file), load("mmscore.recipes", "vlmevalkit_mcq"), "v3")
+    assert scored.column("status") == ["rejected"]
+    assert "label: expected JSON (got 'B')" in refusals[0].message
+
+
+def test_extra_that_is_no_json_is_refused(tmp_path):
+    rows = [{"id": "1", "prediction": "x", "answer": "x", "extra": "k=v"}]
+    with pytest.raises(Error, match="extra: expected a JSON object"):
+        _scored(tmp_path, rows, by=("extra.k",))
+
+
+@pytest.mark.parametrize(("value", "text"), [(True, "true"), (0.5, "0.5"), (7, "7"), ("x", "x")])
+def test_a_column_of_the_users_own_may_be_of_any_plain_type(tmp_path, value, text):
+    scored, _ = _scored(tmp_path, [{"id": "1", "prediction": "x", "answer": "x", "mine": value}], by=("mine",))
+    assert scored.column("mine") == [text]
+
+
+def test_progress_counts_to_the_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("mmscore.predictions.BATCH_ROWS", 4)
+    seen = []
+    _scored(tmp_path, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(4, 10), (8, 10), (10, 10)]

@@ -59,7 +59,7 @@ def score(
     models side by side. Without --recipe the recipe follows from dataset, task and source.
     """
     with contextlib.ExitStack() as stack:
-        options = Options(answers, dataset, by, average, _progress(stack, quiet))
+        options = Options(answers, dataset, by, average, _progress(quiet))
         rows = stack.enter_context(RowsWriter(rows_file)) if rows_file else None
         report = Report(tuple(_checked(*pair, rows, max_failed) for pair in score_each(predictions, recipes, options)))
     text = json.dumps(report.to_json(), ensure_ascii=False, indent=1)
@@ -92,11 +92,16 @@ def _checked(entry: Entry, scored: Scored, rows: RowsWriter | None, max_failed: 
     return entry
 
 
-def _progress(stack: contextlib.ExitStack, quiet: bool) -> Callable[[int], None]:
+def _progress(quiet: bool) -> Callable[[int, int], None]:
     if quiet or not sys.stderr.isatty():
-        return lambda rows: None
-    bar = stack.enter_context(click.progressbar(length=0, label="Scoring", file=sys.stderr))
-    return bar.update
+        return lambda done, total: None
+
+    def tell(done: int, total: int) -> None:
+        # The line is written over by the next one, and cleared by the last.
+        line = f"Scoring {done:,} of {total:,} rows"
+        click.echo("\r" + (line if done < total else " " * len(line) + "\r"), err=True, nl=False)
+
+    return tell
 
 
 def _show(report: Report) -> None:

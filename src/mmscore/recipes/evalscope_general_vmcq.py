@@ -6,7 +6,6 @@ Parity: modelscope/evalscope benchmarks/general_vmcq/general_vmcq_adapter.py wit
 English prompt and single answers, at the release that the version names.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 
 from mmscore.evalscope_reply import evalscope_reply
@@ -14,7 +13,7 @@ from mmscore.evalscope_table import OUTPUTS, RELEASES, VERSIONS, labelled_means,
 from mmscore.metrics.evalscope_accuracy import evalscope_accuracy
 from mmscore.parsed import Parsed
 from mmscore.parsers.evalscope_choice import evalscope_choice
-from mmscore.recipe import Facts, Item, Recipe
+from mmscore.recipe import Facts, Item, Recipe, read_label
 
 FORMATS = OUTPUTS | {"vmcq"}
 NAMES = {"1.14": "accuracy"}
@@ -33,7 +32,7 @@ def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 def _target(item: Item) -> str | Sequence[str]:
     if item.label is None:
         return item.answer or ""
-    target = json.loads(item.label)
+    target = read_label(item)
     return target if isinstance(target, str | list) else str(target)
 
 

@@ -7,7 +7,6 @@ Parity: modelscope/evalscope benchmarks/general_vqa/general_vqa_adapter.py with 
 and aggregation, at the release that the version names.
 """
 
-import json
 from collections.abc import Mapping
 
 from mmscore.evalscope_reply import evalscope_reply
@@ -15,7 +14,7 @@ from mmscore.evalscope_table import OUTPUTS, RELEASES, VERSIONS, labelled_means,
 from mmscore.metrics.evalscope_accuracy import reference_text
 from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe
+from mmscore.recipe import Facts, Item, Recipe, read_label
 
 FORMATS = OUTPUTS | {"openai_messages"}
 
@@ -31,7 +30,7 @@ def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 
 def _reference(item: Item, version: str) -> str:
     """Join the references; no answer, 0 and false are an empty text to the kit."""
-    target = list(item.answers) if item.label is None else json.loads(item.label) or ""
+    target = list(item.answers) if item.label is None else read_label(item) or ""
     return reference_text(target if isinstance(target, str | list) else str(target), RELEASES[version])
 
 

@@ -9,7 +9,6 @@ Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu/main_parse_and_eval.py (subject ALL) an
 mmmu/print_results.py, whose table rounds to three digits.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
@@ -22,7 +21,7 @@ from mmscore.metrics.mmmu_open_match import mmmu_open_match
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.parsers.mmmu_choice import drawn_choice, mmmu_choice
 from mmscore.parsers.mmmu_open import mmmu_open
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, means
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, means, read_label
 from mmscore.scored import SCORED, Scored
 
 SEED = 42
@@ -55,7 +54,7 @@ def _gold(item: Item) -> str | Sequence[str]:
     """Give the reference as the source wrote it, or the list of them."""
     if len(item.answers) > 1:
         return item.answers
-    label = None if item.label is None else json.loads(item.label)
+    label = read_label(item)
     gold = label if isinstance(label, str) else item.answers[0] if item.answers else item.answer
     if gold is None:
         raise RowError("answer.missing", "answer", "the row has no reference. Leave it out, or give --answers.")

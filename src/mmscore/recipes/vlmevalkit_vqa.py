@@ -8,12 +8,11 @@ on purpose: a benchmark that the kit does not know gets the VQA score, in which 
 always gives 0. Not kept: a failed inference counts apart, the kit scores its failure text.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 
 from mmscore.metrics.vlmevalkit_vqa import RULES, references_of, rule_for, vlmevalkit_vqa
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, Row, means
+from mmscore.recipe import Facts, Item, Recipe, Row, means, read_label
 from mmscore.scored import Scored
 
 FORMATS = frozenset(("lmudata", "vlmevalkit_predictions"))
@@ -31,7 +30,7 @@ def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 def _references(item: Item) -> Sequence[str]:
     if item.label is None:
         return item.answers or [item.answer or ""]
-    label = json.loads(item.label)
+    label = read_label(item)
     if isinstance(label, list):
         return [str(value) for value in label]
     return references_of(label if isinstance(label, str) else item.label)
