@@ -61,8 +61,11 @@ def score_rows(
     """
     kept = list(dict.fromkeys([*by, *recipe.groups, *recipe.keep]))
     needed = {"id", "prediction", "prediction_status", "group", *recipe.columns, *map(source_column, kept)}
-    references = sorted(needed & REFERENCES & rows.names)
-    labelled = not needed & REFERENCES
+    wanted = sorted(needed & REFERENCES)
+    references = [name for name in wanted if name in rows.names]
+    labelled = not wanted
+    if wanted and not references:
+        raise _no_reference(rows.path, wanted)
     collector = _Collector(rows.path, kept)
     for batch in rows.read(sorted(needed & rows.names)):
         if dataset is not None:
@@ -71,13 +74,17 @@ def score_rows(
         collector.add(batch, recipe, version)
         progress(collector.rows, len(rows))
     if not labelled:
-        raise Error(
-            f"{rows.path}: no row has a reference (columns {', '.join(sorted(needed & REFERENCES))}). "
-            "Give the dataset that has them: --answers DATASET."
-        )
+        raise _no_reference(rows.path, wanted)
     collector.add_unscored([refusal.id for refusal in rows.rejected], REJECTED)
     collector.add_unscored(rows.missing, MISSING)
     return collector.scored(), rows.rejected + tuple(collector.refusals)
+
+
+def _no_reference(path: str, columns: Sequence[str]) -> Error:
+    return Error(
+        f"{path}: no row has a reference (columns {', '.join(columns)}). "
+        "Give the dataset that has them: --answers DATASET."
+    )
 
 
 def score_items(items: Sequence[Item], recipe: Recipe, version: str | None = None) -> Scored:
