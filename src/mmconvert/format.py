@@ -95,6 +95,7 @@ class Format:
         records: (row, context) -> records; sees one row; raises RowError.
         mismatch: Head of a file -> why it is not this format, or None when it is.
         write: (records, target) -> losses, written as they are read; None when the format is only read.
+        cuttable: `rows` gives for the spans of a file, one after the other, what it gives for the file.
     """
 
     summary: str
@@ -103,3 +104,4 @@ class Format:
     records: Callable[[Row, Context], Iterable[Record]]
     mismatch: Callable[[Sample], str | None]
     write: Callable[[Iterable[Record], Target], Iterator[Loss]] | None = None
+    cuttable: bool = False

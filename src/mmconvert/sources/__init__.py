@@ -73,7 +73,16 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A range of bytes of a file, cut where a record begins."""
+    """A piece of a file, cut where a record begins; a source's `cut` makes them.
+
+    Attributes:
+        start: First byte (or row group, for parquet).
+        end: Byte (or row group) behind the last one.
+        row: Number of the first record in the file.
+        line: Physical line of the first record.
+    """
 
     start: int
     end: int
+    row: int = 0
+    line: int = 1

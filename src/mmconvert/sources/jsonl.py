@@ -10,6 +10,7 @@ from mmconvert.errors import Error, RowError, got
 from mmconvert.sources import Rejected, Row, Span, Where
 
 _SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_BOM = b"\xef\xbb\xbf"
 _OTHER_MAGIC = {
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
@@ -95,7 +96,7 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
 
     Args:
         path: The file.
-        span: Bytes to read, None for all; record and line numbers then count from the span's start.
+        span: Piece to read, None for all.
 
     Yields:
         A row for each line that holds a JSON object, `Rejected` for any other non-blank line.
@@ -103,15 +104,17 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
     Raises:
         Error: The file is empty, not UTF-8 text, or one JSON array.
     """
-    number = 0
+    number = span.row if span is not None else 0
     with path.open("rb") as file:
         refuse_other_magic(file.read(4), path, "JSON Lines")
-        file.seek(span.start if span else 0)
-        for line, raw in enumerate(file, 1):
-            if line == 1:
-                raw = raw.removeprefix(b"\xef\xbb\xbf")
-            if span is not None and file.tell() > span.end + len(raw):
+        file.seek(span.start if span is not None else 0)
+        left = span.end - span.start if span is not None else -1
+        for line, raw in enumerate(file, span.line if span is not None else 1):
+            if left == 0:
                 return
+            left -= len(raw)
+            if line == 1:
+                raw = raw.removeprefix(_BOM)
             if not raw.strip():
                 continue
             where = Where(path.name, number, line)
@@ -122,6 +125,27 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
                 yield Row(parse_object(raw), where)
             except RowError as error:
                 yield Rejected.of(error, where)
+
+
+def cut(path: Path, size: int) -> list[Span]:
+    """Cut a file into spans of about `size` bytes, each beginning with a line.
+
+    Raises:
+        Error: The file is empty or no UTF-8 text.
+    """
+    spans: list[Span] = []
+    start = at = row = number = 0
+    first = 1
+    with path.open("rb") as file:
+        refuse_other_magic(file.read(4), path, "JSON Lines")
+        file.seek(0)
+        for line, raw in enumerate(file, 1):
+            if at - start >= size:
+                spans.append(Span(start, at, row, first))
+                start, row, first = at, number, line
+            at += len(raw)
+            number += not (raw.isspace() or raw == _BOM)
+    return [*spans, Span(start, at, row, first)]
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:

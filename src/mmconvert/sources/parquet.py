@@ -41,7 +41,7 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
 
     Args:
         path: The file.
-        span: Not used; parquet is cut by row groups.
+        span: Row groups to read, None for all.
         columns: Columns to read, None for all.
 
     Yields:
@@ -51,8 +51,9 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
         Error: The file is damaged.
     """
     parquet = open_parquet(path)
-    number = 0
-    batches = parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns)
+    number = span.row if span is not None else 0
+    groups = range(span.start, span.end) if span is not None else None
+    batches = parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, row_groups=groups)
     while True:
         try:
             batch = next(batches, None)
@@ -62,6 +63,25 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
             return
         yield from _batch_rows(batch, path, number)
         number += batch.num_rows
+
+
+def cut(path: Path, size: int) -> list[Span]:
+    """Cut a file into spans of whole row groups of about `size` bytes together.
+
+    Raises:
+        Error: The file is damaged.
+    """
+    metadata = open_parquet(path).metadata
+    spans: list[Span] = []
+    start = row = held = number = 0
+    for index in range(metadata.num_row_groups):
+        if held >= size:
+            spans.append(Span(start, index, row))
+            start, row, held = index, number, 0
+        group = metadata.row_group(index)
+        held += group.total_byte_size
+        number += group.num_rows
+    return [*spans, Span(start, metadata.num_row_groups, row)]
 
 
 def _batch_rows(batch: pa.RecordBatch, path: Path, first: int) -> Iterator[Row | Rejected]:

@@ -47,9 +47,7 @@ class _Window:
         if self.left is not None:
             room = min(room, self.left)
         with memoryview(target) as view:
-            count = (
-                readinto(view[carried : carried + room]) if (readinto := getattr(self.file, "readinto", None)) else 0
-            )
+            count = self.file.readinto(view[carried : carried + room])
         self.filled = carried + count
         self.last = count == 0
         if self.left is not None:
@@ -108,11 +106,10 @@ def _quoted_cells(window: _Window, delimiter: bytes) -> tuple[list[Cell], int]:
 
 
 def _records(
-    file: BufferedReader, name: str, delimiter: bytes, limit: int | None
+    file: BufferedReader, name: str, delimiter: bytes, limit: int | None, line: int = 1
 ) -> Iterator[tuple[list[Cell], int, int]]:
     """Yield (cells, first physical line, byte offset) of each record; a blank line gives one empty cell."""
     window = _Window(file, limit)
-    line = 1
     while True:
         newline = window.find(b"\n", window.at)
         try:
@@ -201,7 +198,7 @@ def rows(
 
     Args:
         path: The file.
-        span: Bytes to read, None for all; record and line numbers then count from the span's start.
+        span: Piece to read, None for all.
         may_lack: Tells the columns whose cells may be left out at the end of a record; None for none.
 
     Yields:
@@ -212,18 +209,10 @@ def rows(
         Error: The file is empty or no UTF-8 text, its header is bad, or a quote never closes.
     """
     names = header(path)
-    delimiter = DELIMITERS.get(path.suffix.lower(), b"\t")
     with path.open("rb") as file:
-        if span is not None and span.start:
-            file.seek(span.start)
-            records = _records(file, path.name, delimiter, span.end - span.start)
-        else:
-            _skip_bom(file)
-            records = _records(file, path.name, delimiter, span.end if span else None)
-            next(records)
-        number = 0
-        for cells, line, offset in records:
-            if cells == [b""] and len(names) > 1:
+        number = span.row if span is not None else 0
+        for cells, line, offset in _body(file, path, span):
+            if _blank(cells, names):
                 continue
             where = Where(path.name, number, line, offset)
             number += 1
@@ -231,6 +220,49 @@ def rows(
                 yield Row(_fields(names, cells, may_lack), where)
             except RowError as error:
                 yield Rejected.of(error, where)
+
+
+def _body(file: BufferedReader, path: Path, span: Span | None) -> Iterator[tuple[list[Cell], int, int]]:
+    """Yield the records behind the header, those of a span only."""
+    delimiter = DELIMITERS.get(path.suffix.lower(), b"\t")
+    if span is None:
+        _skip_bom(file)
+        records = _records(file, path.name, delimiter, None)
+        next(records)
+    else:
+        file.seek(span.start)
+        records = _records(file, path.name, delimiter, span.end - span.start, span.line)
+    return records
+
+
+def _blank(cells: list[Cell], names: list[str]) -> bool:
+    return len(cells) == 1 and cells[0] == b"" and len(names) > 1
+
+
+def cut(path: Path, size: int) -> list[Span]:
+    """Cut a table into spans of about `size` bytes, each beginning with a record.
+
+    Where a record begins is known only by reading from the start, because a quoted cell may hold
+    newlines; reading costs a fraction of what converting does.
+
+    Raises:
+        Error: As `rows`.
+    """
+    names = header(path)
+    spans: list[Span] = []
+    with path.open("rb") as file:
+        start, row, line = -1, 0, 1
+        number = 0
+        for cells, at_line, offset in _body(file, path, None):
+            if start < 0:
+                start, row, line = offset, number, at_line
+            elif offset - start >= size:
+                spans.append(Span(start, offset, row, line))
+                start, row, line = offset, number, at_line
+            number += not _blank(cells, names)
+    if start >= 0:
+        spans.append(Span(start, path.stat().st_size, row, line))
+    return spans
 
 
 def row_at(path: Path, offset: int) -> dict[str, str | None]:

@@ -1,0 +1,42 @@
+"""A file read in pieces gives what it gives whole: rows, numbers, lines."""
+
+from pathlib import Path
+from types import ModuleType
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mmconvert.sources import Row, jsonl, parquet, tables
+
+TEXTS = {
+    ".tsv": (tables, '\ufeffa\tb\n1\t"x\ny"\n\n2\tz\r\n"3\t\n"\tw\nbad\n5\t"q""\n"\n6\tend'),
+    ".csv": (tables, 'a,b\n1,"x\n\n,y"\n2,z\n3,w\n'),
+    ".jsonl": (jsonl, '\ufeff{"a": 1}\n\n{"a": "\u2028"}\r\n  \n{bad\n{"a": 4}\n{"a": 5}'),
+}
+
+
+def same(source: ModuleType, path: Path, size: int) -> None:
+    whole = list(source.rows(path))
+    spans = source.cut(path, size)
+    pieces = [item for span in spans for item in source.rows(path, span)]
+    assert pieces == whole
+    assert [span.end for span in spans[:-1]] == [span.start for span in spans[1:]]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 20, 10_000])
+@pytest.mark.parametrize("suffix", TEXTS)
+def test_text_in_pieces(suffix: str, size: int, tmp_path: Path) -> None:
+    source, text = TEXTS[suffix]
+    path = tmp_path / f"t{suffix}"
+    path.write_text(text, encoding="utf-8", newline="")
+    same(source, path, size)
+    assert len(source.cut(path, 1)) > 2
+
+
+@pytest.mark.parametrize("size", [1, 400, 10_000])
+def test_parquet_in_pieces(size: int, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": list(range(50))}), tmp_path / "t.parquet", row_group_size=7)
+    same(parquet, tmp_path / "t.parquet", size)
+    rows = [item.fields["a"] for item in parquet.rows(tmp_path / "t.parquet") if isinstance(item, Row)]
+    assert rows == list(range(50))
