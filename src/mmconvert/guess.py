@@ -11,7 +11,7 @@ from mmconvert.sources import Row, tables
 
 READERS = {
     ".jsonl": "jsonl",
-    ".json": "json_array",
+    ".json": "json_head",
     ".tsv": "tables",
     ".csv": "tables",
     ".parquet": "parquet",

@@ -25,8 +25,12 @@ _SCALAR = re.compile(_STRING + rb'|[^\s,\[\]{}"]++', re.DOTALL)
 _SPACE = re.compile(rb"[ \t\r\n]*+")
 
 
-class _Window:
-    """The bytes at hand, and the line and the record number at `at`."""
+class Window:
+    """The bytes at hand, and the line and the record number at `at`.
+
+    Attributes:
+        number: Index of the element that is read, for messages.
+    """
 
     def __init__(self, file: BufferedReader, path: Path) -> None:
         self.file, self.path = file, path
@@ -77,6 +81,7 @@ class _Window:
         return None
 
     def fail(self, what: str, todo: str = "Get the whole file again, or repair it.") -> NoReturn:
+        """Refuse the file at this place."""
         raise Error(f"{self.path}:{self.line}: {what} (element {self.number}). {todo}")
 
 
@@ -97,7 +102,7 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
     with path.open("rb") as file:
         refuse_other_magic(file.read(4), path, "a JSON array")
         file.seek(0)
-        window = _Window(file, path)
+        window = Window(file, path)
         window.more()
         window.at = 3 if window.data.startswith(b"\xef\xbb\xbf") else 0
         first = window.peek()
@@ -105,13 +110,25 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
             raise Error(f"{path}: {_no_array(first, window.data[window.at :])}")
         window.advance(window.at + 1)
         if window.peek() != b"]":
-            yield from _elements(window, path.name)
+            yield from elements(window, path.name)
         window.advance(window.at + 1)
         if window.peek():
             window.fail("something follows the closing bracket of the array", "Keep one array in the file.")
 
 
-def _elements(window: _Window, name: str) -> Iterator[Row | Rejected]:
+def elements(window: Window, name: str) -> Iterator[Row | Rejected]:
+    """Read the elements of an array that has any, from behind its opening bracket up to the closing one.
+
+    Args:
+        window: Stands behind `[`; stands at `]` in the end.
+        name: Bare file name.
+
+    Yields:
+        A row for each element that is an object, `Rejected` for any other.
+
+    Raises:
+        Error: The array is not whole.
+    """
     while True:
         head = window.peek()
         if head in (b",", b"]", b"}"):
