@@ -8,127 +8,25 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import Error, RowError, UsageError
-from mmconvert.format import Context, Format, Loss, Target
-from mmconvert.guess import guess
-from mmconvert.images import MAX_IMAGE_BYTES, Pictures
+from mmconvert.engines import Engine
+from mmconvert.errors import Error, UsageError
+from mmconvert.format import Format, Loss, Target
 from mmconvert.inputs import Input, fingerprint
 from mmconvert.manifest import DEFAULT_CONFIG
+from mmconvert.parts import Part, PartResult, convert_part, spans_of, without_duplicates
 from mmconvert.plugins import load
+from mmconvert.reading import ReadOptions, Records
 from mmconvert.record import Record
 from mmconvert.shards import sync_folder, write_synced
-from mmconvert.sources import Rejected, Row, Where
-from mmconvert.store import ROW_GROUP_BYTES, DatasetWriter, weight
+from mmconvert.sources import Rejected
+from mmconvert.store import DatasetWriter
 
-_CHUNK_BYTES = ROW_GROUP_BYTES // 3
-_CHUNK_RECORDS = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How to read; the options of `mmconvert convert` that bear on one file.
-
-    Attributes:
-        format: Format name or `file.py@NAME`, None to guess from the content.
-        image_roots: Folders of relative picture paths; () for the input file's own folder.
-        dataset: Benchmark name.
-        task: Task of every record.
-        decode: Decode every picture once (`--verify decode`).
-        max_image_bytes: Largest picture.
-        max_rows: Most rows of one file, None for any number.
-        keep_urls: Keep http(s) pictures as references.
-        limit: Stop after this many records, None for all.
-    """
-
-    format: str | None = None
-    image_roots: tuple[Path, ...] = ()
-    dataset: str | None = None
-    task: str | None = None
-    decode: bool = False
-    max_image_bytes: int = MAX_IMAGE_BYTES
-    max_rows: int | None = None
-    keep_urls: bool = False
-    limit: int | None = None
-
-
-class Records:
-    """The records of one file; iterate, then look at the counts.
-
-    Attributes:
-        format: Name of the format.
-        reason: Why it was taken.
-        rejects: Refused rows of the last iteration.
-        rows_read: Rows seen in the last iteration.
-        warnings: Remarks of the last iteration with their counts.
-    """
-
-    def __init__(self, source: Input, options: ReadOptions) -> None:
-        """Find the format; nothing but the file's head is read.
-
-        Raises:
-            UsageError: The file is missing or the format unknown.
-            Error: The format cannot be told, or the file is damaged.
-        """
-        self._input = source
-        self._options = options
-        self.format, self.reason = (options.format, "asked for") if options.format else guess(source.path)
-        self._plugin: Format = load("mmconvert.formats", self.format)
-        self.rejects: list[Rejected] = []
-        self.warnings: Counter[str] = Counter()
-        self.rows_read = 0
-
-    def __iter__(self) -> Iterator[Record]:
-        """Yield records in order; refused rows are collected, not raised."""
-        self.rejects, self.rows_read, self.warnings = [], 0, Counter()
-        options = self._options
-        roots = options.image_roots or (self._input.path.parent if self._input.path.is_file() else self._input.path,)
-        pictures = Pictures.within(
-            roots, decode=options.decode, max_bytes=options.max_image_bytes, keep_urls=options.keep_urls
-        )
-        context = Context(
-            pictures,
-            self.format.rpartition("@")[2],
-            options.dataset,
-            self._input.subset,
-            options.task,
-            self._input.id_prefix,
-            self.warnings,
-        )
-        written = 0
-        for item in self._plugin.rows(self._input.path, None):
-            if written == options.limit:
-                return
-            self.rows_read += 1
-            if options.max_rows is not None and self.rows_read > options.max_rows:
-                raise Error(
-                    f"{self._input.path}: holds more than {options.max_rows:,} rows. Raise --max-rows to read them."
-                )
-            for record in self._records(item, context):
-                written += 1
-                yield record
-
-    def _records(self, item: Row | Rejected, context: Context) -> Sequence[Record]:
-        if isinstance(item, Rejected):
-            self.rejects.append(item)
-            return ()
-        for remark in item.remarks:
-            context.warn(remark)
-        try:
-            return tuple(self._plugin.records(item, context))
-        except RowError as error:
-            self.rejects.append(Rejected.of(error, item.where, _row_id(item)))
-            return ()
-
-
-def _row_id(row: Row) -> str | None:
-    value = next((row.fields[name] for name in ("index", "id") if row.fields.get(name) is not None), None)
-    return None if value is None else str(value)
+__all__ = ["ReadOptions", "Records", "Summary", "WriteOptions", "convert", "read", "write"]
 
 
 def read(path: str | Path, format: str | None = None, **options: Any) -> Records:
@@ -207,6 +105,8 @@ class WriteOptions:
         fail_on_bad: Refuse the whole run at the first bad row.
         rejects: File for refused rows; None for `<output>.rejects.jsonl`.
         allow_empty: Publish a dataset without rows.
+        engine: Name of the engine that runs the parts.
+        workers: Processes that convert parts at the same time; the bytes written do not depend on it.
     """
 
     config: str = DEFAULT_CONFIG
@@ -215,6 +115,8 @@ class WriteOptions:
     fail_on_bad: bool = False
     rejects: Path | None = None
     allow_empty: bool = False
+    engine: str = "local"
+    workers: int = 1
 
 
 def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: WriteOptions) -> Summary:
@@ -235,92 +137,57 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
             published, the rejects file is written all the same.
     """
     started = time.perf_counter()
-    summary = Summary(output=str(output))
     files = [Records(source, how) for source in inputs]
-    summary.format = ", ".join(dict.fromkeys(records.format for records in files))
-    about = {"format": summary.format, "input": [fingerprint(source) for source in inputs], "options": _jsonable(how)}
-    rejects: list[Rejected] = []
-    seen: dict[str, set[str]] = {}
+    formats = ", ".join(dict.fromkeys(records.format for records in files))
+    about = {"format": formats, "input": [fingerprint(source) for source in inputs], "options": _jsonable(how)}
+    rejects_file = where.rejects or _beside(output)
+    results: list[PartResult] = []
     try:
         with DatasetWriter(output, overwrite=where.overwrite, append=where.append, about=about) as writer:
-            with _BackgroundWriter(writer, where.config) as sink:
-                for source, records in zip(inputs, files, strict=True):
-                    ids = seen.setdefault(source.split, set())
-                    _copy(records, source.split, sink, ids, summary, where.fail_on_bad)
-                    rejects += records.rejects
-                    summary.rows_read += records.rows_read
-                    summary.warnings += [
-                        f"{text} ({n} times)" if n > 1 else text for text, n in records.warnings.items()
-                    ]
-            if summary.rows_written == 0 and not where.allow_empty:
-                raise Error(_nothing(inputs, rejects))
+            parts = _parts(inputs, files, writer, how, where)
+            engine: Engine = load("mmconvert.engines", where.engine)
+            for result in engine(convert_part, parts, where.workers):
+                results.append(result)
+            without_duplicates(parts, results)
+            for part, result in zip(parts, results, strict=True):
+                writer.add(result.shards, part.source.split, where.config)
+            if not any(result.ids for result in results) and not where.allow_empty:
+                raise Error(_nothing(inputs, [reject for result in results for reject in result.rejects]))
     except Error:
-        rejects = rejects or [reject for records in files for reject in records.rejects]
-        _write_rejects(rejects, where.rejects or _beside(output))
+        _write_rejects([reject for result in results for reject in result.rejects], rejects_file)
         raise
-    summary.rows_rejected = len(rejects)
-    summary.rejects = _write_rejects(rejects, where.rejects or _beside(output))
+    summary = _summary(parts, results, formats, output)
+    summary.rejects = _write_rejects([reject for result in results for reject in result.rejects], rejects_file)
     summary.seconds = round(time.perf_counter() - started, 3)
     return summary
 
 
-def _copy(
-    records: Records, split: str, sink: "_BackgroundWriter", ids: set[str], summary: Summary, fail_on_bad: bool
-) -> None:
-    for record in records:
-        if fail_on_bad and records.rejects:
-            break
-        if record.id in ids:
-            where = Where(record.source.file, record.source.row)
-            records.rejects.append(
-                Rejected(where, "id.duplicate", "the id stands in an earlier row too.", "id", record.id)
-            )
-            continue
-        ids.add(record.id)
-        sink.add(record, split)
-        summary.rows_written += 1
-        summary.splits[split] = summary.splits.get(split, 0) + 1
-        summary.images += len(record.images)
-        summary.bytes += weight(record)
-    if fail_on_bad and records.rejects:
-        raise Error(f"{records.rejects[0]} Stopped, because --on-bad fail was given.")
+def _parts(
+    inputs: Sequence[Input], files: Sequence[Records], writer: DatasetWriter, how: ReadOptions, where: WriteOptions
+) -> list[Part]:
+    pieces = [
+        (source, span) for source, records in zip(inputs, files, strict=True) for span in spans_of(records, source, how)
+    ]
+    return [
+        Part(index, source, span, writer.folder(source.split, where.config), how, where.fail_on_bad)
+        for index, (source, span) in enumerate(pieces)
+    ]
 
 
-class _BackgroundWriter:
-    """Hands chunks of records to one writing thread, two at most under way, so that reading goes on."""
-
-    def __init__(self, writer: DatasetWriter, config: str) -> None:
-        self._writer, self._config = writer, config
-        self._pool = ThreadPoolExecutor(max_workers=1)
-        self._pending: list[Future[None]] = []
-        self._chunk: list[Record] = []
-        self._bytes, self._split = 0, ""
-
-    def __enter__(self) -> "_BackgroundWriter":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self._send()
-                for future in self._pending:
-                    future.result()
-        finally:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def add(self, record: Record, split: str) -> None:
-        if split != self._split or self._bytes >= _CHUNK_BYTES or len(self._chunk) >= _CHUNK_RECORDS:
-            self._send()
-        self._split = split
-        self._chunk.append(record)
-        self._bytes += weight(record)
-
-    def _send(self) -> None:
-        while len(self._pending) >= 2:
-            self._pending.pop(0).result()
-        if self._chunk:
-            self._pending.append(self._pool.submit(self._writer.write, self._chunk, self._split, self._config))
-            self._chunk, self._bytes = [], 0
+def _summary(parts: Sequence[Part], results: Sequence[PartResult], formats: str, output: Path) -> Summary:
+    summary = Summary(format=formats, output=str(output))
+    warnings: Counter[str] = Counter()
+    for part, result in zip(parts, results, strict=True):
+        split = part.source.split
+        summary.splits[split] = summary.splits.get(split, 0) + len(result.ids)
+        summary.rows_read += result.rows_read
+        summary.rows_written += len(result.ids)
+        summary.rows_rejected += len(result.rejects)
+        summary.images += result.images
+        summary.bytes += result.bytes
+        warnings += result.warnings
+    summary.warnings = [f"{text} ({count} times)" if count > 1 else text for text, count in warnings.items()]
+    return summary
 
 
 def _beside(output: Path) -> Path:

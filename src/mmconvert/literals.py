@@ -4,7 +4,9 @@
 True, False and None, with caps on size and depth, and nothing else.
 """
 
+import math
 import re
+import sys
 from typing import Any
 
 from mmconvert.errors import RowError, got
@@ -16,14 +18,20 @@ MAX_ITEMS = 10_000
 _TOKEN = re.compile(
     r"""\s*(?:(?P<open>[\[(])|(?P<close>[\])])|(?P<comma>,)
         |(?P<prefix>[rRuUbBfF]{0,2})(?P<string>'''|\"\"\"|'|")
-        |(?P<number>[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+        |(?P<number>[+-]?(?:[0-9][0-9_]*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
         |(?P<word>True|False|None)\b)""",
     re.VERBOSE,
 )
+# Possessive, so that a long text costs its length once, however many quotes in it are escaped.
+_BODIES = {
+    quote: re.compile(rf"((?:[^\\{quote[0]}]|\\.|{again})*+){quote}", re.DOTALL)
+    for quote, again in {"'": "(?!)", '"': "(?!)", "'''": "'(?!'')", '"""': '"(?!"")'}.items()
+}
 _WORDS = {"True": True, "False": False, "None": None}
 _ESCAPE = re.compile(
     r"\\(?:(\n)|([\\'\"abfnrtv])|([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SIMPLE = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
 
 
@@ -37,8 +45,21 @@ def _unescape(match: re.Match[str]) -> str:
         return chr(int(octal, 8))
     code = next((c for c in codes if c), None)
     if code:
-        return chr(int(code, 16))
+        number = int(code, 16)
+        if number > sys.maxunicode:
+            raise RowError("list.syntax", "", f"no character has this number {got(match[0])}.")
+        return chr(number)
     return "\\" + other
+
+
+def _number(text: str) -> int | float:
+    try:
+        number = int(text) if text.lstrip("+-").isdigit() else float(text)
+    except ValueError as error:
+        raise RowError("list.number", "", f"a number cannot be read: {error}.") from None
+    if number in (math.inf, -math.inf):
+        raise RowError("list.number", "", f"a number is out of range {got(text)}.")
+    return number
 
 
 class _Reader:
@@ -55,18 +76,17 @@ class _Reader:
     def string(self, match: re.Match[str]) -> str:
         if match["prefix"].lower() not in ("", "u", "r"):
             raise RowError("list.syntax", "", f"this is no list of texts and numbers {got(self.text)}.")
-        quote, start = match["string"], self.at
-        while True:
-            end = self.text.find(quote, self.at)
-            if end == -1:
-                raise RowError("list.syntax", "", f"a quote in this list never closes {got(self.text)}.")
-            backslashes = end - len(self.text[start:end].rstrip("\\")) - start
-            self.at = end + len(quote)
-            if backslashes % 2 == 0:
-                break
-            self.at = end + 1
-        raw = self.text[start:end]
-        return raw if match["prefix"].lower() == "r" or "\\" not in raw else _ESCAPE.sub(_unescape, raw)
+        body = _BODIES[match["string"]].match(self.text, self.at)
+        if body is None:
+            raise RowError("list.syntax", "", f"a quote in this list never closes {got(self.text)}.")
+        self.at = body.end()
+        raw = body[1]
+        if match["prefix"].lower() == "r" or "\\" not in raw:
+            return raw
+        text = _ESCAPE.sub(_unescape, raw)
+        if not text.isascii() and _SURROGATE.search(text):
+            raise RowError("text.surrogate", "", "a \\u escape is half a character (a lone surrogate).")
+        return text
 
     def value(self, match: re.Match[str], depth: int) -> Any:
         self.items += 1
@@ -77,8 +97,7 @@ class _Reader:
         if match["string"]:
             return self.string(match)
         if match["number"]:
-            text = match["number"].replace("_", "")
-            return int(text) if text.lstrip("+-").isdigit() and len(text) < 4000 else float(text)
+            return _number(match["number"].replace("_", ""))
         if match["word"]:
             return _WORDS[match["word"]]
         raise RowError("list.syntax", "", f"this is no list of texts and numbers {got(self.text)}.")
@@ -109,7 +128,7 @@ def parse_list(text: str) -> list[Any]:
         The elements; strings, numbers, True, False, None or lists of them.
 
     Raises:
-        RowError: Codes `list.syntax`, `list.depth`, `list.size`: anything else.
+        RowError: Codes `list.syntax`, `list.number`, `list.depth`, `list.size`, `text.surrogate`: anything else.
 
     Example:
         >>> parse_list("['None', 'don\\'t', 3.5]")

@@ -8,16 +8,19 @@ import hashlib
 import io
 import mmap
 import os
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mmconvert.record import SCHEMA
+from mmconvert.record import SCHEMA, Record, to_arrow
 
 SHARD_BYTES = 480 << 20
+ROW_GROUP_BYTES = 16 << 20
+ROW_GROUP_ROWS = 5_000
 _WINDOW = 64 << 20
 CHUNKING = {"min_chunk_size": 262_144, "max_chunk_size": 1_048_576, "norm_level": 0}
 
@@ -96,16 +99,65 @@ class ShardWriter:
         self._writer, self._rows, self._bytes = None, 0, 0
 
     def close(self) -> list[Shard]:
-        """Finish the last file and give every file the total in its name."""
+        """Finish the last file and give all of them, in order, under their temporary names."""
         self._finish_shard()
-        total = len(self.shards)
-        named = []
-        for index, shard in enumerate(self.shards):
-            name = f"{self._split}-{index:05d}-of-{total:05d}.parquet"
-            (self._folder / shard.file).rename(self._folder / name)
-            named.append(Shard(name, shard.rows, shard.bytes, shard.sha256))
-        self.shards = named
-        return named
+        return self.shards
+
+
+def weight(record: Record) -> int:
+    """Estimate the bytes a record takes in memory: its pictures and its prompt."""
+    pictures = sum(len(i.bytes or b"") for i in record.images) + sum(len(i.bytes or b"") for i in record.attachments)
+    return pictures + sum(len(part.text) for turn in record.messages for part in turn.content)
+
+
+class RecordWriter:
+    """Writes records of one split into shards; complete row groups go to disk at once."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """Prepare.
+
+        Args:
+            folder: Existing folder for the shards.
+            name: Beginning of the shards' temporary names, unique in the folder.
+        """
+        self._writer = ShardWriter(folder, name)
+        self._pending: list[Record] = []
+        self._bytes = 0
+
+    def write(self, records: Iterable[Record]) -> None:
+        """Append records."""
+        for record in records:
+            self._pending.append(record)
+            self._bytes += weight(record)
+            if self._bytes >= ROW_GROUP_BYTES or len(self._pending) >= ROW_GROUP_ROWS:
+                self._flush()
+
+    def _flush(self) -> None:
+        if self._pending:
+            batch = to_arrow(self._pending)
+            self._pending, self._bytes = [], 0
+            self._writer.write(batch)
+
+    def close(self) -> list[Shard]:
+        """Finish the last shard and give all of them."""
+        self._flush()
+        return self._writer.close()
+
+
+def numbered(folder: Path, split: str, shards: Sequence[Shard]) -> list[Shard]:
+    """Rename the shards of a split to `<split>-00000-of-0000N.parquet`, in the order given.
+
+    Args:
+        folder: The dataset's folder; shards are named relative to it.
+        split: Split name.
+        shards: Every shard of the split.
+    """
+    named = []
+    for index, shard in enumerate(shards):
+        file = (folder / shard.file).with_name(f"{split}-{index:05d}-of-{len(shards):05d}.parquet")
+        (folder / shard.file).rename(file)
+        named.append(replace(shard, file=file.relative_to(folder).as_posix()))
+    return named
 
 
 def write_synced(path: Path, data: bytes) -> None:

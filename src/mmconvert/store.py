@@ -15,7 +15,7 @@ import os
 import shutil
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -27,25 +27,10 @@ from mmconvert import __version__
 from mmconvert.card import SplitInfo, card
 from mmconvert.errors import Error, UsageError, did_you_mean
 from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, read_manifest
-from mmconvert.record import PICTURE_COLUMNS, SCHEMA, SCHEMA_VERSION, Record, from_arrow, to_arrow
-from mmconvert.shards import Shard, ShardWriter, hash_file, sync_folder, write_synced
+from mmconvert.record import PICTURE_COLUMNS, SCHEMA, SCHEMA_VERSION, Record, from_arrow
+from mmconvert.shards import RecordWriter, Shard, hash_file, numbered, sync_folder, write_synced
 
-ROW_GROUP_BYTES = 24 << 20
-ROW_GROUP_ROWS = 5_000
 BATCH_ROWS = 256
-
-
-@dataclass(slots=True)
-class _OpenSplit:
-    writer: ShardWriter
-    pending: list[Record] = field(default_factory=list)
-    bytes: int = 0
-
-
-def weight(record: Record) -> int:
-    """Estimate the bytes a record takes in memory: its pictures and its prompt."""
-    pictures = sum(len(i.bytes or b"") for i in record.images) + sum(len(i.bytes or b"") for i in record.attachments)
-    return pictures + sum(len(part.text) for turn in record.messages for part in turn.content)
 
 
 class DatasetWriter:
@@ -82,7 +67,8 @@ class DatasetWriter:
         self._title = title or self.path.resolve().name
         self._overwrite, self._append = overwrite, append
         self._kept: dict[str, dict[str, list[Shard]]] = {}
-        self._open: dict[tuple[str, str], _OpenSplit] = {}
+        self._open: dict[tuple[str, str], RecordWriter] = {}
+        self._made: dict[str, dict[str, list[Shard]]] = {}
         parent = self.path.resolve().parent
         self._old = parent / f".{self.path.name}.{socket.gethostname()}.{os.getpid()}.old"
         self._new = parent / f".{self.path.name}.{socket.gethostname()}.{os.getpid()}.new"
@@ -125,38 +111,35 @@ class DatasetWriter:
         Raises:
             UsageError: The split stands there already and is not to be replaced.
         """
-        target = self._split(split, config)
-        for record in records:
-            target.pending.append(record)
-            target.bytes += weight(record)
-            if target.bytes >= ROW_GROUP_BYTES or len(target.pending) >= ROW_GROUP_ROWS:
-                self._flush(target)
-
-    def _split(self, split: str, config: str) -> _OpenSplit:
         key = (config, split)
         if key not in self._open:
-            if split in self._kept.get(config, {}):
-                raise UsageError(
-                    f"{self.path}: split {split!r} of config {config!r} exists already. Name another --split."
-                )
-            folder = self._new / ("data" if config == DEFAULT_CONFIG else config)
-            folder.mkdir(exist_ok=True)
-            self._open[key] = _OpenSplit(ShardWriter(folder, split))
-        return self._open[key]
+            self._open[key] = RecordWriter(self.folder(split, config), split)
+        self._open[key].write(records)
 
-    @staticmethod
-    def _flush(target: _OpenSplit) -> None:
-        if target.pending:
-            target.writer.write(to_arrow(target.pending))
-            target.pending, target.bytes = [], 0
+    def folder(self, split: str, config: str = DEFAULT_CONFIG) -> Path:
+        """Give the folder in which shards of a split are to be made, for writers of their own.
+
+        Raises:
+            UsageError: The split stands there already and is not to be replaced.
+        """
+        if split in self._kept.get(config, {}):
+            raise UsageError(f"{self.path}: split {split!r} of config {config!r} exists already. Name another --split.")
+        folder = self._new / _folder_of(config)
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def add(self, shards: Sequence[Shard], split: str, config: str = DEFAULT_CONFIG) -> None:
+        """Append finished shards, made in `folder`, to a split; their order is the order of the rows."""
+        inside = [replace(shard, file=f"{_folder_of(config)}/{shard.file}") for shard in shards]
+        self._made.setdefault(config, {}).setdefault(split, []).extend(inside)
 
     def _publish(self) -> None:
+        for (config, split), writer in self._open.items():
+            self.add(writer.close(), split, config)
         configs: dict[str, dict[str, list[Shard]]] = {name: dict(splits) for name, splits in self._kept.items()}
-        for (config, split), target in self._open.items():
-            self._flush(target)
-            folder = "data" if config == DEFAULT_CONFIG else config
-            shards = [Shard(f"{folder}/{s.file}", s.rows, s.bytes, s.sha256) for s in target.writer.close()]
-            configs.setdefault(config, {})[split] = shards
+        for config, splits in self._made.items():
+            for split, shards in splits.items():
+                configs.setdefault(config, {})[split] = numbered(self._new, split, shards)
         infos = {
             config: [
                 SplitInfo(n, sum(s.rows for s in shards), sum(s.bytes for s in shards)) for n, shards in splits.items()
@@ -198,6 +181,10 @@ class DatasetWriter:
             raise Error(f"{self.path}: cannot be put in place: {error.strerror}. The data is in {self._new}.") from None
         sync_folder(target.parent)
         shutil.rmtree(self._old, ignore_errors=True)
+
+
+def _folder_of(config: str) -> str:
+    return "data" if config == DEFAULT_CONFIG else config
 
 
 def _link(source: Path, target: Path) -> None:

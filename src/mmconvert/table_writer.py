@@ -25,6 +25,16 @@ def write_jsonl(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
                 file.write(canonical_json(row).encode() + b"\n")
 
 
+def write_json_array(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write one JSON array, an element a line."""
+    with path.open("wb") as file:
+        separator = b"[\n"
+        for row in rows:
+            file.write(separator + canonical_json(row).encode())
+            separator = b",\n"
+        file.write(b"\n]\n" if separator == b",\n" else b"[]\n")
+
+
 class TableWriter:
     """Writes a TSV (or CSV, by suffix) whose columns are found in a first pass over the rows."""
 

@@ -54,7 +54,7 @@ def load(client):
 def small_shards(monkeypatch):
     """A new shard for every two rows."""
     monkeypatch.setattr("mmconvert.shards.SHARD_BYTES", 1)
-    monkeypatch.setattr("mmconvert.store.ROW_GROUP_ROWS", 2)
+    monkeypatch.setattr("mmconvert.shards.ROW_GROUP_ROWS", 2)
 
 
 def data_files(server, repo):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 
 import click
@@ -53,6 +54,7 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
     help="Largest picture.",
 )
 @click.option("--keep-urls", is_flag=True, help="Keep http(s) pictures as references.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes (default: one a core).")
 @click.option("--append", is_flag=True, help="Add a split or config to the dataset that stands there.")
 @click.option("--overwrite", is_flag=True, help="Replace the dataset that stands there.")
 @click.option("--push", "repo_id", metavar="USER/REPO", help="Publish the dataset on the Hub afterwards.")
@@ -79,6 +81,7 @@ def convert(
     max_rows: int | None,
     max_image_mb: float,
     keep_urls: bool,
+    workers: int | None,
     append: bool,
     overwrite: bool,
     repo_id: str | None,
@@ -111,7 +114,15 @@ def convert(
         keep_urls=keep_urls,
         limit=limit,
     )
-    where = WriteOptions(config_name, overwrite, append, on_bad == "fail", rejects, allow_empty)
+    where = WriteOptions(
+        config=config_name,
+        overwrite=overwrite,
+        append=append,
+        fail_on_bad=on_bad == "fail",
+        rejects=rejects,
+        allow_empty=allow_empty,
+        workers=workers or len(os.sched_getaffinity(0)),
+    )
     summary = run_convert(plan(inputs, split=split, subsets=subsets), output, how, where)
     pushed = None
     if repo_id is not None:

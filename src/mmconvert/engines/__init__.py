@@ -1,1 +1,11 @@
-"""Where the per-part function runs, one file each."""
+"""Where the per-part function runs, one file each.
+
+An engine is a function (function, tasks, workers) -> results, in the order of the tasks. It runs the
+same function on every task, wherever; what a task writes does not depend on the engine.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+Engine = Callable[[Callable[[Any], Any], Sequence[Any], int], Iterator[Any]]
+"""(function, tasks, workers) -> results in the order of the tasks."""

@@ -115,4 +115,5 @@ FORMAT = Format(
     records=_records,
     mismatch=_mismatch,
     write=_write,
+    cuttable=True,
 )

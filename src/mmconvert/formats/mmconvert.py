@@ -62,4 +62,5 @@ FORMAT = Format(
     rows=_rows,
     records=_records,
     mismatch=_mismatch,
+    cuttable=True,
 )

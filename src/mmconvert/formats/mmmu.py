@@ -198,4 +198,5 @@ FORMAT = Format(
     records=_records,
     mismatch=_mismatch,
     write=_write,
+    cuttable=True,
 )

@@ -196,4 +196,5 @@ FORMAT = Format(
     records=_records,
     mismatch=_mismatch,
     write=_write,
+    cuttable=True,
 )

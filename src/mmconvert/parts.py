@@ -1,0 +1,184 @@
+"""One part of a conversion: a file or a span of it, into shards; the same function on every engine.
+
+What a part writes depends on the part alone, so that any number of workers gives the same bytes. Where
+files are cut depends on their size alone.
+"""
+
+import importlib
+import math
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mmconvert.errors import Error
+from mmconvert.guess import READERS
+from mmconvert.inputs import Input
+from mmconvert.reading import ReadOptions, Records
+from mmconvert.record import Record
+from mmconvert.shards import ROW_GROUP_BYTES, RecordWriter, Shard, weight
+from mmconvert.sources import Rejected, Span, Where
+
+PART_BYTES = 256 << 20
+"""Most bytes of a file in one part; about the size of the shard it gives."""
+SMALL_FILE = 64 << 20
+"""A file up to this size is one part; a larger one is two at least."""
+
+_CHUNK_BYTES = ROW_GROUP_BYTES // 2
+_CHUNK_RECORDS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one task of an engine converts, and where to.
+
+    Attributes:
+        index: Place of the part among all of them, the beginning of its shards' temporary names.
+        source: The file, with its split and subset.
+        span: Piece of the file, None for all.
+        folder: Existing folder for the shards.
+        how: How to read.
+        fail_on_bad: Stop at the first refused row.
+        taken: Ids that earlier parts have given to the same split.
+    """
+
+    index: int
+    source: Input
+    span: Span | None
+    folder: Path
+    how: ReadOptions
+    fail_on_bad: bool = False
+    taken: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class PartResult:
+    """What a part gave; `ids` are those of its records, in order."""
+
+    shards: list[Shard] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    rejects: list[Rejected] = field(default_factory=list)
+    warnings: Counter[str] = field(default_factory=Counter)
+    rows_read: int = 0
+    images: int = 0
+    bytes: int = 0
+
+
+def spans_of(records: Records, source: Input, how: ReadOptions) -> list[Span | None]:
+    """Cut a file into the spans that are converted apart.
+
+    Args:
+        records: The file as its format reads it.
+        source: The file.
+        how: How to read; a limit keeps the file whole.
+
+    Returns:
+        Spans in order, or [None] for the whole file.
+
+    Raises:
+        Error: As the source's `cut`.
+    """
+    path = source.path
+    suffix = path.suffix.lower()
+    if not records.plugin.cuttable or how.limit is not None or suffix not in READERS or not path.is_file():
+        return [None]
+    size = path.stat().st_size
+    if size <= SMALL_FILE:
+        return [None]
+    reader = importlib.import_module(f"mmconvert.sources.{READERS[suffix]}")
+    if not hasattr(reader, "cut"):
+        return [None]
+    spans: list[Span | None] = reader.cut(path, math.ceil(size / max(2, math.ceil(size / PART_BYTES))))
+    return spans
+
+
+def convert_part(part: Part) -> PartResult:
+    """Convert one part into shards named `part-<index>-...` in its folder.
+
+    Raises:
+        Error: The file was refused, or a row was under `fail_on_bad`.
+    """
+    result = PartResult()
+    records = Records(part.source, part.how, part.span)
+    seen = set(part.taken)
+    with _BackgroundWriter(RecordWriter(part.folder, f"part-{part.index:05d}")) as sink:
+        for record in records:
+            if part.fail_on_bad and records.rejects:
+                break
+            if record.id in seen:
+                records.rejects.append(_duplicate(record))
+                continue
+            seen.add(record.id)
+            result.ids.append(record.id)
+            sink.add(record)
+            result.images += len(record.images)
+            result.bytes += weight(record)
+    if part.fail_on_bad and records.rejects:
+        raise Error(f"{records.rejects[0]} Stopped, because --on-bad fail was given.")
+    result.shards = sink.shards
+    result.rejects, result.warnings, result.rows_read = records.rejects, records.warnings, records.rows_read
+    return result
+
+
+def _duplicate(record: Record) -> Rejected:
+    where = Where(record.source.file, record.source.row)
+    return Rejected(where, "id.duplicate", "the id stands in an earlier row too.", "id", record.id)
+
+
+def without_duplicates(parts: Sequence[Part], results: list[PartResult]) -> None:
+    """Convert again the parts that repeat an id of an earlier part of the same split.
+
+    Parts are converted apart and do not see each other's ids; repeats between them are rare.
+
+    Args:
+        parts: All parts in order.
+        results: Their results; replaced in place where a part is converted again.
+    """
+    seen: dict[str, set[str]] = {}
+    for number, part in enumerate(parts):
+        taken = seen.setdefault(part.source.split, set())
+        repeated = taken.intersection(results[number].ids)
+        if repeated:
+            for shard in results[number].shards:
+                (part.folder / shard.file).unlink()
+            results[number] = convert_part(replace(part, taken=frozenset(repeated)))
+        taken.update(results[number].ids)
+
+
+class _BackgroundWriter:
+    """Hands chunks of records to one writing thread, two at most under way, so that reading goes on."""
+
+    def __init__(self, writer: RecordWriter) -> None:
+        self._writer = writer
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._pending: list[Future[None]] = []
+        self._chunk: list[Record] = []
+        self._bytes = 0
+        self.shards: list[Shard] = []
+
+    def __enter__(self) -> "_BackgroundWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._send()
+                for future in self._pending:
+                    future.result()
+                self.shards = self._pool.submit(self._writer.close).result()
+        finally:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def add(self, record: Record) -> None:
+        if self._bytes >= _CHUNK_BYTES or len(self._chunk) >= _CHUNK_RECORDS:
+            self._send()
+        self._chunk.append(record)
+        self._bytes += weight(record)
+
+    def _send(self) -> None:
+        while len(self._pending) >= 2:
+            self._pending.pop(0).result()
+        if self._chunk:
+            self._pending.append(self._pool.submit(self._writer.write, self._chunk))
+            self._chunk, self._bytes = [], 0

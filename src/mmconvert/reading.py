@@ -1,0 +1,122 @@
+"""The records of one file, refused rows set aside."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mmconvert.errors import Error, RowError
+from mmconvert.format import Context, Format
+from mmconvert.guess import guess
+from mmconvert.images import MAX_IMAGE_BYTES, Pictures
+from mmconvert.inputs import Input
+from mmconvert.plugins import load
+from mmconvert.record import Record
+from mmconvert.sources import Rejected, Row, Span
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How to read; the options of `mmconvert convert` that bear on one file.
+
+    Attributes:
+        format: Format name or `file.py@NAME`, None to guess from the content.
+        image_roots: Folders of relative picture paths; () for the input file's own folder.
+        dataset: Benchmark name.
+        task: Task of every record.
+        decode: Decode every picture once (`--verify decode`).
+        max_image_bytes: Largest picture.
+        max_rows: Most rows of one file, None for any number.
+        keep_urls: Keep http(s) pictures as references.
+        limit: Stop after this many records, None for all.
+    """
+
+    format: str | None = None
+    image_roots: tuple[Path, ...] = ()
+    dataset: str | None = None
+    task: str | None = None
+    decode: bool = False
+    max_image_bytes: int = MAX_IMAGE_BYTES
+    max_rows: int | None = None
+    keep_urls: bool = False
+    limit: int | None = None
+
+
+class Records:
+    """The records of one file; iterate, then look at the counts.
+
+    Attributes:
+        format: Name of the format.
+        reason: Why it was taken.
+        rejects: Refused rows of the last iteration.
+        rows_read: Rows seen in the last iteration.
+        warnings: Remarks of the last iteration with their counts.
+    """
+
+    def __init__(self, source: Input, options: ReadOptions, span: Span | None = None) -> None:
+        """Find the format; nothing but the file's head is read.
+
+        Args:
+            source: The file, with its split and subset.
+            options: How to read it.
+            span: Piece of the file to read, None for all.
+
+        Raises:
+            UsageError: The file is missing or the format unknown.
+            Error: The format cannot be told, or the file is damaged.
+        """
+        self._input = source
+        self._options = options
+        self._span = span
+        self.format, self.reason = (options.format, "asked for") if options.format else guess(source.path)
+        self.plugin: Format = load("mmconvert.formats", self.format)
+        self.rejects: list[Rejected] = []
+        self.warnings: Counter[str] = Counter()
+        self.rows_read = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield records in order; refused rows are collected, not raised."""
+        self.rejects, self.rows_read, self.warnings = [], 0, Counter()
+        options = self._options
+        roots = options.image_roots or (self._input.path.parent if self._input.path.is_file() else self._input.path,)
+        pictures = Pictures.within(
+            roots, decode=options.decode, max_bytes=options.max_image_bytes, keep_urls=options.keep_urls
+        )
+        context = Context(
+            pictures,
+            self.format.rpartition("@")[2],
+            options.dataset,
+            self._input.subset,
+            options.task,
+            self._input.id_prefix,
+            self.warnings,
+        )
+        written = 0
+        for item in self.plugin.rows(self._input.path, self._span):
+            if written == options.limit:
+                return
+            self.rows_read += 1
+            if options.max_rows is not None and self.rows_read > options.max_rows:
+                raise Error(
+                    f"{self._input.path}: holds more than {options.max_rows:,} rows. Raise --max-rows to read them."
+                )
+            for record in self._records(item, context):
+                written += 1
+                yield record
+
+    def _records(self, item: Row | Rejected, context: Context) -> Sequence[Record]:
+        if isinstance(item, Rejected):
+            self.rejects.append(item)
+            return ()
+        for remark in item.remarks:
+            context.warn(remark)
+        try:
+            return tuple(self.plugin.records(item, context))
+        except RowError as error:
+            self.rejects.append(Rejected.of(error, item.where, _row_id(item)))
+            return ()
+
+
+def _row_id(row: Row) -> str | None:
+    value = next((row.fields[name] for name in ("index", "id") if row.fields.get(name) is not None), None)
+    return None if value is None else str(value)

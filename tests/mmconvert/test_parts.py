@@ -1,0 +1,83 @@
+"""Parts and engines: any number of workers writes the same bytes, and ids stay unique between parts."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mmconvert import parts
+from mmconvert.convert import ReadOptions, Summary, WriteOptions, convert
+from mmconvert.engines.local import run
+from mmconvert.errors import Error
+from mmconvert.inputs import Input
+from mmconvert.store import open_dataset, verify
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "SMALL_FILE", 100)
+    monkeypatch.setattr(parts, "PART_BYTES", 400)
+
+
+def lines(*rows: dict) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def message(text: str, **more: object) -> dict:
+    return {"messages": [{"role": "user", "content": text}], "answer": "a", **more}
+
+
+def converted(text: str, output: Path, **where: object) -> Summary:
+    file = output.parent / "in.jsonl"
+    file.write_text(text, encoding="utf-8")
+    return convert([Input(file)], output, ReadOptions(), WriteOptions(**where))  # type: ignore[arg-type]
+
+
+def shards(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted(folder.glob("data/*.parquet"))}
+
+
+def test_the_bytes_do_not_depend_on_the_workers(small_parts: None, tmp_path: Path) -> None:
+    text = lines(*(message(f"question {n}") for n in range(40))) + "{bad\n" + lines(message("last"))
+    one = converted(text, tmp_path / "one")
+    three = converted(text, tmp_path / "three", workers=3)
+    assert len(shards(tmp_path / "one")) > 3
+    assert shards(tmp_path / "one") == shards(tmp_path / "three")
+    assert (one.rows_written, one.rows_rejected) == (three.rows_written, three.rows_rejected) == (41, 1)
+    assert (tmp_path / "one.rejects.jsonl").read_text() == (tmp_path / "three.rejects.jsonl").read_text()
+    assert verify(tmp_path / "three") == []
+    assert [r.source.row for r in open_dataset(tmp_path / "one").records()] == [*range(40), 41]
+
+
+def test_an_id_that_an_earlier_part_has_is_refused_once(small_parts: None, tmp_path: Path) -> None:
+    rows = [message(f"question {n}", id=str(n)) for n in range(30)]
+    summary = converted(lines(*rows, message("again", id="3"), message("new", id="x")), tmp_path / "out", workers=2)
+    records = list(open_dataset(tmp_path / "out").records())
+    assert [r.id for r in records] == [*map(str, range(30)), "x"]
+    assert next(r.question for r in records if r.id == "3") == "question 3"
+    assert summary.rows_rejected == 1
+    reject = json.loads((tmp_path / "out.rejects.jsonl").read_text())
+    assert (reject["row"], reject["code"]) == (30, "id.duplicate")
+
+
+def test_a_limit_keeps_the_file_whole(small_parts: None, tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text(lines(*(message(f"question {n}") for n in range(40))), encoding="utf-8")
+    summary = convert([Input(file)], tmp_path / "out", ReadOptions(limit=7), WriteOptions(workers=2))
+    assert summary.rows_written == 7
+
+
+def test_an_error_in_a_child_stops_the_run_and_publishes_nothing(small_parts: None, tmp_path: Path) -> None:
+    text = lines(*(message(f"question {n}") for n in range(60))) + "{bad\n"
+    with pytest.raises(Error, match=r"in\.jsonl:61: .*--on-bad fail"):
+        converted(text, tmp_path / "out", workers=2, fail_on_bad=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+@pytest.mark.parametrize("workers", [1, 2, 9])
+def test_results_come_in_the_order_of_the_tasks(workers: int) -> None:
+    assert list(run(double, range(7), workers)) == [0, 2, 4, 6, 8, 10, 12]
