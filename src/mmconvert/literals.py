@@ -24,8 +24,10 @@ _TOKEN = re.compile(
 )
 # Possessive, so that a long text costs its length once, however many quotes in it are escaped.
 _BODIES = {
-    quote: re.compile(rf"((?:[^\\{quote[0]}]|\\.|{again})*+){quote}", re.DOTALL)
-    for quote, again in {"'": "(?!)", '"': "(?!)", "'''": "'(?!'')", '"""': '"(?!"")'}.items()
+    "'": re.compile(r"((?:[^\\']|\\.)*+)'", re.DOTALL),
+    '"': re.compile(r'((?:[^\\"]|\\.)*+)"', re.DOTALL),
+    "'''": re.compile(r"((?:[^\\']|\\.|'(?!''))*+)'''", re.DOTALL),
+    '"""': re.compile(r'((?:[^\\"]|\\.|"(?!""))*+)"""', re.DOTALL),
 }
 _WORDS = {"True": True, "False": False, "None": None}
 _ESCAPE = re.compile(
@@ -55,8 +57,8 @@ def _unescape(match: re.Match[str]) -> str:
 def _number(text: str) -> int | float:
     try:
         number = int(text) if text.lstrip("+-").isdigit() else float(text)
-    except ValueError as error:
-        raise RowError("list.number", "", f"a number cannot be read: {error}.") from None
+    except ValueError:
+        raise RowError("list.number", "", f"a number has too many digits {got(text)}.") from None
     if number in (math.inf, -math.inf):
         raise RowError("list.number", "", f"a number is out of range {got(text)}.")
     return number
