@@ -220,8 +220,10 @@ class Pictures:
                 # normpath has settled the ".."s; a path that left the root is refused, not "missing"
                 outside = outside or not candidate.is_relative_to(root)
                 continue
-            if resolved.is_relative_to(root) and candidate.is_relative_to(root):
-                return resolved, candidate.relative_to(root).as_posix()
+            # An absolute path may come to the root by a link (macOS: /tmp is one).
+            inside = resolved if text.startswith("/") and not candidate.is_relative_to(root) else candidate
+            if resolved.is_relative_to(root) and inside.is_relative_to(root):
+                return resolved, inside.relative_to(root).as_posix()
             outside = True
         if outside:
             raise RowError("image.path", "", f"the path leaves the image root {got(text)}.")
@@ -239,9 +241,14 @@ def _read(path: Path, text: str, limit: int) -> bytes:
     try:
         # A link put in place after the check, a pipe or a device must not be followed or waited for.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise RowError("image.path", "", f"not a regular file {got(text)}.")
+    except OSError as error:
+        raise RowError("image.missing", "", f"the file cannot be read: {error.strerror} {got(text)}.") from None
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise RowError("image.path", "", f"not a regular file {got(text)}.")
+        with open(handle, "rb", closefd=False) as file:
             return file.read(limit + 1)
     except OSError as error:
         raise RowError("image.missing", "", f"the file cannot be read: {error.strerror} {got(text)}.") from None
+    finally:
+        os.close(handle)

@@ -113,6 +113,21 @@ def test_an_absolute_path_is_read_only_inside_a_root(root: Path) -> None:
     assert code_of(Pictures.within([root]).of_reference, str(root.parent / "outside.png"), 1) == "image.path"
 
 
+def test_an_absolute_path_may_name_the_root_by_a_link(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(root)
+    pictures = Pictures.within([tmp_path / "link"])
+    assert pictures.of_reference(str(tmp_path / "link/sub/a.png"), 1).name == "sub/a.png"
+    assert code_of(pictures.of_reference, str(tmp_path / "link/out.png"), 1) == "image.path"
+    assert code_of(pictures.of_reference, str(tmp_path / "link/../outside.png"), 1) == "image.path"
+
+
+def test_a_folder_is_no_picture_and_costs_no_open_file(root: Path) -> None:
+    opened = len(os.listdir("/dev/fd"))
+    for name in ["sub", "sub/", ".", "pipe.png"] * 5:
+        assert code_of(Pictures.within([root]).of_reference, name, 1) == "image.path"
+    assert len(os.listdir("/dev/fd")) == opened
+
+
 @pytest.mark.parametrize(
     "path",
     [
