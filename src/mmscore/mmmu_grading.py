@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mmconvert.errors import RowError, did_you_mean, got
-from mmscore.metrics.mmmu_accuracy import SUBJECTS, choice_is_right, subject_of
+from mmconvert.mmmu_subjects import SUBJECTS
+from mmscore.metrics.mmmu_accuracy import choice_is_right, subject_of
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
 from mmscore.parsers.mmmu_open import mmmu_open
 

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.literals import looks_like_list, parse_list
+from mmconvert.mmmu_subjects import DOMAIN_OF
 from mmconvert.options import answer_letter, option_texts, plain_prompt
 from mmconvert.placeholders import image_slot, interleave
 from mmconvert.record import IMAGE_TYPE, Image, Part, Record, Turn, canonical_json, with_features
@@ -22,31 +23,6 @@ from mmconvert.sources import Rejected, Row, Span, parquet
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.tables import rest, unshown
 
-DOMAINS = {
-    "Art and Design": ("Art", "Art_Theory", "Design", "Music"),
-    "Business": ("Accounting", "Economics", "Finance", "Manage", "Marketing"),
-    "Science": ("Biology", "Chemistry", "Geography", "Math", "Physics"),
-    "Health and Medicine": (
-        "Basic_Medical_Science",
-        "Clinical_Medicine",
-        "Diagnostics_and_Laboratory_Medicine",
-        "Pharmacy",
-        "Public_Health",
-    ),
-    "Humanities and Social Science": ("History", "Literature", "Sociology", "Psychology"),
-    "Tech and Engineering": (
-        "Agriculture",
-        "Architecture_and_Engineering",
-        "Computer_Science",
-        "Electronics",
-        "Energy_and_Power",
-        "Materials",
-        "Mechanical_Engineering",
-    ),
-}
-"""Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/utils/data_utils.py, DOMAIN_CAT2SUB_CAT."""
-
-_DOMAIN_OF = {subject: domain for domain, subjects in DOMAINS.items() for subject in subjects}
 _COLUMNS = (
     "id", "question", "options", "explanation", *(f"image_{k}" for k in range(1, 8)), "img_type", "answer",
     "topic_difficulty", "question_type", "subfield",
@@ -86,7 +62,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         answers=answers,
         label=None if label is None else canonical_json(label),
         category=subject,
-        l2_category=_DOMAIN_OF.get(subject or ""),
+        l2_category=DOMAIN_OF.get(subject or ""),
         split=key.split("_")[0] if "_" in key else None,
         dataset=context.dataset,
         subset=context.subset,

@@ -14,9 +14,10 @@ from dataclasses import replace
 from random import Random
 
 from mmconvert.errors import RowError
+from mmconvert.mmmu_subjects import DOMAIN_OF, SUBJECTS
 from mmconvert.options import letters_of
 from mmconvert.record import LETTERS
-from mmscore.metrics.mmmu_accuracy import DOMAINS, SUBJECTS, Share, breakdown, choice_is_right, subject_of
+from mmscore.metrics.mmmu_accuracy import Share, breakdown, choice_is_right, subject_of
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.parsers.mmmu_choice import drawn_choice, mmmu_choice
@@ -27,7 +28,6 @@ from mmscore.scored import SCORED, Scored
 SEED = 42
 DRAWN = "random fallback"
 FORMATS = frozenset(("mmmu", "mmmu_outputs"))
-DOMAIN_OF = {subject: domain for domain, subjects in DOMAINS.items() for subject in subjects}
 
 
 def _parse(item: Item, version: str) -> Parsed:

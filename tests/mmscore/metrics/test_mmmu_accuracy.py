@@ -1,4 +1,5 @@
-from mmscore.metrics.mmmu_accuracy import DOMAINS, SUBJECTS, Share, breakdown, mmmu_accuracy, share_of, subject_of
+from mmconvert.mmmu_subjects import DOMAINS, SUBJECTS
+from mmscore.metrics.mmmu_accuracy import Share, breakdown, mmmu_accuracy, share_of, subject_of
 
 
 def test_thirty_subjects_in_six_domains():
