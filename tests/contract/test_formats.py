@@ -29,6 +29,7 @@ EXAMPLES = {
     "mmmu": "mmmu/validation.parquet",
     "mmmu_outputs": "mmmu_outputs",
     "predictions": "predictions/answers.jsonl",
+    "reform_predictions": "reform_predictions/Colours_SingleChoice_generation_demo_demo-1b.json",
     "mmconvert": "../../../../tests/data/mmconvert/example.parquet",
 }
 FORMATS = list(available("mmconvert.formats"))

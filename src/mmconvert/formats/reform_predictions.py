@@ -1,0 +1,294 @@
+"""ReForm-Eval's prediction list: one JSON array of samples, each with the model's `prediction`.
+
+A likelihood run predicts the index of an option, a generation run a text; a file holds one kind. Copies of
+one sample repeat its `sample_id`, all samples equally often. What a file asks follows from its rows:
+`answer_options` make it single choice, `references` captions, `answer` alone open questions. The name
+`{dataset}_{formulation}_{method}_{model}_{model_name}.json` that the kit gives says the rest. Source:
+FudanDISC/ReForm-Eval@df1cfa7 run_eval.py, run_loader_eval.py, metrics.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import RowError, got, in_field
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.options import option_texts
+from mmconvert.record import LETTERS, Part, Record, Turn, canonical_json
+from mmconvert.sources import Rejected, Row, Span, json_array
+from mmconvert.sources.jsonl import parse_json
+from mmconvert.table_writer import write_json_array
+from mmconvert.tables import rest
+
+NAME = re.compile(
+    r"(?P<dataset>.+?)_(?P<formulation>SingleChoice|Generation|OCROpenEnded|KIEOpenEnded)"
+    r"_(?P<method>generation|likelihood)_(?P<model>.+)"
+)
+OPEN_TASKS = {"OCROpenEnded": "ocr", "KIEOpenEnded": "kie"}
+ROLES = {"human": "user", "assistant": "assistant"}
+
+# Facts of the whole file that a row carries to `_records`; no field of a source begins so.
+_VARIANT, _KIND = "#variant", "#kind"
+_LARGEST = 2**31 - 1
+
+
+@dataclass(slots=True)
+class _Survey:
+    """What a file as a whole says about its rows."""
+
+    copies: Counter[str] = field(default_factory=Counter)
+    methods: Counter[str] = field(default_factory=Counter)
+    choices: int = 0
+    captions: int = 0
+
+    @property
+    def times(self) -> int:
+        """How often most samples stand in the file; the larger number where two are as common."""
+        times = Counter(self.copies.values())
+        return max(times, key=lambda n: (times[n], n), default=1)
+
+    @property
+    def method(self) -> str:
+        """How most rows were predicted, the first row's way where both are as common."""
+        return max(self.methods, key=self.methods.__getitem__, default="generation")
+
+    @property
+    def kind(self) -> str:
+        return "multiple_choice" if self.choices else "caption" if self.captions else "open"
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    survey = _Survey()
+    for item in json_array.rows(path):
+        if isinstance(item, Row):
+            _take_down(item.fields, survey)
+    seen: Counter[str] = Counter()
+    for item in json_array.rows(path):
+        if isinstance(item, Rejected):
+            yield item
+            continue
+        sample = _sample_text(item.fields.get("sample_id"))
+        refusal = _refusal(item, sample, seen[sample], survey)
+        variant = seen[sample] if survey.times > 1 else None
+        seen[sample] += 1
+        yield refusal or Row({**item.fields, _VARIANT: variant, _KIND: survey.kind}, item.where)
+
+
+def _take_down(fields: Mapping[str, Any], survey: _Survey) -> None:
+    if sample := _sample_text(fields.get("sample_id")):
+        survey.copies[sample] += 1
+    if method := _method(fields.get("prediction")):
+        survey.methods[method] += 1
+    survey.choices += fields.get("answer_options") is not None
+    survey.captions += fields.get("references") is not None
+
+
+def _refusal(row: Row, sample: str, before: int, survey: _Survey) -> Rejected | None:
+    """Refuse a row that does not go with the rest of the file."""
+    found, times = survey.copies[sample], survey.times
+    if sample and (found < times or before >= times):
+        return Rejected(
+            row.where,
+            "sample.copies",
+            f"the sample stands {found} times in the file, most stand {times} times. Leave it out, or complete it.",
+            "sample_id",
+            sample,
+        )
+    method = _method(row.fields.get("prediction"))
+    if method is not None and method != survey.method:
+        return Rejected(
+            row.where,
+            "prediction.mixed",
+            f"a {method} prediction in a file of {survey.method} predictions. Give each its own file.",
+            "prediction",
+            sample or None,
+        )
+    return None
+
+
+def _sample_text(value: Any) -> str:
+    return str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def _method(prediction: Any) -> str | None:
+    if isinstance(prediction, str):
+        return "generation"
+    return "likelihood" if isinstance(prediction, int) and not isinstance(prediction, bool) else None
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    variant, kind = fields.pop(_VARIANT, None), fields.pop(_KIND, "open")
+    name = NAME.fullmatch(Path(row.where.file).stem)
+    key = fields.pop("sample_id", None)
+    sample = _sample_text(key)
+    if not sample:
+        raise RowError("id.missing", "sample_id", f"expected a text or an integer {got(key)}.")
+    task, options, answer, answers, label = _reference(fields, kind, name["formulation"] if name else "")
+    prediction, method = _prediction(fields.pop("prediction", None), options)
+    question = _text(fields, "question")
+    turns = _turns(fields, question)
+    round_ = fields.pop("round_id") if _is_count(fields.get("round_id")) else None
+    ending = f"_{round_}"
+    extra: dict[str, Any] = {"infer_method": method, **({"model": name["model"]} if name else {})}
+    if isinstance(key, int):
+        extra["sample_id"] = key
+    yield Record(
+        id=sample if variant is None else f"{sample}#{variant}",
+        sample=sample,
+        messages=turns,
+        task=context.task or task,
+        source=context.source(row),
+        question=question,
+        instruction=_text(fields, "instruct"),
+        options=options,
+        answer=answer,
+        answers=answers,
+        label=label,
+        variant=variant,
+        round=round_,
+        group=sample.removesuffix(ending) if round_ is not None and sample.endswith(ending) else None,
+        dataset=context.dataset or (name["dataset"] if name else None),
+        subset=context.subset,
+        extra={**extra, **rest(fields)},
+        prediction=prediction,
+    )
+
+
+def _reference(
+    fields: dict[str, Any], kind: str, formulation: str
+) -> tuple[str, tuple[str | None, ...], str | None, tuple[str, ...], str]:
+    """Take task, options, answer, references and label out of a row."""
+    if kind == "caption":
+        references = _texts(fields.pop("references", None), "references")
+        return kind, (), None, references, canonical_json(list(references))
+    answer = fields.pop("answer", None)
+    if answer is None:
+        raise RowError("answer.missing", "answer", "the row has no answer.")
+    if kind == "open" and isinstance(answer, str | list):
+        answers = _texts([answer] if isinstance(answer, str) else answer, "answer")
+        return OPEN_TASKS.get(formulation, "vqa"), (), answers[0], answers, canonical_json(answer)
+    value = fields.pop("answer_options", None)
+    if not isinstance(value, list):
+        raise RowError("options.missing", "answer_options", f"expected a list of options {got(value)}.")
+    with in_field("answer_options"):
+        options = option_texts(value)
+    letter = LETTERS[_index(answer, len(options), "answer")]
+    return "multiple_choice", options, letter, (letter,), canonical_json(answer)
+
+
+def _index(value: Any, count: int, field: str) -> int:
+    """Read the index of an option, a number or a number as text."""
+    text = value.strip() if isinstance(value, str) else value
+    if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 10:
+        text = int(text)
+    if isinstance(text, bool) or not isinstance(text, int):
+        raise RowError(f"{field}.type", field, f"expected the index of an option {got(value)}.")
+    if not 0 <= text < count:
+        raise RowError(f"{field}.range", field, f"there are {count} options, counted from 0 {got(value)}.")
+    return text
+
+
+def _prediction(value: Any, options: tuple[str | None, ...]) -> tuple[str, str]:
+    if value is None:
+        raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
+    method = _method(value)
+    if method is None or (not isinstance(value, str) and not options):
+        raise RowError("prediction.type", "prediction", f"expected a text, or the index of an option {got(value)}.")
+    return (value if isinstance(value, str) else LETTERS[_index(value, len(options), "prediction")]), method
+
+
+def _texts(value: Any, field: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(text, str) for text in value):
+        raise RowError(f"{field}.type", field, f"expected a text or a list of texts {got(value)}.")
+    return tuple(value)
+
+
+def _text(fields: dict[str, Any], name: str) -> str | None:
+    return fields.pop(name) if isinstance(fields.get(name), str) else None
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
+
+
+def _turns(fields: dict[str, Any], question: str | None) -> tuple[Turn, ...]:
+    """Lay out the conversation; `text`, the prompt in one piece, stays a field."""
+    if question is None:
+        return ()
+    history = fields.get("history")
+    if history:
+        del fields["history"]
+    turns = []
+    for number, turn in enumerate(history or ()):
+        role, value = (turn.get("from"), turn.get("value")) if isinstance(turn, dict) else (None, None)
+        if role not in ROLES or not isinstance(value, str):
+            raise RowError("history.type", f"history[{number}]", f"expected a turn of human or assistant {got(turn)}.")
+        turns.append(Turn(ROLES[role], (Part("text", value),)))
+    return (*turns, Turn("user", (Part("text", question),)))
+
+
+def _mismatch(sample: Sample) -> str | None:
+    missing = [name for name in ("sample_id", "prediction") if name not in sample.columns]
+    return f"no field {missing[0]!r}" if missing else None
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    losses: list[Loss] = []
+    write_json_array((_fields(record, losses) for record in records), target.path)
+    yield from dict.fromkeys(losses)
+
+
+def _fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
+    extra = dict(record.extra)
+    method, key = extra.pop("infer_method", None), extra.pop("sample_id", record.sample)
+    extra.pop("model", None)
+    answer, prediction = _answer_field(record, losses), record.prediction
+    if prediction is None:
+        losses.append(Loss(record.id, "prediction", "there is none yet, and the kit refuses such a row"))
+    elif method == "likelihood" and prediction in LETTERS[: len(record.options)]:
+        prediction = LETTERS.index(prediction)  # type: ignore[assignment]
+    for name in ("images", "attachments", "hint", "category", "l2_category", "split"):
+        if getattr(record, name):
+            losses.append(Loss(record.id, name, "the list has no field for it"))
+    fields = {
+        "sample_id": key,
+        "round_id": record.round,
+        "question": record.question,
+        **answer,
+        "answer_options": list(record.options) or None,
+        "instruct": record.instruction,
+        "history": [
+            {"from": "human" if turn.role == "user" else turn.role, "value": "".join(p.text for p in turn.content)}
+            for turn in record.messages[:-1]
+        ]
+        or None,
+        **extra,
+    }
+    return {**{name: value for name, value in fields.items() if value is not None}, "prediction": prediction}
+
+
+def _answer_field(record: Record, losses: list[Loss]) -> dict[str, Any]:
+    label = None if record.label is None else parse_json(record.label)
+    if record.task == "caption":
+        return {"references": list(record.answers)}
+    if not record.options:
+        return {"answer": label if label is not None else record.answer}
+    if record.answer is None or len(record.answer) != 1 or None in record.options:
+        losses.append(Loss(record.id, "answer", "the list wants one answer and options without a gap"))
+        return {"answer": label}
+    index = LETTERS.index(record.answer)
+    return {"answer": label if str(label) == str(index) else index}
+
+
+FORMAT = Format(
+    summary="ReForm-Eval prediction list",
+    suffixes=(".json",),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+)
