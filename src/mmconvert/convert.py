@@ -9,7 +9,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ from mmconvert.record import Record
 from mmconvert.shards import sync_folder, write_synced
 from mmconvert.sources import Rejected
 from mmconvert.store import DatasetWriter
+
+_SHOWN_REASONS = 3
 
 __all__ = ["ReadOptions", "Records", "Summary", "WriteOptions", "convert", "read", "write"]
 
@@ -67,7 +69,7 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
     path = target.path.resolve()
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new{path.suffix}")
     try:
-        losses = list(plugin.write(records, replace(target, path=temporary)))
+        losses = list(plugin.write(records, replace(target, path=temporary, name=path.name)))
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -79,7 +81,7 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
 
 @dataclass(slots=True)
 class Summary:
-    """What a conversion did; the object that `--json` prints."""
+    """What a conversion did; `reasons` shows the first refused rows and is not part of the JSON."""
 
     format: str = ""
     rows_read: int = 0
@@ -92,6 +94,11 @@ class Summary:
     rejects: str | None = None
     splits: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object that `mmconvert convert --json` prints."""
+        return {name: value for name, value in asdict(self).items() if name != "reasons"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +193,7 @@ def _summary(parts: Sequence[Part], results: Sequence[PartResult], formats: str,
         summary.images += result.images
         summary.bytes += result.bytes
         warnings += result.warnings
+        summary.reasons += map(str, result.rejects[: _SHOWN_REASONS - len(summary.reasons)])
     summary.warnings = [f"{text} ({count} times)" if count > 1 else text for text, count in warnings.items()]
     return summary
 

@@ -63,7 +63,6 @@ def guess(path: Path) -> tuple[str, str]:
     for name in available("mmconvert.formats"):
         plugin: Format = load("mmconvert.formats", name)
         if head.suffix not in plugin.suffixes:
-            refusals[name] = f"reads {', '.join(plugin.suffixes)}"
             continue
         reason = plugin.mismatch(head)
         if reason is None:
@@ -75,5 +74,10 @@ def guess(path: Path) -> tuple[str, str]:
         return fitting[0], f"recognised by {shown}"
     if fitting:
         raise Error(f"{path}: may be {' or '.join(fitting)}. Say which: --format {fitting[0]}")
+    kind = f"{head.suffix} files" if head.suffix else "folders"
+    if not refusals:
+        raise Error(f"{path}: no format reads {kind}. See: mmconvert list formats")
     reasons = "\n".join(f"  {name}: {reason}" for name, reason in refusals.items())
-    raise Error(f"{path}: no known format fits. Say which one it is (--format NAME), or change the file:\n{reasons}")
+    raise Error(
+        f"{path}: none of the formats of {kind} fits. Change the file, or decide with --format NAME:\n{reasons}"
+    )

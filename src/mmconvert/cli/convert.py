@@ -1,6 +1,5 @@
 """`mmconvert convert`: files of any known format into one dataset."""
 
-import dataclasses
 import json
 import os
 from pathlib import Path
@@ -136,7 +135,8 @@ def convert(
             quiet=quiet or as_json,
         )
     if as_json:
-        click.echo(json.dumps({**dataclasses.asdict(summary), "push": pushed}, ensure_ascii=False))
+        more = {} if pushed is None else {"push": pushed}
+        click.echo(json.dumps({**summary.to_json(), **more}, ensure_ascii=False))
     elif not quiet:
         click.echo(printable(_summary_text(summary)))
         if pushed is not None:
@@ -153,6 +153,7 @@ def _summary_text(summary: Summary) -> str:
         *(f"warning: {warning}" for warning in summary.warnings),
     ]
     if summary.rejects:
+        lines += [f"refused: {reason}" for reason in summary.reasons]
         lines.append(f"{summary.rows_rejected:,} of {summary.rows_read:,} rows refused, reasons in {summary.rejects}")
     lines.append(
         f"Next: load_dataset({summary.output!r}), or: mmscore predict {summary.output} -o p.parquet --model MODEL"
