@@ -1,0 +1,347 @@
+"""ReForm-Eval's prompts: what its preprocessors make of a sample, as one text.
+
+A dialogue becomes the plain text that a model of 2023 was trained on: one function a preprocessor, one
+entry of `STYLES` a way to set the turns apart. An empty message is the place where the model answers,
+wherever it stands. Source: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py, utils/data_utils.py.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import add
+from random import Random
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any
+
+from mmconvert.errors import RowError, UsageError, did_you_mean, got
+
+ALPHABETS = {"lower": ascii_lowercase, "upper": ascii_uppercase, "number": "123456789"}
+"""What marks the options; a draw takes one of them in this order."""
+
+FIRST_QUERIES: dict[str, Callable[[str], str]] = {
+    "none": str,
+    "prefix_image": partial(add, "<image> "),
+    "llava": partial(add, "<image>\n"),
+    "pandagpt": partial(add, "<Img></Img> "),
+    "minigpt4": partial(add, "<Img><ImageHere></Img> "),
+}
+"""How the model interfaces put the picture into the first question."""
+
+# Interface literal of mmGPT. Source: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py
+MMGPT_SYSTEM = (
+    "Below is an instruction that describes a task. Write a response that appropriately completes the request."
+)
+
+Turns = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    r"""Settings of a preprocessor.
+
+    Attributes:
+        sep: Ends a turn.
+        sep2: Ends a turn of the assistant, for the styles that tell the two apart.
+        roles: Names of user and assistant.
+        system: Text that goes first; None for none (the style llama_2 then prints "None").
+        first_query: Changes the first message behind the opening.
+        opening: Turns that go before every dialogue.
+        style: A key of `STYLES`.
+        mark: A key of `ALPHABETS`; None or `random` draws one anew each time.
+        method: `likelihood` leaves out the options of a dialogue and the response's beginning.
+        response_prefix: How the response begins.
+    """
+
+    sep: str
+    sep2: str | None = None
+    roles: tuple[str, str] = ("User", "Bot")
+    system: str | None = None
+    first_query: Callable[[str], str] = str
+    opening: tuple[tuple[str, str], ...] = ()
+    style: str = "two"
+    mark: str | None = None
+    method: str = "generation"
+    response_prefix: str | None = None
+
+    @property
+    def prefix(self) -> str | None:
+        """How the response begins with this method."""
+        return None if self.method == "likelihood" else self.response_prefix
+
+    def alphabet(self, rng: Random) -> str:
+        """Choose the marks of the options.
+
+        Raises:
+            UsageError: The mark is unknown.
+        """
+        if self.mark not in (None, "random", *ALPHABETS):
+            known = ", ".join([*ALPHABETS, "random"])
+            raise UsageError(f"no option mark is called {self.mark!r}. Known: {known}.")
+        return alphabet(self.mark, rng)
+
+
+def alphabet(mark: str | None, rng: Random) -> str:
+    """Choose the marks of the options; anything that is no name of marks draws them.
+
+    Example:
+        >>> alphabet("number", Random(0))
+        '123456789'
+    """
+    return ALPHABETS[mark] if mark in ALPHABETS else rng.choice([*ALPHABETS.values()])
+
+
+def question_with_options(question: str, options: Sequence[Any] | None, marks: str) -> str:
+    """Write the options behind a question.
+
+    Args:
+        question: The question.
+        options: Options in order; None leaves the question as it is.
+        marks: One character an option.
+
+    Raises:
+        RowError: There are more options than marks.
+
+    Example:
+        >>> question_with_options("Is it red?", ["yes", "no"], "ABC")
+        'Is it red? Options: (A) yes; (B) no.'
+    """
+    if options is None:
+        return question
+    if len(options) > len(marks):
+        raise RowError("options.count", "options", f"{len(options)} options, but only {len(marks)} marks {marks}.")
+    listed = "; ".join(f"({mark}) {option}" for mark, option in zip(marks, options, strict=False))
+    return f"{question} Options: {listed}{'.' if options else ''}"
+
+
+def question_and_answer(
+    question: str, options: Sequence[Any] | None, answer: Any, processor: Processor, rng: Random
+) -> tuple[str, str]:
+    """Word a finished round of a dialogue.
+
+    Args:
+        question: The question.
+        options: Its options, None for none.
+        answer: Index of an option, or a text; one that is no option goes without a mark.
+        processor: Marks and beginning of the response.
+        rng: Draws the marks, once for both texts.
+
+    Returns:
+        The question with its options, and the answer as the assistant gave it.
+
+    Raises:
+        RowError: There are no options to look the answer up in, or it is the index of none.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:process_qa.
+
+    Example:
+        >>> question_and_answer("Red?", ["yes", "no"], "no", Processor("", mark="upper"), Random(0))
+        ('Red? Options: (A) yes; (B) no.', '(B) no')
+    """
+    if options is None:
+        raise RowError("options.missing", "options", f"there are no options to find the answer in {got(answer)}.")
+    marks = processor.alphabet(rng)
+    asked = question_with_options(question, options, marks)
+    if isinstance(answer, int):
+        if not 0 <= answer < len(options):
+            raise RowError("answer.range", "answer", f"there are {len(options)} options, from 0 {got(answer)}.")
+        said = f"({marks[answer]}) {options[answer]}"
+    else:
+        said = f"({marks[options.index(answer)]}) {answer}" if answer in options else str(answer)
+    return asked, said if processor.prefix is None else f"{processor.prefix} {said}"
+
+
+def dialogue_text(sample: Mapping[str, Any], processor: Processor, rng: Random) -> str:
+    r"""Write a sample as a dialogue, up to where the model answers.
+
+    Args:
+        sample: `question`, `answer_options`, `instruct` and `history` (turns with `from` human or
+            assistant, and `value`), each of which may be missing.
+        processor: The settings.
+        rng: Draws the marks of the options.
+
+    Returns:
+        The text.
+
+    Raises:
+        UsageError: Style or mark is unknown, or the style needs `sep2`.
+        RowError: More options than marks, or a turn of neither human nor assistant.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:ConvSingleChoiceProcessor.
+
+    Example:
+        >>> processor = Processor("\n", style="one", mark="upper", response_prefix="The answer is")
+        >>> dialogue_text({"question": "Red?", "answer_options": ["yes", "no"]}, processor, Random(0))
+        'User: Red? Options: (A) yes; (B) no.\nBot: The answer is'
+    """
+    if processor.style not in STYLES:
+        hint = did_you_mean(processor.style, STYLES)
+        raise UsageError(f"no style is called {processor.style!r}.{hint} Known: {', '.join(STYLES)}.")
+    instruct = sample.get("instruct")
+    if processor.style == "llama_adapter2":
+        before = "" if instruct is None else f"Instruction:\n{instruct}{processor.sep}"
+        return _system(processor) + before + _adapter(_turns(sample, "", processor, rng), processor)
+    turns = _turns(sample, "" if instruct is None else f"{instruct} ", processor, rng)
+    return STYLES[processor.style](turns, processor)
+
+
+def mmgpt_text(sample: Mapping[str, Any], processor: Processor, rng: Random) -> str:
+    """Write a dialogue as MultiModal-GPT reads it: its own system text, the picture as a turn.
+
+    Args and errors as for `dialogue_text`; the styles are `one` and `two`.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:MMGPTSingleChoiceProcessor. Roles go by
+    position, whatever the opening calls them.
+    """
+    ends = {"one": (processor.sep, processor.sep), "two": (processor.sep, processor.sep2)}
+    if processor.style not in ends:
+        raise UsageError(f"mmGPT has no style {processor.style!r}. Known: {', '.join(ends)}.")
+    instruct = sample.get("instruct")
+    turns = _turns(sample, "" if instruct is None else f"{instruct} ", processor, rng)
+    end = ends[processor.style]
+    text = f"{MMGPT_SYSTEM}{processor.sep}" + _ended("Image:\n<image>", end[1])
+    for number, (_, message) in enumerate(turns):
+        line = f"{processor.roles[number % 2]}:\n"
+        text += _ended(line + message, end[number % 2]) if message else line + (processor.prefix or "")
+    return text
+
+
+def question_answer_text(sample: Mapping[str, Any], processor: Processor, rng: Random) -> str:
+    """Write a sample as BLIP-2 and its kin read it: `Question: ... Answer:`.
+
+    Args and errors as for `dialogue_text`; style and beginning of the response are not used.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:SingleChoiceProcessor. A sample without
+    a question loses the word before it as well.
+    """
+    options = None if processor.method == "likelihood" else sample.get("answer_options")
+    question = f"{processor.roles[0]}: {sample['question']}" if sample.get("question") is not None else ""
+    if options is not None:
+        question = question_with_options(question, options, processor.alphabet(rng))
+    before = "" if sample.get("instruct") is None else f"{sample['instruct']}\n"
+    return f"{before}{_history(sample, processor)}{question}{processor.sep}{processor.roles[1]}:"
+
+
+def plain_text(sample: Mapping[str, Any], processor: Processor) -> str:
+    """Write a sample without its options.
+
+    Args and errors as for `dialogue_text`; only separators and roles are used.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:BaseProcessor.
+    """
+    if sample.get("question") is None:
+        raise RowError("question.missing", "question", "the sample has no question.")
+    user, assistant = processor.roles
+    before = "" if sample.get("instruct") is None else f"{sample['instruct']} "
+    return f"{before}{_history(sample, processor)}{user}: {sample['question']}{processor.sep}{assistant}:"
+
+
+def _history(sample: Mapping[str, Any], processor: Processor) -> str:
+    ends = (processor.sep, processor.sep2)
+    said = [f"{_role(turn, processor)}: {turn['value']}" for turn in sample.get("history") or ()]
+    return "".join(_ended(line, ends[number % 2]) for number, line in enumerate(said))
+
+
+def _role(turn: Mapping[str, Any], processor: Processor) -> str:
+    roles = dict(zip(("human", "assistant"), processor.roles, strict=True))
+    if turn["from"] not in roles:
+        raise RowError("history.type", "history", f"expected a turn of human or assistant {got(turn['from'])}.")
+    return roles[turn["from"]]
+
+
+def _turns(sample: Mapping[str, Any], instruct: str, processor: Processor, rng: Random) -> Turns:
+    """Lay out opening, history, question and the place of the answer; the instruction leads the first turn."""
+    question = sample.get("question")
+    question = "" if question is None else question
+    options = None if processor.method == "likelihood" else sample.get("answer_options")
+    if options is not None:
+        question = question_with_options(question, options, processor.alphabet(rng))
+    user, assistant = processor.roles
+    turns = [(user, question), (assistant, "")]
+    if history := sample.get("history"):
+        said = [(_role(turn, processor), turn["value"]) for turn in history[1:]]
+        turns = [(user, history[0]["value"]), *said, *turns]
+    turns[0] = (user, processor.first_query(instruct + turns[0][1]))
+    return [*processor.opening, *turns]
+
+
+def _ended(line: str, sep: str | None) -> str:
+    if sep is None:
+        raise UsageError("the style needs a second separator for the assistant's turns. Give sep2.")
+    return line + sep
+
+
+def _system(processor: Processor) -> str:
+    return "" if processor.system is None else processor.system + processor.sep
+
+
+def _slot(line: str, processor: Processor, gap: str = " ") -> str:
+    return line if processor.prefix is None else f"{line}{gap}{processor.prefix}"
+
+
+def _lines(turns: Turns, processor: Processor, ends: tuple[str, str | None]) -> str:
+    return "".join(
+        _ended(f"{role}: {message}", ends[number % 2]) if message else _slot(f"{role}:", processor)
+        for number, (role, message) in enumerate(turns)
+    )
+
+
+def _one(turns: Turns, processor: Processor) -> str:
+    return _system(processor) + _lines(turns, processor, (processor.sep, processor.sep))
+
+
+def _two(turns: Turns, processor: Processor) -> str:
+    return _system(processor) + _lines(turns, processor, (processor.sep, processor.sep2))
+
+
+def _llama_2(turns: Turns, processor: Processor) -> str:
+    text = ""
+    for number, (_, message) in enumerate(turns):
+        if not message:
+            text += processor.prefix or ""
+        elif number % 2:
+            text += _ended(f" {message} ", processor.sep2)
+        else:
+            system = f"<<SYS>>\n{processor.system}\n<</SYS>>\n\n" if number == 0 else ""
+            text += f"{processor.sep}[INST] {system}{message} [/INST]"
+    # A set of characters, not a prefix: the kit's own way to drop the first separator.
+    return text.lstrip(processor.sep)
+
+
+def _otter(turns: Turns, processor: Processor) -> str:
+    text = processor.system or ""
+    for number, (role, message) in enumerate(turns):
+        if not message:
+            text += _slot(f"{role}:<answer>", processor)
+        elif number % 2:
+            text += _ended(f"{role}:<answer> {message}", processor.sep2)
+        else:
+            text += f"{role}: {message}{processor.sep}"
+    return text
+
+
+def _adapter(turns: Turns, processor: Processor) -> str:
+    return "".join(
+        f"{role}:\n{message}{processor.sep}" if message else _slot(f"{role}:", processor, "\n")
+        for role, message in turns
+    )
+
+
+def _visualglm(turns: Turns, processor: Processor) -> str:
+    text = _system(processor)
+    for number, (role, message) in enumerate(turns):
+        if not message:
+            text += f"{role}：{processor.prefix or ''}"
+        else:
+            text += "" if number % 2 else f"[Round {number // 2 + 1}]\n"
+            text += f"{role}：{message}{processor.sep}"
+    return text
+
+
+STYLES: dict[str, Callable[[Turns, Processor], str]] = {
+    "two": _two,
+    "one": _one,
+    "llama_2": _llama_2,
+    "otter": _otter,
+    "llama_adapter2": _adapter,
+    "visualglm": _visualglm,
+}

@@ -1,0 +1,105 @@
+"""The last user turn of a record: the pictures it shows, and the record with other words in it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mmconvert.errors import RowError
+from mmconvert.options import plain_prompt
+from mmconvert.placeholders import PLACEHOLDER, slots_in
+from mmconvert.record import Image, Part, Record, Turn
+from mmconvert.wording import Wording
+
+
+def last_user_turn(record: Record) -> int | None:
+    """Give the index of the last user turn, None for a record without one.
+
+    Example:
+        >>> from mmconvert.record import Source
+        >>> turns = tuple(Turn(role, ()) for role in ("system", "user", "assistant"))
+        >>> last_user_turn(Record("1", "1", turns, "vqa", Source("f", "f", 0)))
+        1
+    """
+    users = [number for number, turn in enumerate(record.messages) if turn.role == "user"]
+    return users[-1] if users else None
+
+
+def last_turn_images(record: Record) -> tuple[Image, ...]:
+    """List the pictures that the last user turn shows, in reading order."""
+    start, end = _span(record)
+    return record.images[start:end]
+
+
+def words(turn: Turn) -> str:
+    """Join the texts of a turn; pictures leave no trace.
+
+    Example:
+        >>> words(Turn("user", (Part("image"), Part("text", "Which?"))))
+        'Which?'
+    """
+    return "".join(part.text for part in turn.content)
+
+
+def reworded(record: Record, wording: Wording) -> Record:
+    """Put a wording into the last user turn; the other turns stay as they are.
+
+    Args:
+        record: The record; one without a user turn gets one at the end.
+        wording: Parts of the turn and the slots of its pictures, shown or attached ones.
+
+    Returns:
+        The record. A picture that no turn shows any more is attached.
+
+    Raises:
+        RowError: `placeholder.no_image`: the wording shows a picture that the record has not.
+    """
+    pool = {image.slot: image for image in (*record.attachments, *record.images)}
+    for slot in wording.slots:
+        if slot not in pool:
+            raise RowError("placeholder.no_image", "question", f"the prompt shows picture {slot}, but there is none.")
+    start, end = _span(record)
+    images = (*record.images[:start], *(pool[slot] for slot in wording.slots), *record.images[end:])
+    shown = {image.slot for image in images}
+    at = last_user_turn(record)
+    turn = Turn("user", wording.parts)
+    messages = (*record.messages, turn) if at is None else (*record.messages[:at], turn, *record.messages[at + 1 :])
+    hidden = {
+        image.slot: image for image in (*record.attachments, *record.images[start:end]) if image.slot not in shown
+    }
+    return replace(record, messages=messages, images=images, attachments=tuple(hidden.values()))
+
+
+def plain_wording(record: Record) -> Wording:
+    """Word a question the plain way, as formats do that hold questions and not messages.
+
+    Args:
+        record: A question, with hint and options where it has them.
+
+    Returns:
+        Pictures that the text names with `<image k>` in their place, the others of the last turn first.
+    """
+    text = plain_prompt(record.question or "", record.hint, record.options)
+    known = {image.slot for image in (*record.images, *record.attachments)}
+    named = [slot for slot in slots_in(text) if slot in known]
+    first = [image.slot for image in last_turn_images(record) if image.slot not in named]
+    parts = [*[Part("image")] * len(first), *_cut(text, known)]
+    return Wording(tuple(parts), (*first, *named))
+
+
+def _cut(text: str, known: set[int]) -> Sequence[Part]:
+    parts: list[Part] = []
+    at = 0
+    for match in PLACEHOLDER.finditer(text):
+        if int(match[1]) in known:
+            parts += [Part("text", text[at : match.start()]), Part("image")]
+            at = match.end()
+    parts.append(Part("text", text[at:]))
+    return [part for part in parts if part.type == "image" or part.text] or [Part("text", "")]
+
+
+def _span(record: Record) -> tuple[int, int]:
+    """Give where the pictures of the last user turn stand among the record's."""
+    at = last_user_turn(record)
+    if at is None:
+        return len(record.images), len(record.images)
+    counts = [sum(part.type == "image" for part in turn.content) for turn in record.messages[: at + 1]]
+    return sum(counts[:-1]), sum(counts)
