@@ -228,4 +228,6 @@ def _jsonable(how: ReadOptions) -> dict[str, Any]:
         "verify": "decode" if how.decode else "structure",
         "limit": how.limit,
         "keep_urls": how.keep_urls,
+        "transforms": list(how.transforms),
+        "seed": how.seed,
     }

@@ -12,7 +12,8 @@ from mmconvert.images import MAX_IMAGE_BYTES, Pictures
 from mmconvert.inputs import Input
 from mmconvert.plugins import load
 from mmconvert.record import Record
-from mmconvert.sources import Rejected, Row, Span
+from mmconvert.sources import Rejected, Row, Span, Where
+from mmconvert.transform import Step, steps, transformed
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,10 @@ class ReadOptions:
         max_image_bytes: Largest picture.
         max_rows: Most rows of one file, None for any number.
         keep_urls: Keep http(s) pictures as references.
+        allow_remote: Fetch http(s) pictures from public hosts.
         limit: Stop after this many records, None for all.
+        transforms: Steps that every record goes through, `NAME:k=v,...` each, in order.
+        seed: Seed of what transforms draw.
     """
 
     format: str | None = None
@@ -39,7 +43,10 @@ class ReadOptions:
     max_image_bytes: int = MAX_IMAGE_BYTES
     max_rows: int | None = None
     keep_urls: bool = False
+    allow_remote: bool = False
     limit: int | None = None
+    transforms: tuple[str, ...] = ()
+    seed: int = 0
 
 
 class Records:
@@ -50,6 +57,7 @@ class Records:
         reason: Why it was taken.
         rejects: Refused rows of the last iteration.
         rows_read: Rows seen in the last iteration.
+        where: Place of the row that gave the latest record.
         warnings: Remarks of the last iteration with their counts.
     """
 
@@ -62,7 +70,7 @@ class Records:
             span: Piece of the file to read, None for all.
 
         Raises:
-            UsageError: The file is missing or the format unknown.
+            UsageError: The file is missing, or the format, a transform or a parameter unknown.
             Error: The format cannot be told, or the file is damaged.
         """
         self._input = source
@@ -70,9 +78,11 @@ class Records:
         self._span = span
         self.format, self.reason = (options.format, "asked for") if options.format else guess(source.path)
         self.plugin: Format = load("mmconvert.formats", self.format)
+        steps(options.transforms)  # a wrong name or parameter is told before the first row
         self.rejects: list[Rejected] = []
         self.warnings: Counter[str] = Counter()
         self.rows_read = 0
+        self.where = Where(source.path.name, 0)
 
     def __iter__(self) -> Iterator[Record]:
         """Yield records in order; refused rows are collected, not raised."""
@@ -91,27 +101,29 @@ class Records:
             self._input.id_prefix,
             self.warnings,
         )
+        chain = steps(options.transforms, options.seed, pictures)
         written = 0
         for item in self.plugin.rows(self._input.path, self._span):
             if written == options.limit:
                 return
             self.rows_read += 1
+            self.where = item.where
             if options.max_rows is not None and self.rows_read > options.max_rows:
                 raise Error(
                     f"{self._input.path}: holds more than {options.max_rows:,} rows. Raise --max-rows to read them."
                 )
-            for record in self._records(item, context):
+            for record in self._records(item, context, chain):
                 written += 1
                 yield record
 
-    def _records(self, item: Row | Rejected, context: Context) -> Sequence[Record]:
+    def _records(self, item: Row | Rejected, context: Context, chain: Sequence[Step]) -> Sequence[Record]:
         if isinstance(item, Rejected):
             self.rejects.append(item)
             return ()
         for remark in item.remarks:
             context.warn(remark)
         try:
-            return tuple(self.plugin.records(item, context))
+            return tuple(made for record in self.plugin.records(item, context) for made in transformed(record, chain))
         except RowError as error:
             self.rejects.append(Rejected.of(error, item.where, _row_id(item)))
             return ()

@@ -33,6 +33,10 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 )
 @click.option("--dataset", metavar="NAME", help="Benchmark name, as its kit spells it.")
 @click.option("--task", type=click.Choice(TASKS), help="Task of every record.")
+@click.option(
+    "--transform", "transforms", multiple=True, metavar="NAME[:k=v,...]", help="Step for every record; repeat in order."
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of what transforms draw.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records of each file.")
 @click.option(
     "--on-bad", type=click.Choice(["reject", "fail"]), default="reject", show_default=True, help="Refused rows."
@@ -71,6 +75,8 @@ def convert(
     subsets: tuple[str, ...],
     dataset: str | None,
     task: str | None,
+    transforms: tuple[str, ...],
+    seed: int,
     limit: int | None,
     on_bad: str,
     rejects: Path | None,
@@ -112,6 +118,8 @@ def convert(
         max_rows=max_rows,
         keep_urls=keep_urls,
         limit=limit,
+        transforms=transforms,
+        seed=seed,
     )
     where = WriteOptions(
         config=config_name,
