@@ -33,7 +33,7 @@ def slots_in(text: str) -> list[int]:
         >>> slots_in("<image 2> or <image_1> or <image 2>")
         [2, 1, 2]
     """
-    return [int(match[1]) for match in PLACEHOLDER.finditer(text)]
+    return [int(match[1]) for match in PLACEHOLDER.finditer(text)] if "<image" in text else []
 
 
 def interleave(text: str, pictures: Mapping[int, Image], field: str) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
@@ -80,5 +80,7 @@ def turn_text(turn: Turn, images: Sequence[Image]) -> str:
         >>> turn_text(Turn("user", (Part("text", "See "), Part("image"))), [Image(b"", 3)])
         'See <image 3>'
     """
+    if len(turn.content) == 1 and not images:
+        return turn.content[0].text
     slots = iter(images)
     return "".join(part.text if part.type == "text" else f"<image {next(slots).slot}>" for part in turn.content)

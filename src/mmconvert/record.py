@@ -7,6 +7,7 @@ column by column, in this order. Nothing about the schema is ever inferred from 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, chain
 from typing import Any
 
 import orjson
@@ -196,16 +197,6 @@ SCHEMA: pa.Schema = with_features(pa.schema(_FIELDS))
 PREDICTION_SCHEMA: pa.Schema = with_features(pa.schema(_FIELDS + _PREDICTION_FIELDS))
 """Every predictions file: the columns of schemas/prediction.json."""
 
-_PLAIN = tuple(
-    name
-    for name, _ in _FIELDS
-    if name not in ("id", "sample", "images", "messages", "task", "options", "answers", "image_info", "attachments")
-    and name not in ("source", "extra")
-)
-"""Columns whose Arrow value is the field's value."""
-
-PICTURE_COLUMNS = ("images", "image_info", "attachments")
-
 
 def canonical_json(value: object) -> str:
     """Write a JSON value compactly, keys in their order, integers of any size.
@@ -223,64 +214,77 @@ def canonical_json(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _info(image: Image) -> dict[str, Any]:
-    return {
-        "slot": image.slot,
-        "name": image.name,
-        "sha256": image.sha256,
-        "format": image.format,
-        "width": image.width,
-        "height": image.height,
-        "detail": image.detail,
-        "url": image.url,
-    }
+def _lists(rows: Sequence[Sequence[Any]], values: pa.Array) -> pa.Array:
+    """Group flat values into the lists they came from."""
+    ends = pa.array([0, *accumulate(map(len, rows))], pa.int32())
+    return pa.ListArray.from_arrays(ends, values)
 
 
-def _offsets(lists: Iterable[Sequence[Any]]) -> pa.Array:
-    ends = [0]
-    for item in lists:
-        ends.append(ends[-1] + len(item))
-    return pa.array(ends, pa.int32())
+def _flat(rows: Iterable[Sequence[Any]]) -> list[Any]:
+    return list(chain.from_iterable(rows))
 
 
-def _images_array(rows: Sequence[Sequence[Image]]) -> pa.Array:
-    pictures = [image.bytes for images in rows for image in images]
-    if None in pictures:
-        flat = pa.array(pictures, pa.binary())
-    else:
-        # One join instead of a growing builder: every picture is copied once.
-        joined = b"".join(pictures)  # type: ignore[arg-type]
-        flat = pa.Array.from_buffers(
-            pa.binary(),
-            len(pictures),
-            [None, _offsets(pictures).buffers()[1], pa.py_buffer(joined)],  # type: ignore[arg-type]
-        )
-    struct = pa.StructArray.from_arrays([flat, pa.nulls(len(flat), pa.string())], fields=list(IMAGE_TYPE))
-    return pa.ListArray.from_arrays(_offsets(rows), struct)
+def _binary(values: Sequence[bytes | None]) -> pa.Array:
+    if None in values:
+        return pa.array(values, pa.binary())
+    # One join instead of a growing builder: every picture is copied once.
+    ends = pa.array([0, *accumulate(map(len, values))], pa.int32())  # type: ignore[arg-type]
+    buffers = [None, ends.buffers()[1], pa.py_buffer(b"".join(values))]  # type: ignore[arg-type]
+    return pa.Array.from_buffers(pa.binary(), len(values), buffers)
 
 
-def _attachments_array(rows: Sequence[Sequence[Image]]) -> pa.Array:
-    values = [[{"image": {"bytes": i.bytes, "path": None}, "info": _info(i)} for i in images] for images in rows]
-    return pa.array(values, pa.list_(_ATTACHMENT))
+def _struct(type_: pa.StructType, objects: Sequence[Any]) -> pa.Array:
+    """Build a struct array from objects that have its fields as attributes."""
+    columns = [pa.array([getattr(item, field.name) for item in objects], field.type) for field in type_]
+    return pa.StructArray.from_arrays(columns, fields=list(type_))
 
 
-def _messages(record: Record) -> list[dict[str, Any]]:
-    return [
-        {"role": turn.role, "content": [{"type": part.type, "text": part.text} for part in turn.content]}
-        for turn in record.messages
-    ]
+def _pictures(images: Sequence[Image]) -> pa.Array:
+    paths = pa.nulls(len(images), pa.string())
+    return pa.StructArray.from_arrays([_binary([i.bytes for i in images]), paths], fields=list(IMAGE_TYPE))
 
 
-_COLUMNS: dict[str, Callable[[Record], Any]] = {
-    "messages": _messages,
-    "image_info": lambda r: [_info(image) for image in r.images],
-    "source": lambda r: {"format": r.source.format, "file": r.source.file, "row": r.source.row},
-    "extra": lambda r: canonical_json(r.extra),
-}
+def _images_array(records: Sequence[Record]) -> pa.Array:
+    rows = [record.images for record in records]
+    return _lists(rows, _pictures(_flat(rows)))
+
+
+def _info_array(records: Sequence[Record]) -> pa.Array:
+    rows = [record.images for record in records]
+    return _lists(rows, _struct(_INFO, _flat(rows)))
+
+
+def _attachments_array(records: Sequence[Record]) -> pa.Array:
+    rows = [record.attachments for record in records]
+    images = _flat(rows)
+    return _lists(
+        rows, pa.StructArray.from_arrays([_pictures(images), _struct(_INFO, images)], fields=list(_ATTACHMENT))
+    )
+
+
+def _messages_array(records: Sequence[Record]) -> pa.Array:
+    rows = [record.messages for record in records]
+    turns = _flat(rows)
+    contents = [turn.content for turn in turns]
+    parts = _lists(contents, _struct(_PART, _flat(contents)))
+    roles = pa.array([turn.role for turn in turns], pa.string())
+    return _lists(rows, pa.StructArray.from_arrays([roles, parts], fields=list(_TURN)))
+
+
+def _extra_array(records: Sequence[Record]) -> pa.Array:
+    return pa.array([canonical_json(record.extra) if record.extra else "{}" for record in records], pa.string())
+
+
 _ARRAYS: dict[str, Callable[[Sequence[Record]], pa.Array]] = {
-    "images": lambda records: _images_array([r.images for r in records]),
-    "attachments": lambda records: _attachments_array([r.attachments for r in records]),
+    "images": _images_array,
+    "image_info": _info_array,
+    "attachments": _attachments_array,
+    "messages": _messages_array,
+    "source": lambda records: _struct(_SOURCE, [record.source for record in records]),
+    "extra": _extra_array,
 }
+"""Columns whose Arrow value is not the field's value. Built from flat columns: nested Python
+values would cost several times as much."""
 
 
 def to_arrow(records: Sequence[Record]) -> pa.RecordBatch:
@@ -292,21 +296,28 @@ def to_arrow(records: Sequence[Record]) -> pa.RecordBatch:
     Returns:
         A batch of `len(records)` rows in the same order.
     """
-    arrays = []
-    for column in SCHEMA:
-        name = column.name
-        if name in _ARRAYS:
-            arrays.append(_ARRAYS[name](records))
-        elif name in _COLUMNS:
-            value = _COLUMNS[name]
-            arrays.append(pa.array([value(r) for r in records], column.type))
-        else:
-            arrays.append(pa.array([getattr(r, name) for r in records], column.type))
+    arrays = [
+        _ARRAYS[name](records)
+        if name in _ARRAYS
+        else pa.array([getattr(record, name) for record in records], SCHEMA.field(name).type)
+        for name in SCHEMA.names
+    ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
 def _image(data: bytes | None, info: Mapping[str, Any]) -> Image:
     return Image(bytes=data, **info)
+
+
+_PLAIN = tuple(
+    name
+    for name, _ in _FIELDS
+    if name not in ("id", "sample", "images", "messages", "task", "options", "answers", "image_info", "attachments")
+    and name not in ("source", "extra")
+)
+"""Columns whose Arrow value is the field's value."""
+
+PICTURE_COLUMNS = ("images", "image_info", "attachments")
 
 
 def from_row(row: Mapping[str, Any]) -> Record:

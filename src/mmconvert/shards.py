@@ -8,7 +8,7 @@ import hashlib
 import io
 import mmap
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -106,8 +106,15 @@ class ShardWriter:
 
 def weight(record: Record) -> int:
     """Estimate the bytes a record takes in memory: its pictures and its prompt."""
-    pictures = sum(len(i.bytes or b"") for i in record.images) + sum(len(i.bytes or b"") for i in record.attachments)
-    return pictures + sum(len(part.text) for turn in record.messages for part in turn.content)
+    total = 0
+    for image in record.images:
+        total += len(image.bytes or b"")
+    for image in record.attachments:
+        total += len(image.bytes or b"")
+    for turn in record.messages:
+        for part in turn.content:
+            total += len(part.text)
+    return total
 
 
 class RecordWriter:
@@ -124,13 +131,17 @@ class RecordWriter:
         self._pending: list[Record] = []
         self._bytes = 0
 
-    def write(self, records: Iterable[Record]) -> None:
-        """Append records."""
-        for record in records:
-            self._pending.append(record)
-            self._bytes += weight(record)
-            if self._bytes >= ROW_GROUP_BYTES or len(self._pending) >= ROW_GROUP_ROWS:
-                self._flush()
+    def write(self, records: Sequence[Record], size: int | None = None) -> None:
+        """Append records.
+
+        Args:
+            records: A few of them; a row group ends behind the last one at the soonest.
+            size: Their `weight` together, None to have it counted.
+        """
+        self._pending += records
+        self._bytes += sum(map(weight, records)) if size is None else size
+        if self._bytes >= ROW_GROUP_BYTES or len(self._pending) >= ROW_GROUP_ROWS:
+            self._flush()
 
     def _flush(self) -> None:
         if self._pending:

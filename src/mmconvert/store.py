@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import shutil
-import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +25,8 @@ import pyarrow.parquet as pq
 from mmconvert import __version__
 from mmconvert.card import SplitInfo, card
 from mmconvert.errors import Error, UsageError, did_you_mean
-from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, read_manifest
+from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, folder_of, read_manifest
+from mmconvert.publishing import clear_leftovers, temporary
 from mmconvert.record import PICTURE_COLUMNS, SCHEMA, SCHEMA_VERSION, Record, from_arrow
 from mmconvert.shards import RecordWriter, Shard, hash_file, numbered, sync_folder, write_synced
 
@@ -64,44 +64,65 @@ class DatasetWriter:
         """
         self.path = Path(path)
         self.about = dict(about or {})
-        self._title = title or self.path.resolve().name
+        self._target = self.path.resolve()
+        self._title = title or self._target.name
         self._overwrite, self._append = overwrite, append
         self._kept: dict[str, dict[str, list[Shard]]] = {}
         self._open: dict[tuple[str, str], RecordWriter] = {}
         self._made: dict[str, dict[str, list[Shard]]] = {}
-        parent = self.path.resolve().parent
-        self._old = parent / f".{self.path.name}.{socket.gethostname()}.{os.getpid()}.old"
-        self._new = parent / f".{self.path.name}.{socket.gethostname()}.{os.getpid()}.new"
-        _clear_leftovers(self.path)
+        self._old, self._new = temporary(self.path, "old"), temporary(self.path, "new")
+        clear_leftovers(self.path)
         self._check_place()
 
     def _check_place(self) -> None:
-        if not self.path.exists() or (self.path.is_dir() and not any(self.path.iterdir())):
+        if os.path.ismount(self._target):
+            raise UsageError(f"{self.path}: is a mount point and cannot be replaced. Name a folder inside it.")
+        if self.path.exists() and not self.path.is_dir():
+            raise UsageError(f"{self.path}: is a file. Name a folder for the dataset.")
+        if not self.path.exists() or not any(self.path.iterdir()):
             return
         if not (self._overwrite or self._append):
             raise UsageError(f"{self.path}: exists already. Give --overwrite, or --append for another split or config.")
         if not (self.path / MANIFEST).is_file():
             raise Error(f"{self.path}: is no dataset of ours (it has no {MANIFEST}) and will not be touched.")
         if self._append:
-            self._kept = read_manifest(self.path)[0]
+            self._kept, earlier = read_manifest(self.path)
+            self.about = _joined(earlier, self.about)
 
     def __enter__(self) -> "DatasetWriter":
-        """Make the temporary folder, with hard links to what is kept."""
-        self._new.mkdir(parents=True)
-        for splits in self._kept.values():
-            for shards in splits.values():
-                for shard in shards:
-                    (self._new / shard.file).parent.mkdir(exist_ok=True)
-                    _link(self.path / shard.file, self._new / shard.file)
+        """Make the temporary folder, with hard links to what is kept.
+
+        Raises:
+            Error: The place cannot be written to, or a shard that is kept is missing.
+        """
+        try:
+            self._new.mkdir(parents=True)
+        except OSError as error:
+            raise Error(f"{self.path}: cannot be made: {error.strerror}. Name another folder.") from None
+        try:
+            for shard in (s for splits in self._kept.values() for shards in splits.values() for s in shards):
+                (self._new / shard.file).parent.mkdir(exist_ok=True)
+                _link(self.path / shard.file, self._new / shard.file)
+        except OSError as error:
+            shutil.rmtree(self._new, ignore_errors=True)
+            raise Error(
+                f"{error.filename}: cannot be kept: {error.strerror}. See mmconvert verify {self.path}."
+            ) from None
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Publish, or remove everything that was written."""
+        """Publish, or remove everything that was written.
+
+        Raises:
+            Error: The disk refuses; nothing is published.
+        """
         try:
             if kind is None:
                 self._publish()
+        except OSError as failure:
+            raise Error(f"{self.path}: cannot be written: {failure.strerror or failure}.") from None
         finally:
             shutil.rmtree(self._new, ignore_errors=True)
 
@@ -114,23 +135,25 @@ class DatasetWriter:
         key = (config, split)
         if key not in self._open:
             self._open[key] = RecordWriter(self.folder(split, config), split)
-        self._open[key].write(records)
+        for record in records:
+            self._open[key].write([record])
 
     def folder(self, split: str, config: str = DEFAULT_CONFIG) -> Path:
         """Give the folder in which shards of a split are to be made, for writers of their own.
 
         Raises:
-            UsageError: The split stands there already and is not to be replaced.
+            UsageError: The split stands there already and is not to be replaced, or a name cannot be used.
         """
+        check_names(config, split)
         if split in self._kept.get(config, {}):
             raise UsageError(f"{self.path}: split {split!r} of config {config!r} exists already. Name another --split.")
-        folder = self._new / _folder_of(config)
+        folder = self._new / folder_of(config)
         folder.mkdir(exist_ok=True)
         return folder
 
     def add(self, shards: Sequence[Shard], split: str, config: str = DEFAULT_CONFIG) -> None:
         """Append finished shards, made in `folder`, to a split; their order is the order of the rows."""
-        inside = [replace(shard, file=f"{_folder_of(config)}/{shard.file}") for shard in shards]
+        inside = [replace(shard, file=f"{folder_of(config)}/{shard.file}") for shard in shards]
         self._made.setdefault(config, {}).setdefault(split, []).extend(inside)
 
     def _publish(self) -> None:
@@ -172,19 +195,23 @@ class DatasetWriter:
         }
 
     def _swap(self) -> None:
-        target = self.path.resolve()
         try:
-            if target.exists():
-                target.rename(self._old)
-            self._new.rename(target)
-        except OSError as error:
-            raise Error(f"{self.path}: cannot be put in place: {error.strerror}. The data is in {self._new}.") from None
-        sync_folder(target.parent)
-        shutil.rmtree(self._old, ignore_errors=True)
+            if self._target.exists():
+                self._target.rename(self._old)
+            self._new.rename(self._target)
+            sync_folder(self._target.parent)
+        finally:
+            # Also after an interruption between the two renames: what stood there goes back.
+            if self._old.exists() and not self._target.exists():
+                self._old.rename(self._target)
+            shutil.rmtree(self._old, ignore_errors=True)
 
 
-def _folder_of(config: str) -> str:
-    return "data" if config == DEFAULT_CONFIG else config
+def _joined(earlier: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
+    """Tell of an earlier run's inputs too, whose shards are kept."""
+    formats = ", ".join(str(run["format"]) for run in (earlier, about) if run.get("format"))
+    inputs = [*earlier.get("input", []), *about.get("input", [])]
+    return {**about, "format": ", ".join(dict.fromkeys(formats.split(", "))), "input": inputs}
 
 
 def _link(source: Path, target: Path) -> None:
@@ -194,29 +221,6 @@ def _link(source: Path, target: Path) -> None:
         if error.errno not in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
             raise
         shutil.copyfile(source, target)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _clear_leftovers(path: Path) -> None:
-    """Remove what a killed run of this machine left, and put back an old dataset it had moved aside."""
-    target = path.resolve()
-    for leftover in target.parent.glob(f".{target.name}.{socket.gethostname()}.*"):
-        pid, _, kind = leftover.name.rpartition(".")[0].rpartition(".")[2], "", leftover.suffix
-        if kind not in (".new", ".old") or not pid.isdigit() or _alive(int(pid)):
-            continue
-        if kind == ".old" and not target.exists():
-            leftover.rename(target)
-        else:
-            shutil.rmtree(leftover, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +346,7 @@ def verify(path: str | Path) -> list[str]:
     """Re-read every byte of a dataset of ours.
 
     Returns:
-        One sentence for each fault: a file that is missing, changed, or unreadable; [] when all is well.
+        One sentence for each fault: a file that is missing, changed, unreadable, or not ours; [] when all is well.
 
     Raises:
         Error: There is no manifest to compare with.
@@ -354,6 +358,11 @@ def verify(path: str | Path) -> list[str]:
         fault = _shard_fault(path / shard.file, shard)
         if fault:
             faults.append(f"{path / shard.file}: {fault}")
+    listed = {shard.file for splits in configs.values() for shards in splits.values() for shard in shards}
+    for folder in map(folder_of, configs):
+        for file in sorted((path / folder).glob("*.parquet")):
+            if f"{folder}/{file.name}" not in listed:
+                faults.append(f"{file}: stands in no line of the manifest, but would be loaded with the others.")
     return faults
 
 

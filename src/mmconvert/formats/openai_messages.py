@@ -6,7 +6,7 @@ is one plain string, with the picture in `image_k`. Source: EvalScope's General-
 multimodal dataset document and benchmarks/general_vqa).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +34,14 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     turns: list[Turn] = []
     images: list[Image] = []
     extras: list[dict[str, Any]] = []
+    question: str | None = None
     for number, message in enumerate(messages):
         turn, shown, extra = _turn(message, number, pictures, len(images), context)
         turns.append(turn)
         images += shown
         extras.append(extra)
+        if turn.role == "user":
+            question = turn_text(turn, shown)
     hidden = unshown(pictures, images, context) if pictures else ()
     label = fields.pop("answer", None)
     answers = _answers(label)
@@ -53,7 +56,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         task=context.task or ("chat" if turns[-1].role == "assistant" else "vqa"),
         source=context.source(row),
         images=tuple(images),
-        question=_question(turns, images),
+        question=question,
         answer=answers[0] if answers else None,
         answers=answers,
         label=None if label is None else canonical_json(label),
@@ -133,16 +136,6 @@ def _answers(label: Any) -> tuple[str, ...]:
     if any(isinstance(v, bool) or not isinstance(v, str | int | float) for v in values):
         raise RowError("answer.type", "answer", f"expected a text, a number or a list of them {got(label)}.")
     return tuple(str(value) for value in values)
-
-
-def _question(turns: Sequence[Turn], images: Sequence[Image]) -> str | None:
-    at, found = 0, None
-    for turn in turns:
-        count = sum(part.type == "image" for part in turn.content)
-        if turn.role == "user":
-            found = turn_text(turn, images[at : at + count])
-        at += count
-    return found
 
 
 def _mismatch(sample: Sample) -> str | None:
