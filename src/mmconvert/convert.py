@@ -18,11 +18,12 @@ from mmconvert.errors import Error, UsageError
 from mmconvert.format import Format, Loss, Target
 from mmconvert.inputs import Input, fingerprint
 from mmconvert.manifest import DEFAULT_CONFIG
-from mmconvert.parts import Part, PartResult, convert_part, spans_of, without_duplicates
+from mmconvert.parts import Part, PartError, PartResult, convert_part, spans_of, without_duplicates
 from mmconvert.plugins import load
-from mmconvert.reading import ReadOptions, Records
+from mmconvert.publishing import clear_leftovers, published_file
+from mmconvert.reading import ReadOptions, Records, too_long
 from mmconvert.record import Record
-from mmconvert.shards import sync_folder, write_synced
+from mmconvert.shards import write_synced
 from mmconvert.sources import Rejected
 from mmconvert.store import DatasetWriter
 
@@ -61,22 +62,17 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
         What the format could not hold, row by row.
 
     Raises:
-        UsageError: The format is unknown or only read.
+        UsageError: The format is unknown or only read, or does not go by the file's suffix.
     """
     plugin: Format = load("mmconvert.formats", format)
     if plugin.write is None:
         raise UsageError(f"format {format!r} is only read. See `mmconvert list formats`.")
-    path = target.path.resolve()
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new{path.suffix}")
-    try:
-        losses = list(plugin.write(records, replace(target, path=temporary, name=path.name)))
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
-    return losses
+    if target.path.suffix.lower() not in plugin.suffixes:
+        raise UsageError(
+            f"{target.path}: format {format!r} is written to {' or '.join(plugin.suffixes)}. Name the file so."
+        )
+    with published_file(target.path) as temporary:
+        return list(plugin.write(records, replace(target, path=temporary, name=target.path.resolve().name)))
 
 
 @dataclass(slots=True)
@@ -144,10 +140,10 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
             published, the rejects file is written all the same.
     """
     started = time.perf_counter()
+    rejects_file = _rejects_file(inputs, output, where)
     files = [Records(source, how) for source in inputs]
     formats = ", ".join(dict.fromkeys(records.format for records in files))
     about = {"format": formats, "input": [fingerprint(source) for source in inputs], "options": _jsonable(how)}
-    rejects_file = where.rejects or _beside(output)
     results: list[PartResult] = []
     try:
         with DatasetWriter(output, overwrite=where.overwrite, append=where.append, about=about) as writer:
@@ -155,16 +151,26 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
             engine: Engine = load("mmconvert.engines", where.engine)
             for result in engine(convert_part, parts, where.workers):
                 results.append(result)
+            _refuse_long(parts, results)
             without_duplicates(parts, results)
             for part, result in zip(parts, results, strict=True):
                 writer.add(result.shards, part.source.split, where.config)
+            rejects = [reject for result in results for reject in result.rejects]
             if not any(result.ids for result in results) and not where.allow_empty:
-                raise Error(_nothing(inputs, [reject for result in results for reject in result.rejects]))
-    except Error:
-        _write_rejects([reject for result in results for reject in result.rejects], rejects_file)
+                raise Error(_nothing(inputs, rejects))
+            summary = _summary(parts, results, formats, output)
+            # Before the dataset appears, so that a dataset never stands beside rejects of another run.
+            summary.rejects = _write_rejects(rejects, rejects_file)
+    except Error as error:
+        rejects = [reject for result in results for reject in result.rejects]
+        rejects += error.rejects if isinstance(error, PartError) else []
+        if rejects:
+            _write_rejects(rejects, rejects_file)
         raise
-    summary = _summary(parts, results, formats, output)
-    summary.rejects = _write_rejects([reject for result in results for reject in result.rejects], rejects_file)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise Error(f"{error.filename or output}: {os.strerror(error.errno)}. Nothing was published.") from error
     summary.seconds = round(time.perf_counter() - started, 3)
     return summary
 
@@ -198,20 +204,40 @@ def _summary(parts: Sequence[Part], results: Sequence[PartResult], formats: str,
     return summary
 
 
-def _beside(output: Path) -> Path:
+def _refuse_long(parts: Sequence[Part], results: Sequence[PartResult]) -> None:
+    """Hold the parts of one file together against `--max-rows`; a part by itself is held by its reader."""
+    counts: Counter[int] = Counter()
+    for part, result in zip(parts, results, strict=True):
+        counts[id(part.source)] += result.rows_read
+        if part.how.max_rows is not None and counts[id(part.source)] > part.how.max_rows:
+            raise too_long(part.source, part.how.max_rows)
+
+
+def _rejects_file(inputs: Sequence[Input], output: Path, where: WriteOptions) -> Path:
+    """Say where refused rows go, and refuse a place where the file would do harm."""
     output = output.resolve()
-    return output.with_name(output.name + ".rejects.jsonl")
+    if where.rejects is None:
+        return output.with_name(output.name + ".rejects.jsonl")
+    file = where.rejects.resolve()
+    if file.is_dir():
+        raise UsageError(f"{where.rejects}: is a folder. Name a file for the refused rows.")
+    if file.is_relative_to(output):
+        raise UsageError(f"{where.rejects}: lies inside {output}, which is replaced as a whole. Name a file beside it.")
+    if any(file == source.path.resolve() for source in inputs):
+        raise UsageError(f"{where.rejects}: is the input itself. Name another file for the refused rows.")
+    return where.rejects
 
 
 def _write_rejects(rejects: Sequence[Rejected], path: Path) -> str | None:
     """Write the rejects file, or remove one that an earlier run left where there are none."""
     if not rejects:
+        clear_leftovers(path)
         path.unlink(missing_ok=True)
         return None
+    path.parent.mkdir(parents=True, exist_ok=True)
     lines = (json.dumps(reject.to_json(), ensure_ascii=False) for reject in rejects)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    write_synced(temporary, ("\n".join(lines) + "\n").encode(errors="backslashreplace"))
-    temporary.replace(path)
+    with published_file(path) as temporary:
+        write_synced(temporary, ("\n".join(lines) + "\n").encode(errors="backslashreplace"))
     return str(path)
 
 
@@ -228,6 +254,7 @@ def _jsonable(how: ReadOptions) -> dict[str, Any]:
         "verify": "decode" if how.decode else "structure",
         "limit": how.limit,
         "keep_urls": how.keep_urls,
+        "allow_remote": how.allow_remote,
         "transforms": list(how.transforms),
         "seed": how.seed,
     }

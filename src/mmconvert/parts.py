@@ -4,27 +4,30 @@ What a part writes depends on the part alone, so that any number of workers give
 files are cut depends on their size alone.
 """
 
+import contextlib
+import gc
 import importlib
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mmconvert.errors import Error
+from mmconvert.errors import Error, UsageError, got
 from mmconvert.guess import READERS
 from mmconvert.inputs import Input
 from mmconvert.reading import ReadOptions, Records
 from mmconvert.record import Record
 from mmconvert.shards import ROW_GROUP_BYTES, RecordWriter, Shard, weight
-from mmconvert.sources import Rejected, Span, Where
+from mmconvert.sources import Rejected, Span
 
 PART_BYTES = 256 << 20
 """Most bytes of a file in one part; about the size of the shard it gives."""
 SMALL_FILE = 64 << 20
 """A file up to this size is one part; a larger one is two at least."""
 
+_RENAMED = "an id that stands in an earlier file too got its own file's name in front"
 _CHUNK_BYTES = ROW_GROUP_BYTES // 2
 _CHUNK_RECORDS = 1_000
 
@@ -40,7 +43,8 @@ class Part:
         folder: Existing folder for the shards.
         how: How to read.
         fail_on_bad: Stop at the first refused row.
-        taken: Ids that earlier parts have given to the same split.
+        taken: Ids that earlier parts of the same file have given to the same split.
+        foreign: Ids that other files have given to it; here they get the file's name in front.
     """
 
     index: int
@@ -50,6 +54,7 @@ class Part:
     how: ReadOptions
     fail_on_bad: bool = False
     taken: frozenset[str] = frozenset()
+    foreign: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -93,57 +98,98 @@ def spans_of(records: Records, source: Input, how: ReadOptions) -> list[Span | N
     return spans
 
 
+class PartError(Error):
+    """A part was refused; `rejects` are the rows of it that were refused before."""
+
+    def __init__(self, message: str, rejects: Sequence[Rejected]) -> None:
+        # Both in `args`: the error crosses processes.
+        super().__init__(message, rejects)
+        self.rejects = list(rejects)
+
+    def __str__(self) -> str:
+        """Give the message alone."""
+        return str(self.args[0])
+
+
 def convert_part(part: Part) -> PartResult:
     """Convert one part into shards named `part-<index>-...` in its folder.
 
     Raises:
-        Error: The file was refused, or a row was under `fail_on_bad`.
+        PartError: The file was refused, or a row was under `fail_on_bad`.
     """
-    result = PartResult()
     records = Records(part.source, part.how, part.span)
-    seen = set(part.taken)
-    with _BackgroundWriter(RecordWriter(part.folder, f"part-{part.index:05d}")) as sink:
-        for record in records:
-            if part.fail_on_bad and records.rejects:
-                break
-            if record.id in seen:
-                records.rejects.append(_duplicate(record))
-                continue
-            seen.add(record.id)
-            result.ids.append(record.id)
-            sink.add(record)
-            result.images += len(record.images)
-            result.bytes += weight(record)
+    result = PartResult()
+    try:
+        _copy(part, records, result)
+    except UsageError:
+        raise
+    except Error as error:
+        raise PartError(str(error), records.rejects) from None
     if part.fail_on_bad and records.rejects:
-        raise Error(f"{records.rejects[0]} Stopped, because --on-bad fail was given.")
-    result.shards = sink.shards
-    result.rejects, result.warnings, result.rows_read = records.rejects, records.warnings, records.rows_read
+        raise PartError(f"{records.rejects[0]} Stopped, because --on-bad fail was given.", records.rejects)
+    result.rejects, result.rows_read = records.rejects, records.rows_read
+    result.warnings += records.warnings
     return result
 
 
-def _duplicate(record: Record) -> Rejected:
-    where = Where(record.source.file, record.source.row)
-    return Rejected(where, "id.duplicate", "the id stands in an earlier row too.", "id", record.id)
+def _copy(part: Part, records: Records, result: PartResult) -> None:
+    seen = set(part.taken)
+    with _rare_collections(), _BackgroundWriter(RecordWriter(part.folder, f"part-{part.index:05d}")) as sink:
+        for record in records:
+            if part.fail_on_bad and records.rejects:
+                break
+            if record.id in part.foreign:
+                record = replace(record, id=f"{part.source.id_prefix}{record.id}")
+                result.warnings[_RENAMED] += 1
+            if record.id in seen:
+                message = f"the id stands in an earlier row too {got(record.id)}. Give every row an id of its own."
+                records.rejects.append(Rejected(records.where, "id.duplicate", message, "id", record.id))
+                continue
+            seen.add(record.id)
+            result.ids.append(record.id)
+            size = weight(record)
+            sink.add(record, size)
+            result.images += len(record.images)
+            result.bytes += size
+    result.shards = sink.shards
 
 
 def without_duplicates(parts: Sequence[Part], results: list[PartResult]) -> None:
     """Convert again the parts that repeat an id of an earlier part of the same split.
 
-    Parts are converted apart and do not see each other's ids; repeats between them are rare.
+    Parts are converted apart and do not see each other's ids; repeats between them are rare. A repeat in
+    the same file is refused, one in another file gets the file's name in front.
 
     Args:
         parts: All parts in order.
         results: Their results; replaced in place where a part is converted again.
     """
-    seen: dict[str, set[str]] = {}
+    owners: dict[str, dict[str, Input]] = {}
     for number, part in enumerate(parts):
-        taken = seen.setdefault(part.source.split, set())
-        repeated = taken.intersection(results[number].ids)
-        if repeated:
+        taken = owners.setdefault(part.source.split, {})
+        # The second time for a name that is taken even with the file's name in front.
+        for _ in range(2):
+            repeated = taken.keys() & results[number].ids
+            if not repeated:
+                break
+            renamed = part.foreign or not part.source.id_prefix
+            foreign = {key for key in repeated if not renamed and taken[key] is not part.source}
+            part = replace(part, taken=part.taken | (repeated - foreign), foreign=part.foreign | foreign)
             for shard in results[number].shards:
                 (part.folder / shard.file).unlink()
-            results[number] = convert_part(replace(part, taken=frozenset(repeated)))
-        taken.update(results[number].ids)
+            results[number] = convert_part(part)
+        taken.update(dict.fromkeys(results[number].ids, part.source))
+
+
+@contextlib.contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for cycles rarely: records have none, and looking costs a sixth of the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 class _BackgroundWriter:
@@ -170,15 +216,15 @@ class _BackgroundWriter:
         finally:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def add(self, record: Record) -> None:
+    def add(self, record: Record, size: int) -> None:
         if self._bytes >= _CHUNK_BYTES or len(self._chunk) >= _CHUNK_RECORDS:
             self._send()
         self._chunk.append(record)
-        self._bytes += weight(record)
+        self._bytes += size
 
     def _send(self) -> None:
         while len(self._pending) >= 2:
             self._pending.pop(0).result()
         if self._chunk:
-            self._pending.append(self._pool.submit(self._writer.write, self._chunk))
+            self._pending.append(self._pool.submit(self._writer.write, self._chunk, self._bytes))
             self._chunk, self._bytes = [], 0

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mmconvert.errors import Error, RowError
@@ -12,6 +13,7 @@ from mmconvert.images import MAX_IMAGE_BYTES, Pictures
 from mmconvert.inputs import Input
 from mmconvert.plugins import load
 from mmconvert.record import Record
+from mmconvert.remote import Limits, fetch
 from mmconvert.sources import Rejected, Row, Span, Where
 from mmconvert.transform import Step, steps, transformed
 
@@ -90,7 +92,11 @@ class Records:
         options = self._options
         roots = options.image_roots or (self._input.path.parent if self._input.path.is_file() else self._input.path,)
         pictures = Pictures.within(
-            roots, decode=options.decode, max_bytes=options.max_image_bytes, keep_urls=options.keep_urls
+            roots,
+            decode=options.decode,
+            max_bytes=options.max_image_bytes,
+            keep_urls=options.keep_urls,
+            fetch=partial(fetch, limits=Limits(options.max_image_bytes)) if options.allow_remote else None,
         )
         context = Context(
             pictures,
@@ -109,9 +115,7 @@ class Records:
             self.rows_read += 1
             self.where = item.where
             if options.max_rows is not None and self.rows_read > options.max_rows:
-                raise Error(
-                    f"{self._input.path}: holds more than {options.max_rows:,} rows. Raise --max-rows to read them."
-                )
+                raise too_long(self._input, options.max_rows)
             for record in self._records(item, context, chain):
                 written += 1
                 yield record
@@ -127,6 +131,11 @@ class Records:
         except RowError as error:
             self.rejects.append(Rejected.of(error, item.where, _row_id(item)))
             return ()
+
+
+def too_long(source: Input, max_rows: int) -> Error:
+    """Say that a file has too many rows."""
+    return Error(f"{source.path}: holds more than {max_rows:,} rows. Raise --max-rows to read them.")
 
 
 def _row_id(row: Row) -> str | None:

@@ -1,0 +1,84 @@
+"""Temporary names beside a place, so that what appears there is whole, and what killed runs left under them."""
+
+import contextlib
+import os
+import re
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from mmconvert.shards import sync_folder
+
+
+def temporary(place: Path, kind: str = "new") -> Path:
+    """Name a temporary file or folder beside a place; no other live process uses this name.
+
+    Args:
+        place: What shall appear; links in it are resolved.
+        kind: `new` for what is being made, `old` for what stood there and is moved aside.
+
+    Returns:
+        `.<name>.<host>.<pid>.<kind>`, with the suffix of the place once more behind it.
+    """
+    place = place.resolve()
+    return place.with_name(f".{place.name}.{socket.gethostname()}.{os.getpid()}.{kind}{place.suffix}")
+
+
+def clear_leftovers(place: Path) -> None:
+    """Remove what killed runs of this machine left beside a place, and put back what they had moved aside."""
+    place = place.resolve()
+    head, tail = f".{place.name}.{socket.gethostname()}.", re.escape(place.suffix)
+    name = re.compile(rf"{re.escape(head)}(\d+)\.(new|old){tail}")
+    if not place.parent.is_dir():
+        return
+    for entry in sorted(os.listdir(place.parent)):
+        found = name.fullmatch(entry)
+        if found is None or _runs(int(found[1])):
+            continue
+        leftover = place.parent / entry
+        if found[2] == "old" and _is_vacant(place):
+            leftover.rename(place)
+        elif leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
+def _is_vacant(place: Path) -> bool:
+    return not place.exists() or (place.is_dir() and not os.listdir(place))
+
+
+def _runs(pid: int) -> bool:
+    # A process of our own number has not begun yet; in a container that starts anew it often has the same one.
+    if pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+@contextlib.contextmanager
+def published_file(place: Path) -> Iterator[Path]:
+    """Make a file that appears whole or not at all.
+
+    Args:
+        place: The file that shall appear, replacing one that stands there.
+
+    Yields:
+        The temporary path to write to; it has the suffix of the place.
+    """
+    clear_leftovers(place)
+    new = temporary(place)
+    try:
+        yield new
+        with new.open("rb") as file:
+            os.fsync(file.fileno())
+        new.replace(place.resolve())
+    finally:
+        new.unlink(missing_ok=True)
+    sync_folder(new.parent)
