@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pybase64
@@ -81,3 +82,22 @@ def stored_file(image: Image, target: Target) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(image.bytes)
     return name
+
+
+def stored_path(image: Image, target: Target) -> str:
+    """Write a picture as a file for a format that knows nothing but paths, and give its path.
+
+    Args:
+        image: A picture with bytes.
+        target: `images` `inline` counts as `files`.
+
+    Returns:
+        The path inside `image_dir` where that is given; else from the folder of the output, where
+        pictures without a name of their own lie in `images/`.
+
+    Raises:
+        Error: See `reference`.
+    """
+    if target.image_dir is not None or (target.images == "original" and image.name):
+        return stored_file(image, target)
+    return f"images/{stored_file(image, replace(target, image_dir=target.path.parent / 'images'))}"

@@ -56,6 +56,7 @@ class Target:
         image_dir: Folder for picture files.
         columns: Named column set of the format, None for its own.
         csv_safe: Escape cells that a spreadsheet would run as a formula.
+        name: The name the file will have once it is published; None for the name of `path`.
     """
 
     path: Path
@@ -63,6 +64,7 @@ class Target:
     image_dir: Path | None = None
     columns: str | None = None
     csv_safe: bool = False
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

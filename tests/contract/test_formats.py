@@ -30,6 +30,14 @@ EXAMPLES = {
     "mmmu_outputs": "mmmu_outputs",
     "predictions": "predictions/answers.jsonl",
     "reform_predictions": "reform_predictions/Colours_SingleChoice_generation_demo_demo-1b.json",
+    "trl": "trl/train.parquet",
+    "llava": "llava/train.json",
+    "qwen_vl": "qwen_vl/train.json",
+    "sharegpt": "sharegpt/colours.json",
+    "ms_swift": "ms_swift/train.jsonl",
+    "openai_finetune": "openai_finetune/train.jsonl",
+    "cauldron": "cauldron/train.parquet",
+    "finevision": "finevision/train.parquet",
     "mmconvert": "../../../../tests/data/mmconvert/example.parquet",
 }
 FORMATS = list(available("mmconvert.formats"))

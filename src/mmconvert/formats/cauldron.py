@@ -1,0 +1,71 @@
+"""The Cauldron's parquet: `images`, and `texts` with `user`, `assistant` and `source` each.
+
+All pictures stand in front of the first question. Source: the dataset card of HuggingFaceM4/the_cauldron;
+huggingface/nanoVLM@4e0c096 data/datasets.py.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from mmconvert.dialogs import MESSAGES_EXTRA, dialog_record, listed, shown_pictures
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.parquet_writer import picture_cell, write_parquet
+from mmconvert.question_pairs import pairs_of, turns_of
+from mmconvert.record import IMAGE_TYPE, Record, with_features
+from mmconvert.sources import Rejected, Row, Span, parquet
+from mmconvert.training_rows import lost_extra, require_suffix, source_id, training_rows
+
+_TEXT = pa.struct([("user", pa.string()), ("assistant", pa.string()), ("source", pa.string())])
+SCHEMA: pa.Schema = with_features(pa.schema([("images", pa.list_(IMAGE_TYPE)), ("texts", pa.list_(_TEXT))]))
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return parquet.rows(path, span)
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    value = fields.pop("images", None)
+    turns, extras = turns_of(fields.pop("texts", None), len(listed(value)))
+    yield dialog_record(row, context, fields, turns, shown_pictures(value, "images", turns, context), extras)
+
+
+def _mismatch(sample: Sample) -> str | None:
+    missing = [name for name in SCHEMA.names if name not in sample.columns]
+    if missing:
+        return f"no column {missing[0]!r}"
+    texts = [text for row in sample.rows for text in row["texts"] or [] if isinstance(text, dict)]
+    return None if any("source" in text for text in texts) else "no text has a 'source'"
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    require_suffix(target, FORMAT.suffixes)
+    losses: list[Loss] = []
+    rows = training_rows(records, losses, lambda record: _fields(record, losses), held=("dataset",))
+    write_parquet(rows, SCHEMA, target.path)
+    yield from dict.fromkeys(losses)
+
+
+def _fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
+    texts = pairs_of(record, losses, kept=("source",))
+    for text in texts:
+        # Card and loaders name the data set of each question here.
+        text["source"] = text["source"] if isinstance(text["source"], str) else record.dataset
+    if source_id(record):
+        losses.append(Loss(record.id, "id", "the format has no field for it"))
+    lost_extra(record, losses, kept=(MESSAGES_EXTRA,))
+    return {"images": [picture_cell(image) for image in record.images], "texts": texts}
+
+
+FORMAT = Format(
+    summary="The Cauldron: pictures, and questions with answers",
+    suffixes=(".parquet",),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+    cuttable=True,
+)

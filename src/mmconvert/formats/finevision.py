@@ -1,0 +1,109 @@
+"""FineVision's parquet: `images`, `texts` with `user` and `assistant`, `source`, and ratings of each text.
+
+All pictures stand in front of the first question. Four ratings (1 to 5, or null) stand in lists beside
+the texts, with the smallest of each. Source: the dataset card of HuggingFaceM4/FineVision (revision
+dd30ac3); huggingface/nanoVLM@4e0c096 data/datasets.py.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from mmconvert.dialogs import MESSAGES_EXTRA, dialog_record, listed, shown_pictures
+from mmconvert.errors import RowError
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.parquet_writer import picture_cell, write_parquet
+from mmconvert.question_pairs import pairs_of, turns_of
+from mmconvert.record import IMAGE_TYPE, Record, with_features
+from mmconvert.sources import Rejected, Row, Span, parquet
+from mmconvert.training_rows import lost_extra, require_suffix, source_id, training_rows
+
+KINDS = ("relevance", "visual_dependency", "image_correspondence", "formatting")
+RATINGS = tuple(f"{kind}_ratings" for kind in KINDS)
+SMALLEST = tuple(f"{kind}_min" for kind in KINDS)
+
+_TEXT = pa.struct([("user", pa.string()), ("assistant", pa.string())])
+SCHEMA: pa.Schema = with_features(
+    pa.schema(
+        [
+            ("images", pa.list_(IMAGE_TYPE)),
+            ("texts", pa.list_(_TEXT)),
+            ("source", pa.string()),
+            *((name, pa.list_(pa.int64())) for name in RATINGS),
+            *((name, pa.int64()) for name in SMALLEST),
+        ]
+    )
+)
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return parquet.rows(path, span)
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    value = fields.pop("images", None)
+    turns, extras = turns_of(fields.pop("texts", None), len(listed(value)))
+    for name in RATINGS:
+        ratings = fields.get(name)
+        if ratings is not None and len(listed(ratings)) != len(turns) // 2:
+            raise RowError(
+                "ratings.count", name, f"there are {len(listed(ratings))} ratings for {len(turns) // 2} texts."
+            )
+    yield dialog_record(row, context, fields, turns, shown_pictures(value, "images", turns, context), extras)
+
+
+def _mismatch(sample: Sample) -> str | None:
+    missing = [name for name in ("images", "texts") if name not in sample.columns]
+    if missing:
+        return f"no column {missing[0]!r}"
+    if not any(name in sample.columns for name in ("source", *RATINGS)):
+        return "neither a column 'source' nor ratings"
+    return None
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    require_suffix(target, FORMAT.suffixes)
+    losses: list[Loss] = []
+    rows = training_rows(records, losses, lambda record: _fields(record, losses), held=("dataset",))
+    write_parquet(rows, SCHEMA, target.path)
+    yield from dict.fromkeys(losses)
+
+
+def _fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
+    texts = pairs_of(record, losses)
+    extra = record.extra
+    kept: dict[str, Any] = {}
+    if isinstance(extra.get("source"), str):
+        kept["source"] = extra["source"]
+    for name in RATINGS:
+        ratings = extra.get(name)
+        if isinstance(ratings, list) and len(ratings) == len(texts) and all(map(_is_rating, ratings)):
+            kept[name] = ratings
+    kept |= {name: extra[name] for name in SMALLEST if name in extra and _is_rating(extra[name])}
+    if source_id(record):
+        losses.append(Loss(record.id, "id", "the format has no field for it"))
+    lost_extra(record, losses, kept=(MESSAGES_EXTRA, *kept))
+    return {
+        "images": [picture_cell(image) for image in record.images],
+        "texts": texts,
+        "source": record.dataset,
+        **kept,
+    }
+
+
+def _is_rating(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63)
+
+
+FORMAT = Format(
+    summary="FineVision: pictures, questions with answers, and ratings",
+    suffixes=(".parquet",),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+    cuttable=True,
+)

@@ -1,0 +1,95 @@
+r"""LLaVA and ShareGPT4V training data: one JSON array with `id`, `image` and `conversations`.
+
+A row shows at most one picture: `image` is its path from the trainer's image folder, `<image>` stands for
+it in a turn, with a line break behind it. Turns are `{"from": "human" | "gpt", "value": text}`, the human
+first, then by turns. Source: haotian-liu/LLaVA@c121f04 docs/Finetune_Custom_Data.md, llava/train/train.py;
+ShareGPT4Omni/ShareGPT4V@b6f70e9 docs/Data.md.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mmconvert.dialogs import dialog_record, marked_turns, refuse_media, shown_pictures
+from mmconvert.errors import RowError, got
+from mmconvert.exported_images import stored_path
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.image_markers import Markers
+from mmconvert.record import Record
+from mmconvert.sources import Rejected, Row, Span, json_array
+from mmconvert.table_writer import write_json_array
+from mmconvert.training_rows import (
+    message_rows,
+    require_alternation,
+    require_suffix,
+    source_id,
+    training_rows,
+    with_extra,
+    without_system,
+)
+
+MARKERS = Markers(line_break=True)
+KEYS = ("from", "value")
+NAMES = {"user": "human", "assistant": "gpt"}
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return json_array.rows(path, span)
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    refuse_media(fields)
+    image = fields.pop("image", None)
+    if isinstance(image, list):
+        raise RowError("image.type", "image", f"LLaVA shows one picture a row {got(image)}. Try --format qwen_vl.")
+    turns, extras = marked_turns(fields.pop("conversations", None), "conversations", KEYS, MARKERS)
+    images = shown_pictures(image, "image", turns, context)
+    yield dialog_record(row, context, fields, turns, images, extras)
+
+
+def _mismatch(sample: Sample) -> str | None:
+    if "conversations" not in sample.columns:
+        return "no field 'conversations'"
+    if any(isinstance(row.get("image"), list) for row in sample.rows):
+        return "image is a list"
+    if not any(isinstance(row.get("image"), str) for row in sample.rows):
+        return "no row has an image"
+    texts = ["".join(str(turn.get("value")) for turn in _turns(row)) for row in sample.rows]
+    if any(text.count("<image>") > 1 for text in texts):
+        return "a row has several <image>"
+    return None
+
+
+def _turns(row: Any) -> list[dict[str, Any]]:
+    turns = row.get("conversations")
+    return [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    require_suffix(target, FORMAT.suffixes)
+    losses: list[Loss] = []
+    write_json_array(training_rows(records, losses, lambda record: _fields(record, target, losses)), target.path)
+    yield from dict.fromkeys(losses)
+
+
+def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    if len(record.images) > 1:
+        raise RowError("target.images", "images", f"LLaVA shows one picture a row, this one has {len(record.images)}.")
+    record = without_system(record, losses)
+    require_alternation(record.messages)
+    fields: dict[str, Any] = {**source_id(record)}
+    if record.images:
+        fields["image"] = stored_path(record.images[0], target)
+    fields["conversations"] = message_rows(record, KEYS, NAMES, MARKERS)
+    return with_extra(fields, record, losses)
+
+
+FORMAT = Format(
+    summary="LLaVA and ShareGPT4V training data",
+    suffixes=(".json",),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+)

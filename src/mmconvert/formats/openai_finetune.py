@@ -1,0 +1,155 @@
+"""OpenAI's fine-tuning data: JSON Lines with `messages` that end with the assistant, under the service's limits.
+
+Pictures are `image_url` parts of user messages. What the service would refuse is left out when writing and
+named: more than 10 pictures in an example, one over 10 MB, one that is not JPEG, PNG or WEBP in RGB or RGBA,
+examples with pictures beyond 50,000. Source: the vision fine-tuning guide of developers.openai.com.
+"""
+
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import PIL.Image
+
+from mmconvert.dialogs import dialog_record, listed, message_list
+from mmconvert.errors import RowError, UsageError
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.openai_chat import ends_with_assistant, opened, part_json, read_content
+from mmconvert.placeholders import image_slot
+from mmconvert.record import Image, Record, Turn
+from mmconvert.sources import Rejected, Row, Span, jsonl
+from mmconvert.table_writer import write_jsonl
+from mmconvert.training_rows import lost_extra, messages_extra, require_suffix, source_id, training_rows
+
+MAX_PICTURES = 10
+MAX_PICTURE_BYTES = 10_000_000
+MAX_PICTURE_EXAMPLES = 50_000
+MIN_EXAMPLES = 10
+FORMATS = ("JPEG", "PNG", "WEBP")
+MODES = ("RGB", "RGBA")
+
+_ELSEWHERE = ("images", "image")
+_HELD = ("messages_extra", "tools", "parallel_tool_calls", "functions")
+_MESSAGE_FIELDS = ("role", "name", "weight")
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return jsonl.rows(path, span)
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    for name in _ELSEWHERE:
+        if listed(fields.get(name)):
+            raise RowError("image.type", name, "pictures stand in the messages here. Try --format ms_swift or trl.")
+    turns: list[Turn] = []
+    images: list[Image] = []
+    extras: list[dict[str, Any]] = []
+    for number, message in enumerate(message_list(fields.pop("messages", None), "messages")):
+        where = f"messages[{number}]"
+        role, content, extra = opened(message, where)
+        parts, shown = read_content(content, where, len(images), context)
+        turns.append(Turn(role, parts))
+        images += shown
+        extras.append(extra)
+    yield dialog_record(row, context, fields, turns, images, extras)
+
+
+def _mismatch(sample: Sample) -> str | None:
+    if "messages" not in sample.columns:
+        return "no field 'messages'"
+    clash = next((n for n in sample.columns if n in (*_ELSEWHERE, "answer") or image_slot(n) is not None), None)
+    if clash:
+        return f"it has a field {clash!r}"
+    if not all(ends_with_assistant(row.get("messages")) for row in sample.rows):
+        return "a row does not end with the assistant"
+    return None
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    require_suffix(target, FORMAT.suffixes)
+    if target.images == "files":
+        raise UsageError("the service reads no files beside the data. Give --images inline.")
+    losses: list[Loss] = []
+    limits = _Limits()
+    rows = training_rows(records, losses, lambda record: _fields(record, target, losses, limits), addresses=True)
+    write_jsonl(rows, target.path)
+    yield from dict.fromkeys(losses)
+    if limits.examples < MIN_EXAMPLES:
+        yield Loss(
+            "", "examples", f"the file has {limits.examples} examples, the service wants {MIN_EXAMPLES} at least"
+        )
+
+
+class _Limits:
+    """How much of what the service takes has been written."""
+
+    def __init__(self) -> None:
+        self.examples = self.with_pictures = 0
+
+    def check(self, record: Record) -> None:
+        """Refuse a record that the service would refuse.
+
+        Raises:
+            RowError: `target.images`, `target.image`, `target.examples`.
+        """
+        images = iter(record.images)
+        for turn in record.messages:
+            shown = [next(images) for part in turn.content if part.type == "image"]
+            if shown and turn.role != "user":
+                raise RowError("target.images", "messages", f"a picture stands in a {turn.role} message.")
+        if len(record.images) > MAX_PICTURES:
+            raise RowError("target.images", "images", f"{len(record.images)} pictures, {MAX_PICTURES} at most.")
+        for image in record.images:
+            _check_picture(image)
+        if record.images and self.with_pictures >= MAX_PICTURE_EXAMPLES:
+            raise RowError(
+                "target.examples", "images", f"the file has {MAX_PICTURE_EXAMPLES:,} examples with pictures already."
+            )
+        self.examples += 1
+        self.with_pictures += bool(record.images)
+
+
+def _check_picture(image: Image) -> None:
+    if image.bytes is None:
+        return
+    if len(image.bytes) > MAX_PICTURE_BYTES:
+        raise RowError("target.image", "images", f"a picture has {len(image.bytes):,} bytes, 10 MB at most.")
+    if image.format not in FORMATS:
+        raise RowError("target.image", "images", f"a picture is {image.format}, not {', '.join(FORMATS)}.")
+    with PIL.Image.open(io.BytesIO(image.bytes), formats=FORMATS) as opened_picture:
+        if opened_picture.mode not in MODES:
+            raise RowError("target.image", "images", f"a picture has the mode {opened_picture.mode}, not RGB or RGBA.")
+
+
+def _fields(record: Record, target: Target, losses: list[Loss], limits: _Limits) -> dict[str, Any]:
+    limits.check(record)
+    images = iter(record.images)
+    inline = Target(target.path)
+    messages = []
+    for turn, more in zip(record.messages, messages_extra(record), strict=True):
+        content: Any = [part_json(part, images, inline) for part in turn.content]
+        if len(content) == 1 and content[0]["type"] == "text":
+            content = content[0]["text"]
+        losses += [
+            Loss(record.id, "messages_extra", f"the service knows no {n!r}") for n in more if n not in _MESSAGE_FIELDS
+        ]
+        kept = {name: value for name, value in more.items() if name in _MESSAGE_FIELDS}
+        messages.append({"role": turn.role, "content": content, **kept})
+    if source_id(record):
+        losses.append(Loss(record.id, "id", "the format has no field for it"))
+    lost_extra(record, losses, kept=_HELD)
+    held = {name: record.extra[name] for name in _HELD[1:] if name in record.extra}
+    return {"messages": messages, **held}
+
+
+FORMAT = Format(
+    summary="OpenAI fine-tuning data, its limits checked",
+    suffixes=(".jsonl",),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+    cuttable=True,
+)

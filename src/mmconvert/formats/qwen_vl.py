@@ -1,0 +1,178 @@
+r"""Qwen-VL training data, both forms: `<img>` inside the text, and `image` beside `conversations`.
+
+Qwen2.5-VL and Qwen3-VL: a JSON array or JSON Lines; `image` is a path or a list, each `<image>` of a
+`human` turn takes the next one; a `gpt` turn's text is only text. Qwen-VL (the first; `--columns v1` to
+write it): a JSON array, pictures stand in the text as `Picture k: <img>path</img>\n`, turns are from
+`user` and `assistant`. Which form a row has, its role words tell. Source: QwenLM/Qwen3-VL@9658872
+qwen-vl-finetune/README.md, qwenvl/data/data_processor.py; QwenLM/Qwen-VL@aa00ed0 README.md, finetune.py.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from mmconvert.dialogs import dialog_record, marked_turns, message_list, picture, refuse_media, role_of, shown_pictures
+from mmconvert.errors import RowError, UsageError, got, in_field
+from mmconvert.exported_images import stored_path
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.image_markers import Markers, escape, unescape
+from mmconvert.record import Image, Part, Record, Turn
+from mmconvert.sources import Rejected, Row, Span, json_array, jsonl
+from mmconvert.table_writer import write_json_array, write_jsonl
+from mmconvert.training_rows import (
+    message_rows,
+    messages_extra,
+    require_alternation,
+    require_suffix,
+    source_id,
+    training_rows,
+    with_extra,
+    without_system,
+)
+
+MARKERS = Markers(("image", "video"), line_break=True)
+KEYS = ("from", "value")
+NAMES = {"user": "human", "assistant": "gpt"}
+SHOWN_BY = ("user",)
+INLINE = "v1"
+INLINE_WORDS = ("img", "/img")
+
+_PICTURE = re.compile(r"(?:Picture (\d+): )?<img>([^<>\n]*)</img>(\n?)")
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return jsonl.rows(path, span) if path.suffix.lower() == ".jsonl" else json_array.rows(path, span)
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    refuse_media(fields)
+    messages = message_list(fields.pop("conversations", None), "conversations")
+    if _is_inline(messages):
+        yield dialog_record(row, context, fields, *_inline_turns(messages, context))
+        return
+    turns, extras = marked_turns(messages, "conversations", KEYS, MARKERS, SHOWN_BY)
+    images = shown_pictures(fields.pop("image", None), "image", turns, context)
+    yield dialog_record(row, context, fields, turns, images, extras)
+
+
+def _is_inline(messages: Iterable[Any]) -> bool:
+    return any(isinstance(turn, dict) and turn.get("from") == "user" for turn in messages)
+
+
+def _inline_turns(
+    messages: Sequence[dict[str, Any]], context: Context
+) -> tuple[list[Turn], list[Image], list[dict[str, Any]]]:
+    turns: list[Turn] = []
+    images: list[Image] = []
+    extras: list[dict[str, Any]] = []
+    for number, message in enumerate(messages):
+        where = f"conversations[{number}]"
+        role, text = role_of(message.get("from"), f"{where}.from"), message.get("value")
+        if not isinstance(text, str):
+            raise RowError("messages.content", f"{where}.value", f"expected a text {got(text)}.")
+        with in_field(f"{where}.value"):
+            turns.append(Turn(role, _inline_parts(text, images, context)))
+        extras.append({name: item for name, item in message.items() if name not in KEYS and item is not None})
+    return turns, images, extras
+
+
+def _inline_parts(text: str, images: list[Image], context: Context) -> tuple[Part, ...]:
+    """Cut a text at its pictures, which are loaded and added to `images`."""
+    parts: list[Part] = []
+    at = 0
+    for match in _PICTURE.finditer(text):
+        images.append(picture(match[2], len(images) + 1, context))
+        numbered = match[1] == str(len(images))
+        # Name and line break belong to the picture only where they are those that Qwen-VL writes.
+        start, end = (match.start(), match.end()) if numbered else (text.index("<img>", match.start()), match.start(3))
+        if start > at:
+            parts.append(Part("text", unescape(text[at:start], INLINE_WORDS)))
+        parts.append(Part("image"))
+        at = end
+    if at < len(text) or not parts:
+        parts.append(Part("text", unescape(text[at:], INLINE_WORDS)))
+    return tuple(parts)
+
+
+def _mismatch(sample: Sample) -> str | None:
+    if "conversations" not in sample.columns:
+        return "no field 'conversations'"
+    if "images" in sample.columns:
+        return "it has a field 'images', not 'image'"
+    rows = [row for row in sample.rows if isinstance(row.get("conversations"), list)]
+    if any(_is_inline(row["conversations"]) for row in rows):
+        return None
+    if "image" not in sample.columns:
+        return "no field 'image', and no turn from 'user'"
+    if sample.suffix == ".json" and not any(_only_here(row) for row in rows):
+        return "each row has one picture at most, as LLaVA has"
+    return None
+
+
+def _only_here(row: Any) -> bool:
+    """Tell a row that LLaVA's form cannot say."""
+    text = "".join(str(turn.get("value")) for turn in row["conversations"] if isinstance(turn, dict))
+    return isinstance(row.get("image"), list) or text.count("<image>") > 1
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    suffix = require_suffix(target, FORMAT.suffixes)
+    if target.columns not in (None, INLINE):
+        raise UsageError(f"unknown columns {target.columns!r}. Known: {INLINE}.")
+    losses: list[Loss] = []
+    fields = _inline_fields if target.columns == INLINE else _fields
+    rows = training_rows(records, losses, lambda record: fields(record, target, losses))
+    (write_jsonl if suffix == ".jsonl" else write_json_array)(rows, target.path)
+    yield from dict.fromkeys(losses)
+
+
+def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    record = without_system(record, losses)
+    require_alternation(record.messages)
+    if any(part.type == "image" for turn in record.messages if turn.role == "assistant" for part in turn.content):
+        raise RowError("target.images", "messages", "Qwen's form shows no picture in an assistant's turn.")
+    fields: dict[str, Any] = {**source_id(record)}
+    paths = [stored_path(image, target) for image in record.images]
+    if paths:
+        fields["image"] = paths[0] if len(paths) == 1 else paths
+    fields["conversations"] = message_rows(record, KEYS, NAMES, MARKERS, SHOWN_BY)
+    return with_extra(fields, record, losses)
+
+
+def _inline_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    record = without_system(record, losses)
+    require_alternation(record.messages)
+    images = iter(enumerate((stored_path(image, target) for image in record.images), 1))
+    turns = []
+    for turn, more in zip(record.messages, messages_extra(record), strict=True):
+        kept = {name: value for name, value in more.items() if name not in KEYS}
+        turns.append({"from": turn.role, "value": _inline_text(turn, images), **kept})
+    return with_extra({**source_id(record), "conversations": turns}, record, losses)
+
+
+def _inline_text(turn: Turn, images: Iterator[tuple[int, str]]) -> str:
+    pieces: list[str] = []
+    text = ""
+    for part in turn.content:
+        if part.type == "text":
+            text += part.text
+            continue
+        number, path = next(images)
+        if set(path) & set("<>\n"):
+            raise RowError("target.images", "images", f"the path cannot stand in a text {got(path)}.")
+        pieces += [escape(text, INLINE_WORDS), f"Picture {number}: <img>{path}</img>\n"]
+        text = ""
+    return "".join([*pieces, escape(text, INLINE_WORDS)])
+
+
+FORMAT = Format(
+    summary="Qwen-VL, Qwen2.5-VL and Qwen3-VL training data",
+    suffixes=(".json", ".jsonl"),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+    cuttable=True,
+)

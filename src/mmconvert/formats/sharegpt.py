@@ -1,0 +1,150 @@
+"""LLaMA-Factory's ShareGPT form: `messages` or `conversations` and `images`, with its dataset_info.json.
+
+`<image>` stands for the next of the row's `images` (paths from the file's folder, or pictures in
+parquet); a row's turns must alternate after an optional system turn. Writing adds or replaces the
+file's entry in the dataset_info.json beside it. Source: hiyouga/LLaMA-Factory@ff6d4d1 data/README.md,
+src/llamafactory/data/{parser,converter,mm_plugin}.py.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mmconvert.dialogs import dialog_record, marked_turns, refuse_media, shown_pictures, with_system
+from mmconvert.errors import Error, RowError, UsageError, got
+from mmconvert.exported_images import stored_path
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.image_markers import Markers
+from mmconvert.record import Record
+from mmconvert.sources import Rejected, Row, Span, json_array, jsonl, parquet
+from mmconvert.sources.jsonl import parse_json
+from mmconvert.table_writer import write_json_array, write_jsonl
+from mmconvert.training_rows import (
+    message_rows,
+    require_alternation,
+    require_suffix,
+    source_id,
+    training_rows,
+    with_extra,
+)
+
+MARKERS = Markers(("image", "video", "audio"))
+FORMS = {"messages": ("role", "content"), "conversations": ("from", "value")}
+"""Field of the turns -> keys of role and text in each."""
+
+NAMES = {
+    "messages": {"system": "system", "user": "user", "assistant": "assistant"},
+    "conversations": {"system": "system", "user": "human", "assistant": "gpt"},
+}
+INFO = "dataset_info.json"
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return parquet.rows(path, span)
+    return jsonl.rows(path, span) if suffix == ".jsonl" else json_array.rows(path, span)
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    refuse_media(fields)
+    form = "messages" if "messages" in fields else "conversations"
+    turns, extras = marked_turns(fields.pop(form, None), form, FORMS[form], MARKERS)
+    turns, extras = with_system(fields, turns, extras)
+    images = shown_pictures(fields.pop("images", None), "images", turns, context)
+    yield dialog_record(row, context, fields, turns, images, extras)
+
+
+def _mismatch(sample: Sample) -> str | None:
+    form = next((name for name in FORMS if name in sample.columns), None)
+    if form is None:
+        return "no field 'messages' or 'conversations'"
+    if "image" in sample.columns:
+        return "it has a field 'image', not 'images'"
+    role_key, text_key = FORMS[form]
+    turns = [turn for row in sample.rows for turn in row.get(form) or [] if isinstance(turn, dict)]
+    if not all(isinstance(turn.get(text_key), str) for turn in turns):
+        return f"{text_key} is not always a text"
+    if form == "conversations":
+        return "turns are from 'user', not 'human'" if any(turn.get(role_key) == "user" for turn in turns) else None
+    if sample.suffix == ".json" or (
+        sample.suffix == ".parquet"
+        and "images" in sample.columns
+        and any("<image>" in turn[text_key] for turn in turns)
+    ):
+        return None
+    return "messages stand in JSON Lines or parquet without <image>"
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    suffix = require_suffix(target, (".json", ".jsonl"))
+    form = target.columns or "messages"
+    if form not in FORMS:
+        raise UsageError(f"unknown columns {form!r}. Known: {', '.join(FORMS)}.")
+    losses: list[Loss] = []
+    rows = training_rows(records, losses, lambda record: _fields(record, form, target, losses))
+    (write_jsonl if suffix == ".jsonl" else write_json_array)(rows, target.path)
+    _add_to_info(target, form)
+    yield from dict.fromkeys(losses)
+
+
+def _fields(record: Record, form: str, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    has_system = record.messages[0].role == "system"
+    require_alternation(record.messages[1:] if has_system else record.messages)
+    fields: dict[str, Any] = {
+        **source_id(record),
+        form: message_rows(record, FORMS[form], NAMES[form], MARKERS),
+        "images": [stored_path(image, target) for image in record.images],
+    }
+    return with_extra(fields, record, losses)
+
+
+def _add_to_info(target: Target, form: str) -> None:
+    """Add the file to LLaMA-Factory's list of data sets, which lies beside it."""
+    path = target.path.with_name(INFO)
+    name = target.name or target.path.name
+    role_key, text_key = FORMS[form]
+    names = NAMES[form]
+    known = _known_sets(path)
+    # Columns that an entry does not list count as absent, so all are named.
+    known[Path(name).stem] = {
+        "file_name": name,
+        "formatting": "sharegpt",
+        "columns": {"messages": form, "images": "images"},
+        "tags": {
+            "role_tag": role_key,
+            "content_tag": text_key,
+            "user_tag": names["user"],
+            "assistant_tag": names["assistant"],
+            "system_tag": names["system"],
+        },
+    }
+    temporary = path.with_name(f".{INFO}.{os.getpid()}.new")
+    temporary.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def _known_sets(path: Path) -> dict[str, Any]:
+    try:
+        known = parse_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (UnicodeDecodeError, RowError) as error:
+        raise Error(f"{path}: is no JSON ({error}). Repair it, or export to another folder.") from None
+    if not isinstance(known, dict):
+        raise Error(f"{path}: expected an object of data sets {got(known)}. Export to another folder.")
+    return known
+
+
+FORMAT = Format(
+    summary="LLaMA-Factory ShareGPT data with its dataset_info.json",
+    suffixes=(".json", ".jsonl", ".parquet"),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+    cuttable=True,
+)

@@ -1,0 +1,223 @@
+r"""TRL's vision data, parquet or JSON Lines: `images` (or one `image`) with `messages`, or `prompt` and `completion`.
+
+Content is a list of parts, `{"type": "image"}` standing for the next picture, or a plain text; then all
+pictures stand in front of the first user turn. Parquet holds pictures, JSON Lines their paths (read them
+with `cast_column("images", List(Image()))`). Written are parts with the keys `type` and `text` alone, ""
+for pictures: chat templates take any further key, and a null, for content. Source: huggingface/trl@f2cd577
+docs/source/dataset_formats.md, trl/data_utils.py:prepare_multimodal_messages.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from mmconvert.dialogs import (
+    dialog_record,
+    listed,
+    message_list,
+    picture,
+    refuse_media,
+    role_of,
+)
+from mmconvert.errors import RowError, UsageError, got, in_field
+from mmconvert.exported_images import stored_path
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.image_markers import check_count, escape, unescape
+from mmconvert.parquet_writer import picture_cell, write_parquet
+from mmconvert.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, with_features
+from mmconvert.sources import Rejected, Row, Span, jsonl, parquet
+from mmconvert.table_writer import write_jsonl
+from mmconvert.training_rows import (
+    lost_extra,
+    messages_extra,
+    require_suffix,
+    source_id,
+    training_rows,
+    with_extra,
+)
+from mmconvert.views import prompt_completion
+
+SPLIT = "prompt-completion"
+"""`--columns` that writes `prompt` and `completion` in the place of `messages`."""
+
+_SPEAKERS = {"prompt": "user", "completion": "assistant"}
+_TURNS = SCHEMA.field("messages").type
+
+
+def _schema(*names: str) -> pa.Schema:
+    turns = [(name, _TURNS) for name in names]
+    return with_features(pa.schema([("id", pa.string()), ("images", pa.list_(IMAGE_TYPE)), *turns]))
+
+
+SCHEMAS = {None: _schema("messages"), SPLIT: _schema("prompt", "completion")}
+"""Columns of a parquet file by the name that `--columns` takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """One message as it is read.
+
+    Attributes:
+        turn: Role and parts.
+        pictures: For each image part the picture it brings itself, None for the next of the row's.
+        plain: Its content was one text.
+        extra: Its other fields.
+    """
+
+    turn: Turn
+    pictures: tuple[Any, ...]
+    plain: bool
+    extra: dict[str, Any]
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return jsonl.rows(path, span) if path.suffix.lower() == ".jsonl" else parquet.rows(path, span)
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    refuse_media(fields)
+    many, one = fields.pop("images", None), fields.pop("image", None)
+    values = listed(many) or listed(one)
+    messages = [_message(value, where) for value, where in _raw_messages(fields)]
+    if values and all(own is not None for message in messages for own in message.pictures):
+        messages = _in_front(messages, len(values))
+    owns = [own for message in messages for own in message.pictures]
+    check_count(owns.count(None), len(values), "images")
+    rest = iter(values)
+    images = []
+    for slot, own in enumerate(owns, 1):
+        with in_field("images"):
+            images.append(picture(next(rest) if own is None else own, slot, context))
+    turns = [message.turn for message in messages]
+    yield dialog_record(row, context, fields, turns, images, [message.extra for message in messages])
+
+
+def _raw_messages(fields: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Take `messages`, or `prompt` and `completion`, out of a row."""
+    names = ("messages",) if fields.get("messages") is not None else ("prompt", "completion")
+    for name in names:
+        value = fields.pop(name, None)
+        if value is None and name == "completion":
+            continue
+        if isinstance(value, str) and name in _SPEAKERS:
+            value = [{"role": _SPEAKERS[name], "content": value}]
+        for number, message in enumerate(message_list(value, name)):
+            yield message, f"{name}[{number}]"
+
+
+def _message(message: Mapping[str, Any], where: str) -> _Message:
+    role, content = role_of(message.get("role"), f"{where}.role"), message.get("content")
+    if message.get("tool_calls"):
+        raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
+    extra = {name: value for name, value in message.items() if name not in ("role", "content") and value is not None}
+    if isinstance(content, str):
+        return _Message(Turn(role, (Part("text", unescape(content)),)), (), True, extra)
+    if not isinstance(content, list):
+        raise RowError("messages.content", f"{where}.content", f"expected a text or a list of parts {got(content)}.")
+    parts: list[Part] = []
+    pictures: list[Any] = []
+    for number, value in enumerate(content):
+        field = f"{where}.content[{number}]"
+        part = {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else {}
+        kind, text = part.get("type"), part.get("text", "")
+        if kind == "text" and isinstance(text, str):
+            parts.append(Part("text", unescape(text)))
+        elif kind == "image" and text == "":
+            parts.append(Part("image"))
+            pictures.append(part.get("image"))
+        elif kind in ("audio", "video"):
+            raise RowError("media.unsupported", field, f"parts of type {kind!r} are not supported. Leave the row out.")
+        else:
+            raise RowError("messages.part", field, f"expected a text or image part {got(value)}.")
+    return _Message(Turn(role, tuple(parts)), tuple(pictures), False, extra)
+
+
+def _in_front(messages: Sequence[_Message], count: int) -> list[_Message]:
+    """Put pictures in front of the first user turn, as TRL does where that is a plain text."""
+    first = next((n for n, message in enumerate(messages) if message.turn.role == "user"), None)
+    if first is None or not messages[first].plain:
+        return [*messages]
+    turn = messages[first].turn
+    words = tuple(part for part in turn.content if part.text)
+    shown = replace(turn, content=(*[Part("image")] * count, *words))
+    return [*messages[:first], replace(messages[first], turn=shown, pictures=(None,) * count), *messages[first + 1 :]]
+
+
+def _mismatch(sample: Sample) -> str | None:
+    columns = set(sample.columns)
+    clash = next((name for name in ("image_info", "prediction", "conversations") if name in columns), None)
+    if clash:
+        return f"it has a column {clash!r}"
+    names = ("messages",) if "messages" in columns else ("prompt", "completion")
+    missing = [name for name in names if name not in columns]
+    if missing:
+        return f"no column {missing[0]!r}"
+    contents = [content for row in sample.rows for name in names for content in _contents(row.get(name))]
+    parts = [part for content in contents if isinstance(content, list) for part in content if isinstance(part, dict)]
+    if any(part.get("type") == "image_url" for part in parts):
+        return "pictures are parts of type image_url"
+    if any("<image>" in content for content in contents if isinstance(content, str)):
+        return "<image> stands in plain texts"
+    pictures = columns & {"images", "image"} or any(part.get("type") == "image" for part in parts)
+    if not pictures and sample.suffix == ".jsonl" and "messages" in columns:
+        return "no column 'images' and no image part"
+    return None
+
+
+def _contents(value: Any) -> list[Any]:
+    return [message.get("content") for message in listed(value) if isinstance(message, dict)]
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    suffix = require_suffix(target, FORMAT.suffixes)
+    if target.columns not in SCHEMAS:
+        raise UsageError(f"unknown columns {target.columns!r}. Known: {SPLIT}.")
+    losses: list[Loss] = []
+    if suffix == ".jsonl":
+        write_jsonl(training_rows(records, losses, lambda record: _line(record, target, losses)), target.path)
+    else:
+        rows = training_rows(records, losses, lambda record: _cells(record, target, losses))
+        write_parquet(rows, SCHEMAS[target.columns], target.path)
+    yield from dict.fromkeys(losses)
+
+
+def _line(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    turns = _turns(record, target, messages_extra(record))
+    fields = {**source_id(record), "images": [stored_path(image, target) for image in record.images], **turns}
+    return with_extra(fields, record, losses)
+
+
+def _cells(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    lost_extra(record, losses)
+    turns = _turns(record, target, [{}] * len(record.messages))
+    return {**source_id(record), "images": [picture_cell(image) for image in record.images], **turns}
+
+
+def _turns(record: Record, target: Target, extras: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    rows = [_turn(turn, more) for turn, more in zip(record.messages, extras, strict=True)]
+    if target.columns is None:
+        return {"messages": rows}
+    cut = len(prompt_completion(record)[0])
+    return {"prompt": rows[:cut], "completion": rows[cut:]}
+
+
+def _turn(turn: Turn, more: Mapping[str, Any]) -> dict[str, Any]:
+    # Processors whose token it is would read a literal <image> as a picture.
+    parts = [{"type": part.type, "text": escape(part.text)} for part in turn.content]
+    kept = {name: value for name, value in more.items() if name not in ("role", "content")}
+    return {"role": turn.role, "content": parts, **kept}
+
+
+FORMAT = Format(
+    summary="TRL vision data: images with messages, or with prompt and completion",
+    suffixes=(".parquet", ".jsonl"),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+    cuttable=True,
+)

@@ -1,0 +1,132 @@
+"""How the rows of a dataset are laid out: for evaluation, or for training with TRL.
+
+eval                the prompt in `messages`, the answer in columns of its own
+sft                 `messages` ends with the assistant's answer
+prompt-completion   `prompt` and `completion` in the place of `messages`
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from mmconvert.errors import RowError
+from mmconvert.placeholders import slots_in
+from mmconvert.record import LETTERS, SCHEMA, Part, Record, Turn, to_arrow, with_features
+
+EVAL = "eval"
+
+
+def reference_reply(record: Record) -> str | None:
+    """Word the reference as a model should have said it.
+
+    Returns:
+        Letter and text of each right option (the letter alone where the option is a picture), the first
+        reference elsewhere, None for an unlabelled record.
+
+    Example:
+        >>> from mmconvert.record import Source
+        >>> where = Source("f", "f", 0)
+        >>> reference_reply(Record("1", "1", (), "multiple_choice", where, options=("a cat", "a dog"), answer="B"))
+        'B. a dog'
+        >>> reference_reply(Record("1", "1", (), "caption", where, answers=("A dog runs.", "A running dog.")))
+        'A dog runs.'
+    """
+    if record.task == "multiple_choice" and record.options and record.answer:
+        return "\n".join(_choice(letter, record.options) for letter in record.answer)
+    return record.answers[0] if record.answers else record.answer
+
+
+def _choice(letter: str, options: Sequence[str | None]) -> str:
+    place = LETTERS.find(letter)
+    text = options[place] if 0 <= place < len(options) else None
+    return f"{letter}. {text}" if text and not slots_in(text) else letter
+
+
+def sft_turns(record: Record) -> tuple[Turn, ...]:
+    """Give the turns to train on: the prompt and, where it does not end with one, the assistant's answer.
+
+    Raises:
+        RowError: `view.no_prompt`, `view.no_answer`: there is nothing to show or nothing to learn.
+    """
+    if not record.messages:
+        raise RowError("view.no_prompt", "messages", "the row has no prompt to train on.")
+    if record.messages[-1].role == "assistant":
+        return record.messages
+    reply = reference_reply(record)
+    if reply is None:
+        raise RowError("view.no_answer", "answer", "the row has neither an assistant's turn nor an answer to learn.")
+    return (*record.messages, Turn("assistant", (Part("text", reply),)))
+
+
+def prompt_completion(record: Record) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+    """Cut the turns to train on before the assistant's last words.
+
+    Returns:
+        Prompt and completion; the completion is the assistant's turns at the end, one as a rule.
+
+    Raises:
+        RowError: The codes of `sft_turns`, or `view.no_prompt`: the assistant alone speaks.
+    """
+    turns = sft_turns(record)
+    cut = len(turns)
+    while cut and turns[cut - 1].role == "assistant":
+        cut -= 1
+    if not cut:
+        raise RowError("view.no_prompt", "messages", "nothing stands before the assistant's turn.")
+    return turns[:cut], turns[cut:]
+
+
+def _as_sft(record: Record) -> Record:
+    return replace(record, messages=sft_turns(record))
+
+
+def _as_prompt_completion(record: Record) -> Record:
+    prompt, completion = prompt_completion(record)
+    return replace(record, messages=(*prompt, *completion))
+
+
+def _split_schema() -> pa.Schema:
+    place = SCHEMA.get_field_index("messages")
+    turns = SCHEMA.field("messages").type
+    fields = [*SCHEMA]
+    fields[place : place + 1] = [pa.field("prompt", turns), pa.field("completion", turns)]
+    return with_features(pa.schema(fields))
+
+
+PROMPT_COMPLETION_SCHEMA: pa.Schema = _split_schema()
+"""`SCHEMA` with `prompt` and `completion` in the place of `messages`: TRL takes one or the other."""
+
+
+def _split_batch(records: Sequence[Record]) -> pa.RecordBatch:
+    pairs = [prompt_completion(record) for record in records]
+    prompts = to_arrow([replace(record, messages=pair[0]) for record, pair in zip(records, pairs, strict=True)])
+    bare = [replace(r, messages=pair[1], images=(), attachments=()) for r, pair in zip(records, pairs, strict=True)]
+    columns = {name: prompts.column(name) for name in prompts.schema.names if name != "messages"}
+    columns |= {"prompt": prompts.column("messages"), "completion": to_arrow(bare).column("messages")}
+    return pa.RecordBatch.from_arrays(
+        [columns[name] for name in PROMPT_COMPLETION_SCHEMA.names], schema=PROMPT_COMPLETION_SCHEMA
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One layout.
+
+    Attributes:
+        schema: Columns of every shard.
+        of: Record as it is stored; raises RowError where the layout has nothing to store.
+        batch: Stored records as one Arrow batch.
+    """
+
+    schema: pa.Schema
+    of: Callable[[Record], Record]
+    batch: Callable[[Sequence[Record]], pa.RecordBatch]
+
+
+VIEWS = {
+    EVAL: View(SCHEMA, lambda record: record, to_arrow),
+    "sft": View(SCHEMA, _as_sft, to_arrow),
+    "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _as_prompt_completion, _split_batch),
+}
+"""Layouts by the name that `--view` takes."""
