@@ -1,7 +1,8 @@
 """From a reference or base64 to the original bytes of a checked picture; nothing is re-encoded.
 
 Policy (the numbers are those of the project's policy for bad input): P6 base64 and data URLs, P7
-allowed picture formats and sizes, P8 paths inside the image roots. Nothing is fetched.
+allowed picture formats and sizes, P8 paths inside the image roots. Nothing is fetched unless a
+`fetch` is given.
 """
 
 import hashlib
@@ -9,8 +10,8 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
@@ -136,15 +137,17 @@ class Pictures:
         decode: Decode every picture once, beside the structure check.
         max_bytes: Largest picture in bytes.
         keep_urls: Keep http(s) addresses as references without bytes.
+        fetch: Gives the bytes that stand at an http(s) address, None to refuse them.
     """
 
     roots: tuple[Path, ...]
     decode: bool = False
     max_bytes: int = MAX_IMAGE_BYTES
     keep_urls: bool = False
+    fetch: Callable[[str], bytes] | None = None
 
     @classmethod
-    def within(cls, roots: Sequence[str | Path], **options: bool | int) -> "Pictures":
+    def within(cls, roots: Sequence[str | Path], **options: bool | int | Callable[[str], bytes] | None) -> "Pictures":
         """Make a finder over folders; they are resolved once, so that links in them are known."""
         return cls(tuple(Path(root).resolve() for root in roots), **options)  # type: ignore[arg-type]
 
@@ -177,7 +180,7 @@ class Pictures:
 
         Raises:
             RowError: `image.remote` for an address that may not be fetched, `image.path` for a path that
-                is no plain path or leaves the roots, `image.missing`, and the codes of `of_bytes`.
+                is no plain path or leaves the roots, `image.missing`, and the codes of `fetch` and `of_bytes`.
         """
         if is_data_url(text):
             return self.of_bytes(decode_data_url(text), slot, detail=detail)
@@ -185,10 +188,12 @@ class Pictures:
         if scheme and scheme[1].lower() in ("http", "https"):
             if self.keep_urls:
                 return Image(None, slot, detail=detail, url=text)
+            if self.fetch is not None:
+                return replace(self.of_bytes(self.fetch(text), slot, detail=detail), url=text)
             raise RowError(
                 "image.remote",
                 "",
-                f"a picture on the network is not fetched {got(text)}. Download it, or see --keep-urls.",
+                f"a picture on the network is not fetched {got(text)}. See --allow-remote and --keep-urls.",
             )
         if scheme:
             raise RowError(

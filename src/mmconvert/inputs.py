@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ DEFAULT_SPLIT = "test"
 _SPLIT = re.compile(r"(\w+(?:\.\w+)*)=(.+)", re.DOTALL)
 _SPLIT_NAME = re.compile(r"\w+(\.\w+)*")
 _SPLIT_SUFFIX = re.compile(r"_(test|val|dev)$")
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _HEAD = 1 << 20
 
 
@@ -48,13 +49,20 @@ def lmudata_root() -> Path:
     return Path(os.environ.get("LMUData") or Path.home() / "LMUData")  # noqa: SIM112 - the kit's own spelling
 
 
-def plan(names: Sequence[str], *, split: str | None = None, subsets: Sequence[str] = ()) -> list[Input]:
+def plan(
+    names: Sequence[str],
+    *,
+    split: str | None = None,
+    subsets: Sequence[str] = (),
+    download: Callable[[str], Path] | None = None,
+) -> list[Input]:
     """Turn INPUT arguments into files.
 
     Args:
-        names: Files, folders of files of one format, `split=PATH`, `-`, or bare dataset names.
+        names: Files, folders of files of one format, `split=PATH`, `-`, bare dataset names, or addresses.
         split: Split of every input that names none itself.
         subsets: Take only these subsets (file stems) of folders.
+        download: Gives the local file of an address; None to refuse addresses.
 
     Returns:
         The files in order; of a folder, sorted by name.
@@ -64,7 +72,7 @@ def plan(names: Sequence[str], *, split: str | None = None, subsets: Sequence[st
     """
     inputs: list[Input] = []
     for name in names:
-        own_split, path = _located(name)
+        own_split, path = _located(name, download)
         chosen = own_split or split or DEFAULT_SPLIT
         if not _SPLIT_NAME.fullmatch(chosen):
             raise UsageError(f"{chosen!r} is no split name. Use letters, digits, _ and single dots.")
@@ -87,7 +95,7 @@ def plan(names: Sequence[str], *, split: str | None = None, subsets: Sequence[st
     return inputs
 
 
-def _located(name: str) -> tuple[str | None, Path]:
+def _located(name: str, download: Callable[[str], Path] | None) -> tuple[str | None, Path]:
     if name == "-":
         return None, _spooled()
     if Path(name).exists():
@@ -95,6 +103,13 @@ def _located(name: str) -> tuple[str | None, Path]:
     match = _SPLIT.fullmatch(name)
     if match and Path(match[2]).exists():
         return match[1], Path(match[2])
+    address = match[2] if match else name
+    if _ADDRESS.match(address):
+        if download is None:
+            raise UsageError(
+                f"{address}: nothing is fetched from the network. Convert it with --allow-remote, or give a file."
+            )
+        return match[1] if match else None, download(address)
     if re.fullmatch(r"[\w.\-]+", name):
         table = lmudata_root() / f"{name}.tsv"
         if table.is_file():

@@ -160,10 +160,19 @@ def test_a_later_root_is_searched_too(root: Path, tmp_path: Path) -> None:
     assert Pictures.within([root, tmp_path / "second"]).of_reference("b.png", 1).bytes == PNG
 
 
-def test_addresses_are_refused_or_kept_but_never_fetched() -> None:
+def test_addresses_are_refused_or_kept_unless_a_fetch_is_given() -> None:
     assert code_of(Pictures(()).of_reference, "http://127.0.0.1:9/x.png", 1) == "image.remote"
     kept = Pictures((), keep_urls=True).of_reference("https://example.org/x.png", 1)
     assert (kept.bytes, kept.url) == (None, "https://example.org/x.png")
+    asked: list[str] = []
+    fetching = Pictures((), fetch=lambda url: asked.append(url) or PNG)
+    fetched = fetching.of_reference("HTTPS://example.org/x.png", 3, "low")
+    assert (fetched.bytes, fetched.url, fetched.slot, fetched.detail) == (PNG, asked[0], 3, "low")
+    assert (
+        code_of(Pictures((), fetch=lambda url: b"<html>").of_reference, "http://example.org/x.png", 1) == "image.format"
+    )
+    assert code_of(fetching.of_reference, "ftp://example.org/x.png", 1) == "image.path"
+    assert asked == ["HTTPS://example.org/x.png"]
 
 
 def test_the_size_limit_is_the_users() -> None:

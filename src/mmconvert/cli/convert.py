@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,6 +12,7 @@ from mmconvert.cli.push import check_push, publish, published_text, push_options
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.convert import ReadOptions, Summary, WriteOptions
 from mmconvert.convert import convert as run_convert
+from mmconvert.downloads import download_table
 from mmconvert.inputs import plan
 from mmconvert.manifest import DEFAULT_CONFIG
 from mmconvert.record import TASKS
@@ -57,6 +60,9 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
     help="Largest picture.",
 )
 @click.option("--keep-urls", is_flag=True, help="Keep http(s) pictures as references.")
+@click.option("--allow-remote", is_flag=True, help="Fetch http(s) pictures and https tables, from public hosts only.")
+@click.option("--md5", metavar="HEX", help="MD5 that the table of an https INPUT must have.")
+@click.option("--sha256", metavar="HEX", help="SHA-256 that the table of an https INPUT must have.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes (default: one a core).")
 @click.option("--append", is_flag=True, help="Add a split or config to the dataset that stands there.")
 @click.option("--overwrite", is_flag=True, help="Replace the dataset that stands there.")
@@ -86,6 +92,9 @@ def convert(
     max_rows: int | None,
     max_image_mb: float,
     keep_urls: bool,
+    allow_remote: bool,
+    md5: str | None,
+    sha256: str | None,
     workers: int | None,
     append: bool,
     overwrite: bool,
@@ -99,11 +108,14 @@ def convert(
 ) -> int:
     """Turn files of any known format into one dataset.
 
-    INPUT is a file, a folder of files of one format, split=PATH, - for standard input, or the bare name
-    of a table in $LMUData. The dataset appears whole or not at all; refused rows are written to a file.
+    INPUT is a file, a folder of files of one format, split=PATH, - for standard input, the bare name of a
+    table in $LMUData, or with --allow-remote the https address of such a table. The
+    dataset appears whole or not at all; refused rows are written to a file.
     """
     if append and overwrite:
         raise click.UsageError("--append and --overwrite exclude each other.")
+    if keep_urls and allow_remote:
+        raise click.UsageError("--keep-urls and --allow-remote exclude each other.")
     if repo_id is not None:
         check_push(repo_id, revision=revision, create_pr=create_pr)
     elif private or revision or create_pr or dry_run:
@@ -117,6 +129,7 @@ def convert(
         max_image_bytes=int(max_image_mb * (1 << 20)),
         max_rows=max_rows,
         keep_urls=keep_urls,
+        allow_remote=allow_remote,
         limit=limit,
         transforms=transforms,
         seed=seed,
@@ -130,7 +143,8 @@ def convert(
         allow_empty=allow_empty,
         workers=workers or len(os.sched_getaffinity(0)),
     )
-    summary = run_convert(plan(inputs, split=split, subsets=subsets), output, how, where)
+    download = _download(inputs, allow_remote, md5, sha256)
+    summary = run_convert(plan(inputs, split=split, subsets=subsets, download=download), output, how, where)
     pushed = None
     if repo_id is not None:
         pushed = publish(
@@ -150,6 +164,14 @@ def convert(
         if pushed is not None:
             click.echo(printable(published_text(pushed)))
     return EXIT_PARTIAL if summary.rows_rejected and not allow_rejects else 0
+
+
+def _download(
+    inputs: tuple[str, ...], allowed: bool, md5: str | None, sha256: str | None
+) -> Callable[[str], Path] | None:
+    if (md5 or sha256) and not (allowed and len(inputs) == 1 and "://" in inputs[0]):
+        raise click.UsageError("--md5 and --sha256 check the one table that --allow-remote fetches.")
+    return partial(download_table, md5=md5, sha256=sha256) if allowed else None
 
 
 def _summary_text(summary: Summary) -> str:

@@ -46,7 +46,8 @@ def _checked(image: Image, field: str, context: Context) -> Image:
     if image.bytes is None and image.url:
         return image
     with in_field(field):
-        return context.pictures.of_bytes(image.bytes or b"", image.slot, image.name, image.detail)
+        checked = context.pictures.of_bytes(image.bytes or b"", image.slot, image.name, image.detail)
+    return replace(checked, url=image.url)
 
 
 def _mismatch(sample: Sample) -> str | None:

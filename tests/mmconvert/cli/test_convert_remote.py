@@ -1,0 +1,117 @@
+"""Nothing touches the network unless --allow-remote is given, and then nothing but public hosts."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mmconvert import remote
+from mmconvert.cli import program
+from mmconvert.errors import UsageError
+from mmconvert.remote import Limits
+from support.records import picture_bytes
+from support.web_server import reply, web_server
+
+WATCHED = """
+import sys
+
+def watch(event, arguments):
+    if event.startswith("socket.") and event not in ("socket.__new__", "socket.gethostname"):
+        print("NETWORK", event, arguments, file=sys.stderr)
+        raise SystemExit(99)
+
+sys.addaudithook(watch)
+from mmconvert.cli import main
+main()
+"""
+
+
+def rows(folder: Path, *urls: str) -> Path:
+    file = folder / "rows.jsonl"
+    lines = [
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}], "answer": "x"}
+        for url in urls
+    ]
+    text = {"messages": [{"role": "user", "content": "2 + 2?"}], "answer": "4"}
+    file.write_text("".join(json.dumps(line) + "\n" for line in [text, *lines]))
+    return file
+
+
+def convert(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WATCHED, "convert", *map(str, arguments), "--json"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def test_nothing_is_fetched_by_default(tmp_path: Path) -> None:
+    with web_server({}) as server:
+        file = rows(tmp_path, f"http://127.0.0.1:{server.port}/x.png", "https://localhost/x.png", "//localhost/x.png")
+        done = convert(file, "-o", tmp_path / "out")
+        kept = convert(file, "-o", tmp_path / "kept", "--keep-urls")
+        table = convert(f"https://127.0.0.1:{server.port}/T.tsv", "-o", tmp_path / "table")
+    assert (done.returncode, json.loads(done.stdout)["rows_rejected"]) == (3, 3), done.stderr
+    assert (kept.returncode, json.loads(kept.stdout)["rows_rejected"]) == (3, 1), kept.stderr
+    assert (table.returncode, "--allow-remote" in table.stderr) == (2, True), table.stderr
+    codes = [json.loads(line)["code"] for line in (tmp_path / "out.rejects.jsonl").read_text().splitlines()]
+    assert codes == ["image.remote", "image.remote", "image.path"]
+    assert server.requests == []
+
+
+def test_the_watch_would_see_a_connection(tmp_path: Path) -> None:
+    done = convert(rows(tmp_path, "http://localhost:9/x.png"), "-o", tmp_path / "out", "--allow-remote")
+    assert (done.returncode, "NETWORK socket.getaddrinfo" in done.stderr) == (99, True)
+
+
+def test_hosts_inside_are_refused_even_when_asked_for(tmp_path: Path) -> None:
+    with web_server({"/x.png": reply(picture_bytes("PNG"))}) as server:
+        urls = [f"http://{host}:{server.port}/x.png" for host in ("127.0.0.1", "[::ffff:127.0.0.1]", "2130706433")]
+        done = convert(rows(tmp_path, *urls), "-o", tmp_path / "out", "--allow-remote", "--workers", 1)
+    assert (done.returncode, json.loads(done.stdout)["rows_rejected"]) == (3, 3), done.stderr
+    codes = {json.loads(line)["code"] for line in (tmp_path / "out.rejects.jsonl").read_text().splitlines()}
+    assert (codes, server.requests) == ({"remote.address"}, [])
+
+
+def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[Limits] = []
+
+    def at_loopback(url: str, limit: Limits) -> bytes:
+        limits.append(limit)
+        return remote.fetch(url, limit, resolve=lambda host, port: ["127.0.0.1"], allowed=lambda address: True)
+
+    monkeypatch.setattr("mmconvert.reading.fetch", lambda url, limits: at_loopback(url, limits))
+    with web_server({"/x.png": reply(picture_bytes("PNG")), "/page": reply(b"<html>")}) as server:
+        host = f"http://pictures.example:{server.port}"
+        file = rows(tmp_path, f"{host}/x.png", f"{host}/page", f"{host}/gone.png")
+        options = ["--allow-remote", "--max-image-mb", "1", "--workers", "1", "--json"]
+        done = CliRunner().invoke(program, ["convert", str(file), "-o", str(tmp_path / "out"), *options])
+    summary = json.loads(done.stdout)
+    assert (summary["rows_written"], summary["images"]) == (2, 1)
+    rejects = [json.loads(line) for line in (tmp_path / "out.rejects.jsonl").read_text().splitlines()]
+    assert [reject["code"] for reject in rejects] == ["image.format", "remote.failed"]
+    assert {limit.bytes for limit in limits} == {1 << 20}
+    from mmconvert.convert import read
+
+    (image,) = [image for record in read(tmp_path / "out") for image in record.images]
+    assert (image.bytes, image.url) == (picture_bytes("PNG"), f"{host}/x.png")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--keep-urls", "--allow-remote"],
+        ["--md5", "0" * 32],
+        ["--sha256", "0" * 64, "--allow-remote"],
+    ],
+)
+def test_options_that_cannot_be_honoured_are_refused(tmp_path: Path, options: list[str]) -> None:
+    file = rows(tmp_path)
+    done = CliRunner().invoke(program, ["convert", str(file), "-o", str(tmp_path / "out"), *options])
+    assert (done.exit_code, (tmp_path / "out").exists()) == (2, False)
+
+
+def test_an_address_that_names_no_table_is_a_mistake_of_usage(tmp_path: Path) -> None:
+    arguments = ["convert", "https://tables.example/page.html", "-o", str(tmp_path / "out"), "--allow-remote"]
+    done = CliRunner().invoke(program, arguments, standalone_mode=False)
+    assert isinstance(done.exception, UsageError)
