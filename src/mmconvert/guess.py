@@ -32,13 +32,16 @@ def sample(path: Path) -> Sample:
         Suffix, field names and first rows; no rows for a suffix that has no reader and for a folder.
 
     Raises:
-        Error: The file is empty or damaged.
+        Error: The file is empty or damaged, or all of its first rows are.
     """
     suffix = "" if path.is_dir() else path.suffix.lower()
     if suffix not in READERS:
         return Sample(path, suffix, (), ())
     source = importlib.import_module(f"mmconvert.sources.{READERS[suffix]}")
-    head = [item.fields for item in islice(source.rows(path), _HEAD_ROWS) if isinstance(item, Row)]
+    items = list(islice(source.rows(path), _HEAD_ROWS))
+    head = [item.fields for item in items if isinstance(item, Row)]
+    if items and not head:
+        raise Error(f"{path}: none of its first rows can be read. {items[0]}")
     columns = tuple(dict.fromkeys(name for fields in head for name in fields))
     if not head and suffix in tables.DELIMITERS:
         columns = tuple(tables.header(path))
@@ -57,6 +60,9 @@ def guess(path: Path) -> tuple[str, str]:
     Raises:
         Error: No format fits, or several do; every candidate is named with its reason.
     """
+    if path.is_file() and not path.suffix:
+        known = ", ".join(READERS)
+        raise Error(f"{path}: its name does not tell what kind of file it is. Name it so that it ends in {known}.")
     head = sample(path)
     refusals: dict[str, str] = {}
     fitting: list[str] = []
