@@ -6,6 +6,7 @@ usage; 3 published, but rows were rejected, failed or missing; 130 interrupted.
 
 import contextlib
 import importlib
+import io
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ from typing import Any, NoReturn
 
 import click
 
-from mmconvert.errors import Error, UsageError, did_you_mean
+from mmconvert.errors import Error, UsageError, did_you_mean, got
 from mmconvert.plugins import GROUPS, available
 
 EXIT_REFUSED = 1
@@ -106,14 +107,28 @@ def options_file(ctx: click.Context, _param: click.Parameter, path: str | None) 
     if not isinstance(values, dict):
         raise UsageError(f"{path}: expected option names and values.")
     options = [param for param in ctx.command.params if isinstance(param, click.Option) and param.name]
-    known = {name.lstrip("-"): param.name for param in options for name in (*param.opts, *param.secondary_opts)}
+    known = {name.lstrip("-"): param for param in options for name in (*param.opts, *param.secondary_opts)}
     defaults = {}
     for key, value in values.items():
         name = str(key).replace("_", "-")
         if name not in known:
             raise UsageError(f"{path}: {ctx.command.name} has no option {key!r}.{did_you_mean(name, known)}")
-        defaults[known[name]] = value
+        if value is not None:
+            defaults[str(known[name].name)] = _option_value(value, known[name], f"{path} {key}")
     ctx.default_map = {**(ctx.default_map or {}), **defaults}
+
+
+def _option_value(value: Any, option: click.Option, where: str) -> Any:
+    """Check what click itself would take in silence: a list as one text, one text as a list of letters."""
+    values = value if isinstance(value, list) and option.multiple else [value]
+    for single in values:
+        if isinstance(single, list | dict):
+            raise UsageError(
+                f"{where}: expected {'a list of plain values' if option.multiple else 'one plain value'} {got(single)}."
+            )
+        if isinstance(single, bool) and not option.is_flag:
+            raise UsageError(f"{where}: YAML reads this as true or false {got(single)}. Put it in quotes.")
+    return values if option.multiple else value
 
 
 OPTIONS_FILE = click.option(
@@ -149,10 +164,16 @@ def run(command: click.Command, argv: Sequence[str] | None = None, *, program: s
         argv: Arguments without the program's name; None takes the process's own.
         program: Name to print in front of messages.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a letter gets its escape.
+            stream.reconfigure(errors="backslashreplace")
     try:
+        _refuse_broken_text(sys.argv[1:] if argv is None else argv)
         with _interruptible():
             code = command.main(args=argv, prog_name=program, standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -162,14 +183,31 @@ def run(command: click.Command, argv: Sequence[str] | None = None, *, program: s
     except Error as error:
         _say(f"{program}: {error}")
         sys.exit(EXIT_REFUSED)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as error:
+        if isinstance(error.__cause__, EOFError):
+            raise  # click takes the end of a prompt's input for an interruption; we have no prompts
         _say(f"{program}: interrupted. Run the same command again to go on.")
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away, as `| head` does: nothing is wrong.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_REFUSED)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        # A disk that is full or a permission that is missing is no bug.
+        place = f"{error.filename}: " if error.filename is not None else ""
+        _say(f"{program}: {place}{os.strerror(error.errno)}.")
+        sys.exit(EXIT_REFUSED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _refuse_broken_text(argv: Sequence[str]) -> None:
+    for argument in argv:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"an argument is no UTF-8 text {got(argument)}. Rename the file.") from None
 
 
 def _say(message: str) -> None:
