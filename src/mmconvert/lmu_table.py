@@ -8,7 +8,7 @@ open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/image_base.py and its developmen
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +17,35 @@ from mmconvert.format import Context
 from mmconvert.images import is_data_url
 from mmconvert.inputs import lmudata_root
 from mmconvert.literals import looks_like_list, parse_list
+from mmconvert.lmu_rotations import base_index, fingerprint, rotation
 from mmconvert.options import answer_letter, lettered_options, plain_prompt
 from mmconvert.placeholders import interleave, slots_in
 from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, tables
 from mmconvert.tables import HEADERS, respell, rest
+from mmconvert.vlmevalkit_datasets import is_circular
 
 REFERENCE_LENGTH = 64
 """An `image` cell of at most this many characters may name another row."""
+
+ROTATION_OF = "#rotation_of"
+"""What `rows` adds to a rotated copy of another row: that row's index. No column of a table begins so."""
 
 WORDS = ("index", "question", "hint", "answer", "category", "l2-category", "split", "image", "image_path", "g_index")
 """The columns that have a meaning, beside the letters; case, `-` and `_` may differ."""
 
 
 def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> Iterator[Row | Rejected]:
-    """Read a TSV (or CSV), each `image` cell that names another row replaced by that row's picture.
+    """Read a TSV (or CSV), what rows say about each other settled.
 
     Args:
         path: The file.
         span: Bytes to read, None for all.
         required: Columns the table must have, each as a choice of names.
+
+    Yields:
+        Rows; an `image` cell that names another row is replaced by that row's picture, and a rotated copy
+        of another row names it under `ROTATION_OF`.
 
     Raises:
         Error: A required column is missing, and the errors of `sources.tables.rows`.
@@ -44,35 +53,45 @@ def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> It
     names = respell(dict.fromkeys(tables.header(path)), WORDS)[0]
     for choice in required:
         tables.require_any(path, tuple(choice), names)
-    shared = _SharedPictures(path)
+    neighbours = _Neighbours(path)
     for item in tables.rows(path, span):
         if isinstance(item, Row):
             try:
-                yield shared.resolved(item)
+                yield neighbours.resolved(item)
             except RowError as error:
                 yield Rejected.of(error, item.where, _text(item.fields, "index"))
         else:
             yield item
 
 
-def record(
-    row: Row,
-    context: Context,
-    *,
-    dataset: str | None = None,
-    task: str | None = None,
-    caption_prompt: str = "",
-    needs_picture: bool = True,
-) -> Record:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a format knows about its table beside the rows.
+
+    Attributes:
+        dataset: Benchmark name.
+        task: Task of the rows; None takes multiple choice where there are options, else vqa.
+        caption_prompt: The prompt of a caption task whose table has no questions.
+        needs_picture: Refuse a row without a picture; else `image_path` without `image` is only kept.
+        needs_question: Refuse a row without a question.
+        circular: Every row belongs to a rotated group; else the name, `g_index` and other rows tell.
+    """
+
+    dataset: str | None = None
+    task: str | None = None
+    caption_prompt: str = ""
+    needs_picture: bool = True
+    needs_question: bool = True
+    circular: bool = False
+
+
+def record(row: Row, context: Context, how: Reading) -> Record:
     """Give a row its meaning.
 
     Args:
         row: A row, columns spelled as in the file.
         context: Pictures and warnings.
-        dataset: Benchmark name.
-        task: Task of the row; None takes multiple choice where there are options, else vqa.
-        caption_prompt: The prompt of a caption task whose table has no questions.
-        needs_picture: Refuse a row without a picture.
+        how: What the table's format says.
 
     Returns:
         The record; columns without a place are in `extra`.
@@ -80,7 +99,8 @@ def record(
     Raises:
         RowError: The index, the question, the picture or the answer is missing or wrong.
     """
-    fields, headers = respell(row.fields, WORDS)
+    base, name = row.fields.get(ROTATION_OF), how.dataset or Path(row.where.file).stem
+    fields, headers = respell({name: value for name, value in row.fields.items() if name != ROTATION_OF}, WORDS)
     key = _text(fields, "index")
     fields.pop("index", None)
     if not key:
@@ -88,25 +108,24 @@ def record(
     options = lettered_options(fields)
     for letter in LETTERS:
         fields.pop(letter, None)
-    images = _images(fields, context, dataset, needs_picture)
+    task = how.task or ("multiple_choice" if options else "vqa")
+    sample, variant, group = _place(key, fields, options, task, base is not None or _is_rotated(fields, name, how))
+    images = _images(fields, context, name, how)
     question = fields.pop("question", None)
-    task = task or ("multiple_choice" if options else "vqa")
-    prompt: str = caption_prompt if question is None and task == "caption" else question or ""
-    if not prompt.strip():
-        raise RowError("question.missing", "question", f"the row has no question {got(question)}.")
     hint = fields.pop("hint", None)
     label = fields.pop("answer", None)
     answer, answers = _answers(label, options, task, context)
-    parts, shown = _prompt(plain_prompt(prompt, hint, options), images)
+    parts, shown = _prompt(_asked(question, hint, options, task, how), images)
     extra = rest({name: fields[name] for name in fields if name not in ("category", "l2-category", "split")})
     if headers:
         extra[HEADERS] = headers
     slots = {image.slot for image in shown}
     return Record(
         id=key,
-        sample=key,
-        group=_text(fields, "g_index"),
-        messages=(Turn("user", parts),),
+        sample=sample,
+        variant=variant,
+        group=group,
+        messages=(Turn("user", parts),) if parts else (),
         task=task,
         source=context.source(row),
         images=shown,
@@ -119,11 +138,35 @@ def record(
         category=fields.get("category"),
         l2_category=fields.get("l2-category"),
         split=fields.get("split"),
-        dataset=dataset,
+        dataset=how.dataset,
         subset=context.subset,
         attachments=tuple(image for image in images if image.slot not in slots),
         extra=extra,
     )
+
+
+def _place(
+    key: str, fields: Mapping[str, Any], options: Sequence[str | None], task: str, rotated: bool
+) -> tuple[str, int | None, str | None]:
+    """Tell a row's question, its rotation, and what it shares with others: question, or picture of yes/no questions."""
+    head = _text(fields, "g_index")
+    sample, variant = rotation(key, head, options) if rotated else (key, None)
+    if variant is not None:
+        return sample, variant, sample
+    return sample, None, _text(fields, "image_path") if head is None and task == "yes_no" else head
+
+
+def _is_rotated(fields: Mapping[str, Any], name: str, how: Reading) -> bool:
+    return how.circular or _text(fields, "g_index") is not None or is_circular(name)
+
+
+def _asked(question: str | None, hint: str | None, options: tuple[str | None, ...], task: str, how: Reading) -> str:
+    prompt: str = how.caption_prompt if question is None and task == "caption" else question or ""
+    if prompt.strip():
+        return plain_prompt(prompt, hint, options)
+    if how.needs_question:
+        raise RowError("question.missing", "question", f"the row has no question {got(question)}.")
+    return ""
 
 
 def _text(fields: Mapping[str, Any], word: str) -> str | None:
@@ -131,14 +174,28 @@ def _text(fields: Mapping[str, Any], word: str) -> str | None:
     return None if value is None else str(value).strip()
 
 
-class _SharedPictures:
-    """Puts another row's picture into a cell that names that row."""
+@dataclass(frozen=True, slots=True)
+class _Neighbour:
+    """Where a row begins in the file, and what its rotated copies have in common with it."""
+
+    offset: int
+    fingerprint: int
+
+
+class _Neighbours:
+    """Settles what a row says by pointing to another: its picture, and whose rotated copy it is."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._offsets: dict[str, int] | None = None
+        self._found: dict[str, _Neighbour] | None = None
 
     def resolved(self, row: Row) -> Row:
+        base = base_index(_text(row.fields, "index"))
+        if base is not None and base in self._index() and self._index()[base].fingerprint == fingerprint(row.fields):
+            row = replace(row, fields={**row.fields, ROTATION_OF: base})
+        return self._with_picture(row)
+
+    def _with_picture(self, row: Row) -> Row:
         name = next((name for name in row.fields if name.lower() == "image"), None)
         cell = row.fields[name] if name else None
         if name is None or cell is None or (len(cell) > REFERENCE_LENGTH and "[" not in cell[:2]):
@@ -164,48 +221,52 @@ class _SharedPictures:
                     "image.reference", name, f"the rows that this cell names go round in a circle {got(key)}."
                 )
             seen.add(key)
-            target = tables.row_at(self._path, self._index()[key])
+            target = tables.row_at(self._path, self._index()[key].offset)
             picture = target.get(name)
             if picture is None:
                 raise RowError("image.reference", name, f"row {key!r} has no picture to share.")
             cell = found = picture
         return found
 
-    def _index(self) -> dict[str, int]:
-        # Read once, and only for a table that has references at all: they may point forward.
-        if self._offsets is None:
-            self._offsets = {}
+    def _index(self) -> dict[str, _Neighbour]:
+        # Read once, and only for a table that points to other rows at all: they may stand behind.
+        if self._found is None:
+            self._found = {}
             for item in tables.rows(self._path):
                 if isinstance(item, Row) and item.where.offset is not None:
                     key = _text(item.fields, "index")
                     if key is not None:
-                        self._offsets.setdefault(key, item.where.offset)
-        return self._offsets
+                        self._found.setdefault(key, _Neighbour(item.where.offset, fingerprint(item.fields)))
+        return self._found
 
 
-def _images(fields: dict[str, Any], context: Context, dataset: str | None, needed: bool) -> list[Image]:
-    cell, paths = fields.pop("image", None), fields.pop("image_path", None)
+def _images(fields: dict[str, Any], context: Context, name: str, how: Reading) -> list[Image]:
+    cell = fields.pop("image", None)
+    if cell is None and not how.needs_picture:
+        return []
+    paths = fields.pop("image_path", None)
     names = _list("image_path", paths) if paths is not None else []
     if cell is None:
-        if not names and not needed:
-            return []
         if not names:
             raise RowError("image.absent", "image", "the row has no picture. Leave it out, or give its picture.")
-        pictures = context.pictures
-        extra_root = lmudata_root() / "images" / (dataset or "")
-        if extra_root.is_dir():
-            pictures = replace(pictures, roots=(*pictures.roots, extra_root.resolve(), extra_root.parent.resolve()))
+        pictures = replace(context.pictures, roots=(*context.pictures.roots, *_kit_roots(name)))
         with in_field("image_path"):
-            return [pictures.of_reference(name, slot) for slot, name in enumerate(names, 1)]
+            return [pictures.of_reference(given, slot) for slot, given in enumerate(names, 1)]
+    for written in names:
+        _check_name(written)
     images = []
-    for given in names:
-        _check_name(given)
     with in_field("image"):
         for slot, text in enumerate(_list("image", cell), 1):
-            name = names[slot - 1] if slot <= len(names) else None
+            given = names[slot - 1] if slot <= len(names) else None
             of = context.pictures.of_reference if is_data_url(text) else context.pictures.of_base64
-            images.append(replace(of(text, slot), name=name))
+            images.append(replace(of(text, slot), name=given))
     return images
+
+
+def _kit_roots(name: str) -> list[Path]:
+    """List the folders that the kit keeps a table's pictures in, those that are there."""
+    folder = lmudata_root() / "images"
+    return [root.resolve() for root in (folder / name, folder) if root.is_dir()]
 
 
 def _list(field: str, cell: str) -> list[str]:
@@ -246,6 +307,8 @@ def _answers(
 
 def _prompt(text: str, images: list[Image]) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
     pictures = {image.slot: image for image in images}
-    if slots_in(text):
+    if not text:
+        return (), ()
+    if images and slots_in(text):
         return interleave(text, pictures, "question")
     return (*(Part("image") for _ in images), Part("text", text)), tuple(images)

@@ -4,44 +4,22 @@ What the columns mean stands in `mmconvert.lmu_table`; here is what the benchmar
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mmconvert import lmu_table
 from mmconvert.exported_images import as_files, base64_text, stored_file
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.lmu_dialogs import rounds
+from mmconvert.lmu_rotations import index_cell
+from mmconvert.lmu_table import Reading
 from mmconvert.record import LETTERS, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter
 from mmconvert.tables import HEADERS, respell
-
-TASKS = {
-    "MME": "yes_no",
-    "POPE": "yes_no",
-    "HallusionBench": "yes_no",
-    "AMBER": "yes_no",
-    "COCO_VAL": "caption",
-    "OCRBench": "ocr",
-    "OCRVQA_TEST": "vqa",
-    "OCRVQA_TESTCORE": "vqa",
-    "TextVQA_VAL": "vqa",
-    "ChartQA_TEST": "vqa",
-    "DocVQA_VAL": "vqa",
-    "DocVQA_TEST": "vqa",
-    "InfoVQA_VAL": "vqa",
-    "MMVet": "vqa",
-    "CORE_MM": "vqa",
-    "MMBench_DEV_EN": "multiple_choice",
-    "MMBench_DEV_CN": "multiple_choice",
-    "MMBench_TEST_EN": "multiple_choice",
-    "MMBench_TEST_CN": "multiple_choice",
-    "CCBench": "multiple_choice",
-    "SEEDBench_IMG": "multiple_choice",
-    "MMMU_DEV_VAL": "multiple_choice",
-    "MMStar": "multiple_choice",
-}
-"""Task of the benchmarks whose table does not show it; a file of exactly this name is that benchmark."""
+from mmconvert.vlmevalkit_datasets import TASKS
 
 CAPTION_PROMPT = (
     "Please describe this image in general. Directly provide the description, "
@@ -55,9 +33,13 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 
 
 def _records(row: Row, context: Context) -> Iterable[Record]:
-    dataset = context.dataset or next((n for n in [Path(row.where.file).stem] if n in TASKS), None)
-    task = context.task or TASKS.get(dataset or "")
-    yield lmu_table.record(row, context, dataset=dataset, task=task, caption_prompt=CAPTION_PROMPT)
+    stem = Path(row.where.file).stem
+    dataset = context.dataset or (stem if stem in TASKS else None)
+    how = Reading(dataset, context.task or TASKS.get(dataset or ""), CAPTION_PROMPT)
+    fields = dict(row.fields)
+    prediction = fields.pop("prediction", None)
+    record = lmu_table.record(replace(row, fields=fields), context, how)
+    yield from rounds(replace(record, prediction=prediction))
 
 
 def _mismatch(sample: Sample) -> str | None:
@@ -66,12 +48,14 @@ def _mismatch(sample: Sample) -> str | None:
         return "no column 'index'"
     if "image" not in found and "image_path" not in found:
         return "no column 'image' or 'image_path'"
+    if "image" not in found and "prediction" in found:
+        return "a result table, which has predictions and no pictures"
     return None
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
-    first = ("index", "question", "hint", *LETTERS, "answer", "category", "l2-category", "split")
+    first = ("index", "question", "hint", *LETTERS, "answer", "category", "l2-category", "split", "prediction")
     with TableWriter(target, first) as table:
         table.write_all(lambda: (_fields(record, target, losses) for record in records))
     yield from dict.fromkeys(losses)
@@ -84,7 +68,7 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the last user turn has a place"))
     fields: dict[str, Any] = {
-        "index": record.sample if record.variant is None else record.id,
+        "index": index_cell(record),
         "question": record.question,
         "hint": record.hint,
         **dict(zip(LETTERS, record.options, strict=False)),
@@ -92,6 +76,7 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
         "category": record.category,
         "l2-category": record.l2_category,
         "split": record.split,
+        "prediction": record.prediction,
     }
     names = [image.name for image in images if image.name is not None]
     if as_files(images, target):

@@ -6,32 +6,26 @@ The workbook has the columns question, A, B, C, D, prediction, category, l2_cate
 open-compass/MMBench@20faed3 README, MMBench evaluation (the pipeline's document).
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
-
-import xlsxwriter
 
 from mmconvert import lmu_table
 from mmconvert.errors import Error, RowError, UsageError, did_you_mean
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.lmu_rotations import index_cell
+from mmconvert.lmu_table import Reading
 from mmconvert.record import LETTERS, Record
 from mmconvert.sources import Rejected, Row, Span, xlsx
 from mmconvert.tables import HEADERS, respell
-from mmconvert.workbook import LAST_ROW
+from mmconvert.workbook_writer import CELL_LENGTH, length, write_workbook
 
 WORKBOOK = ".xlsx"
 REQUIRED = ("index", "question", "A", "prediction")
 """What a workbook must have; the rest of the submission's columns only tell groups apart."""
 
 NEEDED = {"index", "question", "hint", *LETTERS, "answer", "prediction", "category", "l2-category", "split"}
-ROTATION = 1_000_000
-CELL_LENGTH = 32_767
-"""Most characters of a workbook's cell; longer ones are cut in silence by the usual writers."""
-
 SUBMISSION = ("question", "A", "B", "C", "D", "prediction", "category", "l2_category", "index")
 COLUMNS = {
     "submission": SUBMISSION,
@@ -51,8 +45,6 @@ COLUMNS = {
     ),
 }
 """Column sets of a written workbook: the document's, and the one the server's own checks ask for."""
-
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,14}")
 
 DATASETS = (
     *(
@@ -89,22 +81,11 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     prediction = fields.pop("prediction", None)
     if prediction is None and "prediction" in row.fields:
         raise RowError("prediction.missing", "prediction", "the row has no prediction (blanks would be one).")
-    if prediction is not None and CELL_LENGTH in (len(prediction), _length(prediction)):
+    if prediction is not None and CELL_LENGTH in (len(prediction), length(prediction)):
         context.warn(f"a prediction has {CELL_LENGTH:,} characters, the most a cell holds: its end may be missing")
     dataset = context.dataset or next((name for name in DATASETS if name == Path(row.where.file).stem), None)
-    record = lmu_table.record(
-        replace(row, fields=fields), context, dataset=dataset, task=context.task, needs_picture=prediction is None
-    )
-    sample, variant = _rotation(record.id)
-    yield replace(record, sample=sample, variant=variant, prediction=prediction)
-
-
-def _rotation(index: str) -> tuple[str, int | None]:
-    """Tell question and rotation of an index; leading zeros of an unrotated one are kept."""
-    if not re.fullmatch(r"[0-9]{1,15}", index):
-        return index, None
-    variant, question = divmod(int(index), ROTATION)
-    return str(question) if variant else index, variant
+    how = Reading(dataset, context.task, needs_picture=prediction is None, circular=True)
+    yield replace(lmu_table.record(replace(row, fields=fields), context, how), prediction=prediction)
 
 
 def _mismatch(sample: Sample) -> str | None:
@@ -123,29 +104,20 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     name = target.columns or "submission"
     if name not in COLUMNS:
         raise UsageError(f"unknown columns {name!r}.{did_you_mean(name, COLUMNS)} Known: {', '.join(COLUMNS)}.")
-    options = {
-        "constant_memory": True,
-        "strings_to_formulas": False,
-        "strings_to_urls": False,
-        "strings_to_numbers": False,
-    }
     losses: list[Loss] = []
-    with xlsxwriter.Workbook(target.path, options) as workbook:
-        # Left alone the file would hold the time of writing and never be the same twice.
-        workbook.set_properties({"created": datetime(2000, 1, 1)})
-        sheet = workbook.add_worksheet()
-        sheet.write_row(0, 0, COLUMNS[name])
-        for number, record in enumerate(records, 1):
-            if number > LAST_ROW - 1:
-                raise Error(f"a sheet holds {LAST_ROW - 1:,} rows. Export fewer.")
-            losses += _losses(record, COLUMNS[name])
-            _write_row(sheet, number, _cells(record), COLUMNS[name])
+
+    def rows() -> Iterator[Mapping[str, str | None]]:
+        for record in records:
+            losses.extend(_losses(record, COLUMNS[name]))
+            yield _cells(record)
+
+    write_workbook(target.path, COLUMNS[name], rows())
     yield from losses
 
 
 def _cells(record: Record) -> dict[str, str | None]:
     return {
-        "index": _index(record),
+        "index": index_cell(record),
         "question": record.question,
         **dict(zip(LETTERS, record.options, strict=False)),
         "prediction": record.prediction,
@@ -155,36 +127,6 @@ def _cells(record: Record) -> dict[str, str | None]:
         "split": record.split,
         "hint": record.hint,
     }
-
-
-def _index(record: Record) -> str:
-    """Number a rotation as MMBench does, also one that a transform of ours made (`7#2`)."""
-    if record.variant is None:
-        return record.id
-    if record.variant and _NUMBER.fullmatch(record.sample):
-        return str(int(record.sample) + record.variant * ROTATION)
-    return record.id if record.variant else record.sample
-
-
-def _write_row(sheet: Any, number: int, cells: Mapping[str, str | None], columns: Iterable[str]) -> None:
-    for place, column in enumerate(columns):
-        text = cells.get(column)
-        if not text:
-            continue
-        if _length(text) > CELL_LENGTH:
-            raise Error(
-                f"row {cells['index']!r} {column}: has {len(text):,} characters, a cell holds {CELL_LENGTH:,}. "
-                "Shorten it; cut in silence it would lose its end."
-            )
-        if column == "index" and _NUMBER.fullmatch(text):
-            sheet.write_number(number, place, int(text))
-        else:
-            sheet.write_string(number, place, text)
-
-
-def _length(text: str) -> int:
-    """Count characters as a spreadsheet does, in units of UTF-16."""
-    return len(text.encode("utf-16-le")) // 2
 
 
 def _losses(record: Record, columns: Collection[str]) -> Iterator[Loss]:

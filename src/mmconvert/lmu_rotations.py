@@ -1,0 +1,82 @@
+"""Which rows of a VLMEvalKit table show one question with its options rotated.
+
+Rotation k of question i has the index i + k * 1,000,000 (ten times more where an index is that large), and
+`g_index` may name i. Source: open-compass/VLMEvalKit@e8e78f0 vlmeval/tools.py, vlmeval/dataset/utils.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmconvert.circular_rows import FIRST_OFFSET
+from mmconvert.record import LETTERS, Record
+
+_DIGITS = re.compile(r"[0-9]{1,15}")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,14}")
+
+
+def base_index(index: str | None) -> str | None:
+    """Give the index that a row would have unrotated, if its number says that it is a rotation.
+
+    Returns:
+        The index; None for one below the first rotation, or that is no number.
+
+    Example:
+        >>> base_index("3000007"), base_index("7"), base_index("a7")
+        ('7', None, None)
+    """
+    if index is None or not _NUMBER.fullmatch(index) or int(index) < FIRST_OFFSET:
+        return None
+    return str(int(index) % FIRST_OFFSET)
+
+
+def fingerprint(fields: Mapping[str, Any]) -> int:
+    """Give a number that rotations of one question share: of its text and of its options in any order.
+
+    The number holds for this process only.
+    """
+    options = sorted(str(fields[letter]) for letter in LETTERS if fields.get(letter) is not None)
+    question = next((value for name, value in fields.items() if name.lower() == "question"), None)
+    return hash((question, *options))
+
+
+def rotation(index: str, head: str | None, options: Sequence[str | None]) -> tuple[str, int | None]:
+    """Tell question and rotation of a row.
+
+    Args:
+        index: The row's index.
+        head: Index of the unrotated row (`g_index`); None to count in millions.
+        options: The row's options: there are no more rotations than these.
+
+    Returns:
+        The unrotated row's index, leading zeros kept, and which rotation this is; (index, None) for an
+        index that is no number or does not go with `head`.
+
+    Example:
+        >>> rotation("2000007", None, "abcd"), rotation("00012", None, "ab"), rotation("x", None, "ab")
+        (('7', 2), ('00012', 0), ('x', None))
+        >>> rotation("20000007", "7", "abcd"), rotation("9", "7", "abcd")
+        (('7', 2), ('9', None))
+    """
+    if not _DIGITS.fullmatch(index) or not (head is None or _DIGITS.fullmatch(head)):
+        return index, None
+    if head is None:
+        turn, question = divmod(int(index), FIRST_OFFSET)
+        return (str(question) if turn else index), turn
+    distance, offset = int(index) - int(head), FIRST_OFFSET
+    if distance == 0:
+        return index, 0
+    while distance > 0 and distance % offset == 0:
+        if distance // offset < max(len(options), 2):
+            return head, distance // offset
+        offset *= 10
+    return index, None
+
+
+def index_cell(record: Record) -> str:
+    """Number a record as the kit does, also a rotation that a transform of ours made (`7#2`)."""
+    if record.variant is None:
+        return record.id
+    if record.variant and record.id.startswith(f"{record.sample}#") and _NUMBER.fullmatch(record.sample):
+        return str(int(record.sample) + record.variant * FIRST_OFFSET)
+    return record.id if record.variant else record.sample

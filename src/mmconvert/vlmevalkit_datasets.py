@@ -1,0 +1,115 @@
+"""VLMEvalKit's benchmarks: what their rows ask for, and how the kit names tables and result files."""
+
+import re
+
+_MULTIPLE_CHOICE = (
+    *(f"MMBench_{part}_{tongue}{era}" for part in ("DEV", "TEST") for tongue in ("EN", "CN") for era in ("", "_V11")),
+    *(f"MMBench{tongue}{era}" for tongue in ("", "_CN") for era in ("", "_V11")),
+    *(f"{name}_{tongue}" for name in ("MMBench_dev", "MMMB") for tongue in ("ar", "cn", "en", "pt", "ru", "tr")),
+    *(f"MMT-Bench_{part}{many}" for part in ("ALL", "VAL") for many in ("", "_MI")),
+    *(f"{name}_{part}" for name in ("AesBench", "Q-Bench1", "A-Bench", "ScienceQA") for part in ("VAL", "TEST")),
+    "MMBench_DEV_KO",
+    "MMBench_V11_MINI",
+    "CCBench",
+    "SEEDBench_IMG",
+    "SEEDBench2",
+    "SEEDBench2_Plus",
+    "AI2D_TEST",
+    "AI2D_TEST_NO_MASK",
+    "MMMU_DEV_VAL",
+    "MMMU_TEST",
+    "MMStar",
+    "MMVP",
+    "RealWorldQA",
+    "BLINK",
+    "A-OKVQA",
+    "MLLMGuard_DS",
+    "TaskMeAnything_v1_imageqa_random",
+    "GMAI_mm_bench_VAL",
+)
+_VQA = (
+    *(
+        f"VCR_{tongue}_{level}_{size}"
+        for tongue in ("EN", "ZH")
+        for level in ("EASY", "HARD")
+        for size in ("ALL", "500", "100")
+    ),
+    "OCRVQA_TEST",
+    "OCRVQA_TESTCORE",
+    "TextVQA_VAL",
+    "DocVQA_VAL",
+    "DocVQA_TEST",
+    "InfoVQA_VAL",
+    "InfoVQA_TEST",
+    "ChartQA_TEST",
+    "GQA_TestDev_Balanced",
+    "VizWiz",
+    "MMVet",
+    "MathVista_MINI",
+    "LLaVABench",
+    "CORE_MM",
+)
+
+TASKS = {
+    **dict.fromkeys(_MULTIPLE_CHOICE, "multiple_choice"),
+    **dict.fromkeys(_VQA, "vqa"),
+    **dict.fromkeys(("MME", "POPE", "HallusionBench", "AMBER", "VSR-zeroshot"), "yes_no"),
+    "COCO_VAL": "caption",
+    "OCRBench": "ocr",
+    "MMDU": "chat",
+}
+"""Benchmark -> task of its rows. Source: open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset, DATASET_URL."""
+
+CIRCULAR = ("mmbench", "ccbench", "circular", "mmcr")
+"""The kit scores a table whose name contains one of these, in any case, in circular groups.
+
+Source: open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/image_mcq.py.
+"""
+
+_TAIL = r"(?:_(?:exact_matching|[^_]+))?_(?:result|results|detailed_results)|_auxmatch"
+_NAME = re.compile(
+    rf"(?:(?P<model>.+?)_)?(?P<dataset>{'|'.join(map(re.escape, sorted(TASKS, key=len, reverse=True)))})(?:{_TAIL})?"
+)
+_UNFIT = re.compile(r"[^\w.\-]+")
+
+
+def is_circular(name: str) -> bool:
+    """Tell by its name whether a table shows each question with its options rotated.
+
+    Example:
+        >>> is_circular("MMBench_DEV_EN"), is_circular("my_circular"), is_circular("MMStar")
+        (True, True, False)
+    """
+    return any(part in name.lower() for part in CIRCULAR)
+
+
+def named(stem: str) -> tuple[str | None, str | None]:
+    """Read model and benchmark out of the name of a result file, `{model}_{benchmark}`.
+
+    Args:
+        stem: File name without its ending; what the kit's own evaluation appends is passed over.
+
+    Returns:
+        Model and benchmark; None for either where the name does not say it in the kit's words.
+
+    Example:
+        >>> named("llava_v1.5_7b_MMBench_DEV_EN_V11_openai_result"), named("MME"), named("llava_mine")
+        (('llava_v1.5_7b', 'MMBench_DEV_EN_V11'), (None, 'MME'), (None, None))
+    """
+    match = _NAME.fullmatch(stem)
+    return (match["model"], match["dataset"]) if match else (None, None)
+
+
+def proposed_name(model: str, dataset: str, suffix: str = ".xlsx") -> str:
+    """Name a result file as the kit does.
+
+    Args:
+        model: Name of the model; of a path or Hub name only the last part counts.
+        dataset: Benchmark.
+        suffix: Ending of the file, with the dot.
+
+    Example:
+        >>> proposed_name("Qwen/Qwen2.5-VL-7B", "MMBench_DEV_EN")
+        'Qwen2.5-VL-7B_MMBench_DEV_EN.xlsx'
+    """
+    return _UNFIT.sub("_", f"{model.rstrip('/').rpartition('/')[2]}_{dataset}") + suffix
