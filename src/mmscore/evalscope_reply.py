@@ -1,9 +1,6 @@
 """How EvalScope cuts a reasoning block out of a reply before it reads the answer."""
 
-import re
-
-OPENING = re.compile(r"<think(?:\s+(?:signature|redacted)=\"[^\"]*\")*\s*>")
-CLOSING = "</think>"
+from mmconvert.evalscope_messages import CLOSING, OPENING
 
 
 def evalscope_reply(text: str) -> tuple[str, str | None]:

@@ -1,0 +1,77 @@
+"""Golden rules of what EvalScope makes of its custom data: files, messages, multiple choice, shuffling."""
+
+import base64
+import tempfile
+from pathlib import Path
+
+from goldens.rules import per_version
+from mmconvert.evalscope_files import load_subset
+from mmconvert.evalscope_messages import sample_of
+from mmconvert.evalscope_release import RELEASES
+from mmconvert.evalscope_shuffle import Choices, evalscope_shuffle
+from mmconvert.evalscope_wire import data_url_in, wire_messages
+from mmconvert.prompts.evalscope import DEFAULT, choice_sample
+
+BYTES = "b64:"
+QUESTION = "q"
+
+
+def _built(given, release):
+    sample = choice_sample(
+        given["record"], release, given.get("prompt_template") or DEFAULT, given.get("system_prompt")
+    )
+    return {"messages": sample.messages, "choices": sample.choices, "target": sample.target}
+
+
+def _shuffled(given, release):
+    sample = Choices(QUESTION, tuple(given["choices"]), given["target"])
+    (shuffled,) = evalscope_shuffle([sample], given["seed"], release)
+    return {"choices": list(shuffled.options), "target": shuffled.target}
+
+
+def _sample(given, release):
+    messages, target = sample_of(given["record"], release, given.get("system_prompt"))
+    return {"messages": messages, "target": target}
+
+
+def _wire(given, release):
+    messages, _ = sample_of(given["record"], release)
+    with tempfile.TemporaryDirectory() as folder:
+        _write(Path(folder), {name: f"{BYTES}{text}" for name, text in given["files"].items()})
+        return {"wire": wire_messages(messages, data_url_in(Path(folder)))}
+
+
+def _loaded(given, release):
+    with tempfile.TemporaryDirectory() as folder:
+        _write(Path(folder), given["files"])
+        loaded = load_subset(
+            Path(folder, given.get("path") or ""),
+            given["subset"],
+            given.get("split", "test"),
+            limit=given.get("limit"),
+            repeats=given.get("repeats", 1),
+            release=release,
+        )
+    rows = [{"__restkey__" if name is None else name: value for name, value in row.items()} for row in loaded.rows]
+    return {"records": rows, "ids": [list(pair) for pair in loaded.ids]}
+
+
+def _write(folder, files):
+    for name, text in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(base64.b64decode(text.removeprefix(BYTES)) if text.startswith(BYTES) else text.encode())
+
+
+def _each(run):
+    return lambda given: per_version(lambda release: run(given, release), RELEASES)
+
+
+RULES = {
+    ("evalscope_vmcq", "evalscope_vmcq:build"): _each(_built),
+    ("evalscope_vmcq", "evalscope_vmcq:build_sys"): _each(_built),
+    ("evalscope_vmcq", "evalscope_vmcq:shuffle"): _each(_shuffled),
+    ("evalscope_vqa", "evalscope_vqa:record"): _each(_sample),
+    ("evalscope_vqa", "evalscope_vqa:wire"): _each(_wire),
+    ("evalscope_vqa", "evalscope_vqa:load"): _each(_loaded),
+}

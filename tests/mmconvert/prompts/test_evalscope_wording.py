@@ -1,0 +1,116 @@
+import pytest
+
+from mmconvert.errors import RowError, UsageError
+from mmconvert.evalscope_release import RELEASES
+from mmconvert.placeholders import turn_text
+from mmconvert.prompts.evalscope import TEMPLATES, choice_sample, choice_text, evalscope, options_of
+from mmconvert.record import Image, Part, Record, Source, Turn
+
+BRIEF = "{question}\n{choices}"
+
+
+def _record(question, options=(), images=(), attachments=(), turns=None):
+    turns = turns or (Turn("user", (*(Part("image") for _ in images), Part("text", question or ""))),)
+    return Record(
+        "1",
+        "1",
+        turns,
+        "multiple_choice" if options else "vqa",
+        Source("f", "f", 0),
+        images=tuple(Image(b"", slot) for slot in images),
+        question=question,
+        options=tuple(options),
+        attachments=tuple(Image(b"", slot) for slot in attachments),
+    )
+
+
+def _shown(record, **options):
+    wording = evalscope(record, **options)
+    return turn_text(Turn("user", wording.parts), [Image(b"", slot) for slot in wording.slots])
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_every_template_holds_question_options_and_letters(name):
+    text = choice_text("Which {one}?", ["cat", "dog"], name)
+    assert "Which {one}?" in text
+    assert "A) cat\nB) dog" in text
+    assert "A,B" in text
+
+
+def test_the_templates_end_as_the_kit_ends_them():
+    assert TEMPLATES["single_cot"].endswith("Think step by step before answering.\n\n{question}\n\n{choices}")
+    assert TEMPLATES["chinese_single_cot"].endswith("一步步思考。\n\n问题：{question}\n选项：\n{choices}\n")
+    assert "全部内容" in TEMPLATES["chinese_single"]
+
+
+@pytest.mark.parametrize("template", ["single_cto", "{other}", "{0}", "{question.missing}", "{"])
+def test_a_template_that_cannot_be_used(template):
+    with pytest.raises(UsageError):
+        choice_text("Which?", ["cat", "dog"], template)
+
+
+def test_pictures_stand_where_they_are_named():
+    record = _record("Is <image 2> red?", ("<image 1>", "no"), images=(2, 1))
+    assert _shown(record, template=BRIEF) == "Is <image 2> red?\nA) <image 1>\nB) no"
+
+
+def test_pictures_that_no_placeholder_names_go_first():
+    assert (
+        _shown(_record("Which?", ("a", "b"), images=(1, 2)), template=BRIEF) == "<image 1><image 2>Which?\nA) a\nB) b"
+    )
+
+
+def test_gaps_between_options_close_up():
+    assert _shown(_record("Which?", ("a", None, "c")), template=BRIEF) == "Which?\nA) a\nB) c"
+
+
+def test_a_picture_that_the_prompt_did_not_show_may_be_named():
+    assert _shown(_record("See <image_3>", ("a", "b"), attachments=(3,)), template=BRIEF) == "See <image 3>\nA) a\nB) b"
+    with pytest.raises(RowError):
+        evalscope(_record("See <image 4>", ("a", "b")))
+
+
+def test_a_question_without_options_stays_as_it_is():
+    turns = (
+        Turn("user", (Part("image"), Part("text", "First?"))),
+        Turn("assistant", (Part("text", "Yes."),)),
+        Turn("user", (Part("text", "Then "), Part("image"), Part("text", " "))),
+    )
+    record = _record("Then <image 2> ", images=(1, 2), turns=turns)
+    assert evalscope(record).parts == turns[2].content
+    assert evalscope(record).slots == (2,)
+
+
+@pytest.mark.parametrize(
+    ("cell", "options"),
+    [
+        (["a", 1, True, None], ["a", "1", "True", "None"]),
+        ('["a", null]', ["a", "None"]),
+        ("('a', \"b\")", ["a", "b"]),
+        ("{'a': 1}", ["a"]),
+        ('"ab"', ["a", "b"]),
+        ("['a' 'b']", ["ab"]),
+        ("[]", []),
+    ],
+)
+def test_options_are_read_loosely(cell, options):
+    assert options_of(cell) == options
+
+
+@pytest.mark.parametrize("cell", [None, 5, {"a": 1}, "a,b", '["a"', "5", "null", "", "(" * 300, "-" * 100_000 + "1"])
+def test_what_is_no_list_of_options_is_refused(cell):
+    with pytest.raises(RowError):
+        options_of(cell)
+
+
+def test_a_row_needs_a_question_and_an_answer():
+    row = {"question": None, "options": ["a", "b"], "answer": ["A", "B"]}
+    for release in RELEASES:
+        sample = choice_sample(row, release, BRIEF)
+        assert sample.messages == [{"role": "user", "content": [{"type": "text", "text": "None\nA) a\nB) b"}]}]
+        assert sample.target == ["A", "B"]
+    for name in row:
+        with pytest.raises(RowError):
+            choice_sample({key: value for key, value in row.items() if key != name})
+    with pytest.raises(RowError):
+        choice_sample({**row, "answer": None})
