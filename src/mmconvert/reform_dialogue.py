@@ -113,6 +113,29 @@ def question_with_options(question: str, options: Sequence[Any] | None, marks: s
     return f"{question} Options: {listed}{'.' if options else ''}"
 
 
+def marked_question(sample: Mapping[str, Any], mark: str | None, rng: Random) -> str:
+    """Write a sample's question with its options.
+
+    Args:
+        sample: `question`, and `answer_options` where it has any.
+        mark: Name of the marks; anything that is none draws them, but only where there are options.
+        rng: Draws the marks.
+
+    Raises:
+        RowError: There is no question, or there are more options than marks.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/data_utils.py:question_with_options.
+
+    Example:
+        >>> marked_question({"question": "Red?", "answer_options": ["yes", "no"]}, "lower", Random(0))
+        'Red? Options: (a) yes; (b) no.'
+    """
+    if not isinstance(sample.get("question"), str):
+        raise RowError("question.missing", "question", f"expected a text {got(sample.get('question'))}.")
+    options = sample.get("answer_options")
+    return question_with_options(sample["question"], options, "" if options is None else alphabet(mark, rng))
+
+
 def question_and_answer(
     question: str, options: Sequence[Any] | None, answer: Any, processor: Processor, rng: Random
 ) -> tuple[str, str]:
