@@ -48,6 +48,13 @@ def sample(path: Path) -> Sample:
     return Sample(path, suffix, columns, tuple(head))
 
 
+def is_one_input(folder: Path) -> bool:
+    """Tell a folder that a format takes as one input, such as a kit's results, from a folder of files."""
+    head = Sample(folder, "", (), ())
+    plugins: list[Format] = [load("mmconvert.formats", name) for name in available("mmconvert.formats")]
+    return any("" in plugin.suffixes and plugin.mismatch(head) is None for plugin in plugins)
+
+
 def guess(path: Path) -> tuple[str, str]:
     """Find the one format that a file has.
 

@@ -1,5 +1,6 @@
 """What the user names on the command line: files, folders, `split=PATH`, `-`, bare dataset names."""
 
+import atexit
 import hashlib
 import os
 import re
@@ -7,13 +8,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from mmconvert.errors import Error, UsageError, did_you_mean
-from mmconvert.manifest import MANIFEST
-from mmconvert.store import open_dataset
+from mmconvert.guess import READERS, is_one_input
+from mmconvert.manifest import MANIFEST, folder_of, read_manifest
+from mmconvert.store import Dataset, open_dataset
 
 DEFAULT_SPLIT = "test"
 _SPLIT = re.compile(r"(\w+(?:\.\w+)*)=(.+)", re.DOTALL)
@@ -21,6 +23,7 @@ _SPLIT_NAME = re.compile(r"\w+(\.\w+)*")
 _SPLIT_SUFFIX = re.compile(r"_(test|val|dev)$")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _HEAD = 1 << 20
+_REJECTS = ".rejects.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,39 +73,75 @@ def plan(
     Raises:
         UsageError: A path is missing, a folder is empty, or a split or subset name cannot be used.
     """
-    inputs: list[Input] = []
+    found: list[tuple[Path, Input]] = []
+    subsets_used = False
     for name in names:
         own_split, path = _located(name, download)
         chosen = own_split or split or DEFAULT_SPLIT
         if not _SPLIT_NAME.fullmatch(chosen):
             raise UsageError(f"{chosen!r} is no split name. Use letters, digits, _ and single dots.")
-        if (path / MANIFEST).is_file():
-            inputs += [Input(file, own) for own, files in open_dataset(path).files.items() for file in files]
-        elif _is_folder_of_files(path):
-            inputs += _folder(path, chosen, subsets)
+        dataset = _dataset(path)
+        if dataset is not None:
+            found += [(path, Input(file, own)) for own, files in dataset.files.items() for file in files]
+        elif files := _files_in(path):
+            found += [(file, Input(file, chosen, _subset(file))) for file in _chosen(path, files, subsets)]
+            subsets_used = True
         else:
-            inputs.append(Input(path, chosen))
-    if subsets and len(subsets) == 1 and len(inputs) == 1 and inputs[0].subset is None:
-        inputs = [Input(inputs[0].path, inputs[0].split, subsets[0])]
-    if len(inputs) > 1:
-        prefixes = [_subset(source.path) for source in inputs]
-        if len(set(prefixes)) != len(prefixes):
-            prefixes = [f"{source.split}-{prefix}" for source, prefix in zip(inputs, prefixes, strict=True)]
-        inputs = [
-            Input(source.path, source.split, source.subset, f"{prefix}-")
-            for source, prefix in zip(inputs, prefixes, strict=True)
-        ]
-    return inputs
+            found.append((path, Input(path, chosen)))
+    if subsets and not subsets_used:
+        if len(found) != 1 or len(subsets) != 1:
+            raise UsageError("--subset picks files of a folder, or names the one subset of one file.")
+        found = [(path, replace(source, subset=subsets[0])) for path, source in found]
+    for path, _ in found:
+        if os.fsencode(path.name).decode(errors="replace") != path.name:
+            raise UsageError(f"{path}: the name is no UTF-8 text. Rename the file.")
+    prefixes = _prefixes([(path, source.split) for path, source in found])
+    return [replace(source, id_prefix=prefixes[path, source.split]) for path, source in found]
+
+
+def _prefixes(origins: Sequence[tuple[Path, str]]) -> dict[tuple[Path, str], str]:
+    """Give every file and split the shortest words that tell it from the others; nothing where there is one only."""
+    origins = list(dict.fromkeys(origins))
+    if len(origins) == 1:
+        return {origins[0]: ""}
+    for words in (
+        [_subset(path) for path, _ in origins],
+        [f"{split}-{_subset(path)}" for path, split in origins],
+        [path.stem for path, _ in origins],
+        [f"{path.resolve().parent.name}-{path.stem}" for path, _ in origins],
+    ):
+        if len(set(words)) == len(words):
+            break
+    else:
+        words = [f"{number}-{path.stem}" for number, (path, _) in enumerate(origins)]
+    return {origin: f"{word}-" for origin, word in zip(origins, words, strict=True)}
+
+
+def _dataset(path: Path) -> Dataset | None:
+    """Open a dataset of ours, or the folder of one of its configs; None for anything else."""
+    if (path / MANIFEST).is_file():
+        configs = read_manifest(path)[0]
+        if len(configs) > 1:
+            folders = " or ".join(str(path / folder_of(config)) for config in configs)
+            raise UsageError(f"{path}: holds several configs. Name the folder of one: {folders}.")
+        return open_dataset(path)
+    if path.is_dir() and (path.parent / MANIFEST).is_file():
+        for config in read_manifest(path.parent)[0]:
+            if folder_of(config) == path.name:
+                return open_dataset(path.parent, config)
+    return None
 
 
 def _located(name: str, download: Callable[[str], Path] | None) -> tuple[str | None, Path]:
+    if not name:
+        raise UsageError("an INPUT is empty. Is a variable of the command line not set?")
     if name == "-":
-        return None, _spooled()
+        return None, _spooled(sys.stdin.buffer)
     if Path(name).exists():
-        return None, Path(name)
+        return None, _regular(Path(name))
     match = _SPLIT.fullmatch(name)
     if match and Path(match[2]).exists():
-        return match[1], Path(match[2])
+        return match[1], _regular(Path(match[2]))
     address = match[2] if match else name
     if _ADDRESS.match(address):
         if download is None:
@@ -127,30 +166,58 @@ def _missing(name: str) -> str:
     return f"{name}: no such file or folder.{hint}"
 
 
-def _spooled() -> Path:
+def _regular(path: Path) -> Path:
+    if not path.is_fifo():
+        return path
+    with path.open("rb") as pipe:
+        return _spooled(pipe)
+
+
+def _spooled(stream: BinaryIO) -> Path:
     # Sources look at a file's head and may read it twice, which a pipe does not allow.
     folder = Path(tempfile.mkdtemp(prefix="mmconvert-"))
-    path = folder / "stdin.jsonl"
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    head = stream.read(_HEAD)
+    path = folder / f"stdin{_suffix_of(head)}"
     with path.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.write(head)
+        shutil.copyfileobj(stream, file)
     return path
 
 
-def _is_folder_of_files(path: Path) -> bool:
-    # A kit's folder of result folders is one input.
+def _suffix_of(head: bytes) -> str:
+    """Tell the kind of a stream, which has no name, from its first bytes."""
+    for magic, suffix in {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx"}.items():
+        if head.startswith(magic):
+            return suffix
+    line, newline, _ = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    if line.startswith(b"[") or (line.startswith(b"{") and newline and not line.rstrip().endswith(b"}")):
+        return ".json"
+    if line.startswith(b"{"):
+        return ".jsonl"
+    return ".tsv" if b"\t" in line else ".csv"
+
+
+def _files_in(path: Path) -> list[Path]:
+    """List the files of a folder of files; [] for anything else, such as a kit's folder of result folders."""
     if not path.is_dir():
-        return False
-    entries = [p for p in path.iterdir() if not p.name.startswith(".")]
-    return bool(entries) and not any(p.is_dir() for p in entries)
+        return []
+    entries = sorted(p for p in path.iterdir() if not p.name.startswith(".") and not p.name.endswith(_REJECTS))
+    if not entries:
+        raise UsageError(f"{path}: the folder holds no files.")
+    files = [p for p in entries if p.is_file()]
+    data = [p for p in files if p.suffix.lower() in READERS]
+    if len(files) < len(entries) and (not data or is_one_input(path)):
+        return []
+    return data or files
 
 
-def _folder(path: Path, split: str, subsets: Sequence[str]) -> list[Input]:
-    files = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
-    found = {_subset(p): p for p in files}
+def _chosen(path: Path, files: Sequence[Path], subsets: Sequence[str]) -> list[Path]:
+    found = list(dict.fromkeys(map(_subset, files)))
     for subset in subsets:
         if subset not in found:
             raise UsageError(f"{path}: no subset {subset!r}.{did_you_mean(subset, found)} Found: {', '.join(found)}.")
-    return [Input(p, split, _subset(p)) for p in files if not subsets or _subset(p) in subsets]
+    return [file for file in files if not subsets or _subset(file) in subsets]
 
 
 def _subset(path: Path) -> str:
