@@ -95,6 +95,18 @@ def ends_with_assistant(messages: Any) -> bool:
     return isinstance(last, dict) and last.get("role") == "assistant"
 
 
+def part_types(messages: Any) -> set[str]:
+    """List the types of the parts of messages, for telling formats apart.
+
+    Example:
+        >>> part_types([{"role": "user", "content": [{"type": "image"}]}, {"role": "assistant", "content": "A"}])
+        {'image'}
+    """
+    contents = [m.get("content") for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    return {str(part.get("type")) for part in parts if isinstance(part, dict)}
+
+
 def part_json(part: Part, images: Iterator[Image], target: Target) -> dict[str, Any]:
     """Write a part; a picture is stored as the target asks for.
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from mmconvert.dialogs import MESSAGES_EXTRA
-from mmconvert.errors import RowError, UsageError
-from mmconvert.format import Loss, Target
+from mmconvert.errors import RowError
+from mmconvert.format import Loss
 from mmconvert.image_markers import Markers, marked_text
 from mmconvert.record import Record, Turn
 from mmconvert.tables import HEADERS, own_id
@@ -151,17 +151,3 @@ def require_alternation(turns: Sequence[Turn]) -> None:
     roles = [turn.role for turn in turns]
     if not roles or roles != ["user", "assistant"] * (len(roles) // 2):
         raise RowError("target.order", "messages", f"turns must alternate user, assistant, but are {', '.join(roles)}.")
-
-
-def require_suffix(target: Target, suffixes: Sequence[str]) -> str:
-    """Give the ending of the file to write.
-
-    Raises:
-        UsageError: The format is not written to such a file.
-    """
-    suffix = target.path.suffix.lower()
-    if suffix not in suffixes:
-        raise UsageError(
-            f"the format is written to {' or '.join(suffixes)}, not to {suffix or 'a name without ending'}."
-        )
-    return suffix

@@ -16,7 +16,7 @@ from mmconvert.parquet_writer import picture_cell, write_parquet
 from mmconvert.question_pairs import pairs_of, turns_of
 from mmconvert.record import IMAGE_TYPE, Record, with_features
 from mmconvert.sources import Rejected, Row, Span, parquet
-from mmconvert.training_rows import lost_extra, require_suffix, source_id, training_rows
+from mmconvert.training_rows import lost_extra, source_id, training_rows
 
 _TEXT = pa.struct([("user", pa.string()), ("assistant", pa.string()), ("source", pa.string())])
 SCHEMA: pa.Schema = with_features(pa.schema([("images", pa.list_(IMAGE_TYPE)), ("texts", pa.list_(_TEXT))]))
@@ -42,7 +42,6 @@ def _mismatch(sample: Sample) -> str | None:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    require_suffix(target, FORMAT.suffixes)
     losses: list[Loss] = []
     rows = training_rows(records, losses, lambda record: _fields(record, losses), held=("dataset",))
     write_parquet(rows, SCHEMA, target.path)

@@ -21,7 +21,6 @@ from mmconvert.table_writer import write_json_array
 from mmconvert.training_rows import (
     message_rows,
     require_alternation,
-    require_suffix,
     source_id,
     training_rows,
     with_extra,
@@ -67,7 +66,6 @@ def _turns(row: Any) -> list[dict[str, Any]]:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    require_suffix(target, FORMAT.suffixes)
     losses: list[Loss] = []
     write_json_array(training_rows(records, losses, lambda record: _fields(record, target, losses)), target.path)
     yield from dict.fromkeys(losses)

@@ -26,7 +26,7 @@ from mmconvert.image_markers import Markers
 from mmconvert.record import Part, Record, Turn
 from mmconvert.sources import Rejected, Row, Span, jsonl
 from mmconvert.table_writer import write_jsonl
-from mmconvert.training_rows import message_rows, require_suffix, source_id, training_rows, with_extra
+from mmconvert.training_rows import message_rows, source_id, training_rows, with_extra
 
 MARKERS = Markers(("image", "video", "audio"))
 KEYS = ("role", "content")
@@ -71,7 +71,6 @@ def _mismatch(sample: Sample) -> str | None:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    require_suffix(target, FORMAT.suffixes)
     losses: list[Loss] = []
     rows = training_rows(records, losses, lambda record: _fields(record, target, losses), addresses=True)
     write_jsonl(rows, target.path)

@@ -15,12 +15,12 @@ import PIL.Image
 from mmconvert.dialogs import dialog_record, listed, message_list
 from mmconvert.errors import RowError, UsageError
 from mmconvert.format import Context, Format, Loss, Sample, Target
-from mmconvert.openai_chat import ends_with_assistant, opened, part_json, read_content
+from mmconvert.openai_chat import ends_with_assistant, opened, part_json, part_types, read_content
 from mmconvert.placeholders import image_slot
 from mmconvert.record import Image, Record, Turn
 from mmconvert.sources import Rejected, Row, Span, jsonl
 from mmconvert.table_writer import write_jsonl
-from mmconvert.training_rows import lost_extra, messages_extra, require_suffix, source_id, training_rows
+from mmconvert.training_rows import lost_extra, messages_extra, source_id, training_rows
 
 MAX_PICTURES = 10
 MAX_PICTURE_BYTES = 10_000_000
@@ -62,13 +62,14 @@ def _mismatch(sample: Sample) -> str | None:
     clash = next((n for n in sample.columns if n in (*_ELSEWHERE, "answer") or image_slot(n) is not None), None)
     if clash:
         return f"it has a field {clash!r}"
+    if any("image" in part_types(row.get("messages")) for row in sample.rows):
+        return "a part is of type 'image', not 'image_url'"
     if not all(ends_with_assistant(row.get("messages")) for row in sample.rows):
         return "a row does not end with the assistant"
     return None
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    require_suffix(target, FORMAT.suffixes)
     if target.images == "files":
         raise UsageError("the service reads no files beside the data. Give --images inline.")
     losses: list[Loss] = []
@@ -98,7 +99,7 @@ class _Limits:
         for turn in record.messages:
             shown = [next(images) for part in turn.content if part.type == "image"]
             if shown and turn.role != "user":
-                raise RowError("target.images", "messages", f"a picture stands in a {turn.role} message.")
+                raise RowError("target.images", "messages", f"a picture stands in the {turn.role}'s turn.")
         if len(record.images) > MAX_PICTURES:
             raise RowError("target.images", "images", f"{len(record.images)} pictures, {MAX_PICTURES} at most.")
         for image in record.images:

@@ -14,7 +14,7 @@ from mmconvert.dialogs import message_list
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import reference
 from mmconvert.format import Context, Format, Loss, Sample, Target
-from mmconvert.openai_chat import ends_with_assistant, opened, part_json, read_content
+from mmconvert.openai_chat import ends_with_assistant, opened, part_json, part_types, read_content
 from mmconvert.placeholders import image_slot, interleave, slots_in, turn_text
 from mmconvert.record import Image, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl, tables
@@ -101,6 +101,8 @@ def _mismatch(sample: Sample) -> str | None:
     clash = next((name for name in ("images", "image") if name in sample.columns), None)
     if clash:
         return f"it has a field {clash!r}"
+    if any("image" in part_types(row.get("messages")) for row in sample.rows):
+        return "a part is of type 'image', not 'image_url'"
     evaluated = any(name == "answer" or image_slot(name) for name in sample.columns)
     if not evaluated and sample.rows and all(ends_with_assistant(row.get("messages")) for row in sample.rows):
         return "each row ends with the assistant and none has an answer, as training data do"

@@ -24,7 +24,6 @@ from mmconvert.training_rows import (
     message_rows,
     messages_extra,
     require_alternation,
-    require_suffix,
     source_id,
     training_rows,
     with_extra,
@@ -118,7 +117,7 @@ def _only_here(row: Any) -> bool:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    suffix = require_suffix(target, FORMAT.suffixes)
+    suffix = target.path.suffix.lower()
     if target.columns not in (None, INLINE):
         raise UsageError(f"unknown columns {target.columns!r}. Known: {INLINE}.")
     losses: list[Loss] = []

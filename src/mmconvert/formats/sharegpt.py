@@ -24,7 +24,6 @@ from mmconvert.table_writer import write_json_array, write_jsonl
 from mmconvert.training_rows import (
     message_rows,
     require_alternation,
-    require_suffix,
     source_id,
     training_rows,
     with_extra,
@@ -80,7 +79,9 @@ def _mismatch(sample: Sample) -> str | None:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    suffix = require_suffix(target, (".json", ".jsonl"))
+    suffix = target.path.suffix.lower()
+    if suffix == ".parquet":
+        raise UsageError("the format is written to .json or .jsonl; parquet is only read.")
     form = target.columns or "messages"
     if form not in FORMS:
         raise UsageError(f"unknown columns {form!r}. Known: {', '.join(FORMS)}.")

@@ -26,6 +26,7 @@ from mmconvert.errors import RowError, UsageError, got, in_field
 from mmconvert.exported_images import stored_path
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.image_markers import check_count, escape, unescape
+from mmconvert.openai_chat import part_types
 from mmconvert.parquet_writer import picture_cell, write_parquet
 from mmconvert.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, with_features
 from mmconvert.sources import Rejected, Row, Span, jsonl, parquet
@@ -33,7 +34,6 @@ from mmconvert.table_writer import write_jsonl
 from mmconvert.training_rows import (
     lost_extra,
     messages_extra,
-    require_suffix,
     source_id,
     training_rows,
     with_extra,
@@ -156,14 +156,14 @@ def _mismatch(sample: Sample) -> str | None:
     missing = [name for name in names if name not in columns]
     if missing:
         return f"no column {missing[0]!r}"
-    contents = [content for row in sample.rows for name in names for content in _contents(row.get(name))]
-    parts = [part for content in contents if isinstance(content, list) for part in content if isinstance(part, dict)]
-    if any(part.get("type") == "image_url" for part in parts):
+    values = [row.get(name) for row in sample.rows for name in names]
+    types = {kind for value in values for kind in part_types(value)}
+    if "image_url" in types:
         return "pictures are parts of type image_url"
+    contents = [content for value in values for content in _contents(value)]
     if any("<image>" in content for content in contents if isinstance(content, str)):
         return "<image> stands in plain texts"
-    pictures = columns & {"images", "image"} or any(part.get("type") == "image" for part in parts)
-    if not pictures and sample.suffix == ".jsonl" and "messages" in columns:
+    if not ("image" in types or columns & {"images", "image"}) and sample.suffix == ".jsonl" and "messages" in columns:
         return "no column 'images' and no image part"
     return None
 
@@ -173,7 +173,7 @@ def _contents(value: Any) -> list[Any]:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    suffix = require_suffix(target, FORMAT.suffixes)
+    suffix = target.path.suffix.lower()
     if target.columns not in SCHEMAS:
         raise UsageError(f"unknown columns {target.columns!r}. Known: {SPLIT}.")
     losses: list[Loss] = []
