@@ -1,87 +1,132 @@
-"""Put another wording into a record: the last user turn changes, everything before and behind it stays."""
+"""The last user turn of a record: the pictures it shows, and the record with other words in it."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 
 from mmconvert.errors import RowError
+from mmconvert.options import plain_prompt
+from mmconvert.placeholders import PLACEHOLDER, slots_in
 from mmconvert.record import Image, Part, Record, Turn
 from mmconvert.wording import Wording
 
-Prompt = Callable[[Record], Wording]
-"""What a file in `mmconvert/prompts` exports: a record -> its last user turn; options are keywords."""
 
-
-def last_user_turn(record: Record) -> tuple[int, tuple[Image, ...]]:
-    """Find the turn that a prompt words anew.
-
-    Returns:
-        Its place in `messages`, and the pictures that it shows.
-
-    Raises:
-        RowError: `messages.no_user`: nobody asks anything.
+def last_user_turn(record: Record) -> int | None:
+    """Give the index of the last user turn, None for a record without one.
 
     Example:
         >>> from mmconvert.record import Source
-        >>> turns = (Turn("user", (Part("image"), Part("text", "What?"))), Turn("assistant", (Part("text", "A cat."),)))
-        >>> last_user_turn(Record("1", "1", turns, "chat", Source("f", "f", 0), images=(Image(b"", 1),)))[0]
-        0
+        >>> turns = tuple(Turn(role, ()) for role in ("system", "user", "assistant"))
+        >>> last_user_turn(Record("1", "1", turns, "vqa", Source("f", "f", 0)))
+        1
     """
-    counts = [sum(part.type == "image" for part in turn.content) for turn in record.messages]
-    for place in range(len(counts) - 1, -1, -1):
-        if record.messages[place].role == "user":
-            before = sum(counts[:place])
-            return place, record.images[before : before + counts[place]]
-    raise RowError("messages.no_user", "messages", "the conversation has no user turn that could be worded anew.")
+    users = [number for number, turn in enumerate(record.messages) if turn.role == "user"]
+    return users[-1] if users else None
+
+
+def last_turn_images(record: Record) -> tuple[Image, ...]:
+    """List the pictures that the last user turn shows, in reading order."""
+    start, end = _span(record)
+    return record.images[start:end]
+
+
+def words(turn: Turn) -> str:
+    """Join the texts of a turn; pictures leave no trace.
+
+    Example:
+        >>> words(Turn("user", (Part("image"), Part("text", "Which?"))))
+        'Which?'
+    """
+    return "".join(part.text for part in turn.content)
 
 
 def reworded(record: Record, wording: Wording) -> Record:
-    """Put a wording in place of the last user turn.
+    """Put a wording into the last user turn; the other turns stay as they are.
 
     Args:
-        record: The record.
-        wording: The new turn; its slots name pictures of the old turn or attachments.
+        record: The record; one without a user turn gets one at the end.
+        wording: Parts of the turn and the slots of its pictures, shown or attached ones.
 
     Returns:
-        The record with the new turn; pictures that are no longer shown are attachments, and
-        attachments that are shown now are none.
+        The record. A picture that no turn shows any more is attached.
 
     Raises:
-        RowError: `messages.no_user`, or `placeholder.no_image`: there is no picture of such a number.
+        RowError: `placeholder.no_image`: the wording shows a picture that the record has not.
     """
-    place, old = last_user_turn(record)
-    known = {image.slot: image for image in (*record.attachments, *old)}
+    pool = {image.slot: image for image in (*record.attachments, *record.images)}
     for slot in wording.slots:
-        if slot not in known:
-            raise RowError("placeholder.no_image", "messages", f"the prompt shows picture {slot}, which is not there.")
-    new = tuple(known[slot] for slot in wording.slots)
-    start = sum(part.type == "image" for turn in record.messages[:place] for part in turn.content)
-    slots = set(wording.slots)
-    hidden = {image.slot: image for image in (*record.attachments, *old) if image.slot not in slots}
-    return replace(
-        record,
-        messages=(*record.messages[:place], Turn("user", wording.parts), *record.messages[place + 1 :]),
-        images=(*record.images[:start], *new, *record.images[start + len(old) :]),
-        attachments=tuple(hidden.values()),
-    )
+        if slot not in pool:
+            raise RowError("placeholder.no_image", "question", f"the prompt shows picture {slot}, but there is none.")
+    start, end = _span(record)
+    images = (*record.images[:start], *(pool[slot] for slot in wording.slots), *record.images[end:])
+    shown = {image.slot for image in images}
+    at = last_user_turn(record)
+    turn = Turn("user", wording.parts)
+    messages = (*record.messages, turn) if at is None else (*record.messages[:at], turn, *record.messages[at + 1 :])
+    hidden = {
+        image.slot: image for image in (*record.attachments, *record.images[start:end]) if image.slot not in shown
+    }
+    return replace(record, messages=messages, images=images, attachments=tuple(hidden.values()))
 
 
 def suffixed(record: Record, suffix: str) -> Record:
-    """Add a text to the end of the last user turn.
+    """Add a text to the end of the last user turn; the other turns stay as they are.
 
-    Raises:
-        RowError: `messages.no_user`.
+    Args:
+        record: The record; one without a user turn gets one at the end.
+        suffix: Put behind the turn's last text as it is, or behind its last picture.
+
+    Returns:
+        The record.
 
     Example:
-        >>> from mmconvert.record import Source, prompt_text
-        >>> record = Record("1", "1", (Turn("user", (Part("text", "What?"),)),), "vqa", Source("f", "f", 0))
-        >>> prompt_text(suffixed(record, " One word."))
-        'What? One word.'
+        >>> from mmconvert.record import Source
+        >>> turns = (Turn("user", (Part("text", "What?"),)), Turn("assistant", (Part("text", "A cat."),)))
+        >>> [words(turn) for turn in suffixed(Record("1", "1", turns, "vqa", Source("f", "f", 0)), " Why?").messages]
+        ['What? Why?', 'A cat.']
     """
-    place, _ = last_user_turn(record)
-    content = record.messages[place].content
+    at = last_user_turn(record)
+    if at is None:
+        return replace(record, messages=(*record.messages, Turn("user", (Part("text", suffix),))))
+    content = record.messages[at].content
     if content and content[-1].type == "text":
         content = (*content[:-1], Part("text", content[-1].text + suffix))
     else:
         content = (*content, Part("text", suffix))
-    turns = (*record.messages[:place], Turn("user", content), *record.messages[place + 1 :])
-    return replace(record, messages=turns)
+    return replace(record, messages=(*record.messages[:at], Turn("user", content), *record.messages[at + 1 :]))
+
+
+def plain_wording(record: Record) -> Wording:
+    """Word a question the plain way, as formats do that hold questions and not messages.
+
+    Args:
+        record: A question, with hint and options where it has them.
+
+    Returns:
+        Pictures that the text names with `<image k>` in their place, the others of the last turn first.
+    """
+    text = plain_prompt(record.question or "", record.hint, record.options)
+    known = {image.slot for image in (*record.images, *record.attachments)}
+    named = [slot for slot in slots_in(text) if slot in known]
+    first = [image.slot for image in last_turn_images(record) if image.slot not in named]
+    parts = [*[Part("image")] * len(first), *_cut(text, known)]
+    return Wording(tuple(parts), (*first, *named))
+
+
+def _cut(text: str, known: set[int]) -> Sequence[Part]:
+    parts: list[Part] = []
+    at = 0
+    for match in PLACEHOLDER.finditer(text):
+        if int(match[1]) in known:
+            parts += [Part("text", text[at : match.start()]), Part("image")]
+            at = match.end()
+    parts.append(Part("text", text[at:]))
+    return [part for part in parts if part.type == "image" or part.text] or [Part("text", "")]
+
+
+def _span(record: Record) -> tuple[int, int]:
+    """Give where the pictures of the last user turn stand among the record's."""
+    at = last_user_turn(record)
+    if at is None:
+        return len(record.images), len(record.images)
+    counts = [sum(part.type == "image" for part in turn.content) for turn in record.messages[: at + 1]]
+    return sum(counts[:-1]), sum(counts)

@@ -1,84 +1,78 @@
+from dataclasses import replace
+
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mmconvert.errors import RowError
-from mmconvert.record import Image, Part, Record, Source, Turn, to_arrow
-from mmconvert.rewording import last_user_turn, reworded, suffixed
-from mmconvert.wording import Wording
+from mmconvert.record import Image, Part, Record, Source, Turn
+from mmconvert.rewording import last_turn_images, plain_wording, reworded, suffixed, words
+from mmconvert.wording import Wording, pictures_first
 from support.records import records
 
-
-def _text(text):
-    return Part("text", text)
-
-
+PICTURES = [Image(bytes([n]), n) for n in range(5)]
 TURNS = (
-    Turn("system", (_text("Be brief."),)),
-    Turn("user", (Part("image"), _text("First?"))),
-    Turn("assistant", (_text("Yes."),)),
-    Turn("user", (_text("Then "), Part("image"))),
+    Turn("user", (Part("image"), Part("text", "First?"))),
+    Turn("assistant", (Part("text", "Yes."),)),
+    Turn("user", (Part("image"), Part("text", "Second?"), Part("image"))),
+    Turn("assistant", (Part("image"),)),
 )
-RECORD = Record(
-    "1",
-    "1",
-    TURNS,
-    "chat",
-    Source("f", "f", 0),
-    images=(Image(b"a", 1), Image(b"b", 2)),
-    attachments=(Image(b"c", 3),),
+DIALOG = Record(
+    "1", "1", TURNS, "vqa", Source("f", "f", 0), images=(*PICTURES[1:4], PICTURES[1]), attachments=(PICTURES[4],)
 )
 
 
-def test_only_the_last_user_turn_changes():
-    new = reworded(RECORD, Wording((Part("image"), _text("New?"), Part("image")), (3, 2)))
-    assert new.messages == (*TURNS[:3], Turn("user", (Part("image"), _text("New?"), Part("image"))))
-    assert [image.bytes for image in new.images] == [b"a", b"c", b"b"]
-    assert new.attachments == ()
+def test_only_the_last_user_turn_changes() -> None:
+    assert last_turn_images(DIALOG) == (PICTURES[2], PICTURES[3])
+    changed = reworded(DIALOG, Wording((Part("text", "New "), Part("image")), (4,)))
+    assert [words(turn) for turn in changed.messages] == ["First?", "Yes.", "New ", ""]
+    assert changed.images == (PICTURES[1], PICTURES[4], PICTURES[1])
+    assert changed.attachments == (PICTURES[2], PICTURES[3])
 
 
-def test_a_picture_that_is_no_longer_shown_is_kept():
-    new = reworded(RECORD, Wording((_text("New?"),)))
-    assert [image.bytes for image in new.images] == [b"a"]
-    assert [image.bytes for image in new.attachments] == [b"c", b"b"]
+def test_a_picture_that_the_record_has_not_is_refused() -> None:
+    with pytest.raises(RowError, match="picture 9"):
+        reworded(DIALOG, pictures_first("x", (9,)))
 
 
-def test_a_picture_may_be_shown_twice():
-    new = reworded(RECORD, Wording((Part("image"), Part("image")), (2, 2)))
-    assert [image.slot for image in new.images] == [1, 2, 2]
+def test_a_record_without_turns_gets_one() -> None:
+    bare = replace(DIALOG, messages=(), images=(), attachments=(PICTURES[1],))
+    changed = reworded(bare, pictures_first("x", (1,)))
+    assert (changed.images, changed.attachments, len(changed.messages)) == ((PICTURES[1],), (), 1)
 
 
-def test_a_picture_that_is_not_there_is_refused():
-    with pytest.raises(RowError, match="picture 7"):
-        reworded(RECORD, Wording((Part("image"),), (7,)))
-
-
-def test_turns_behind_the_last_question_stay():
-    trained = Record("1", "1", TURNS[:3], "chat", Source("f", "f", 0), images=(Image(b"a", 1),))
-    assert reworded(trained, Wording((_text("New?"),))).messages == (TURNS[0], Turn("user", (_text("New?"),)), TURNS[2])
-
-
-def test_a_suffix_follows_the_text_or_the_picture():
-    assert suffixed(RECORD, "!").messages[3].content == (_text("Then "), Part("image"), _text("!"))
-    ended = reworded(RECORD, Wording((_text("New?"),)))
-    assert suffixed(ended, "!").messages[3].content == (_text("New?!"),)
-
-
-def test_nobody_asks():
-    silent = Record("1", "1", TURNS[:1], "chat", Source("f", "f", 0))
-    for change in (lambda: suffixed(silent, "!"), lambda: reworded(silent, Wording(()))):
-        with pytest.raises(RowError):
-            change()
+def test_a_suffix_follows_the_text_or_the_picture_of_the_last_user_turn() -> None:
+    assert suffixed(DIALOG, "!").messages == (
+        *TURNS[:2],
+        Turn("user", (*TURNS[2].content, Part("text", "!"))),
+        TURNS[3],
+    )
+    assert [words(turn) for turn in suffixed(reworded(DIALOG, Wording((Part("text", "New"),))), "!").messages] == [
+        "First?",
+        "Yes.",
+        "New!",
+        "",
+    ]
+    assert suffixed(replace(DIALOG, messages=()), "!").messages == (Turn("user", (Part("text", "!"),)),)
 
 
 @given(records())
-def test_the_same_wording_changes_no_message(record):
-    assume(any(turn.role == "user" for turn in record.messages))
-    place, images = last_user_turn(record)
-    slots = [image.slot for image in images]
-    assume(
-        len({(image.slot, image.sha256) for image in (*images, *record.attachments)})
-        == len({*slots, *(i.slot for i in record.attachments)})
+def test_a_turn_keeps_one_part_for_each_picture(record: Record) -> None:
+    changed = reworded(record, plain_wording(record))
+    parts = [part for turn in changed.messages for part in turn.content]
+    assert sum(part.type == "image" for part in parts) == len(changed.images)
+    assert {i.slot for i in (*changed.images, *changed.attachments)} == {
+        i.slot for i in (*record.images, *record.attachments)
+    }
+    assert reworded(changed, plain_wording(changed)) == changed
+
+
+@given(st.lists(st.sampled_from(["<image 1>", "<image 2>", "text", "<image 9>"]), max_size=6))
+def test_plain_words_show_a_named_picture_where_its_name_stands(pieces: list[str]) -> None:
+    turn = Turn("user", (Part("image"), Part("image")))
+    record = Record(
+        "1", "1", (turn,), "vqa", Source("f", "f", 0), images=(PICTURES[1], PICTURES[2]), question="".join(pieces)
     )
-    new = reworded(record, Wording(record.messages[place].content, tuple(slots)))
-    assert (new.messages, new.images) == (record.messages, record.images)
-    to_arrow([new])
+    wording = plain_wording(record)
+    named = [int(piece[7]) for piece in pieces if piece in ("<image 1>", "<image 2>")]
+    assert list(wording.slots) == [slot for slot in (1, 2) if slot not in named] + named

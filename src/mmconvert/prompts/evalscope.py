@@ -17,7 +17,7 @@ from mmconvert.evalscope_release import LATEST, Release
 from mmconvert.evalscope_shuffle import label_of
 from mmconvert.placeholders import interleave, slots_in
 from mmconvert.record import Part, Record
-from mmconvert.rewording import last_user_turn
+from mmconvert.rewording import last_turn_images, last_user_turn, plain_wording
 from mmconvert.wording import Wording
 
 # Source: modelscope/evalscope 1.14.1 evalscope/utils/multi_choices.py, the templates a model reads
@@ -31,6 +31,9 @@ _STEPS = "Think step by step before answering."
 _TAIL = "\n\n{question}\n\n{choices}"
 _ZH = "回答下面的单项选择题，请选出其中的正确答案。你的回答的"
 _ZH_LETTER = '应该是这样的格式："答案：[LETTER]"（不带引号），其中 [LETTER] 是 {letters} 中的一个。'
+_ZH_SEVERAL = "回答下面的多项选择题，请选出其中的所有正确答案。你的回答的"
+_ZH_LETTERS = '应该是这样的格式："答案：[LETTERS]"（不带引号），其中 [LETTERS] 是 {letters} 中的一个或多个。'
+_ZH_STEPS = "请在回答前进行一步步思考。"
 _ZH_TAIL = "\n\n问题：{question}\n选项：\n{choices}\n"
 TEMPLATES = {
     "single": f"{_ONE} {_WHOLE} {_LETTER}{_TAIL}",
@@ -38,7 +41,10 @@ TEMPLATES = {
     "multiple": f"{_SEVERAL} {_WHOLE} {_LETTERS}{_TAIL}",
     "multiple_cot": f"{_SEVERAL} {_LAST} {_LETTERS} {_STEPS}{_TAIL}",
     "chinese_single": f"{_ZH}全部内容{_ZH_LETTER}{_ZH_TAIL}",
-    "chinese_single_cot": f"{_ZH}最后一行{_ZH_LETTER}请在回答前进行一步步思考。{_ZH_TAIL}",
+    "chinese_single_cot": f"{_ZH}最后一行{_ZH_LETTER}{_ZH_STEPS}{_ZH_TAIL}",
+    # One line break, not two: the kit's own.
+    "chinese_multiple": f"{_ZH_SEVERAL}全部内容{_ZH_LETTERS}{_ZH_TAIL[1:]}",
+    "chinese_multiple_cot": f"{_ZH_SEVERAL}最后一行{_ZH_LETTERS}{_ZH_STEPS}{_ZH_TAIL}",
 }
 """The kit's templates by name; `single_cot` is its default."""
 
@@ -60,7 +66,7 @@ def evalscope(record: Record, template: str = DEFAULT) -> Wording:
     """Word a question as EvalScope does.
 
     Args:
-        record: A question; options without a text are left out and the others close up.
+        record: A question; options without a text are left out and the others close up, a hint goes first.
         template: Name of one of the kit's templates, or a text with `{question}`, `{choices}` and `{letters}`.
 
     Returns:
@@ -73,11 +79,14 @@ def evalscope(record: Record, template: str = DEFAULT) -> Wording:
 
     Parity: modelscope/evalscope 1.3.0 to 1.14.1 evalscope/benchmarks/general_vmcq.
     """
-    place, shown_now = last_user_turn(record)
-    options = [option for option in record.options if option is not None]
+    shown_now, options = last_turn_images(record), [option for option in record.options if option is not None]
     if not options:
+        place = last_user_turn(record)
+        if place is None:
+            return plain_wording(record)
         return Wording(record.messages[place].content, tuple(image.slot for image in shown_now))
-    text = choice_text(record.question or "", options, template)
+    question = "\n".join(text for text in (record.hint, record.question) if text)
+    text = choice_text(question, options, template)
     pictures = {image.slot: image for image in (*record.attachments, *shown_now)}
     named = set(slots_in(text))
     before = tuple(image.slot for image in shown_now if image.slot not in named)
