@@ -71,6 +71,10 @@ class Scored:
             return self
         return Scored(self.rows.filter(pa.array(mask)), {name: s[mask] for name, s in self.scores.items()})
 
+    def take(self, numbers: npt.NDArray[np.int64]) -> "Scored":
+        """Pick rows by number, in the order given; a row may be picked several times."""
+        return Scored(self.rows.take(pa.array(numbers)), {name: s[numbers] for name, s in self.scores.items()})
+
     def with_status(self, status: str) -> "Scored":
         """Keep the rows of one status."""
         return self.where(_array(pc.equal(self.rows["status"], status)))

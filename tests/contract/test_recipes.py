@@ -32,27 +32,46 @@ def test_it_is_documented_with_its_versions(name: str) -> None:
     assert ", ".join(recipe.versions) in line
 
 
+CHOICE = Item(
+    id="validation_Art_1",
+    sample="validation_Art_1",
+    task="multiple_choice",
+    question="q",
+    options=("red", "green"),
+    answer="A",
+    answers=("A",),
+    label='"A"',
+    dataset="TextVQA_VAL",
+)
+YES_NO = Item(id="VD_x_y_0_0_0", group="1.jpg", task="yes_no", answer="Yes", answers=("Yes",), label='"Yes"')
+LISTED = Item(id="1", task="caption", answers=("a cat",), label='["a cat"]')
+EXAMPLES = (CHOICE, YES_NO, LISTED)
+
+
 @settings(deadline=None, max_examples=40)
 @given(reply=st.text(max_size=60))
 @pytest.mark.parametrize("name", RECIPES)
 def test_any_reply_is_read_or_refused_by_name(name: str, reply: str) -> None:
     recipe: Recipe = load("mmscore.recipes", name)
-    item = Item(
-        id="validation_Art_1",
-        sample="validation_Art_1",
-        task="multiple_choice",
-        question="q",
-        options=("red", "green"),
-        answer="A",
-        answers=("A",),
-        label='"A"',
-        dataset="TextVQA_VAL",
-        prediction=reply,
-    )
     for version in recipe.versions:
+        for example in EXAMPLES:
+            item = example._replace(prediction=reply)
+            try:
+                scores = recipe.metrics(item, recipe.parse(item, version), version)
+            except Error:
+                continue
+            assert all(isinstance(value, float | int) for value in scores.values())
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_some_plain_row_gets_its_scores(name: str) -> None:
+    recipe: Recipe = load("mmscore.recipes", name)
+    version = next(iter(recipe.versions))
+    scored = 0
+    for example in EXAMPLES:
+        item = example._replace(prediction="A")
         try:
-            parsed = recipe.parse(item, version)
+            scored += bool(recipe.metrics(item, recipe.parse(item, version), version))
         except Error:
             continue
-        scores = recipe.metrics(item, parsed, version)
-        assert all(isinstance(value, float | int) for value in scores.values())
+    assert scored

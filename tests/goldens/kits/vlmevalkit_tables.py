@@ -1,21 +1,13 @@
 """Golden rules of VLMEvalKit's other tables: yes/no, OCRBench, the circular tool; their lossy reading included."""
 
+import json
+
 from mmconvert.circular_rows import circular_rows
-from mmconvert.errors import RowError
-from mmconvert.literals import parse_list
 from mmconvert.plugins import load
-from mmscore.metrics.vlmevalkit_ocrbench import scoreboard, vlmevalkit_ocrbench
-from mmscore.metrics.vlmevalkit_yes_no import (
-    Reply,
-    amber,
-    by_category,
-    hallusion_bench,
-    mme,
-    pope,
-    vlmevalkit_yes_no,
-    vsr,
-)
-from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as extract
+from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
+from mmscore.recipe import Item
+from mmscore.scored import SCORED
+from mmscore.scoring import score_items
 
 READING = load("mmconvert.readings", "vlmevalkit")
 
@@ -27,14 +19,10 @@ def _read(columns, rows):
 
 
 def _ocrbench(given):
-    rows = _read(given["columns"], given["rows"])
-    return scoreboard(
-        (
-            row["category"],
-            vlmevalkit_ocrbench(_text(row["prediction"]), parse_list(_text(row["answer"])), row["category"]),
-        )
-        for row in rows
-    )
+    recipe = load("mmscore.recipes", "vlmevalkit_ocrbench")
+    scored = score_items([_item(row) for row in _read(given["columns"], given["rows"])], recipe)
+    (line,) = recipe.table(scored, "1")
+    return line
 
 
 def _text(cell):
@@ -48,46 +36,41 @@ def _circular(given):
     return {"columns": columns, "rows": [list(row.values()) for row in written]}
 
 
-def _yes_no(report, *, any_case=False, needed=()):
+def _yes_no(name, score="accuracy", *, by_split=False):
+    recipe = load("mmscore.recipes", f"vlmevalkit_{name}")
+
     def run(given):
-        for column in needed:
-            if column not in given["columns"]:
-                raise RowError("column.missing", column, "the table has no such column.")
-        replies = [_reply(row) for row in _read(given["columns"], given["rows"])]
+        scored = score_items([_item(row) for row in _read(given["columns"], given["rows"])], recipe)
+        lines = recipe.table(scored.with_status(SCORED), next(iter(recipe.versions)))
+        if by_split:
+            lines = sorted(lines, key=lambda line: (line["split"] != "Overall", line["split"]))
         return {
-            "score": report(replies),
-            "extracted": [reply.extracted for reply in replies],
-            "hit": [vlmevalkit_yes_no(reply, any_case=any_case) for reply in replies],
+            "score": lines,
+            "extracted": [value or UNKNOWN for value in scored.column("value")],
+            "hit": [bool(hit) for hit in scored.scores[score]],
         }
 
     return run
 
 
-def _reply(row):
-    return Reply(
-        answer=str(row["answer"]),
-        extracted=extract(_text(row["prediction"])).value or "Unknown",
+def _item(row):
+    return Item(
+        id=str(row["index"]),
+        group=row.get("image_path"),
+        label=json.dumps(_text(row["answer"])),
         category=row.get("category"),
         l2_category=row.get("l2-category"),
-        image=str(row.get("image_path")),
-        index=str(row["index"]),
-    )
-
-
-def _by_split(report):
-    return lambda replies: sorted(
-        ({"split": name, **values} for name, values in report(replies).items()),
-        key=lambda line: (line["split"] != "Overall", line["split"]),
+        prediction=_text(row["prediction"]),
     )
 
 
 RULES = {
-    ("vlmeval_yorn", "MME_table"): _yes_no(lambda replies: [mme(replies)]),
-    ("vlmeval_yorn", "POPE_table"): _yes_no(_by_split(pope)),
-    ("vlmeval_yorn", "HallusionBench_table"): _yes_no(_by_split(hallusion_bench), needed=["l2-category"]),
-    ("vlmeval_yorn", "AMBER_table"): _yes_no(lambda replies: [amber(replies)], any_case=True),
-    ("vlmeval_yorn", "VSR_table"): _yes_no(lambda replies: [vsr(replies)]),
-    ("vlmeval_yorn", "default_yorn_table"): _yes_no(lambda replies: [by_category(replies)]),
+    ("vlmeval_yorn", "MME_table"): _yes_no("mme"),
+    ("vlmeval_yorn", "POPE_table"): _yes_no("pope", "acc", by_split=True),
+    ("vlmeval_yorn", "HallusionBench_table"): _yes_no("hallusionbench", "aAcc", by_split=True),
+    ("vlmeval_yorn", "AMBER_table"): _yes_no("amber"),
+    ("vlmeval_yorn", "VSR_table"): _yes_no("vsr", "acc"),
+    ("vlmeval_yorn", "default_yorn_table"): _yes_no("yorn"),
     ("vlmeval_ocrbench", "ocrbench_table"): _ocrbench,
     ("vlmeval_circular", "circular"): _circular,
 }

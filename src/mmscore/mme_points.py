@@ -1,0 +1,109 @@
+"""MME's points: a category has 100 times its accuracy, and again its share of pictures with both questions right.
+
+Three kits count so and differ in which rows belong together and which categories are added up.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+
+from mmscore.joint_scores import jointly
+from mmscore.recipe import Metrics
+from mmscore.scored import Scored
+from mmscore.stats import Z95, Estimate
+
+# Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py, MME_rating; EvolvingLMMs-Lab/lmms-eval@75571cf
+# lmms_eval/tasks/mme/utils.py and BradyFU/Awesome-Multimodal-Large-Language-Models calculation.py have the same.
+PERCEPTION = (
+    "OCR",
+    "artwork",
+    "celebrity",
+    "color",
+    "count",
+    "existence",
+    "landmark",
+    "position",
+    "posters",
+    "scene",
+)
+COGNITION = ("code_reasoning", "commonsense_reasoning", "numerical_calculation", "text_translation")
+
+ACCURACY = "accuracy"
+PLUS = "accuracy_plus"
+POINTS = "points"
+PAIR = 2
+"""Questions about one picture."""
+
+
+def with_pairs(scored: Scored, keys: Sequence[Hashable]) -> Scored:
+    """Score each picture on its first row, from the first two of its rows.
+
+    Args:
+        scored: All rows, with `ACCURACY`.
+        keys: What tells a row's picture from the others, None for a row that belongs to none.
+
+    Returns:
+        The rows with `PLUS` (1 when both are right) and `POINTS` (0-200: what the picture adds to
+        the mean that its category has); neither where a picture has one question, or an
+        open one that decides.
+    """
+    hits = scored.scores[ACCURACY].tolist()
+    members: dict[Hashable, list[int]] = {}
+    for number, key in enumerate(keys):
+        if key is not None:
+            members.setdefault(key, []).append(number)
+    plus, points = [math.nan] * len(scored), [math.nan] * len(scored)
+    for rows in members.values():
+        if len(rows) >= PAIR:
+            both = jointly([hits[number] for number in rows[:PAIR]])
+            plus[rows[0]] = both
+            points[rows[0]] = 100 * (math.fsum(hits[number] for number in rows) / len(rows) + both)
+    return scored.with_scores(**{PLUS: plus, POINTS: points})
+
+
+def category_points(scored: Scored) -> Estimate:
+    """Count the points of the rows of one category; `n` counts pictures, the error is that between them."""
+    plus, spread = scored.mean(PLUS), scored.mean(POINTS)
+    value = scored.mean(ACCURACY).value * 100 + plus.value * 100
+    return _points(value, plus.n, spread.stderr)
+
+
+def added(estimates: Sequence[Estimate]) -> Estimate:
+    """Add the points of categories, whose errors are independent.
+
+    Args:
+        estimates: One a category, at least one.
+
+    Returns:
+        Their sum; `n` counts pictures. No error where a category has none.
+
+    Example:
+        >>> added([Estimate(150.0, 10, unit="points"), Estimate(120.0, 20, unit="points")]).value
+        270.0
+    """
+    errors = [e.stderr for e in estimates if e.stderr is not None]
+    error = math.hypot(*errors) if len(errors) == len(estimates) else None
+    return _points(math.fsum(e.value for e in estimates), sum(e.n for e in estimates), error)
+
+
+def _points(value: float, pictures: int, error: float | None) -> Estimate:
+    interval = None if error is None else (value - Z95 * error, value + Z95 * error)
+    return Estimate(value, pictures, error, interval, "points")
+
+
+def mme_metrics(scored: Scored, total_of: Callable[[str], str | None]) -> Metrics:
+    """Add up the points of any settled rows, whole or one category.
+
+    Args:
+        scored: Settled rows with the column `category`.
+        total_of: Category -> the total that it counts for, None for none.
+
+    Returns:
+        Each total that has a category (points), then `accuracy` and `accuracy_plus` (fractions).
+    """
+    totals: dict[str, list[Estimate]] = {}
+    for category, part in scored.split("category"):
+        total = total_of(category)
+        if total is not None:
+            totals.setdefault(total, []).append(category_points(part))
+    sums = {total: added(totals[total]) for total in sorted(totals, reverse=True)}
+    return {**sums, ACCURACY: scored.mean(ACCURACY), PLUS: scored.mean(PLUS)}

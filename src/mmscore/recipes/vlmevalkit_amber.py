@@ -1,0 +1,71 @@
+"""AMBER as VLMEvalKit reports it: accuracy of each dimension, and the plain mean of the dimensions.
+
+References may be spelled in any case. A category outside the table is a dimension of its own; rows
+without a category count in `accuracy` only.
+
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:AMBER_rating.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
+from mmscore.parsed import Parsed
+from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.scored import Scored
+from mmscore.stats import macro
+from mmscore.vlmevalkit_rows import KIT, VERSIONS, answer_cell, is_from_kit
+
+# Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py, AMBER_rating
+DIMENSIONS = {
+    "discriminative-attribute-state": "Attribute",
+    "discriminative-attribute-number": "Attribute",
+    "discriminative-attribute-action": "Attribute",
+    "discriminative-hallucination": "Existence",
+    "discriminative-relation": "Relation",
+    "relation": "Relation",
+}
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return read_yes_no(item.prediction)
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"accuracy": float(vlmevalkit_yes_no(answer_cell(item), parsed.value, any_case=True))}
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    categories = scored.column("category")
+    return scored.with_column("dimension", [DIMENSIONS.get(name, name) for name in categories])
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    average = macro(part.mean("accuracy") for _, part in scored.split("dimension"))
+    estimates = {"average": average, "accuracy": scored.mean("accuracy")}
+    return {name: estimate.scaled(100, "percent") for name, estimate in estimates.items()}
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    line = {name: part.mean("accuracy").value * 100 for name, part in scored.split("dimension")}
+    return [line | {"Avg ACC": sum(line.values()) / len(line) if line else 0.0}]
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "rows of AMBER from a VLMEvalKit table" if is_from_kit(facts, "AMBER") else None
+
+
+RECIPE = Recipe(
+    summary="AMBER as VLMEvalKit scores it: mean of the dimensions (exact matching)",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("answer", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    settle=_settle,
+    reduce=_reduce,
+    table=_table,
+    keep=("category", "dimension"),
+    groups=("dimension",),
+    default_for=_default_for,
+)

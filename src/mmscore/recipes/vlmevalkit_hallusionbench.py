@@ -1,0 +1,92 @@
+"""HallusionBench as VLMEvalKit reports it: right questions, right figures, questions right on every figure.
+
+The index reads `..._..._..._<set>_<figure>_<question>`. Rows of one l2-category, set and figure make
+a figure; those of one l2-category, set and question make a question. Either counts when all its rows
+are right; with a row that has no answer, and no wrong one, it takes no part.
+
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:Hallusion_rating.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from mmconvert.errors import Error, RowError, got
+from mmscore.joint_scores import joint_accuracy, undecided
+from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
+from mmscore.parsed import Parsed
+from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.scored import Scored
+from mmscore.vlmevalkit_rows import KIT, VERSIONS, answer_cell, is_from_kit
+
+PLACES = {"figure": 4, "joint_question": 5}
+"""Column -> its place in the index, counted from 0."""
+
+SET = 3
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return read_yes_no(item.prediction)
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    if (item.id or "").count("_") < max(PLACES.values()):
+        raise RowError("id.parts", "id", f"expected set, figure and question {got(item.id)}. Keep the kit's index.")
+    return {"aAcc": float(vlmevalkit_yes_no(answer_cell(item), parsed.value))}
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    """Name the figure and the question of every row."""
+    levels, hits = scored.column("l2_category"), scored.scores["aAcc"].tolist()
+    indices = [(id or "").split("_") for id in scored.column("id")]
+    for column, place in PLACES.items():
+        keys = [
+            "_".join((level or "", index[SET], index[place])) if len(index) > place else None
+            for level, index in zip(levels, indices, strict=True)
+        ]
+        open_ones = undecided(keys, hits)
+        scored = scored.with_column(column, [None if key in open_ones else key for key in keys])
+    return scored
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    estimates = {
+        "aAcc": scored.mean("aAcc"),
+        "fAcc": joint_accuracy(scored, "figure", "aAcc"),
+        "qAcc": joint_accuracy(scored, "joint_question", "aAcc"),
+    }
+    return {name: estimate.scaled(100, "percent") for name, estimate in estimates.items()}
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    """Lay out the kit's table: all rows, then categories, then l2-categories.
+
+    Raises:
+        Error: No row has an l2-category.
+    """
+    parts = [sorted(scored.split(level), key=lambda part: part[0]) for level in ("category", "l2_category")]
+    if not parts[1]:
+        raise Error("l2_category: no row has one, and the kit needs it to tell figures apart. Fill the column.")
+    lines: list[Row] = []
+    for name, part in (("Overall", scored), *parts[0], *parts[1]):
+        lines.append({"split": name, **{key: e.value for key, e in _reduce(part, version).items()}})
+    return lines
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "rows of HallusionBench from a VLMEvalKit table" if is_from_kit(facts, "Hallusion") else None
+
+
+RECIPE = Recipe(
+    summary="HallusionBench as VLMEvalKit scores it: aAcc, fAcc, qAcc (exact matching)",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("id", "answer", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    settle=_settle,
+    reduce=_reduce,
+    table=_table,
+    keep=("figure", "joint_question"),
+    groups=("category", "l2_category"),
+    default_for=_default_for,
+)

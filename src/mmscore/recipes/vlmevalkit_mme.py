@@ -1,0 +1,91 @@
+"""MME as VLMEvalKit reports it: points for perception and reasoning.
+
+A picture's first two questions count together; a category has 100 times its accuracy, and again
+its share of pictures with both right. The table needs every category, as the kit does since 2025;
+the totals beside it add up the categories that there are.
+
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:MME_rating.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from mmconvert.errors import Error, got
+from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
+from mmscore.mme_points import COGNITION, PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
+from mmscore.parsed import Parsed
+from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.scored import Scored
+from mmscore.vlmevalkit_rows import KIT, answer_cell, is_from_kit
+
+VERSIONS = {
+    "2": "open-compass/VLMEvalKit@e8e78f05; refuses a table that lacks a category",
+    "1": "ms-vlmeval 0.0.20; adds up the categories that there are",
+}
+TOTALS = dict.fromkeys(PERCEPTION, "perception") | dict.fromkeys(COGNITION, "reasoning")
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return read_yes_no(item.prediction)
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"accuracy": float(vlmevalkit_yes_no(answer_cell(item), parsed.value))}
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    """Pair the rows of a picture.
+
+    Raises:
+        Error: No row says which picture it is about.
+    """
+    categories, pictures = scored.column("category"), scored.column("group")
+    if not any(pictures):
+        raise Error("group: no row names its picture, and MME counts pairs of questions about one. Fill the column.")
+    keys = [picture and (category, picture) for category, picture in zip(categories, pictures, strict=True)]
+    return with_pairs(scored, keys)
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    return mme_metrics(scored, TOTALS.get)
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    """Lay out the kit's one line.
+
+    Raises:
+        Error: A picture has a single question, or a category has none.
+    """
+    parts = dict(scored.split("category"))
+    if version == "2" and (missing := [name for name in TOTALS if name not in parts]):
+        raise Error(f"category: no question of {', '.join(missing)}. Score the full set, or ask for version 1.")
+    for part in parts.values():
+        alone = [picture for picture, rows in part.split("group") if len(rows) < PAIR]
+        if alone:
+            raise Error(f"group: a picture has a single answered question {got(alone[0])}. MME asks two.")
+    points = {name: category_points(part).value for name, part in parts.items()}
+    sums = {
+        total: sum(value for name, value in points.items() if TOTALS.get(name) == total)
+        for total in ("perception", "reasoning")
+    }
+    return [sums | points]
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "rows of MME from a VLMEvalKit table" if is_from_kit(facts, "MME") else None
+
+
+RECIPE = Recipe(
+    summary="MME as VLMEvalKit scores it, in points (exact matching)",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("answer", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    settle=_settle,
+    reduce=_reduce,
+    table=_table,
+    keep=("category", "group"),
+    groups=("category",),
+    default_for=_default_for,
+)

@@ -1,0 +1,73 @@
+"""OCRBench as VLMEvalKit scores it: a reference must be contained in the reply.
+
+`final_score` counts right answers (out of 1000 on the full benchmark), `final_score_norm` is a tenth
+of it, `accuracy` their share.
+
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:OCRBench.evaluate.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from mmconvert.literals import parse_list
+from mmscore.metrics.vlmevalkit_ocrbench import scoreboard, vlmevalkit_ocrbench
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
+from mmscore.scored import Scored
+from mmscore.vlmevalkit_rows import KIT, VERSIONS, is_from_kit
+
+OTHER_REPORT = "OCRBench_v2"
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"accuracy": float(vlmevalkit_ocrbench(item.prediction, _references(item), item.category or ""))}
+
+
+def _references(item: Item) -> Sequence[object]:
+    """Read the answer cell, which must be a list; the references as columns where there is no cell.
+
+    Raises:
+        RowError: The cell is no list.
+    """
+    if item.label is None:
+        return item.answers or ([] if item.answer is None else [item.answer])
+    label = read_label(item)
+    return label if isinstance(label, list) else parse_list(label if isinstance(label, str) else item.label)
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    share = scored.mean("accuracy")
+    return {
+        "final_score": share.scaled(share.n, "points"),
+        "final_score_norm": share.scaled(share.n / 10, "points"),
+        "accuracy": share,
+    }
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    hits = scored.scores["accuracy"].astype(bool).tolist()
+    return [scoreboard((name or "", hit) for name, hit in zip(scored.column("category"), hits, strict=True))]
+
+
+def _default_for(facts: Facts) -> str | None:
+    if is_from_kit(facts, "OCRBench") and not any(OTHER_REPORT in name for name in facts.datasets):
+        return "rows of OCRBench from a VLMEvalKit table"
+    return None
+
+
+RECIPE = Recipe(
+    summary="OCRBench as VLMEvalKit scores it: contained references",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("answer", "answers", "label", "category"),
+    parse=_parse,
+    metrics=_metrics,
+    reduce=_reduce,
+    table=_table,
+    keep=("category",),
+    groups=("category",),
+    default_for=_default_for,
+)

@@ -1,0 +1,58 @@
+"""VLMEvalKit's other yes/no benchmarks: accuracy overall, by category and by l2-category, in percent.
+
+A reply that holds both words or neither is wrong.
+
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_yorn.py:ImageYORNDataset.evaluate with
+`exact_matching`, vlmeval/dataset/utils/yorn.py:default_rating. Not kept: a failed inference counts
+apart, the kit scores its failure text.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
+from mmscore.parsed import Parsed
+from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
+from mmscore.recipe import Facts, Item, Recipe, Row, means
+from mmscore.scored import Scored
+from mmscore.vlmevalkit_rows import FORMATS, KIT, VERSIONS, answer_cell
+
+OTHER_REPORTS = ("MME", "Hallusion", "POPE", "AMBER", "VSR-zeroshot")
+"""Benchmarks whose name contains one of these have a report of their own."""
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return read_yes_no(item.prediction)
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"accuracy": float(vlmevalkit_yes_no(answer_cell(item), parsed.value))}
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    line = {"Overall": scored.mean("accuracy").value * 100}
+    for level in ("category", "l2_category"):
+        parts = sorted(scored.split(level), key=lambda part: part[0])
+        line |= {name: part.mean("accuracy").value * 100 for name, part in parts}
+    return [line]
+
+
+def _default_for(facts: Facts) -> str | None:
+    other = any(part in name for name in facts.datasets for part in OTHER_REPORTS)
+    if facts.tasks == {"yes_no"} and facts.formats and facts.formats <= FORMATS and not other:
+        return "yes/no rows of a VLMEvalKit table"
+    return None
+
+
+RECIPE = Recipe(
+    summary="Yes/no questions as VLMEvalKit scores them (exact matching)",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("answer", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    reduce=means("percent", scale=100),
+    table=_table,
+    keep=("category", "l2_category"),
+    groups=("category", "l2_category"),
+    default_for=_default_for,
+)
