@@ -30,7 +30,7 @@ class Item:
         image: The picture, as the file writes it.
         questions: Wordings of the question, the first one is the usual; () where a template asks.
         options: Options in the file's order, texts or numbers; None for an open question.
-        answer: Index of the right option, a text, a list of texts; None for captions.
+        answer: Index of the right option, a text or number, a list of texts; None for captions.
         references: Captions.
         topic: What fills the template that asks.
         kept: Fields that the loader hands on under these names.
@@ -291,7 +291,7 @@ def _counting(fields: Mapping[str, Any]) -> Item:
         _image(fields, "Image_ID"),
         (_text(fields, "Question"),),
         None,
-        str(answer),
+        answer,
         used=("Image_ID", "Question", "Answer"),
     )
 

@@ -35,6 +35,17 @@ def write_json_array(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
         file.write(b"\n]\n" if separator == b",\n" else b"[]\n")
 
 
+def write_json_object(head: Mapping[str, Any], name: str, rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write a JSON object whose last member lists rows, one a line."""
+    with path.open("wb") as file:
+        file.write(canonical_json({**head, name: []}).encode()[:-2])
+        separator = b"\n"
+        for row in rows:
+            file.write(separator + canonical_json(row).encode())
+            separator = b",\n"
+        file.write(b"\n]}\n")
+
+
 class TableWriter:
     """Writes a TSV (or CSV, by suffix) whose columns are found in a first pass over the rows."""
 

@@ -29,6 +29,7 @@ EXAMPLES = {
     "mmmu": "mmmu/validation.parquet",
     "mmmu_outputs": "mmmu_outputs",
     "predictions": "predictions/answers.jsonl",
+    "reform_eval": "reform_eval/colours.json",
     "reform_predictions": "reform_predictions/Colours_SingleChoice_generation_demo_demo-1b.json",
     "trl": "trl/train.parquet",
     "llava": "llava/train.json",

@@ -1,0 +1,298 @@
+"""ReForm-Eval's dataset JSON: one file a benchmark, pictures as base64 text inside.
+
+A file is an object whose `data` lists the items, an array of items, or (VisDial) an object with `questions`,
+`answers` and `dialogs`; the fields of an item tell its family (`reform_families`), which stands in `category`.
+Nothing is drawn: options keep their order, a question with several wordings takes the first, a family whose
+question is the instruction takes the project's first one. The rounds of a dialog are records of their own.
+Source: FudanDISC/ReForm-Eval@df1cfa7 build; Hugging Face dataset Aweminus/ReForm-Eval-Data.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import RowError, got, in_field
+from mmconvert.exported_images import as_files, base64_text, stored_file
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.options import option_texts, plain_prompt
+from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
+from mmconvert.reform_families import FAMILIES, Family, Item
+from mmconvert.reform_loader import DATASETS
+from mmconvert.reform_pools import own_pools
+from mmconvert.reform_shapes import SHAPES, family_of
+from mmconvert.sources import Rejected, Row, Span, json_array, json_object
+from mmconvert.sources.jsonl import parse_json
+from mmconvert.table_writer import write_json_array, write_json_object
+from mmconvert.tables import rest
+
+OF_FILE = "of_file"
+"""Key in `extra` for what the file says once for all items (version, instructs, ...)."""
+
+NAMED = {name: dataset.family for (name, task), dataset in DATASETS.items() if task is None}
+"""Family of the kit's dataset names that have one; `--dataset` tells what the fields do not (CaptionSelection)."""
+
+_FACTS = "#file"  # carries the file's members to `_records`; no field of a source begins so
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    if _is_array(path):
+        for item in json_array.rows(path):
+            yield _with_facts(item, {})
+        return
+    way = ("data", "dialogs") if isinstance(json_object.head(path).get("data"), dict) else ("data",)
+    facts = json_object.members(path, way)
+    texts = facts.pop("data", {})
+    for item in json_object.rows(path, way):
+        if texts and isinstance(item, Row):
+            item = _spelled_out(item, texts)
+        yield _with_facts(item, facts)
+
+
+def _is_array(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(1 << 10).removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] != b"{"
+
+
+def _with_facts(item: Row | Rejected, facts: Mapping[str, Any]) -> Row | Rejected:
+    return Row({**item.fields, _FACTS: facts}, item.where) if isinstance(item, Row) else item
+
+
+def _spelled_out(row: Row, texts: Mapping[str, Any]) -> Row | Rejected:
+    """Put texts in the place of a dialog's indices."""
+    try:
+        rounds = [
+            {
+                **said,
+                "question": texts["questions"][_index(said["question"])],
+                "answer": said["answer_options"].index(said["answer"]),
+                "answer_options": [texts["answers"][_index(place)] for place in said["answer_options"]],
+            }
+            for said in row.fields["dialog"]
+        ]
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        message = "expected rounds with indices into the file's questions and answers. Check the file."
+        return Rejected(row.where, "dialog.shape", message, "dialog")
+    return Row({**row.fields, "dialog": rounds}, row.where)
+
+
+def _index(place: int) -> int:
+    if place < 0:
+        raise IndexError(place)
+    return place
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    facts = fields.pop(_FACTS, {})
+    if "dialog" in fields:
+        return _dialog(fields, facts, row, context)
+    name = NAMED.get(context.dataset or "") or family_of(fields, facts)
+    item = FAMILIES[name].item(fields)
+    return [_record(name, item, _picture(item.image, context), fields, facts, row, context)]
+
+
+def _dialog(fields: Mapping[str, Any], facts: Mapping[str, Any], row: Row, context: Context) -> list[Record]:
+    group = fields.get("image_id")
+    if isinstance(group, bool) or not isinstance(group, int | str):
+        raise RowError("id.type", "image_id", f"expected a text or an integer {got(group)}.")
+    picture = _picture(fields.get("image_base64"), context)
+    common = {name: value for name, value in fields.items() if name != "dialog"}
+    records: list[Record] = []
+    said: tuple[Turn, ...] = ()
+    for number, asked in enumerate(fields["dialog"]):
+        one = {**common, "round_id": number, **asked}
+        if records:
+            one["history"] = [
+                {"question": r.question, "answer_options": list(r.options), "answer": LETTERS.index(r.answer or "A")}
+                for r in records
+            ]
+        item = FAMILIES["VisDial"].item(one)
+        record = _record("VisDial", item, picture, one, facts, row, context)
+        last = record.messages[-1]
+        # The picture stands in the first question alone.
+        messages = (*said, Turn("user", last.content[1:])) if said else record.messages
+        records.append(replace(record, messages=messages, group=str(group), round=number))
+        shown = () if said else (Part("image"),)
+        answer = record.options[item.answer] or ""
+        said = (
+            *said,
+            Turn("user", (*shown, Part("text", item.questions[0]))),
+            Turn("assistant", (Part("text", answer),)),
+        )
+    return records
+
+
+def _picture(value: Any, context: Context) -> Image:
+    if not isinstance(value, str):
+        raise RowError("image.type", "image", f"expected base64 text {got(value)}.")
+    with in_field("image"):
+        # No base64 text holds a dot or a colon; a path has its suffix.
+        if "." in value or ":" in value:
+            return context.pictures.of_reference(value, 1)
+        return context.pictures.of_base64(value, 1)
+
+
+def _record(
+    name: str,
+    item: Item,
+    picture: Image,
+    fields: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    row: Row,
+    context: Context,
+) -> Record:
+    family = FAMILIES[name]
+    question = item.questions[0] if item.questions else _asked(family, item)
+    options, answer, answers, label = _reference(family, item)
+    key = str(row.where.row) if item.key is None else str(item.key).strip()
+    facts = dict(facts)
+    split, dataset = facts.pop("split", None), facts.pop("dataset_name", None)
+    extra = rest({field: value for field, value in fields.items() if field not in item.used})
+    if facts:
+        extra[OF_FILE] = facts
+    if isinstance(item.key, int):
+        extra["sample_id"] = item.key
+    return Record(
+        id=f"{context.id_prefix}{key}" if item.key is None else key,
+        sample=key,
+        messages=(Turn("user", (Part("image"), Part("text", plain_prompt(question, None, options)))),),
+        task=context.task or family.task,
+        source=context.source(row),
+        images=(picture,),
+        question=question,
+        options=options,
+        answer=answer,
+        answers=answers,
+        label=label,
+        category=name,
+        split=split if isinstance(split, str) else None,
+        dataset=context.dataset or (dataset if isinstance(dataset, str) else None),
+        subset=context.subset,
+        extra=extra,
+    )
+
+
+def _asked(family: Family, item: Item) -> str:
+    return own_pools()[family.pool].choose[0].replace("{}", item.topic or "")
+
+
+def _reference(family: Family, item: Item) -> tuple[tuple[str, ...], str | None, tuple[str, ...], str | None]:
+    """Give options, answer, references and label."""
+    if item.options is None:
+        answers = item.references or tuple(map(str, item.answer if isinstance(item.answer, list) else [item.answer]))
+        label = canonical_json(list(item.references) if item.references else item.answer)
+        return (), None if item.references else answers[0], answers, label
+    with in_field("options"):
+        options = option_texts(list(item.options))
+    if family.answer_is_text and item.answer not in options:
+        raise RowError("answer.not_an_option", "answer", f"it is none of the options {got(item.answer)}.")
+    place = options.index(item.answer) if family.answer_is_text else item.answer
+    if not 0 <= place < len(options):
+        raise RowError("answer.range", "answer", f"there are {len(options)} options, counted from 0 {got(place)}.")
+    return options, LETTERS[place], (LETTERS[place],), canonical_json(item.answer)
+
+
+def _mismatch(sample: Sample) -> str | None:
+    if "data" in sample.columns:
+        data = sample.rows[0]["data"]
+        if isinstance(data, dict):
+            return None if "dialogs" in data else "its 'data' has no 'dialogs'"
+        items: Sequence[Any] = data if isinstance(data, list) else ()
+    else:
+        items = sample.rows
+    if not items or not isinstance(items[0], dict):
+        return "no member 'data' that lists items"
+    try:
+        family_of(items[0], sample.rows[0] if "data" in sample.columns else {})
+    except RowError as error:
+        return error.message
+    return None
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    losses: list[Loss] = []
+    stream = iter(records)
+    first = next(stream, None)
+    name = _family(first) if first is not None else "VQA"
+    rows = (_fields(r, name, target, losses) for r in _of(name, chain([first] if first else [], stream), losses))
+    if SHAPES[name].array:
+        write_json_array(rows, target.path)
+    else:
+        write_json_object(_head(first, name), "data", rows, target.path)
+    yield from dict.fromkeys(losses)
+
+
+def _family(record: Record) -> str:
+    if record.category in SHAPES:
+        return record.category
+    return "VQA" if record.options else "Caption" if record.task == "caption" else "TextVQA"
+
+
+def _of(name: str, records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
+    for record in records:
+        if _family(record) != name:
+            losses.append(Loss(record.id, "category", f"a file holds one family, this one {name}; the row is left out"))
+        elif None in record.options or (record.options and len(record.answer or "") != 1):
+            losses.append(Loss(record.id, "options", "the family wants one answer and no gap; the row is left out"))
+        else:
+            yield record
+
+
+def _head(record: Record | None, name: str) -> dict[str, Any]:
+    """Give what goes before the items: what the file said, else what the kit's loader looks for."""
+    if record is None or OF_FILE not in record.extra:
+        facts: dict[str, Any] = {"version": "1.0"} if SHAPES[name].key else {}
+    else:
+        facts = dict(record.extra[OF_FILE])
+    split, dataset = (record.split, record.dataset) if record is not None else (None, None)
+    if "version" in facts:
+        return {**facts, "split": split or "val"}
+    return {**({"dataset_name": dataset} if dataset else {}), **({"split": split} if split else {}), **facts}
+
+
+def _fields(record: Record, name: str, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    shape, extra = SHAPES[name], dict(record.extra)
+    key = extra.pop("sample_id", record.sample)
+    for left in (OF_FILE, "history"):
+        extra.pop(left, None)
+    if len(record.images) != 1 or record.attachments:
+        losses.append(Loss(record.id, "images", "an item holds one picture"))
+    if len(record.messages) > 1:
+        losses.append(Loss(record.id, "messages", "an item is a single question"))
+    for field in ("hint", "l2_category", "prediction", "variant"):
+        if getattr(record, field) is not None:
+            losses.append(Loss(record.id, field, "an item has no field for it"))
+    picture = record.images[0] if record.images else None
+    fields = {
+        shape.key: key,
+        shape.image: None if picture is None else _stored(picture, target),
+        shape.question: record.question,
+        shape.options: list(record.options),
+        shape.answer: _answer(record, FAMILIES[name]),
+    }
+    return {**{field: value for field, value in fields.items() if field}, **extra}
+
+
+def _stored(picture: Image, target: Target) -> str:
+    return stored_file(picture, target) if as_files([picture], target) else base64_text(picture)
+
+
+def _answer(record: Record, family: Family) -> Any:
+    if record.options:
+        place = LETTERS.index(record.answer or "A")
+        return record.options[place] if family.answer_is_text else place
+    if family.task == "caption":
+        return list(record.answers)
+    return parse_json(record.label) if record.label is not None else record.answer
+
+
+FORMAT = Format(
+    summary="ReForm-Eval dataset JSON",
+    suffixes=(".json",),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+)
