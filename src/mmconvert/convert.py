@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.engines import Engine
-from mmconvert.errors import Error, UsageError
+from mmconvert.errors import Error, UsageError, did_you_mean
 from mmconvert.format import Format, Loss, Target
 from mmconvert.inputs import Input, fingerprint
 from mmconvert.manifest import DEFAULT_CONFIG
@@ -26,6 +26,7 @@ from mmconvert.record import Record
 from mmconvert.shards import write_synced
 from mmconvert.sources import Rejected
 from mmconvert.store import DatasetWriter
+from mmconvert.views import EVAL, VIEWS
 
 _SHOWN_REASONS = 3
 
@@ -109,6 +110,7 @@ class WriteOptions:
         rejects: File for refused rows; None for `<output>.rejects.jsonl`.
         allow_empty: Publish a dataset without rows.
         engine: Name of the engine that runs the parts.
+        view: How rows are laid out: eval, sft or prompt-completion.
         workers: Processes that convert parts at the same time; the bytes written do not depend on it.
     """
 
@@ -118,6 +120,7 @@ class WriteOptions:
     fail_on_bad: bool = False
     rejects: Path | None = None
     allow_empty: bool = False
+    view: str = EVAL
     engine: str = "local"
     workers: int = 1
 
@@ -140,13 +143,17 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
             published, the rejects file is written all the same.
     """
     started = time.perf_counter()
+    if where.view not in VIEWS:
+        raise UsageError(f"unknown view {where.view!r}.{did_you_mean(where.view, VIEWS)} Known: {', '.join(VIEWS)}.")
     rejects_file = _rejects_file(inputs, output, where)
     files = [Records(source, how) for source in inputs]
     formats = ", ".join(dict.fromkeys(records.format for records in files))
     about = {"format": formats, "input": [fingerprint(source) for source in inputs], "options": _jsonable(how)}
     results: list[PartResult] = []
     try:
-        with DatasetWriter(output, overwrite=where.overwrite, append=where.append, about=about) as writer:
+        with DatasetWriter(
+            output, overwrite=where.overwrite, append=where.append, view=where.view, about=about
+        ) as writer:
             parts = _parts(inputs, files, writer, how, where)
             engine: Engine = load("mmconvert.engines", where.engine)
             for result in engine(convert_part, parts, where.workers):
@@ -182,7 +189,7 @@ def _parts(
         (source, span) for source, records in zip(inputs, files, strict=True) for span in spans_of(records, source, how)
     ]
     return [
-        Part(index, source, span, writer.folder(source.split, where.config), how, where.fail_on_bad)
+        Part(index, source, span, writer.folder(source.split, where.config), how, where.fail_on_bad, view=where.view)
         for index, (source, span) in enumerate(pieces)
     ]
 

@@ -14,13 +14,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mmconvert.errors import Error, UsageError, got
+from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.guess import READERS
 from mmconvert.inputs import Input
 from mmconvert.reading import ReadOptions, Records
 from mmconvert.record import Record
 from mmconvert.shards import ROW_GROUP_BYTES, RecordWriter, Shard, weight
 from mmconvert.sources import Rejected, Span
+from mmconvert.views import EVAL, VIEWS
 
 PART_BYTES = 256 << 20
 """Most bytes of a file in one part; about the size of the shard it gives."""
@@ -45,6 +46,7 @@ class Part:
         fail_on_bad: Stop at the first refused row.
         taken: Ids that earlier parts of the same file have given to the same split.
         foreign: Ids that other files have given to it; here they get the file's name in front.
+        view: How rows are laid out, a name of `VIEWS`.
     """
 
     index: int
@@ -55,6 +57,7 @@ class Part:
     fail_on_bad: bool = False
     taken: frozenset[str] = frozenset()
     foreign: frozenset[str] = frozenset()
+    view: str = EVAL
 
 
 @dataclass(slots=True)
@@ -134,10 +137,17 @@ def convert_part(part: Part) -> PartResult:
 
 def _copy(part: Part, records: Records, result: PartResult) -> None:
     seen = set(part.taken)
-    with _rare_collections(), _BackgroundWriter(RecordWriter(part.folder, f"part-{part.index:05d}")) as sink:
+    view = VIEWS[part.view]
+    writer = RecordWriter(part.folder, f"part-{part.index:05d}", view.schema, view.batch)
+    with _rare_collections(), _BackgroundWriter(writer) as sink:
         for record in records:
             if part.fail_on_bad and records.rejects:
                 break
+            try:
+                record = view.of(record)
+            except RowError as error:
+                records.rejects.append(Rejected.of(error, records.where, record.id))
+                continue
             if record.id in part.foreign:
                 record = replace(record, id=f"{part.source.id_prefix}{record.id}")
                 result.warnings[_RENAMED] += 1

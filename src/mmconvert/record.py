@@ -320,6 +320,29 @@ _PLAIN = tuple(
 PICTURE_COLUMNS = ("images", "image_info", "attachments")
 
 
+def missing_columns(names: Iterable[str]) -> list[str]:
+    """List the columns that a dataset of ours must have and these names lack.
+
+    Pictures may be missing, as in a predictions file; `prompt` and `completion` stand for `messages`.
+
+    Example:
+        >>> missing_columns(name for name in SCHEMA.names if name not in ("id", "images"))
+        ['id']
+    """
+    known = {*names, *PICTURE_COLUMNS}
+    if {"prompt", "completion"} <= known:
+        known.add("messages")
+    return [name for name in SCHEMA.names if name not in known]
+
+
+def _all_turns(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Give the turns of a row of any view."""
+    if "messages" not in row and "prompt" in row:
+        return [*row["prompt"], *row["completion"]]
+    turns: Sequence[Mapping[str, Any]] = row["messages"]
+    return turns
+
+
 def from_row(row: Mapping[str, Any]) -> Record:
     """Turn one row, as `RecordBatch.to_pylist` gives it, back into a record.
 
@@ -334,7 +357,7 @@ def from_row(row: Mapping[str, Any]) -> Record:
         sample=row["sample"],
         messages=tuple(
             Turn(turn["role"], tuple(Part(part["type"], part["text"]) for part in turn["content"]))
-            for turn in row["messages"]
+            for turn in _all_turns(row)
         ),
         task=row["task"],
         source=Source(**row["source"]),

@@ -8,7 +8,7 @@ import hashlib
 import io
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -120,14 +120,23 @@ def weight(record: Record) -> int:
 class RecordWriter:
     """Writes records of one split into shards; complete row groups go to disk at once."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        schema: pa.Schema = SCHEMA,
+        to_batch: Callable[[Sequence[Record]], pa.RecordBatch] = to_arrow,
+    ) -> None:
         """Prepare.
 
         Args:
             folder: Existing folder for the shards.
             name: Beginning of the shards' temporary names, unique in the folder.
+            schema: Columns of every shard.
+            to_batch: Makes one batch of that schema of records.
         """
-        self._writer = ShardWriter(folder, name)
+        self._writer = ShardWriter(folder, name, schema)
+        self._to_batch = to_batch
         self._pending: list[Record] = []
         self._bytes = 0
 
@@ -145,7 +154,7 @@ class RecordWriter:
 
     def _flush(self) -> None:
         if self._pending:
-            batch = to_arrow(self._pending)
+            batch = self._to_batch(self._pending)
             self._pending, self._bytes = [], 0
             self._writer.write(batch)
 

@@ -27,8 +27,9 @@ from mmconvert.card import SplitInfo, card
 from mmconvert.errors import Error, UsageError, did_you_mean
 from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, folder_of, read_manifest
 from mmconvert.publishing import clear_leftovers, temporary
-from mmconvert.record import PICTURE_COLUMNS, SCHEMA, SCHEMA_VERSION, Record, from_arrow
+from mmconvert.record import SCHEMA_VERSION, Record, from_arrow, missing_columns
 from mmconvert.shards import RecordWriter, Shard, hash_file, numbered, sync_folder, write_synced
+from mmconvert.views import EVAL, VIEWS
 
 BATCH_ROWS = 256
 
@@ -46,6 +47,7 @@ class DatasetWriter:
         *,
         overwrite: bool = False,
         append: bool = False,
+        view: str = EVAL,
         title: str | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> None:
@@ -55,6 +57,7 @@ class DatasetWriter:
             path: The folder that shall appear.
             overwrite: Replace a dataset that stands there.
             append: Add splits or configs to a dataset that stands there.
+            view: How rows are laid out, a name of `VIEWS`.
             title: Name for the card; the folder's name by default.
             about: JSON values for the manifest: source format, input, options.
 
@@ -67,6 +70,7 @@ class DatasetWriter:
         self._target = self.path.resolve()
         self._title = title or self._target.name
         self._overwrite, self._append = overwrite, append
+        self._view = view
         self._kept: dict[str, dict[str, list[Shard]]] = {}
         self._open: dict[tuple[str, str], RecordWriter] = {}
         self._made: dict[str, dict[str, list[Shard]]] = {}
@@ -87,6 +91,11 @@ class DatasetWriter:
             raise Error(f"{self.path}: is no dataset of ours (it has no {MANIFEST}) and will not be touched.")
         if self._append:
             self._kept, earlier = read_manifest(self.path)
+            if earlier.get("view", EVAL) != self._view:
+                raise UsageError(
+                    f"{self.path}: has the view {earlier.get('view', EVAL)}, all its splits must. Leave out --view "
+                    f"{self._view}, or name another folder."
+                )
             self.about = _joined(earlier, self.about)
 
     def __enter__(self) -> "DatasetWriter":
@@ -134,7 +143,8 @@ class DatasetWriter:
         """
         key = (config, split)
         if key not in self._open:
-            self._open[key] = RecordWriter(self.folder(split, config), split)
+            view = VIEWS[self._view]
+            self._open[key] = RecordWriter(self.folder(split, config), split, view.schema, view.batch)
         for record in records:
             self._open[key].write([record])
 
@@ -169,7 +179,8 @@ class DatasetWriter:
             ]
             for config, splits in configs.items()
         }
-        text = card(infos, schema=SCHEMA, title=self._title, source_format=self.about.get("format"))
+        schema = VIEWS[self._view].schema
+        text = card(infos, schema=schema, title=self._title, source_format=self.about.get("format"))
         write_synced(self._new / "README.md", text.encode())
         (self._new / MANIFEST).parent.mkdir(exist_ok=True)
         write_synced(self._new / MANIFEST, json.dumps(self._manifest(configs), indent=1, ensure_ascii=False).encode())
@@ -182,6 +193,7 @@ class DatasetWriter:
     def _manifest(self, configs: Mapping[str, Mapping[str, Sequence[Shard]]]) -> dict[str, Any]:
         return {
             "schema_version": SCHEMA_VERSION,
+            "view": self._view,
             "mmconvert": __version__,
             "pyarrow": pa.__version__,
             "configs": {
@@ -265,11 +277,10 @@ class Dataset:
 
     def records(self, split: str | None = None) -> Iterator[Record]:
         """Read records in order; see `batches`."""
-        names = set(SCHEMA.names)
         for batch in self.batches(split=split):
-            missing = names - set(batch.schema.names) - set(PICTURE_COLUMNS)
+            missing = missing_columns(batch.schema.names)
             if missing:
-                raise Error(f"{self.path}: not a dataset of ours, it lacks the columns {', '.join(sorted(missing))}.")
+                raise Error(f"{self.path}: not a dataset of ours, it lacks the columns {', '.join(missing)}.")
             yield from from_arrow(batch)
 
 

@@ -16,6 +16,7 @@ from mmconvert.downloads import download_table
 from mmconvert.inputs import plan
 from mmconvert.manifest import DEFAULT_CONFIG
 from mmconvert.record import TASKS
+from mmconvert.views import EVAL, VIEWS
 
 _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -40,6 +41,13 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
     "--transform", "transforms", multiple=True, metavar="NAME[:k=v,...]", help="Step for every record; repeat in order."
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of what transforms draw.")
+@click.option(
+    "--view",
+    type=click.Choice([*VIEWS]),
+    default=EVAL,
+    show_default=True,
+    help="Lay rows out for training: the answer as the assistant's turn, or as prompt and completion.",
+)
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records of each file.")
 @click.option(
     "--on-bad", type=click.Choice(["reject", "fail"]), default="reject", show_default=True, help="Refused rows."
@@ -83,6 +91,7 @@ def convert(
     task: str | None,
     transforms: tuple[str, ...],
     seed: int,
+    view: str,
     limit: int | None,
     on_bad: str,
     rejects: Path | None,
@@ -141,6 +150,7 @@ def convert(
         fail_on_bad=on_bad == "fail",
         rejects=rejects,
         allow_empty=allow_empty,
+        view=view,
         workers=workers or len(os.sched_getaffinity(0)),
     )
     download = _download(inputs, allow_remote, md5, sha256)

@@ -11,11 +11,9 @@ from pathlib import Path
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context, Format, Sample
 from mmconvert.manifest import MANIFEST
-from mmconvert.record import PICTURE_COLUMNS, SCHEMA, Image, Record, from_row
+from mmconvert.record import PICTURE_COLUMNS, Image, Record, from_row, missing_columns
 from mmconvert.sources import Rejected, Row, Span, parquet
 from mmconvert.store import open_dataset
-
-_NEEDED = frozenset(SCHEMA.names) - set(PICTURE_COLUMNS)
 
 
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
@@ -53,7 +51,7 @@ def _checked(image: Image, field: str, context: Context) -> Image:
 def _mismatch(sample: Sample) -> str | None:
     if sample.path.is_dir():
         return None if (sample.path / MANIFEST).is_file() else f"no {MANIFEST} in the folder"
-    missing = sorted(_NEEDED - set(sample.columns))
+    missing = missing_columns(sample.columns)
     return f"no column {missing[0]!r}" if missing else None
 
 
