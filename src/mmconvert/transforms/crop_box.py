@@ -1,0 +1,52 @@
+"""Cut a picture down to the box of a field: TextOCR in ReForm-Eval."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mmconvert.boxes import boxes_in, check_layout
+from mmconvert.canvas import check_pixels, decoded, png, redrawn, shown
+from mmconvert.errors import RowError
+from mmconvert.record import Record
+from mmconvert.transform import Setting, Transform
+
+
+def crop_box(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
+    """Show of one picture the part inside a box only.
+
+    Args:
+        record: A record whose `extra` has the field.
+        parameters: `field`, `layout`, `slot`.
+        setting: Checks the new picture.
+
+    Yields:
+        The record with the part as PNG, the source's own picture attached. Where the box reaches beyond the
+        picture, the part is black.
+
+    Raises:
+        RowError: No such picture, no such field, several boxes, or one without a pixel.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 build/textOCR/ocr_dataset.py:crop_bbox.
+    """
+    image, field = shown(record, parameters["slot"]), parameters["field"]
+    boxes = boxes_in(record.extra, field, parameters["layout"], (image.width, image.height))
+    if len(boxes) > 1:
+        raise RowError("box.count", field, f"a picture is cut to one box, not to {len(boxes)}.")
+    corners = (boxes[0].left, boxes[0].top, boxes[0].right, boxes[0].bottom)
+    width, height = corners[2] - corners[0], corners[3] - corners[1]
+    if not width or not height:
+        raise RowError("box.empty", field, f"the box holds no pixel: it is {width} x {height}.")
+    check_pixels(width, height)
+    data = png(decoded(image).crop(corners))
+    yield redrawn(record, image, data, setting.pictures, {"name": setting.name, "boxes": [list(corners)]})
+
+
+def _check(parameters: Mapping[str, Any]) -> None:
+    check_layout(parameters["layout"])
+
+
+TRANSFORM = Transform(
+    summary="Cut a picture down to the box of a field (TextOCR in ReForm-Eval)",
+    apply=crop_box,
+    parameters={"field": "bbox", "layout": "xywh", "slot": 1},
+    check=_check,
+)

@@ -1,0 +1,48 @@
+"""Records for transforms that make pictures, and pictures as text."""
+
+import io
+from typing import Any
+
+import PIL.Image
+
+from mmconvert.images import Pictures
+from mmconvert.record import Image, Part, Record, Source, Turn
+from mmconvert.transform import steps, transformed
+
+
+def photo(
+    width: int, height: int, slot: int = 1, colour: Any = (0, 0, 0), mode: str = "RGB", kind: str = "PNG"
+) -> Image:
+    """A picture of one colour, checked as a reader checks it."""
+    out = io.BytesIO()
+    PIL.Image.new(mode, (width, height), colour).save(out, kind)
+    return Pictures(()).of_bytes(out.getvalue(), slot, name=f"{slot}.{kind.lower()}")
+
+
+def asked(*content: str | Image, id_: str = "7", **fields: Any) -> Record:
+    """A record whose one turn of the user shows texts and pictures in this order."""
+    parts = tuple(Part("text", piece) if isinstance(piece, str) else Part("image") for piece in content)
+    images = tuple(piece for piece in content if isinstance(piece, Image))
+    values = {"task": "vqa", "question": "".join(piece for piece in content if isinstance(piece, str))}
+    return Record(
+        id_, id_, (Turn("user", parts),), source=Source("test", "test.jsonl", 0), images=images, **{**values, **fields}
+    )
+
+
+def applied(record: Record, *specs: str, seed: int = 0) -> Record:
+    """The one record that the transforms give."""
+    (made,) = transformed(record, steps(specs, seed))
+    return made
+
+
+def pixels(image: Image) -> PIL.Image.Image:
+    """The decoded picture."""
+    return PIL.Image.open(io.BytesIO(image.bytes or b"")).convert("RGB")
+
+
+def as_text(picture: PIL.Image.Image, colour: tuple[int, int, int] = (255, 0, 0)) -> list[str]:
+    """Rows of a picture, `#` where it has the colour, `.` where it is black, `?` elsewhere."""
+    signs = {colour: "#", (0, 0, 0): "."}
+    return [
+        "".join(signs.get(picture.getpixel((x, y)), "?") for x in range(picture.width)) for y in range(picture.height)
+    ]
