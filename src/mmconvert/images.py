@@ -30,6 +30,7 @@ MAX_IMAGE_BYTES = 20 << 20
 _DATA_URL = re.compile(r"data:([^,;]*)((?:;[^,;]*)*),", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]{1,20}):(?=//)")
 _DRIVE = re.compile(r"[a-zA-Z]:")
+_BUFFER = re.compile(r"<_io\.BytesIO object at 0x[0-9a-f]+>")
 _SPACE = dict.fromkeys(map(ord, " \t\n\r\x0b\x0c"))
 _URL_SAFE = str.maketrans("-_", "+/")
 
@@ -125,7 +126,9 @@ def verify_decoded(data: bytes) -> None:
     except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning):
         raise RowError("image.too_large", "", f"the picture has more than {MAX_PIXELS:,} pixels.") from None
     except Exception as error:  # Pillow's plug-ins raise whatever their parsers raise on broken bytes
-        raise RowError("image.decode", "", f"the picture cannot be decoded: {str(error)[:120]}.") from None
+        # Pillow names its own buffer by an address in memory, another one at every run.
+        said = _BUFFER.sub("the picture", str(error))[:120]
+        raise RowError("image.decode", "", f"the picture cannot be decoded: {said}.") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,10 @@ def _gif(data: bytes) -> Size:
                 raise RowError("image.header", "", "the GIF holds no pixels.")
             return size
         if kind == 0x2C:
+            if not frames:
+                # Decoders enlarge the canvas to hold the first frame.
+                left, top, width, height = struct.unpack_from("<HHHH", data, at + 1)
+                size = (max(size[0], left + width), max(size[1], top + height))
             flags = data[at + 9]
             at += 11 + (3 << ((flags & 7) + 1) if flags & 0x80 else 0)
             frames = True

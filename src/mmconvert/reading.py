@@ -13,6 +13,7 @@ from mmconvert.images import MAX_IMAGE_BYTES, Pictures
 from mmconvert.inputs import Input
 from mmconvert.plugins import load
 from mmconvert.record import Record
+from mmconvert.record_shape import checked
 from mmconvert.remote import Limits, fetch
 from mmconvert.sources import Rejected, Row, Span, Where
 from mmconvert.transform import Step, steps, transformed
@@ -127,7 +128,8 @@ class Records:
         for remark in item.remarks:
             context.warn(remark)
         try:
-            return tuple(made for record in self.plugin.records(item, context) for made in transformed(record, chain))
+            records = map(checked, self.plugin.records(item, context))
+            return tuple(made for record in records for made in transformed(record, chain))
         except RowError as error:
             self.rejects.append(Rejected.of(error, item.where, _row_id(item)))
             return ()

@@ -178,3 +178,19 @@ def test_addresses_are_refused_or_kept_unless_a_fetch_is_given() -> None:
 def test_the_size_limit_is_the_users() -> None:
     assert code_of(Pictures((), max_bytes=len(PNG) - 1).of_bytes, PNG, 1) == "image.too_large"
     assert Pictures((), max_bytes=len(PNG)).of_bytes(PNG, 1).format == "PNG"
+
+
+def test_a_gif_is_as_large_as_its_first_frame_makes_it() -> None:
+    data = bytearray(picture_bytes("GIF", 7, (33, 20)))
+    frame = data.index(b"\x2c", 13)
+    data[frame + 7 : frame + 9] = (60_000).to_bytes(2, "little")
+    assert probe(bytes(data)) == ("GIF", 33, 60_000)
+    data[frame + 5 : frame + 7] = (60_000).to_bytes(2, "little")
+    assert code_of(probe, bytes(data)) == "image.too_large"
+
+
+def test_a_refusal_names_no_place_in_memory() -> None:
+    with pytest.raises(RowError) as caught:
+        verify_decoded(b"GIF89a" + bytes(40))
+    assert "cannot identify" in caught.value.message
+    assert "0x" not in caught.value.message

@@ -1,0 +1,98 @@
+"""What every record must be, whatever made it; checked once, where readers hand records over.
+
+Readers look at the fields that they know, but a file may hold anything in any field. A value that Arrow
+cannot take refuses its row here, by name, instead of ending the whole run later.
+"""
+
+from operator import attrgetter
+from typing import Any
+
+from mmconvert.errors import RowError, got
+from mmconvert.record import Image, Record, canonical_json
+
+_NEEDED = ("id", "sample", "task")
+_TEXTS = (
+    "question", "answer", "label", "hint", "instruction", "category", "l2_category", "split", "dataset", "subset",
+    "group", "prediction",
+)  # fmt: skip
+_NUMBERS = ("variant", "round")
+_NEEDED_VALUES, _TEXT_VALUES, _NUMBER_VALUES = (attrgetter(*names) for names in (_NEEDED, _TEXTS, _NUMBERS))
+_INT32 = range(-(1 << 31), 1 << 31)
+
+
+def checked(record: Record) -> Record:
+    """Give a record back if it can be stored.
+
+    Raises:
+        RowError: `<field>.type`: a value of another type than the column's, a number out of range, half a
+            character; `messages.images`: not one picture for each image part.
+    """
+    for name, value in zip(_NEEDED, _NEEDED_VALUES(record), strict=True):
+        _check_text(name, value)
+    for name, value in zip(_TEXTS, _TEXT_VALUES(record), strict=True):
+        if value is not None:
+            _check_text(name, value)
+    for name, value in zip(_NUMBERS, _NUMBER_VALUES(record), strict=True):
+        if value is not None and (type(value) is not int or value not in _INT32):
+            raise RowError(f"{name}.type", name, f"expected a whole number of 32 bits {got(value)}.")
+    for value in record.options:
+        if value is not None:
+            _check_text("options", value)
+    for value in record.answers:
+        _check_text("answers", value)
+    _check_messages(record)
+    for image in (*record.images, *record.attachments):
+        _check_image(image)
+    if record.extra:
+        _check_extra(record.extra)
+    return record
+
+
+def _check_text(field: str, value: Any) -> None:
+    if type(value) is not str:
+        raise RowError(f"{field}.type", field, f"expected a text {got(value)}.")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise RowError("text.surrogate", field, f"the text holds half a character {got(value)}.") from None
+
+
+def _check_messages(record: Record) -> None:
+    pictures = 0
+    for turn in record.messages:
+        _check_text("messages", turn.role)
+        for part in turn.content:
+            _check_text("messages", part.type)
+            _check_text("messages", part.text)
+            pictures += part.type == "image"
+    if record.messages and pictures != len(record.images):
+        raise RowError(
+            "messages.images", "messages", f"the prompt shows {pictures} pictures, the row has {len(record.images)}."
+        )
+
+
+def _check_image(image: Image) -> None:
+    if image.slot not in _INT32:
+        raise RowError("image.slot", "image", f"the picture's number is out of range {got(image.slot)}.")
+    for value in (image.name, image.detail, image.url):
+        if value is not None:
+            _check_text("image", value)
+
+
+def _check_extra(extra: Any) -> None:
+    try:
+        canonical_json(extra).encode()
+    except (TypeError, ValueError, RecursionError):
+        name = next((name for name, value in extra.items() if not _is_json({name: value})), "")
+        raise RowError(
+            "extra.type", str(name), f"the value cannot be written as JSON {got(extra.get(name))}."
+        ) from None
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        canonical_json(value).encode()
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
