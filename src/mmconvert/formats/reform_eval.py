@@ -23,6 +23,7 @@ from mmconvert.reform_loader import DATASETS
 from mmconvert.reform_pools import own_pools
 from mmconvert.reform_shapes import SHAPES, family_of
 from mmconvert.sources import Rejected, Row, Span, json_array, json_object
+from mmconvert.sources.json_head import is_object
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import write_json_array, write_json_object
 from mmconvert.tables import rest
@@ -37,7 +38,7 @@ _FACTS = "#file"  # carries the file's members to `_records`; no field of a sour
 
 
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    if _is_array(path):
+    if not is_object(path):
         for item in json_array.rows(path):
             yield _with_facts(item, {})
         return
@@ -48,11 +49,6 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
         if texts and isinstance(item, Row):
             item = _spelled_out(item, texts)
         yield _with_facts(item, facts)
-
-
-def _is_array(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(1 << 10).removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] != b"{"
 
 
 def _with_facts(item: Row | Rejected, facts: Mapping[str, Any]) -> Row | Rejected:

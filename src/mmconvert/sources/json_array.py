@@ -116,12 +116,13 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
             window.fail("something follows the closing bracket of the array", "Keep one array in the file.")
 
 
-def elements(window: Window, name: str) -> Iterator[Row | Rejected]:
+def elements(window: Window, name: str, *, nan: bool = False) -> Iterator[Row | Rejected]:
     """Read the elements of an array that has any, from behind its opening bracket up to the closing one.
 
     Args:
         window: Stands behind `[`; stands at `]` in the end.
         name: Bare file name.
+        nan: Read NaN and the infinities as null.
 
     Yields:
         A row for each element that is an object, `Rejected` for any other.
@@ -136,7 +137,7 @@ def elements(window: Window, name: str) -> Iterator[Row | Rejected]:
         where = Where(name, window.number, window.line)
         raw = window.element() if head else window.fail("the file ends inside the array; it was cut")
         try:
-            yield Row(parse_object(raw), where)
+            yield Row(parse_object(raw, nan=nan), where)
         except RowError as error:
             yield Rejected.of(error, where)
         head = window.peek()

@@ -19,10 +19,19 @@ def rows(path: Path) -> Iterator[Row | Rejected]:
     Raises:
         Error: The file is empty or damaged.
     """
-    with path.open("rb") as file:
-        start = file.read(1 << 10)
-    refuse_other_magic(start, path, "JSON")
-    if start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] == b"{":
+    if is_object(path):
         yield Row(json_object.head(path), Where(path.name, 0))
     else:
         yield from json_array.rows(path)
+
+
+def is_object(path: Path) -> bool:
+    """Tell a file that holds an object from one that holds anything else.
+
+    Raises:
+        Error: The file is empty, or of another kind by its first bytes.
+    """
+    with path.open("rb") as file:
+        start = file.read(1 << 10)
+    refuse_other_magic(start, path, "JSON")
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] == b"{"

@@ -17,12 +17,13 @@ from mmconvert.sources.jsonl import parse_json, refuse_other_magic
 _HEAD_ITEMS = 8
 
 
-def rows(path: Path, way: Sequence[str]) -> Iterator[Row | Rejected]:
+def rows(path: Path, way: Sequence[str], *, nan: bool = False) -> Iterator[Row | Rejected]:
     """Read the elements of a list inside an object.
 
     Args:
         path: The file.
         way: Names of the members that lead to the list, outermost first.
+        nan: Read NaN and the infinities in a row as null.
 
     Yields:
         A row for each element that is an object, `Rejected` for any other.
@@ -32,7 +33,7 @@ def rows(path: Path, way: Sequence[str]) -> Iterator[Row | Rejected]:
     """
     with path.open("rb") as file:
         window = _opened(Window(file, path))
-        yield from _rows(window, way)
+        yield from _rows(window, way, nan)
         _expect_end(window)
 
 
@@ -57,7 +58,7 @@ def members(path: Path, way: Sequence[str]) -> dict[str, Any]:
 
 
 def head(path: Path) -> dict[str, Any]:
-    """Read the first members of an object up to and with the first list of objects, lists cut short.
+    """Read the first members of an object up to and with the first list of objects, lists cut short, NaN as null.
 
     Raises:
         Error: The file is empty or damaged there.
@@ -110,9 +111,9 @@ def _names(window: Window) -> Iterator[str]:
     window.advance(window.at + 1)
 
 
-def _value(window: Window) -> Any:
+def _value(window: Window, *, nan: bool = False) -> Any:
     try:
-        return parse_json(window.element().decode())
+        return parse_json(window.element().decode(), nan=nan)
     except UnicodeDecodeError:
         window.fail("this is not UTF-8", "Save the file as UTF-8.")
     except RowError as error:
@@ -125,18 +126,18 @@ def _list(window: Window, way: Sequence[str]) -> None:
     window.advance(window.at + 1)
 
 
-def _rows(window: Window, way: Sequence[str]) -> Iterator[Row | Rejected]:
+def _rows(window: Window, way: Sequence[str], nan: bool) -> Iterator[Row | Rejected]:
     names = []
     for name in _names(window):
         names.append(name)
         if name != way[0]:
             window.element()
         elif len(way) > 1:
-            yield from _rows(_object(window, name), way[1:])
+            yield from _rows(_object(window, name), way[1:], nan)
         else:
             _list(window, way)
             if window.peek() != b"]":
-                yield from elements(window, window.path.name)
+                yield from elements(window, window.path.name, nan=nan)
             window.advance(window.at + 1)
     if way[0] not in names:
         _lacking(window, way[0], names)
@@ -198,7 +199,7 @@ def _head(window: Window) -> tuple[dict[str, Any], bool]:
         elif first == b"[":
             found[name], met = _list_head(window)
         else:
-            found[name], met = _value(window), False
+            found[name], met = _value(window, nan=True), False
         if met:
             return found, True
     return found, False
@@ -211,7 +212,7 @@ def _list_head(window: Window) -> tuple[list[Any], bool]:
         if len(items) == _HEAD_ITEMS:
             window.element()
             return True
-        items.append(_value(window))
+        items.append(_value(window, nan=True))
         # A list of objects is what the head is read for; one of texts may have something behind it.
         return not (isinstance(items[0], dict) and len(items) == _HEAD_ITEMS)
 

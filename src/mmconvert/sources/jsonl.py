@@ -42,13 +42,15 @@ def _finite(text: str) -> float:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite)
+_LENIENT = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=lambda name: None, parse_float=_finite)
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str, *, nan: bool = False) -> Any:
     """Read one JSON value strictly.
 
     Args:
         text: The whole value, white space around it allowed.
+        nan: Read NaN and the infinities, which are no JSON, as null.
 
     Returns:
         The value; integers of any size, keys in their order.
@@ -62,7 +64,7 @@ def parse_json(text: str) -> Any:
         {'a': [1, None]}
     """
     try:
-        value, end = _DECODER.raw_decode(text, len(text) - len(text.lstrip(" \t\n\r")))
+        value, end = (_LENIENT if nan else _DECODER).raw_decode(text, len(text) - len(text.lstrip(" \t\n\r")))
         if text[end:].strip(" \t\n\r"):
             raise RowError("json.syntax", "", f"something follows the JSON value {got(text[end:].strip())}.")
         if _SURROGATE.search(text):
@@ -148,8 +150,12 @@ def cut(path: Path, size: int) -> list[Span]:
     return [*spans, Span(start, at, row, first)]
 
 
-def parse_object(raw: bytes) -> dict[str, Any]:
+def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:
     """Read one record: a strict JSON object in UTF-8.
+
+    Args:
+        raw: The object.
+        nan: As for `parse_json`.
 
     Raises:
         RowError: `text.encoding`, `json.type`, or the codes of `parse_json`.
@@ -159,7 +165,7 @@ def parse_object(raw: bytes) -> dict[str, Any]:
         {'a': 1}
     """
     try:
-        value = parse_json(raw.decode())
+        value = parse_json(raw.decode(), nan=nan)
     except UnicodeDecodeError as error:
         raise RowError("text.encoding", "", f"the record is not UTF-8 at byte {error.start + 1}.") from None
     if not isinstance(value, dict):

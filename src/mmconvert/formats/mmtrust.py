@@ -1,0 +1,183 @@
+"""MMTrustEval (MultiTrust): samples, and the logs of its task runner.
+
+A sample has `text`, `target`, `extra` and, with a picture, `image_path` (TxtSample, ImageTxtSample as
+`to_dict` gives them); a file is an array of samples. A log is an object whose `per_sample_results` list
+`content` (a text, or a text with `image_path`), `pred`, `label`, `extra` and one column an evaluator. The
+runner leaves out a column in which nothing is true, so a log without `pred` holds empty answers. Logs give
+rows without pictures. Source: thu-ml/MMTrustEval@a067801 mmte/utils/dataclass.py, mmte/tasks/base.py.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import RowError, got, in_field
+from mmconvert.exported_images import stored_path
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.record import Image, Part, Record, Turn, canonical_json
+from mmconvert.rewording import last_turn_images, last_user_turn, words
+from mmconvert.sources import Rejected, Row, Span, json_array, json_object
+from mmconvert.sources.json_head import is_object
+from mmconvert.sources.jsonl import parse_json
+from mmconvert.table_writer import write_json_array, write_json_object
+from mmconvert.tables import rest
+
+RESULTS, SUMMARY = "per_sample_results", "total_results"
+IMAGE_PATH = "image_path"
+_LOGGED = "#logged"  # tells `_records` that a row stood in a log; no field of a source begins so
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    if not is_object(path):
+        yield from json_array.rows(path)
+        return
+    remarks = (f"the summary of the log ({SUMMARY}) is not kept; scoring computes it from the rows",)
+    for number, item in enumerate(json_object.rows(path, (RESULTS,), nan=True)):
+        if isinstance(item, Row):
+            item = Row({**item.fields, _LOGGED: True}, item.where, remarks if number == 0 else ())
+        yield item
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    logged = fields.pop(_LOGGED, False) or "content" in fields
+    text, path = _content(fields, logged)
+    image = None
+    if path is not None and not logged:
+        with in_field(IMAGE_PATH):
+            image = context.pictures.of_reference(path, 1)
+    prediction = None
+    if logged:
+        prediction = fields.pop("pred", fields.pop("response", None))
+        prediction = "" if prediction is None else prediction
+        if not isinstance(prediction, str):
+            raise RowError("pred.type", "pred", f"expected a text {got(prediction)}.")
+    label = fields.pop("label" if logged and "label" in fields else "target", None)
+    answers = _answers(label)
+    extra = rest(fields)
+    if logged and path is not None:
+        extra[IMAGE_PATH] = path
+    key = context.numbered(row)
+    shown = () if image is None else (Part("image"),)
+    yield Record(
+        id=key,
+        sample=key,
+        messages=() if text is None else (Turn("user", (*shown, Part("text", text))),),
+        task=context.task or "vqa",
+        source=context.source(row),
+        images=() if image is None else (image,),
+        question=text,
+        answer=answers[0] if answers else None,
+        answers=answers,
+        label=None if label is None else canonical_json(label),
+        category=_subset(extra.get("extra")),
+        dataset=context.dataset,
+        subset=context.subset,
+        extra=extra,
+        prediction=prediction,
+    )
+
+
+def _content(fields: dict[str, Any], logged: bool) -> tuple[str | None, str | None]:
+    """Take text and picture path out of a row; a log may lack both."""
+    if not logged:
+        value: Any = {"text": fields.pop("text", None), IMAGE_PATH: fields.pop(IMAGE_PATH, None)}
+    else:
+        value = fields.pop("content", None)
+    if logged and (value is None or isinstance(value, str)):
+        return value, None
+    text, path = (value.get("text"), value.get(IMAGE_PATH)) if isinstance(value, Mapping) else (value, None)
+    if not isinstance(text, str):
+        name = "content" if logged else "text"
+        raise RowError(f"{name}.type", name, f"expected a text {got(text)}.")
+    if path is not None and not isinstance(path, str):
+        raise RowError("image.type", IMAGE_PATH, f"expected a path {got(path)}.")
+    return text, path
+
+
+def _answers(label: Any) -> tuple[str, ...]:
+    if label is None:
+        return ()
+    values = label if isinstance(label, list) else [label]
+    if any(isinstance(value, bool) or not isinstance(value, str | int | float) for value in values):
+        raise RowError("label.type", "label", f"expected a text, a number or a list of them {got(label)}.")
+    return tuple(str(value) for value in values)
+
+
+def _subset(extra: Any) -> str | None:
+    subset = extra.get("subset") if isinstance(extra, Mapping) else None
+    return None if subset is None else str(subset)
+
+
+def _mismatch(sample: Sample) -> str | None:
+    if RESULTS in sample.columns:
+        return None
+    if "content" in sample.columns and "target" in sample.columns:
+        return None
+    missing = [name for name in ("text", "target") if name not in sample.columns]
+    return f"no field {missing[0]!r}, and no {RESULTS}" if missing else None
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    losses: list[Loss] = []
+    stream = iter(records)
+    first = next(stream, None)
+    every = chain([] if first is None else [first], stream)
+    if first is None or first.prediction is None:
+        write_json_array((_sample(record, target, losses) for record in every), target.path)
+    else:
+        write_json_object({SUMMARY: {}}, RESULTS, (_result(record, losses) for record in every), target.path)
+    yield from dict.fromkeys(losses)
+
+
+def _sample(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    picture = _only_picture(record, losses)
+    path = {} if picture is None else {IMAGE_PATH: stored_path(picture, target)}
+    return {**path, "text": _asked(record, losses), "target": _label(record), **_extra(record)}
+
+
+def _result(record: Record, losses: list[Loss]) -> dict[str, Any]:
+    extra = _extra(record)
+    text, path = _asked(record, losses), extra.pop(IMAGE_PATH, None)
+    if record.images:
+        losses.append(Loss(record.id, "images", "a log names pictures and holds none"))
+    content = text if path is None else {IMAGE_PATH: path, "text": text}
+    fields = {"content": content if record.messages else None, "pred": record.prediction, "label": _label(record)}
+    return {**{name: value for name, value in fields.items() if value is not None}, **extra}
+
+
+def _asked(record: Record, losses: list[Loss]) -> str:
+    at = last_user_turn(record)
+    if len(record.messages) > 1:
+        losses.append(Loss(record.id, "messages", "a sample is a single turn"))
+    if record.options:
+        losses.append(Loss(record.id, "options", "options have no field of their own; they stand in the text only"))
+    return "" if at is None else words(record.messages[at])
+
+
+def _only_picture(record: Record, losses: list[Loss]) -> Image | None:
+    shown = last_turn_images(record)
+    if len(record.images) > 1 or record.attachments:
+        losses.append(Loss(record.id, "images", "a sample holds one picture"))
+    return shown[0] if shown else None
+
+
+def _label(record: Record) -> Any:
+    return None if record.label is None else parse_json(record.label)
+
+
+def _extra(record: Record) -> dict[str, Any]:
+    if record.category is None or "extra" in record.extra:
+        return dict(record.extra)
+    return {"extra": {"subset": record.category}, **record.extra}
+
+
+FORMAT = Format(
+    summary="MMTrustEval samples and logs",
+    suffixes=(".json",),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+)
