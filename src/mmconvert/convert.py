@@ -265,3 +265,6 @@ def _jsonable(how: ReadOptions) -> dict[str, Any]:
         "transforms": list(how.transforms),
         "seed": how.seed,
     }
+        "prompt": how.prompt,
+        "prompt_suffix": how.prompt_suffix,
+        "read_as": how.read_as,

@@ -77,6 +77,42 @@ def has_placeholder(text: str, release: Release) -> bool:
     return _PLACEHOLDERS[release].search(text) is not None
 
 
+def shown_only(text: str, row: Row, release: Release) -> str:
+    """Cut the placeholders out of a text that show nothing; spell the others `<image k>`.
+
+    Raises:
+        RowError: `media.unsupported`: a video or a sound is shown; and as for `parts_of`.
+
+    Example:
+        >>> shown_only("Is <image_01> red? <image 7>", {"image_1": "a.png"}, "1.14.1")
+        'Is <image 1> red? '
+    """
+    find = _FINDERS[release](row)
+
+    def spelled(match: re.Match[str]) -> str:
+        slot = _slot(match[2])
+        if find(match[1], slot) is None:
+            return ""
+        if match[1] != "image":
+            raise RowError("media.unsupported", f"{match[1]}_{slot}", "only pictures are supported. Leave the row out.")
+        return f"<image {slot}>"
+
+    return _PLACEHOLDERS[release].sub(spelled, text)
+
+
+def images_of(row: Row) -> dict[int, str]:
+    """Gather the pictures of a row by number as 1.14 does, whether a text shows them or not.
+
+    Raises:
+        RowError: `media.type`.
+
+    Example:
+        >>> images_of({"images": ["a.png", "", {"path": "c.png"}]})
+        {1: 'a.png', 3: 'c.png'}
+    """
+    return {slot: part["image"] for slot, part in _collected("image", row).items()}
+
+
 def image_part(reference: Any, detail: Any = "auto") -> Part:
     """Make an image part, checked as the kit's own class checks it.
 

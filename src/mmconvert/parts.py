@@ -79,7 +79,7 @@ def spans_of(records: Records, source: Input, how: ReadOptions) -> list[Span | N
     Args:
         records: The file as its format reads it.
         source: The file.
-        how: How to read; a limit keeps the file whole.
+        how: How to read; a limit and a kit's reading keep the file whole.
 
     Returns:
         Spans in order, or [None] for the whole file.
@@ -89,7 +89,9 @@ def spans_of(records: Records, source: Input, how: ReadOptions) -> list[Span | N
     """
     path = source.path
     suffix = path.suffix.lower()
-    if not records.plugin.cuttable or how.limit is not None or suffix not in READERS or not path.is_file():
+    # A kit's reading looks at whole columns, and a limit ends the file early.
+    whole = not records.plugin.cuttable or how.limit is not None or how.read_as is not None
+    if whole or suffix not in READERS or not path.is_file():
         return [None]
     size = path.stat().st_size
     if size <= SMALL_FILE:

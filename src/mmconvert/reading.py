@@ -1,7 +1,7 @@
 """The records of one file, refused rows set aside."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from mmconvert.guess import guess
 from mmconvert.images import MAX_IMAGE_BYTES, Pictures
 from mmconvert.inputs import Input
 from mmconvert.plugins import load
+from mmconvert.prompt import rewording
 from mmconvert.record import Record
 from mmconvert.record_shape import checked
 from mmconvert.remote import Limits, fetch
@@ -36,6 +37,9 @@ class ReadOptions:
         limit: Stop after this many records, None for all.
         transforms: Steps that every record goes through, `NAME:k=v,...` each, in order.
         seed: Seed of what transforms draw.
+        prompt: `NAME:k=v,...` of the wording that records get after the transforms, None for the format's.
+        prompt_suffix: Text put behind the last user turn, None for none.
+        read_as: Kit whose lossy way of reading is wanted, None to lose nothing.
     """
 
     format: str | None = None
@@ -50,6 +54,13 @@ class ReadOptions:
     limit: int | None = None
     transforms: tuple[str, ...] = ()
     seed: int = 0
+    prompt: str | None = None
+    prompt_suffix: str | None = None
+    read_as: str | None = None
+
+
+Reading = Callable[[Path, Iterable[Row | Rejected]], Iterator[Row | Rejected]]
+"""What a file in `mmconvert/readings` exports: (file, rows as its format reads them) -> rows as a kit reads them."""
 
 
 class Records:
@@ -81,7 +92,10 @@ class Records:
         self._span = span
         self.format, self.reason = (options.format, "asked for") if options.format else guess(source.path)
         self.plugin: Format = load("mmconvert.formats", self.format)
-        steps(options.transforms)  # a wrong name or parameter is told before the first row
+        # A wrong name or parameter is told before the first row.
+        steps(options.transforms)
+        rewording(options.prompt)
+        self._reading: Reading | None = load("mmconvert.readings", options.read_as) if options.read_as else None
         self.rejects: list[Rejected] = []
         self.warnings: Counter[str] = Counter()
         self.rows_read = 0
@@ -109,19 +123,25 @@ class Records:
             self.warnings,
         )
         chain = steps(options.transforms, options.seed, pictures)
+        reword = rewording(options.prompt, options.prompt_suffix)
+        rows: Iterator[Row | Rejected] = self.plugin.rows(self._input.path, self._span)
+        if self._reading is not None:
+            rows = self._reading(self._input.path, rows)
         written = 0
-        for item in self.plugin.rows(self._input.path, self._span):
+        for item in rows:
             if written == options.limit:
                 return
             self.rows_read += 1
             self.where = item.where
             if options.max_rows is not None and self.rows_read > options.max_rows:
                 raise too_long(self._input, options.max_rows)
-            for record in self._records(item, context, chain):
+            for record in self._records(item, context, chain, reword):
                 written += 1
                 yield record
 
-    def _records(self, item: Row | Rejected, context: Context, chain: Sequence[Step]) -> Sequence[Record]:
+    def _records(
+        self, item: Row | Rejected, context: Context, chain: Sequence[Step], reword: Callable[[Record], Record]
+    ) -> Sequence[Record]:
         if isinstance(item, Rejected):
             self.rejects.append(item)
             return ()
@@ -129,7 +149,7 @@ class Records:
             context.warn(remark)
         try:
             records = map(checked, self.plugin.records(item, context))
-            return tuple(made for record in records for made in transformed(record, chain))
+            return tuple(reword(made) for record in records for made in transformed(record, chain))
         except RowError as error:
             self.rejects.append(Rejected.of(error, item.where, _row_id(item)))
             return ()

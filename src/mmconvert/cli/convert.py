@@ -40,6 +40,11 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option(
     "--transform", "transforms", multiple=True, metavar="NAME[:k=v,...]", help="Step for every record; repeat in order."
 )
+@click.option("--prompt", metavar="NAME[:k=v,...]", help="How a kit words the question: new last user turn.")
+@click.option("--prompt-suffix", metavar="TEXT", help="Text behind the last user turn.")
+@click.option(
+    "--read-as", metavar="KIT", help="Read as lossily as this kit, for parity; takes the whole table into memory."
+)
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of what transforms draw.")
 @click.option(
     "--view",
@@ -90,6 +95,9 @@ def convert(
     dataset: str | None,
     task: str | None,
     transforms: tuple[str, ...],
+    prompt: str | None,
+    prompt_suffix: str | None,
+    read_as: str | None,
     seed: int,
     view: str,
     limit: int | None,
@@ -142,6 +150,9 @@ def convert(
         limit=limit,
         transforms=transforms,
         seed=seed,
+        prompt=prompt,
+        prompt_suffix=prompt_suffix,
+        read_as=read_as,
     )
     where = WriteOptions(
         config=config_name,

@@ -93,7 +93,7 @@ def question_of(row: Mapping[str, Any]) -> Question:
     """Read a row of the table as the benchmark's loader does.
 
     Args:
-        row: Cells by column, with the types of `readings/vlmevalkit` (pandas' own), None for missing.
+        row: Cells by column, with the types of `pandas_tables.read_cells`, None for missing.
 
     Returns:
         The question.

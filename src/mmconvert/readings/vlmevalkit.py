@@ -1,50 +1,40 @@
-"""How VLMEvalKit reads its tables: pandas with all defaults, which loses words and types.
+"""VLMEvalKit's way to read a table: pandas with all defaults, which loses words and types.
 
 `None`, `NA`, `null`, `nan` and their like become empty cells, and a column that looks like numbers or
-truth values becomes numbers or truth values as a whole (`007` is 7, and 7.0 where a cell is empty).
-Asked for with `--read-as vlmevalkit`, for parity only.
-
-Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/smp/file.py:load (TSV by `read_csv`, xlsx by
-`read_excel`), with pandas 2 and 3. Not kept: pandas types a very large table piece by piece, so that
-one column may hold numbers and texts; here a column has one type.
+truth values becomes numbers or truth values as a whole (`007` is 7, and 7.0 where a cell is empty). A
+question that is lost is asked as `nan`.
 """
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
 
-import pandas as pd
+from mmconvert.lossy_tables import retyped
+from mmconvert.sources import Rejected, Row
 
-Cell = str | int | float | bool | None
+_QUESTION = "question"
 
 
-def vlmevalkit(columns: Mapping[str, Sequence[Cell]]) -> dict[str, list[Cell]]:
-    """Give the cells that pandas would give.
+def vlmevalkit(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
+    """Give the rows of a table as the kit reads them.
 
     Args:
-        columns: Cells by column, all columns of equal length: texts and None of a TSV, also numbers
-            and truth values of an xlsx sheet.
+        path: A .tsv, .csv or .xlsx file.
+        rows: Its rows as a format reads them.
 
-    Returns:
-        Cells by column: texts, ints, floats, truth values; None for a missing one. A number among
-        texts becomes a text.
+    Yields:
+        The rows, cells as the texts that the kit prints, None for missing ones.
 
-    Example:
-        >>> vlmevalkit({"A": ["cat", "None"], "B": ["007", None], "answer": ["1", "2"]})
-        {'A': ['cat', None], 'B': [7.0, None], 'answer': [1, 2]}
+    Raises:
+        UsageError: The file is no table.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/smp/file.py:load (TSV by `read_csv`, xlsx by
+    `read_excel`), vlmeval/dataset/image_base.py. See `mmconvert.pandas_tables` for what is not kept.
     """
-    return {name: _read(list(cells)) for name, cells in columns.items()}
-
-
-def _read(cells: list[Cell]) -> list[Cell]:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, delimiter="\t", quoting=csv.QUOTE_ALL)
-    writer.writerow(["cells"])
-    # A spreadsheet has one kind of number: what it stores as 3.0 is read back as 3.
-    writer.writerows([int(cell) if isinstance(cell, float) and cell.is_integer() else cell] for cell in cells)
-    text.seek(0)
-    column = pd.read_csv(text, sep="\t", low_memory=False)["cells"]
-    return [None if gone else value for gone, value in zip(column.isna(), column.tolist(), strict=True)]
+    for item in retyped(path, rows):
+        if isinstance(item, Row) and _QUESTION in item.fields and item.fields[_QUESTION] is None:
+            item = replace(item, fields={**item.fields, _QUESTION: "nan"})
+        yield item
 
 
 READING = vlmevalkit

@@ -10,14 +10,12 @@ from PIL import Image
 from goldens.rules import refusal_or
 from mmconvert.errors import Error, RowError
 from mmconvert.images import decode_base64
-from mmconvert.plugins import load
+from mmconvert.pandas_tables import read_cells
 from mmconvert.prompts.lmms_mmbench import lmms_mmbench_text
 from mmconvert.prompts.mmbench import mmbench_text, options_text, question_of
 from mmconvert.sources import Rejected, tables
 from mmscore.parsers.lmms_choice import lmms_choice
 from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option
-
-READING = load("mmconvert.readings", "vlmevalkit")
 
 
 def _rows(text):
@@ -28,7 +26,7 @@ def _rows(text):
         names = tables.header(file)
     if refused := [row for row in rows if isinstance(row, Rejected)]:
         raise Error(str(refused[0]))
-    cells = READING({name: [row.fields[name] for row in rows] for name in names})
+    cells = read_cells({name: [row.fields[name] for row in rows] for name in names})
     return [dict(zip(names, values, strict=True)) for values in zip(*cells.values(), strict=True)]
 
 

@@ -4,14 +4,12 @@ import json
 import math
 
 from mmconvert.errors import Error
-from mmconvert.plugins import load
+from mmconvert.pandas_tables import read_cells
 from mmconvert.record import LETTERS
 from mmscore.choice import fitting_recipe
 from mmscore.recipe import Facts, Item
 from mmscore.scored import SCORED
 from mmscore.scoring import score_items
-
-READING = load("mmconvert.readings", "vlmevalkit")
 
 
 def _table(version):
@@ -35,10 +33,10 @@ def _table(version):
 def _items(given):
     """Read the dataset as the kit reads its TSV, then the predictions as it reads its xlsx."""
     names = given["columns"]
-    dataset = READING({name: [row[n] for row in given["rows"]] for n, name in enumerate(names)})
+    dataset = read_cells({name: [row[n] for row in given["rows"]] for n, name in enumerate(names)})
     dataset["prediction"] = given["predictions"][: len(given["rows"])]
     kept = [n for n in range(len(given["rows"])) if n not in given["dropped_rows"]]
-    predictions = READING({name: [values[n] for n in kept] for name, values in dataset.items()})
+    predictions = read_cells({name: [values[n] for n in kept] for name, values in dataset.items()})
     if "answer" not in dataset:
         raise Error("answer: the table has no such column.")
     return [_item(given["dataset"], predictions, row, dataset["answer"][kept[row]]) for row in range(len(kept))]

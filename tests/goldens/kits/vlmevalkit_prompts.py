@@ -6,17 +6,16 @@ from PIL import Image
 
 from mmconvert.errors import Error, RowError
 from mmconvert.images import decode_base64
-from mmconvert.plugins import load
+from mmconvert.pandas_tables import read_cells
 from mmconvert.prompts.vlmevalkit import messages
 from mmconvert.vlmevalkit_pictures import kept_rows, picture_files, picture_paths
 
-READING = load("mmconvert.readings", "vlmevalkit")
 TEXT_ONLY = "TextMCQDataset"
 FORMATS = {"png": "PNG", "jpg": "JPEG", "jpeg": "JPEG"}
 
 
 def _prompt(given):
-    table = READING({name: [row[n] for row in given["rows"]] for n, name in enumerate(given["columns"])})
+    table = read_cells({name: [row[n] for row in given["rows"]] for n, name in enumerate(given["columns"])})
     rows = kept_rows([dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)])
     files = {}
     built = [_row(given, row, files) for row in rows]

@@ -3,18 +3,17 @@
 import json
 
 from mmconvert.circular_rows import circular_rows
+from mmconvert.pandas_tables import read_cells
 from mmconvert.plugins import load
 from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
 from mmscore.recipe import Item
 from mmscore.scored import SCORED
 from mmscore.scoring import score_items
 
-READING = load("mmconvert.readings", "vlmevalkit")
-
 
 def _read(columns, rows):
     """Read a table as the kit does; rows are objects, None a missing cell."""
-    table = READING({name: [row[number] for row in rows] for number, name in enumerate(columns)})
+    table = read_cells({name: [row[number] for row in rows] for number, name in enumerate(columns)})
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
 
 

@@ -2,17 +2,17 @@
 
 import json
 
+from mmconvert.pandas_tables import read_cells
 from mmconvert.plugins import load
 from mmscore.metrics.vlmevalkit_vqa import matches, references_of, rule_for
 from mmscore.recipe import Item
 from mmscore.scoring import score_items
 
-READING = load("mmconvert.readings", "vlmevalkit")
 RECIPE = load("mmscore.recipes", "vlmevalkit_vqa")
 
 
 def _table(given):
-    table = READING({name: [row[n] for row in given["rows"]] for n, name in enumerate(given["columns"])})
+    table = read_cells({name: [row[n] for row in given["rows"]] for n, name in enumerate(given["columns"])})
     texts = {name: ["nan" if cell is None else str(cell) for cell in table[name]] for name in ("answer", "prediction")}
     items = [
         Item(

@@ -1,0 +1,97 @@
+"""EvalScope's way to read General-VQA and General-VMCQ files: loosely, until the first line it cannot read.
+
+Repeated keys and NaN pass in JSON, a table's quotes follow Python's csv module, options may be any Python
+literal, a placeholder without its picture is dropped, a false answer is an empty one. A bad line stops
+the whole file. Release 1.14.1.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import RowError
+from mmconvert.evalscope_files import read_rows
+from mmconvert.evalscope_media import images_of, shown_only
+from mmconvert.evalscope_messages import Message, read_json, read_messages, reference_of
+from mmconvert.evalscope_release import LATEST
+from mmconvert.evalscope_wire import wire_messages
+from mmconvert.placeholders import image_slot
+from mmconvert.prompts.evalscope import options_of
+from mmconvert.sources import Rejected, Row, Where
+
+
+def evalscope(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
+    """Give the rows of a file as the kit reads them.
+
+    Args:
+        path: A .jsonl, .csv, .tsv or .parquet file.
+        rows: Not used: the kit has its own idea of where a row ends.
+
+    Yields:
+        The rows with what the kit makes of their messages or options and pictures; `Rejected` for one at
+        which it would stop, or that shows a video or a sound.
+
+    Raises:
+        UsageError: The kit does not read such a file.
+        Error: The kit stops before the first row: a line is no JSON object, a cell is too long, the text
+            is not UTF-8.
+
+    Parity: modelscope/evalscope 1.14.1 evalscope/api/dataset/loader.py:LocalDataLoader,
+    evalscope/benchmarks/general_vqa, general_vmcq: record_to_sample.
+    """
+    for number, fields in enumerate(read_rows(path)):
+        where = Where(path.name, number)
+        try:
+            # Cells too many stand under None; the kit reads no field of that name.
+            yield Row(_read({name: value for name, value in fields.items() if name is not None}), where)
+        except RowError as error:
+            yield Rejected.of(error, where)
+
+
+def _read(fields: dict[str, Any]) -> dict[str, Any]:
+    pictures = images_of(fields)
+    kept = {name: value for name, value in fields.items() if not _is_media(name)}
+    kept |= {f"image_{slot}": reference for slot, reference in pictures.items()}
+    return _choice(kept, fields) if "messages" not in fields and "question" in fields else _chat(kept, fields)
+
+
+def _is_media(name: str) -> bool:
+    return image_slot(name) is not None or name == "images"
+
+
+def _choice(kept: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    if "answer" not in fields:
+        raise RowError("field.missing", "answer", "the row has no such field.")
+    options = options_of(fields.get("options"))
+    return {
+        **kept,
+        "question": shown_only(str(fields["question"]), fields, LATEST),
+        "options": [shown_only(option, fields, LATEST) for option in options],
+        "answer": reference_of(fields["answer"]),
+    }
+
+
+def _chat(kept: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    value = fields.get("messages")
+    if isinstance(value, str):
+        value = read_json(value, "messages")
+    messages = read_messages(value if isinstance(value, list) else [], LATEST)
+    for message in messages:
+        if message["role"] == "user" and isinstance(message["content"], str):
+            # The kit keeps a text of which nothing would be left.
+            message["content"] = shown_only(message["content"], fields, LATEST) or message["content"]
+    written = wire_messages(map(_without_reasoning, messages), str)
+    return {**kept, "messages": written, "answer": reference_of(fields.get("answer") or "")}
+
+
+def _without_reasoning(message: Message) -> Message:
+    """Move reasoning out of the content, to the field that servers have for it."""
+    content = message["content"]
+    if isinstance(content, str) or all(part["type"] != "reasoning" for part in content):
+        return message
+    reasoning = "\n".join(part["reasoning"] for part in content if part["type"] == "reasoning")
+    rest = [part for part in content if part["type"] != "reasoning"]
+    return {**message, "content": rest, "reasoning_content": reasoning}
+
+
+READING = evalscope
