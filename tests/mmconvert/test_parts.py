@@ -71,7 +71,7 @@ def test_an_error_in_a_child_stops_the_run_and_publishes_nothing(small_parts: No
     text = lines(*(message(f"question {n}") for n in range(60))) + "{bad\n"
     with pytest.raises(Error, match=r"in\.jsonl:61: .*--on-bad fail"):
         converted(text, tmp_path / "out", workers=2, fail_on_bad=True)
-    assert [p.name for p in tmp_path.iterdir()] == ["in.jsonl"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.jsonl", "out.rejects.jsonl"]
 
 
 def double(number: int) -> int:

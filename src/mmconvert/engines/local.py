@@ -1,6 +1,5 @@
 """This machine: the calling process and, for more workers, child processes."""
 
-import contextlib
 import multiprocessing
 import os
 import signal
@@ -8,8 +7,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection
 from typing import Any, TypeVar
+
+from mmconvert.errors import Error
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -27,7 +29,9 @@ def run(function: Callable[[_T], _R], tasks: Sequence[_T], workers: int) -> Iter
         Results in the order of the tasks.
 
     Raises:
-        Exception: Whatever the function raises; tasks that have not begun are then dropped.
+        Error: A child died.
+        Exception: Whatever the function raises; tasks that have not begun are then dropped, those that
+            children are at are ended.
     """
     helpers = min(workers, len(tasks)) - 1
     if helpers < 1:
@@ -37,13 +41,20 @@ def run(function: Callable[[_T], _R], tasks: Sequence[_T], workers: int) -> Iter
     left = deque(enumerate(tasks))
 
     def take_all(call: Callable[[_T], _R]) -> None:
-        with contextlib.suppress(IndexError):
-            while True:
+        while True:
+            try:
                 index, task = left.popleft()
+            except IndexError:
+                return
+            try:
                 results[index] = call(task)
+            except BaseException:
+                left.clear()
+                raise
 
     # Children are spawned, not forked: a fork copies the locks of running threads.
     context = multiprocessing.get_context("spawn")
+    others = multiprocessing.active_children()
     with (
         ProcessPoolExecutor(helpers, mp_context=context, initializer=_follow_parent) as pool,
         ThreadPoolExecutor(helpers) as feeders,
@@ -53,6 +64,14 @@ def run(function: Callable[[_T], _R], tasks: Sequence[_T], workers: int) -> Iter
             take_all(function)
             for future in fed:
                 future.result()
+        except BrokenProcessPool:
+            raise Error("a worker process died, perhaps because memory ran out. Run again with --workers 1.") from None
+        except BaseException:
+            # Nobody who presses Ctrl-C wants to wait for the parts that children are at.
+            for child in multiprocessing.active_children():
+                if child not in others:
+                    child.terminate()
+            raise
         finally:
             left.clear()
     for index in range(len(tasks)):
