@@ -22,11 +22,13 @@ def photo(
 def asked(*content: str | Image, id_: str = "7", **fields: Any) -> Record:
     """A record whose one turn of the user shows texts and pictures in this order."""
     parts = tuple(Part("text", piece) if isinstance(piece, str) else Part("image") for piece in content)
-    images = tuple(piece for piece in content if isinstance(piece, Image))
-    values = {"task": "vqa", "question": "".join(piece for piece in content if isinstance(piece, str))}
-    return Record(
-        id_, id_, (Turn("user", parts),), source=Source("test", "test.jsonl", 0), images=images, **{**values, **fields}
-    )
+    values = {
+        "messages": (Turn("user", parts),),
+        "task": "vqa",
+        "images": tuple(piece for piece in content if isinstance(piece, Image)),
+        "question": "".join(piece for piece in content if isinstance(piece, str)),
+    }
+    return Record(id_, id_, source=Source("test", "test.jsonl", 0), **{**values, **fields})
 
 
 def applied(record: Record, *specs: str, seed: int = 0) -> Record:

@@ -1,0 +1,166 @@
+"""What MMTrustEval's methods share: the sample's text, sizes, and files that are made once and then reused.
+
+A method gives a text a picture. What it draws hangs on the seed and the text, so that a file named by the
+text holds the same picture whoever makes it first.
+"""
+
+import contextlib
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmconvert.canvas import asked_turn, led_by
+from mmconvert.errors import Error, RowError, UsageError, got
+from mmconvert.images import Pictures
+from mmconvert.picture_structure import MAX_PIXELS
+from mmconvert.record import Record
+from mmconvert.rewording import words
+from mmconvert.transform import Setting
+
+PARAMETERS: Mapping[str, Any] = {"folder": "", "lazy": True}
+"""Where made pictures are kept ("" keeps none), and whether a file that stands there is used again."""
+
+_SIZE = re.compile(r"([1-9]\d{0,5})x([1-9]\d{0,5})", re.ASCII)
+
+
+def size_of(text: str) -> tuple[int, int]:
+    """Read a size.
+
+    Args:
+        text: `WIDTHxHEIGHT` in pixels.
+
+    Returns:
+        Width and height.
+
+    Raises:
+        UsageError: The text is no size, or the size is larger than pictures may be.
+
+    Example:
+        >>> size_of("640x480")
+        (640, 480)
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise UsageError(f"a size is written WIDTHxHEIGHT in pixels, such as 640x480 {got(text)}.")
+    width, height = int(match[1]), int(match[2])
+    if width * height > MAX_PIXELS:
+        raise UsageError(f"a picture has at most {MAX_PIXELS:,} pixels {got(text)}.")
+    return width, height
+
+
+def sample_text(record: Record) -> str:
+    """Give the text that a method works on: the words of the last user turn.
+
+    Raises:
+        RowError: `messages.no_user`: nobody asks anything.
+    """
+    return words(record.messages[asked_turn(record)])
+
+
+def text_digest(text: str) -> str:
+    """Name a text as MMTrustEval names the picture made for it.
+
+    Returns:
+        64 hexadecimal digits.
+
+    Parity: thu-ml/MMTrustEval@a067801 mmte/methods/related.py:RelatedTextEmbedImage.hash.
+
+    Example:
+        >>> text_digest("A cat.")[:8]
+        'b5f6ecd0'
+    """
+    return hashlib.sha3_256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def illustrated(
+    record: Record, make: Callable[[], bytes], parameters: Mapping[str, Any], setting: Setting, stem: str | None = None
+) -> Record:
+    """Show a record's text with a picture that a method makes, or made before.
+
+    Args:
+        record: The record.
+        make: Gives the file of a new picture.
+        parameters: `folder` and `lazy`.
+        setting: Checks the picture.
+        stem: Name of the picture's file without its ending; None for the digest of the text.
+
+    Returns:
+        The record with the one picture in its last user turn; pictures it showed before are attached.
+
+    Raises:
+        RowError: `make` refuses, or the file in the folder is no picture.
+        Error: The folder cannot be written.
+    """
+    stem = stem or text_digest(sample_text(record))
+    folder = parameters["folder"]
+    data = kept(Path(folder), f"{stem}.png", make, setting.pictures, lazy=parameters["lazy"]) if folder else make()
+    return led_by(record, data, setting.pictures, {"name": setting.name, **({"file": f"{stem}.png"} if folder else {})})
+
+
+def kept(folder: Path, name: str, make: Callable[[], bytes], pictures: Pictures, *, lazy: bool) -> bytes:
+    """Give the bytes of a file, making it if need be; whoever is first decides, the others take what stands.
+
+    Args:
+        folder: Made if it does not exist.
+        name: The file's name.
+        make: Gives the bytes of a new file.
+        pictures: Checks an old one.
+        lazy: Use a file that stands there; False makes it anew.
+
+    Returns:
+        The file's bytes.
+
+    Raises:
+        RowError: The file that stands there is no picture.
+        Error: The folder cannot be written.
+    """
+    path = folder / name
+    if lazy and path.exists():
+        return _read(folder, name, pictures)
+    data = make()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _beside(path) as temporary:
+            temporary.write_bytes(data)
+            if not lazy:
+                temporary.replace(path)
+                return data
+            _publish(temporary, path)
+    except OSError as error:
+        raise Error(f"{path}: cannot be written: {error.strerror}. Give another folder=DIR.") from None
+    return _read(folder, name, pictures)
+
+
+def _publish(temporary: Path, path: Path) -> None:
+    """Give a finished file its name unless another has it."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without hard links
+        if not path.exists():
+            temporary.replace(path)
+
+
+@contextlib.contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem[:16]}.", suffix=".new", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        temporary.chmod(0o644)
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _read(folder: Path, name: str, pictures: Pictures) -> bytes:
+    image = replace(pictures, roots=(folder.resolve(),)).of_reference(name, 1)
+    if image.bytes is None:
+        raise RowError("image.missing", "", f"no such file in {folder} {got(name)}.")
+    return image.bytes

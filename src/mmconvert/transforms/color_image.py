@@ -1,0 +1,47 @@
+"""Show a text with a picture of one random colour: MMTrustEval's unrelated-image-color."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import PIL.Image
+
+from mmconvert.canvas import png
+from mmconvert.methods import PARAMETERS, illustrated, sample_text, size_of
+from mmconvert.record import Record
+from mmconvert.transform import Setting, Transform
+
+
+def color_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
+    """Show a text with a picture of one colour, each of its channels drawn from 0 to 255.
+
+    Args:
+        record: The record.
+        parameters: `size`, `folder`, `lazy`.
+        setting: Seed of the draw, which hangs on the text besides.
+
+    Yields:
+        The record with the picture.
+
+    Raises:
+        RowError: There is no user turn.
+
+    Parity: thu-ml/MMTrustEval@a067801 mmte/methods/unrelated_color.py, which draws without a seed.
+    """
+
+    def make() -> bytes:
+        color = tuple(setting.random(sample_text(record)).randbytes(3))
+        return png(PIL.Image.new("RGB", size_of(parameters["size"]), color))
+
+    yield illustrated(record, make, parameters, setting)
+
+
+def _check(parameters: Mapping[str, Any]) -> None:
+    size_of(parameters["size"])
+
+
+TRANSFORM = Transform(
+    summary="Show a text with a picture of one random colour (MMTrustEval's unrelated-image-color)",
+    apply=color_image,
+    parameters={"size": str, **PARAMETERS},
+    check=_check,
+)

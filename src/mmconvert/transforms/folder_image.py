@@ -1,0 +1,80 @@
+"""Show a text with a picture drawn from a folder: MMTrustEval's unrelated-image-nature."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import PIL.Image
+
+from mmconvert.canvas import decoded, png
+from mmconvert.errors import Error, UsageError
+from mmconvert.images import SUFFIXES
+from mmconvert.methods import PARAMETERS, illustrated, sample_text, size_of
+from mmconvert.record import Record
+from mmconvert.transform import Setting, Transform
+
+ENDINGS = {f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg", "tif")}
+
+
+def folder_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
+    """Show a text with one of the pictures that lie in a folder (not below it).
+
+    Args:
+        record: The record.
+        parameters: `source`, the folder to draw from; `size`, "" to leave the picture as it is; `folder`, `lazy`.
+        setting: Seed of the draw, which hangs on the text and on the folder's file names besides.
+
+    Yields:
+        The record with the picture; the file's own bytes unless a size is given.
+
+    Raises:
+        RowError: There is no user turn, or the file drawn is no picture.
+        Error: The folder holds no picture any more.
+
+    Parity: thu-ml/MMTrustEval@a067801 mmte/methods/unrelated_nature.py, which draws without a seed.
+    """
+
+    def make() -> bytes:
+        source = Path(parameters["source"])
+        name = setting.random(sample_text(record)).choice(names_in(source))
+        image = replace(setting.pictures, roots=(source.resolve(),)).of_reference(name, 1)
+        if not parameters["size"]:
+            return image.bytes or b""
+        return png(decoded(image).resize(size_of(parameters["size"]), PIL.Image.Resampling.BICUBIC))
+
+    yield illustrated(record, make, parameters, setting)
+
+
+@cache
+def names_in(folder: Path) -> tuple[str, ...]:
+    """List the names of a folder's pictures, sorted; looked up once.
+
+    Raises:
+        Error: There is none.
+    """
+    try:
+        names = sorted(path.name for path in folder.iterdir() if path.suffix.lower() in ENDINGS)
+    except OSError as error:
+        raise Error(f"{folder}: cannot be listed: {error.strerror}. Give a folder of pictures: source=DIR.") from None
+    if not names:
+        raise Error(f"{folder}: holds no picture ({', '.join(sorted(ENDINGS))}). Give another folder: source=DIR.")
+    return tuple(names)
+
+
+def _check(parameters: Mapping[str, Any]) -> None:
+    if parameters["size"]:
+        size_of(parameters["size"])
+    try:
+        names_in(Path(parameters["source"]))
+    except Error as error:
+        raise UsageError(str(error)) from None
+
+
+TRANSFORM = Transform(
+    summary="Show a text with a picture drawn from a folder (MMTrustEval's unrelated-image-nature)",
+    apply=folder_image,
+    parameters={"source": str, "size": "", **PARAMETERS},
+    check=_check,
+)

@@ -1,0 +1,48 @@
+"""Show a text with a picture of random pixels: MMTrustEval's unrelated-image-noise."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import PIL.Image
+
+from mmconvert.canvas import png
+from mmconvert.methods import PARAMETERS, illustrated, sample_text, size_of
+from mmconvert.record import Record
+from mmconvert.transform import Setting, Transform
+
+
+def noise_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
+    """Show a text with a picture whose every channel of every pixel is drawn from 0 to 255.
+
+    Args:
+        record: The record.
+        parameters: `size`, `folder`, `lazy`.
+        setting: Seed of the draw, which hangs on the text besides.
+
+    Yields:
+        The record with the picture.
+
+    Raises:
+        RowError: There is no user turn.
+
+    Parity: thu-ml/MMTrustEval@a067801 mmte/methods/unrelated_noise.py, which draws without a seed.
+    """
+
+    def make() -> bytes:
+        width, height = size_of(parameters["size"])
+        pixels = setting.random(sample_text(record)).randbytes(3 * width * height)
+        return png(PIL.Image.frombytes("RGB", (width, height), pixels))
+
+    yield illustrated(record, make, parameters, setting)
+
+
+def _check(parameters: Mapping[str, Any]) -> None:
+    size_of(parameters["size"])
+
+
+TRANSFORM = Transform(
+    summary="Show a text with a picture of random pixels (MMTrustEval's unrelated-image-noise)",
+    apply=noise_image,
+    parameters={"size": str, **PARAMETERS},
+    check=_check,
+)

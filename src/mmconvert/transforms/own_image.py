@@ -1,0 +1,164 @@
+"""Show a text with a picture that a function of the user's makes: generated and adversarial pictures.
+
+MMTrustEval's related-image-generated and adversarial-* run models; here they stand in a file of the user's:
+
+    class Attack:
+        def run(self, sample):                # -> a path, the file's bytes, a Pillow picture, or a sample
+            return perturb(PIL.Image.open(sample.image_path))
+        def hash(self, text):                 # optional: name of the picture's file, without its ending
+            return hashlib.sha3_256(text.encode()).hexdigest()
+
+`--transform own_image:function=attack.py@Attack`. A plain function works as `run` does.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import PIL.Image
+
+from mmconvert.canvas import png
+from mmconvert.errors import Error, RowError, UsageError, got
+from mmconvert.images import SUFFIXES
+from mmconvert.methods import PARAMETERS, illustrated, sample_text, text_digest
+from mmconvert.plugins import load
+from mmconvert.record import Image, Record
+from mmconvert.rewording import last_turn_images
+from mmconvert.transform import Setting, Transform
+
+
+@dataclass(slots=True)
+class Sample:
+    """What the user's function gets; the names are those of MMTrustEval's samples.
+
+    Attributes:
+        text: The words of the last user turn.
+        image_path: File of the first picture of that turn, None where it has none; gone after the call.
+        target: The reference: a text, a list of several, or None.
+        extra: Fields of the source without a column.
+        seed: A number that hangs on the seed of the run and on the sample alone.
+    """
+
+    text: str
+    image_path: str | None
+    target: str | list[str] | None
+    extra: dict[str, Any]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """The user's function, and how it names the files of its pictures."""
+
+    run: Callable[[Sample], Any]
+    hash: Callable[[str], Any] | None
+
+
+def own_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
+    """Show a text with a picture that a function of the user's makes of it, or of the picture it has.
+
+    Args:
+        record: The record.
+        parameters: `function`, as `file.py@NAME` of a function or of a class with `run` and, if it likes, `hash`;
+            `folder`, `lazy`. Without `hash` a file is named by the text, and by the sample's picture if it has one.
+        setting: The seed.
+
+    Yields:
+        The record with the picture.
+
+    Raises:
+        RowError: There is no user turn, the function fails, or what it gives is no picture.
+
+    Parity: thu-ml/MMTrustEval@a067801 mmte/methods/base.py:BaseMethod, without its models.
+    """
+    method = _method(parameters["function"])
+    text, images = sample_text(record), last_turn_images(record)
+    image = images[0] if images else None
+    if method.hash is not None:
+        stem = _stem(_call(method.hash, text))
+    else:
+        stem = text_digest(text if image is None else f"{text}\0{image.sha256}")
+    seed = setting.random(stem).getrandbits(32)
+    yield illustrated(record, partial(_made, method, record, text, image, seed), parameters, setting, stem)
+
+
+def _made(method: Method, record: Record, text: str, image: Image | None, seed: int) -> bytes:
+    target = list(record.answers) if len(record.answers) > 1 else record.answer
+    with TemporaryDirectory(prefix="mmconvert-") as folder:
+        path = None
+        if image is not None:
+            if image.bytes is None:
+                raise RowError("image.remote", "", "a picture that is only an address cannot be changed. Download it.")
+            path = Path(folder) / f"image.{SUFFIXES[image.format]}"
+            path.write_bytes(image.bytes)
+        sample = Sample(text, None if path is None else str(path), target, dict(record.extra), seed)
+        return _file(_call(method.run, sample), text)
+
+
+def _file(made: Any, text: str) -> bytes:
+    """Turn what the function gave into the bytes of a file."""
+    if hasattr(made, "image_path"):
+        if getattr(made, "text", text) != text:
+            raise RowError("method.text", "", "the function changes the text; a picture's function must keep it.")
+        made = made.image_path
+    if isinstance(made, PIL.Image.Image):
+        return png(made)
+    if isinstance(made, str | Path):
+        try:
+            return Path(made).read_bytes()
+        except (OSError, ValueError) as error:
+            raise RowError(
+                "method.result", "", f"the function's picture cannot be read: {error} {got(made)}."
+            ) from None
+    if isinstance(made, bytes):
+        return made
+    raise RowError("method.result", "", f"expected a path, bytes or a Pillow picture from the function {got(made)}.")
+
+
+def _stem(name: Any) -> str:
+    """Check a file name of the user's; it must not leave the folder."""
+    if not isinstance(name, str) or not 0 < len(name) <= 200 or name.startswith(".") or set(name) & set("/\\\0"):
+        raise RowError("method.hash", "", f"hash must give a plain file name {got(name)}.")
+    return name
+
+
+def _call(function: Callable[[Any], Any], argument: Any) -> Any:
+    try:
+        return function(argument)
+    except Error:
+        raise
+    except Exception as error:  # a function of the user's fails in its own way; the other rows go on
+        raise RowError(
+            "method.failed", "", f"the function failed: {type(error).__name__}: {str(error)[:200]}."
+        ) from error
+
+
+@cache
+def _method(name: str) -> Method:
+    if "@" not in name:
+        raise UsageError(f"own_image: name your function as function=file.py@NAME {got(name)}.")
+    found = load("mmconvert.transforms", name)
+    if isinstance(found, type):
+        try:
+            found = found()
+        except TypeError as error:
+            raise UsageError(f"{name}: cannot be made without arguments: {error}. Name an object of it.") from None
+    run = getattr(found, "run", found)
+    if not callable(run):
+        raise UsageError(f"{name}: is no function and has no run(sample).")
+    return Method(run, getattr(found, "hash", None))
+
+
+def _check(parameters: Mapping[str, Any]) -> None:
+    _method(parameters["function"])
+
+
+TRANSFORM = Transform(
+    summary="Show a text with a picture that a function of yours makes (MMTrustEval's generated and adversarial ones)",
+    apply=own_image,
+    parameters={"function": str, **PARAMETERS},
+    check=_check,
+)

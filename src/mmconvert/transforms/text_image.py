@@ -1,0 +1,168 @@
+"""Show a text with a picture of itself: MMTrustEval's related-image-txtembed.
+
+MMTrustEval draws with FreeMono Bold, which is not part of this project; name its file with `font` to get its
+letters. Without, the free font that Pillow holds (Aileron) draws; the lines are laid out alike.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import PIL.Image
+import PIL.ImageDraw
+import PIL.ImageFont
+
+from mmconvert.canvas import check_pixels, png
+from mmconvert.errors import RowError, UsageError, got
+from mmconvert.methods import PARAMETERS, illustrated, sample_text, size_of
+from mmconvert.record import Record
+from mmconvert.transform import Setting, Transform
+
+LEADING = 1.1
+"""Height of a line in font sizes, for the height of the picture.
+Source: thu-ml/MMTrustEval@a067801 mmte/methods/related.py:RelatedTextEmbedImage.generate_image."""
+
+_NO_CHARACTER = "\uffff"
+_INVISIBLE = " \n"
+
+
+def text_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
+    """Show a text with a picture of it, black on white.
+
+    Args:
+        record: The record; the words of its last user turn are drawn.
+        parameters: `font_size`, `max_width`, `font`, `size` ("" for the size that the text takes), `folder`, `lazy`.
+        setting: Checks the picture.
+
+    Yields:
+        The record with the picture.
+
+    Raises:
+        RowError: There is no user turn, the font lacks a character, or the picture would be too large.
+
+    Parity: thu-ml/MMTrustEval@a067801 mmte/methods/related.py:RelatedTextEmbedImage, with its font.
+    """
+
+    def make() -> bytes:
+        font = _font(parameters["font"], parameters["font_size"])
+        picture = text_picture(sample_text(record), font, parameters["font_size"], parameters["max_width"])
+        if parameters["size"]:
+            picture = picture.resize(size_of(parameters["size"]), PIL.Image.Resampling.BICUBIC)
+        return png(picture)
+
+    yield illustrated(record, make, parameters, setting)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A text as it is laid out: the block, and how many lines the picture is high."""
+
+    text: str
+    count: int
+
+
+def text_picture(text: str, font: PIL.ImageFont.FreeTypeFont, font_size: int, max_width: int) -> PIL.Image.Image:
+    """Draw a text, its lines as one block in the middle.
+
+    Args:
+        text: The text; a tab counts as a blank.
+        font: The font.
+        font_size: Its size in pixels.
+        max_width: Width in pixels at which a line ends, and the least width of the picture.
+
+    Returns:
+        An RGB picture.
+
+    Raises:
+        RowError: `font.character`, `image.too_large`.
+    """
+    text = text.replace("\r\n", "\n").replace("\t", " ")
+    _check_characters(text, font)
+    lines = wrapped(text, font, max_width)
+    text_width = max(font.getlength(line) for line in lines.text.split("\n"))
+    width = int(max(text_width, max_width))
+    height = math.ceil(font_size * lines.count * LEADING)
+    check_pixels(width, height)
+    picture = PIL.Image.new("RGB", (width, height), (255, 255, 255))
+    at = ((width - text_width) // 2, 0)
+    PIL.ImageDraw.Draw(picture).multiline_text(at, lines.text, fill=(0, 0, 0), font=font)
+    return picture
+
+
+def wrapped(text: str, font: PIL.ImageFont.FreeTypeFont, max_width: int) -> Lines:
+    """Break a text at blanks into lines narrower than a width; a longer word has a line of its own.
+
+    Args:
+        text: The text; its own line breaks stay.
+        font: Measures the words.
+        max_width: Width in pixels.
+
+    Returns:
+        The lines without the blank ones at both ends, and their number with them.
+    """
+    blank = font.getlength(" ")
+    lines = []
+    for paragraph in text.split("\n"):
+        line: list[str] = []
+        length = 0.0
+        for word in paragraph.split(" "):
+            word_length = font.getlength(word)
+            if length + word_length >= max_width:
+                lines.append(" ".join(line).strip())
+                line, length = [], 0.0
+            line.append(word)
+            length += word_length + blank
+        lines.append(" ".join(line).strip())
+    return Lines("\n".join(lines).strip(), len(lines))
+
+
+@cache
+def _font(file: str, size: int) -> PIL.ImageFont.FreeTypeFont:
+    # The basic layout is the same everywhere; the other one needs a library that not every Pillow has.
+    basic = PIL.ImageFont.Layout.BASIC
+    try:
+        if file:
+            return PIL.ImageFont.truetype(Path(file), size, layout_engine=basic)
+        font = PIL.ImageFont.load_default(size)
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read as a font: {error}. Give a TrueType file: font=FILE.") from None
+    if not isinstance(font, PIL.ImageFont.FreeTypeFont):
+        raise UsageError("this Pillow is built without FreeType and cannot draw letters. Install Pillow's own wheel.")
+    return font.font_variant(layout_engine=basic)
+
+
+def _check_characters(text: str, font: PIL.ImageFont.FreeTypeFont) -> None:
+    for character in sorted(set(text) - set(_INVISIBLE)):
+        if not _has(font, character):
+            raise RowError(
+                "font.character",
+                "",
+                f"the font {font.getname()[0]} has no {character!r} (U+{ord(character):04X}). Give another: font=FILE.",
+            )
+
+
+@cache
+def _has(font: PIL.ImageFont.FreeTypeFont, character: str) -> bool:
+    """Tell a drawn character from the box that a font draws for one it has not."""
+    missing, drawn = font.getmask(_NO_CHARACTER), font.getmask(character)
+    return (missing.size, bytes(missing)) != (drawn.size, bytes(drawn))
+
+
+def _check(parameters: Mapping[str, Any]) -> None:
+    for name, most in (("font_size", 1_000), ("max_width", 20_000)):
+        if not 1 <= parameters[name] <= most:
+            raise UsageError(f"text_image: {name} must be 1 to {most} {got(parameters[name])}.")
+    if parameters["size"]:
+        size_of(parameters["size"])
+    _font(parameters["font"], parameters["font_size"])
+
+
+TRANSFORM = Transform(
+    summary="Show a text with a picture of itself (MMTrustEval's related-image-txtembed)",
+    apply=text_image,
+    parameters={"font_size": 90, "max_width": 1024, "font": "", "size": "", **PARAMETERS},
+    check=_check,
+)

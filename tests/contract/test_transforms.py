@@ -1,0 +1,196 @@
+"""What every transform owes: a row in the docs, the same result everywhere, as many pictures as places for them."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mmconvert.convert import ReadOptions, WriteOptions, convert, read
+from mmconvert.errors import RowError
+from mmconvert.inputs import Input
+from mmconvert.plugins import available, load
+from mmconvert.record import Record, from_arrow, to_arrow
+from mmconvert.transform import Transform, steps, transformed
+from support.records import picture_bytes, records
+
+ROOT = Path(__file__).resolve().parents[2]
+TRANSFORMS = list(available("mmconvert.transforms"))
+OWN = """
+import PIL.Image
+
+def drawn(sample):
+    return PIL.Image.new("RGB", (3, 2), (sample.seed % 256, len(sample.text) % 256, 7))
+"""
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What parameters of transforms name: a list of choices, a folder of pictures, a function."""
+    folder = tmp_path_factory.mktemp("transforms")
+    (folder / "choices.json").write_text(json.dumps([str(number) for number in range(30)]))
+    (folder / "own.py").write_text(OWN)
+    (folder / "pictures").mkdir()
+    for colour in range(4):
+        (folder / "pictures" / f"{colour}.png").write_bytes(picture_bytes("PNG", colour))
+    return folder
+
+
+PARAMETERS: dict[str, Callable[[Path], str]] = {
+    "draw_distractors": lambda files: f"choices={files}/choices.json",
+    "color_image": lambda _: "size=3x2",
+    "noise_image": lambda _: "size=3x2",
+    "folder_image": lambda files: f"source={files}/pictures",
+    "text_image": lambda _: "font_size=8,max_width=60",
+    "own_image": lambda files: f"function={files}/own.py@drawn",
+}
+"""Parameters for transforms that need some."""
+
+
+def spec(name: str, files: Path) -> str:
+    return f"{name}:{PARAMETERS[name](files)}" if name in PARAMETERS else name
+
+
+def plain(record: Record) -> bytes:
+    return hashlib.sha256(repr(to_arrow([record]).to_pylist()).encode()).digest()
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_the_transform_and_each_of_its_parameters_are_documented(name: str) -> None:
+    transform: Transform = load("mmconvert.transforms", name)
+    assert transform.summary
+    rows = [
+        line
+        for line in (ROOT / "docs/transforms.md").read_text(encoding="utf-8").splitlines()
+        if re.match(rf"\| `{name}` \|", line)
+    ]
+    assert len(rows) == 1, f"docs/transforms.md needs one row for {name}"
+    assert not [parameter for parameter in transform.parameters if f"`{parameter}`" not in rows[0]]
+
+
+BOXES = st.one_of(
+    st.lists(st.one_of(st.integers(-3, 5), st.floats()), min_size=4, max_size=4),
+    st.lists(st.lists(st.integers(-1, 3), min_size=4, max_size=4), max_size=6),
+    st.text(max_size=5),
+)
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(record=records(), box=BOXES, seed=st.integers(0, 3))
+def test_any_record_survives_or_is_refused(name: str, files: Path, record: Record, box: object, seed: int) -> None:
+    record = replace(record, extra={**record.extra, "bbox": box})
+    chain = steps([spec(name, files)], seed)
+    try:
+        made = transformed(record, chain)
+    except RowError:
+        return
+    assert made == transformed(record, chain)
+    for one in made:
+        counts = sum(part.type == "image" for turn in one.messages for part in turn.content)
+        assert counts == len(one.images)
+        shown = {image.slot for image in one.images}
+        taken = [image.slot for image in one.attachments if image not in record.attachments]
+        assert not shown & set(taken)
+        assert len(set(taken)) == len(taken)
+        kept = {image.bytes for image in (*one.images, *one.attachments)}
+        assert {image.bytes for image in (*record.images, *record.attachments)} <= kept
+        assert one.sample == record.sample
+        assert one.id == record.id or one.id.endswith(f"#{one.variant}")
+        if one.extra.get("bbox") == one.extra.get("bbox"):
+            assert next(from_arrow(to_arrow([one]))).images == one.images
+    assert len({one.id for one in made}) == len(made)
+
+
+@pytest.fixture(scope="session")
+def questions(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two files with questions of several kinds, pictures and boxes."""
+    folder = tmp_path_factory.mktemp("questions")
+    (folder / "cat.png").write_bytes(picture_bytes("PNG", 1, (20, 15)))
+    open_, chosen = folder / "open.jsonl", folder / "chosen.jsonl"
+    ask = {"type": "text", "text": "How many?"}
+    show = {"type": "image_url", "image_url": {"url": "cat.png"}}
+    rows = [
+        {"messages": [{"role": "user", "content": [show, ask]}], "answer": str(n), "bbox": [n, 1, 5, 6]}
+        for n in range(8)
+    ]
+    open_.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ["one", "two", "three", "four"]
+    rows = [
+        {
+            "question": "<image 1> How many?",
+            "options": options,
+            "answer": "ABCD"[n % 4],
+            "image_1": "cat.png",
+            "bbox": [n, 1, 5, 6],
+        }
+        for n in range(8)
+    ]
+    chosen.write_text("".join(json.dumps({"index": n, **row}) + "\n" for n, row in enumerate(rows)))
+    return [open_, chosen]
+
+
+DIGEST = """
+import hashlib, sys
+from mmconvert.convert import read
+from mmconvert.record import to_arrow
+digest = hashlib.sha256()
+for path, format_ in zip(sys.argv[3:], ("openai_messages", "vmcq")):
+    for name in sys.argv[1].split("|"):
+        source = read(path, format_, transforms=(name,), seed=int(sys.argv[2]))
+        made = [to_arrow([record]).to_pylist() for record in source]
+        digest.update(repr((made, [(r.code, r.message) for r in source.rejects])).encode())
+print(digest.hexdigest())
+"""
+
+
+def test_results_are_the_same_under_every_hash_seed(files: Path, questions: list[Path]) -> None:
+    specs = "|".join(spec(name, files) for name in TRANSFORMS)
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", DIGEST, specs, "3", *map(str, questions)],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("0", "1", "2")
+    }
+    assert len(printed) == 1
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_some_question_takes_the_transform(name: str, files: Path, questions: list[Path]) -> None:
+    sources = [read(path, transforms=(spec(name, files),)) for path in questions]
+    made = [record for source in sources for record in source]
+    assert made, [str(reject) for source in sources for reject in source.rejects]
+
+
+def test_workers_do_not_change_a_byte(questions: list[Path], tmp_path: Path) -> None:
+    shards = []
+    for workers in (1, 2):
+        output = tmp_path / str(workers)
+        inputs = [Input(path, id_prefix=f"{path.stem}-") for path in questions]
+        how = ReadOptions(transforms=("draw_boxes", f"noise_image:size=9x9,folder={output}-kept"), seed=1)
+        summary = convert(inputs, output, how, WriteOptions(workers=workers))
+        assert (summary.rows_read, summary.rows_rejected) == (16, 0)
+        shards.append([hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(output.glob("data/*.parquet"))])
+    assert shards[0] == shards[1]
+    manifest = json.loads((tmp_path / "1/.mmconvert/manifest.json").read_text())
+    assert "noise_image" in json.dumps(manifest)
+
+
+def test_the_example_of_the_docs_runs(questions: list[Path], tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/transforms.md").read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "my.py").write_text(code)
+    made = list(read(questions[1], transforms=(f"{tmp_path}/my.py@STEP:count=3",)))
+    assert [record.id[-3:] for record in made[:4]] == ["0#0", "0#1", "0#2", "1#0"]
+    assert all(re.fullmatch(r"try \d", record.hint or "") for record in made)
