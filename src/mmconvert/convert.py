@@ -167,12 +167,12 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
                 raise Error(_nothing(inputs, rejects))
             summary = _summary(parts, results, formats, output)
             # Before the dataset appears, so that a dataset never stands beside rejects of another run.
-            summary.rejects = _write_rejects(rejects, rejects_file)
+            summary.rejects = _write_rejects(rejects, rejects_file, where.append)
     except Error as error:
         rejects = [reject for result in results for reject in result.rejects]
         rejects += error.rejects if isinstance(error, PartError) else []
         if rejects:
-            _write_rejects(rejects, rejects_file)
+            _write_rejects(rejects, rejects_file, where.append)
         raise
     except OSError as error:
         if error.errno is None:
@@ -235,17 +235,19 @@ def _rejects_file(inputs: Sequence[Input], output: Path, where: WriteOptions) ->
     return where.rejects
 
 
-def _write_rejects(rejects: Sequence[Rejected], path: Path) -> str | None:
-    """Write the rejects file, or remove one that an earlier run left where there are none."""
-    if not rejects:
-        clear_leftovers(path)
+def _write_rejects(rejects: Sequence[Rejected], path: Path, append: bool) -> str | None:
+    """Write the rejects file, or remove one of an earlier run where there are none and nothing is kept of that run."""
+    lines = [json.dumps(reject.to_json(), ensure_ascii=False).encode(errors="backslashreplace") for reject in rejects]
+    clear_leftovers(path)
+    if append and path.exists():
+        lines = list(dict.fromkeys([*path.read_bytes().splitlines(), *lines]))
+    if not lines:
         path.unlink(missing_ok=True)
         return None
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = (json.dumps(reject.to_json(), ensure_ascii=False) for reject in rejects)
     with published_file(path) as temporary:
-        write_synced(temporary, ("\n".join(lines) + "\n").encode(errors="backslashreplace"))
-    return str(path)
+        write_synced(temporary, b"\n".join(lines) + b"\n")
+    return str(path) if rejects else None
 
 
 def _nothing(inputs: Sequence[Input], rejects: Sequence[Rejected]) -> str:
@@ -264,7 +266,7 @@ def _jsonable(how: ReadOptions) -> dict[str, Any]:
         "allow_remote": how.allow_remote,
         "transforms": list(how.transforms),
         "seed": how.seed,
-    }
         "prompt": how.prompt,
         "prompt_suffix": how.prompt_suffix,
         "read_as": how.read_as,
+    }

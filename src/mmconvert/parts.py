@@ -133,7 +133,7 @@ def convert_part(part: Part) -> PartResult:
     if part.fail_on_bad and records.rejects:
         raise PartError(f"{records.rejects[0]} Stopped, because --on-bad fail was given.", records.rejects)
     result.rejects, result.rows_read = records.rejects, records.rows_read
-    result.warnings += records.warnings
+    result.warnings += records.warnings  # which drops what was counted zero times
     return result
 
 
@@ -150,15 +150,16 @@ def _copy(part: Part, records: Records, result: PartResult) -> None:
             except RowError as error:
                 records.rejects.append(Rejected.of(error, records.where, record.id))
                 continue
-            if record.id in part.foreign:
+            renamed = record.id in part.foreign
+            if renamed:
                 record = replace(record, id=f"{part.source.id_prefix}{record.id}")
-                result.warnings[_RENAMED] += 1
             if record.id in seen:
                 message = f"the id stands in an earlier row too {got(record.id)}. Give every row an id of its own."
                 records.rejects.append(Rejected(records.where, "id.duplicate", message, "id", record.id))
                 continue
             seen.add(record.id)
             result.ids.append(record.id)
+            result.warnings[_RENAMED] += renamed
             size = weight(record)
             sink.add(record, size)
             result.images += len(record.images)
