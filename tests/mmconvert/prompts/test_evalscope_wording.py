@@ -1,6 +1,8 @@
 import pytest
 
+from mmconvert.convert import read
 from mmconvert.errors import RowError, UsageError
+from mmconvert.evalscope_files import read_rows
 from mmconvert.evalscope_release import RELEASES
 from mmconvert.placeholders import turn_text
 from mmconvert.prompts.evalscope import TEMPLATES, choice_sample, choice_text, evalscope, options_of
@@ -114,3 +116,17 @@ def test_a_row_needs_a_question_and_an_answer():
             choice_sample({key: value for key, value in row.items() if key != name})
     with pytest.raises(RowError):
         choice_sample({**row, "answer": None})
+
+
+def test_records_are_worded_as_the_raw_rows_of_real_files(shared):
+    folder = shared / "real" / "evalscope_custom_eval" / "custom_eval" / "multimodal"
+    for name in ("mcq/example.jsonl", "mcq/example.tsv"):
+        file = folder / name
+        records = list(read(file, image_roots=(folder.parent.parent,), prompt="evalscope"))
+        rows = read_rows(file)
+        assert len(records) == len(rows) > 0
+        for record, row in zip(records, rows, strict=True):
+            (message,) = choice_sample(row).messages
+            assert [part.text for part in record.messages[0].content] == [p.get("text", "") for p in message["content"]]
+            shown = [part["image"] for part in message["content"] if part["type"] == "image"]
+            assert [image.name for image in record.images] == shown
