@@ -15,6 +15,7 @@ from mmconvert.images import Pictures
 from mmconvert.plugin_options import parse_spec, typed
 from mmconvert.plugins import load
 from mmconvert.record import Record
+from mmconvert.record_shape import checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +123,11 @@ def transformed(record: Record, chain: Sequence[Step]) -> tuple[Record, ...]:
         Records in order, copies of one side by side.
 
     Raises:
-        RowError: A step refused the record.
+        RowError: A step refused the record, or gave one that cannot be stored.
     """
     records: tuple[Record, ...] = (record,)
     for step in chain:
-        records = tuple(made for before in records for made in step(before))
+        records = tuple(checked(made) for before in records for made in step(before))
     return records
 
 

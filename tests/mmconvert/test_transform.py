@@ -30,10 +30,14 @@ def positive(parameters):
     if parameters["count"] < 1:
         raise UsageError("count must be positive.")
 
+def break_(record, parameters, setting):
+    yield replace(record, hint="\\ud800")
+
 TWICE = Transform("Copies.", twice, {"count": 2}, positive)
 DRAW = Transform("Draws.", draw)
 DROP = Transform("Drops copies.", drop)
 REFUSE = Transform("Refuses.", refuse)
+BREAK = Transform("Gives what no file can hold.", break_)
 NUMBER = 7
 """
 
@@ -89,6 +93,12 @@ def test_keys_that_join_alike_draw_apart():
 def test_an_error_of_a_step_names_its_code(own):
     with pytest.raises(RowError, match="no"):
         transformed(record(), steps(own("REFUSE")))
+
+
+def test_what_a_step_gives_is_checked_as_what_a_format_gives(own):
+    with pytest.raises(RowError) as error:
+        transformed(record(), steps(own("BREAK")))
+    assert error.value.field == "hint"
 
 
 @pytest.mark.parametrize(
