@@ -5,11 +5,16 @@ Rotation k of question i has the index i + k * 1,000,000 (ten times more where a
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mmconvert.circular_rows import FIRST_OFFSET
 from mmconvert.record import LETTERS, Record
+from mmconvert.sources import Rejected, Row
+
+ROTATION_OF = "#rotation_of"
+"""What is added to a rotated copy of another row: that row's index. No column of a table begins so."""
 
 _DIGITS = re.compile(r"[0-9]{1,15}")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,14}")
@@ -38,6 +43,32 @@ def fingerprint(fields: Mapping[str, Any]) -> int:
     options = sorted(str(fields[letter]) for letter in LETTERS if fields.get(letter) is not None)
     question = next((value for name, value in fields.items() if name.lower() == "question"), None)
     return hash((question, *options))
+
+
+def with_rotations(rows: Callable[[], Iterator[Row | Rejected]]) -> Iterator[Row | Rejected]:
+    """Mark the rows of a small table that are rotated copies of another with its index, under `ROTATION_OF`.
+
+    Args:
+        rows: Makes the rows anew each time; called twice for a table with such an index.
+    """
+    known: dict[str | None, int] | None = None
+    for item in rows():
+        if isinstance(item, Row) and (base := base_index(index_of(item.fields))) is not None:
+            known = known or {index_of(row.fields): fingerprint(row.fields) for row in rows() if isinstance(row, Row)}
+            if known.get(base) == fingerprint(item.fields):
+                item = replace(item, fields={**item.fields, ROTATION_OF: base})
+        yield item
+
+
+def index_of(fields: Mapping[str, Any]) -> str | None:
+    """Give the index of a raw row as text; None where it has none.
+
+    Example:
+        >>> index_of({"Index": 7}), index_of({"question": "?"})
+        ('7', None)
+    """
+    value = next((value for name, value in fields.items() if name.lower() == "index"), None)
+    return None if value is None else str(value).strip()
 
 
 def rotation(index: str, head: str | None, options: Sequence[str | None]) -> tuple[str, int | None]:

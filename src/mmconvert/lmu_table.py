@@ -7,7 +7,7 @@ open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/image_base.py and its developmen
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from mmconvert.format import Context
 from mmconvert.images import is_data_url
 from mmconvert.inputs import lmudata_root
 from mmconvert.literals import looks_like_list, parse_list
-from mmconvert.lmu_rotations import base_index, fingerprint, rotation
+from mmconvert.lmu_rotations import ROTATION_OF, base_index, fingerprint, rotation
 from mmconvert.options import answer_letter, lettered_options, plain_prompt
 from mmconvert.placeholders import interleave, slots_in
 from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
@@ -27,9 +27,6 @@ from mmconvert.vlmevalkit_datasets import is_circular
 
 REFERENCE_LENGTH = 64
 """An `image` cell of at most this many characters may name another row."""
-
-ROTATION_OF = "#rotation_of"
-"""What `rows` adds to a rotated copy of another row: that row's index. No column of a table begins so."""
 
 WORDS = ("index", "question", "hint", "answer", "category", "l2-category", "split", "image", "image_path", "g_index")
 """The columns that have a meaning, beside the letters; case, `-` and `_` may differ."""
@@ -62,6 +59,20 @@ def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> It
                 yield Rejected.of(error, item.where, _text(item.fields, "index"))
         else:
             yield item
+
+
+def is_result(columns: Iterable[str]) -> bool:
+    """Tell by its columns whether a table holds the kit's predictions and no pictures.
+
+    Example:
+        >>> is_result(["index", "A", "prediction"]), is_result(["index", "image", "prediction"])
+        (True, False)
+        >>> is_result(["id", "index", "prediction"])
+        False
+    """
+    names = respell(dict.fromkeys(columns), WORDS)[0].keys()
+    own = "id" not in names or bool({"A", "l2-category"} & names)
+    return {"index", "prediction"} <= names and "image" not in names and own
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context
 from mmconvert.placeholders import image_slot
-from mmconvert.record import Image, Record
+from mmconvert.record import Image, Record, canonical_json
 from mmconvert.sources import Row
 
 HEADERS = "headers"
@@ -68,6 +68,19 @@ def unshown(pictures: Mapping[int, Image], shown: Iterable[Image], context: Cont
 def rest(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Keep the fields that have no column, empty ones left out."""
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def json_rest(fields: Mapping[str, Any], context: Context) -> dict[str, Any]:
+    """Keep the fields that have no column and that JSON can say; parquet holds bytes and pictures besides."""
+    kept = {}
+    for name, value in rest(fields).items():
+        try:
+            canonical_json(value)
+        except (TypeError, ValueError):
+            context.warn(f"the column {name!r} holds values that JSON cannot say and is left out")
+        else:
+            kept[name] = value
+    return kept
 
 
 def respell(fields: Mapping[str, Any], words: Iterable[str]) -> tuple[dict[str, Any], dict[str, str]]:

@@ -1,7 +1,8 @@
 """MMMU and MMMU-Pro as Hub parquet: `id`, `question`, `options` as list text, `image_1` .. `image_7`.
 
 All columns but the pictures are texts. `<image k>` in question and options names `image_k`; a vision
-record of MMMU-Pro has one `image` and no question. Source: MMMU-Benchmark/MMMU@bb0b95a and the dataset
+record of MMMU-Pro has one `image` and no question; repackagings have a sequence of options, or of pictures
+in `image` or `images`, whose k-th is meant. Source: MMMU-Benchmark/MMMU@bb0b95a and the dataset
 cards of MMMU/MMMU and MMMU/MMMU_Pro.
 """
 
@@ -12,16 +13,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mmconvert.dialogs import listed, picture
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.literals import looks_like_list, parse_list
 from mmconvert.mmmu_subjects import DOMAIN_OF
 from mmconvert.options import answer_letter, option_texts, plain_prompt
-from mmconvert.placeholders import image_slot, interleave
+from mmconvert.placeholders import image_slot, interleave, slots_in
 from mmconvert.record import IMAGE_TYPE, Image, Part, Record, Turn, canonical_json, with_features
 from mmconvert.sources import Rejected, Row, Span, parquet
 from mmconvert.sources.jsonl import parse_json
-from mmconvert.tables import rest, unshown
+from mmconvert.tables import json_rest, unshown
 
 _COLUMNS = (
     "id", "question", "options", "explanation", *(f"image_{k}" for k in range(1, 8)), "img_type", "answer",
@@ -46,7 +48,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     answers = _answers(label, options)
     parts, shown = _prompt(question, options, pictures)
     subject = fields.get("subject") or "_".join(key.split("_")[1:-1]) or None
-    extra = rest(fields)
+    extra = json_rest(fields, context)
     if raw_options is not None:
         extra["options"] = raw_options
     yield Record(
@@ -74,19 +76,15 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
 def _pictures(fields: dict[str, Any], context: Context) -> dict[int, Image]:
     pictures = {}
     for name in list(fields):
-        slot = 1 if name == "image" else image_slot(name)
+        slot = 1 if name in ("image", "images") else image_slot(name)
         if slot is None:
             continue
-        value = fields.pop(name)
-        if value is None:
-            continue
-        with in_field(name):
-            if not isinstance(value, dict) or not {"bytes", "path"} <= value.keys():
-                raise RowError("image.type", name, f"expected a picture of bytes and path {got(value)}.")
-            if value["bytes"] is not None:
-                pictures[slot] = context.pictures.of_bytes(value["bytes"], slot)
-            elif value["path"]:
-                pictures[slot] = context.pictures.of_reference(value["path"], slot)
+        for number, value in enumerate(listed(fields.pop(name)), slot):
+            with in_field(name):
+                if not isinstance(value, dict) or not {"bytes", "path"} <= value.keys():
+                    raise RowError("image.type", name, f"expected a picture of bytes and path {got(value)}.")
+                if value["bytes"] is not None or value["path"]:
+                    pictures[number] = picture(value, number, context)
     return dict(sorted(pictures.items()))
 
 
@@ -121,14 +119,18 @@ def _prompt(
         letters = plain_prompt("", None, options).rpartition("\n")[2]
         return (*(Part("image") for _ in pictures), Part("text", letters)), tuple(pictures.values())
     text = plain_prompt(question, None, options) if options else f"{question}\n{_OPEN_PROMPT}"
+    if not slots_in(text):
+        return (*(Part("image") for _ in pictures), Part("text", text)), tuple(pictures.values())
     return interleave(text, pictures, "question")
 
 
 def _mismatch(sample: Sample) -> str | None:
+    if "image_info" in sample.columns:
+        return "it has a column 'image_info'"
     for name in ("id", "options", "answer"):
         if name not in sample.columns:
             return f"no column {name!r}"
-    if not any(name == "image" or image_slot(name) for name in sample.columns):
+    if not any(name in ("image", "images") or image_slot(name) for name in sample.columns):
         return "no column 'image_1'"
     return None
 
@@ -146,10 +148,11 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
 def _fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
+    options = extra.pop("options", None)
     fields: dict[str, Any] = {
         "id": record.sample,
         "question": record.question,
-        "options": extra.pop("options", None) or canonical_json(list(record.options)),
+        "options": options if isinstance(options, str) else canonical_json(list(record.options)),
         "answer": None if record.label is None else parse_json(record.label),
         "question_type": "multiple-choice" if record.options else "open",
     }

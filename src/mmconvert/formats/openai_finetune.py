@@ -14,6 +14,7 @@ import PIL.Image
 
 from mmconvert.dialogs import dialog_record, listed, message_list
 from mmconvert.errors import RowError, UsageError
+from mmconvert.evalscope_outputs import MARKS
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.openai_chat import ends_with_assistant, opened, part_json, part_types, read_content
 from mmconvert.placeholders import image_slot
@@ -59,7 +60,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
 def _mismatch(sample: Sample) -> str | None:
     if "messages" not in sample.columns:
         return "no field 'messages'"
-    clash = next((n for n in sample.columns if n in (*_ELSEWHERE, "answer") or image_slot(n) is not None), None)
+    clash = next((n for n in sample.columns if n in (*_ELSEWHERE, *MARKS, "answer") or image_slot(n) is not None), None)
     if clash:
         return f"it has a field {clash!r}"
     if any("image" in part_types(row.get("messages")) for row in sample.rows):

@@ -12,6 +12,7 @@ from typing import Any
 
 from mmconvert.dialogs import message_list
 from mmconvert.errors import RowError, got, in_field
+from mmconvert.evalscope_outputs import MARKS
 from mmconvert.exported_images import reference
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.openai_chat import ends_with_assistant, opened, part_json, part_types, read_content
@@ -98,7 +99,7 @@ def _answers(label: Any) -> tuple[str, ...]:
 def _mismatch(sample: Sample) -> str | None:
     if "messages" not in sample.columns:
         return "no field 'messages'"
-    clash = next((name for name in ("images", "image") if name in sample.columns), None)
+    clash = next((name for name in ("images", "image", *MARKS) if name in sample.columns), None)
     if clash:
         return f"it has a field {clash!r}"
     if any("image" in part_types(row.get("messages")) for row in sample.rows):

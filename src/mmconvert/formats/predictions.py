@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from mmconvert.errors import Error, RowError, did_you_mean, got, in_field
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.lmu_table import is_result
 from mmconvert.options import option_texts
 from mmconvert.record import SCHEMA, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl, parquet, tables
@@ -111,6 +112,8 @@ def _mismatch(sample: Sample) -> str | None:
     missing = [name for name in REQUIRED if name not in sample.columns]
     if missing:
         return f"no column {missing[0]!r}"
+    if is_result(sample.columns):
+        return "a VLMEvalKit result table: it has 'index' and option columns"
     return "it has all columns of a dataset of ours" if "image_info" in sample.columns else None
 
 

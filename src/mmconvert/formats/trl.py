@@ -23,6 +23,7 @@ from mmconvert.dialogs import (
     role_of,
 )
 from mmconvert.errors import RowError, UsageError, got, in_field
+from mmconvert.evalscope_outputs import MARKS
 from mmconvert.exported_images import stored_path
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.image_markers import check_count, escape, unescape
@@ -149,7 +150,7 @@ def _in_front(messages: Sequence[_Message], count: int) -> list[_Message]:
 
 def _mismatch(sample: Sample) -> str | None:
     columns = set(sample.columns)
-    clash = next((name for name in ("image_info", "prediction", "conversations") if name in columns), None)
+    clash = next((name for name in ("image_info", "prediction", "conversations", *MARKS) if name in columns), None)
     if clash:
         return f"it has a column {clash!r}"
     names = ("messages",) if "messages" in columns else ("prompt", "completion")

@@ -95,7 +95,7 @@ def _mismatch(sample: Sample) -> str | None:
     missing = [name for name in _REQUIRED if name not in sample.columns]
     if missing:
         return f"no field {missing[0]!r}"
-    clash = next((name for name in ("prediction", "A") if name in sample.columns), None)
+    clash = next((name for name in ("prediction", "response", "A") if name in sample.columns), None)
     return f"it has a column {clash!r}" if clash else None
 
 

@@ -1,0 +1,214 @@
+"""What EvalScope's prediction and review files share: names, messages, options inside a prompt, repeated rows.
+
+Source: modelscope/evalscope 1.3.0 to 1.14.1 evalscope/api/evaluator/cache.py, evalscope/api/messages.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import RowError, got
+from mmconvert.format import Context
+from mmconvert.placeholders import turn_text
+from mmconvert.record import LETTERS, Image, Part, Turn
+from mmconvert.sources import Rejected, Row, jsonl
+
+# Source: modelscope/evalscope 1.14.1 evalscope/benchmarks, names of its adapters for pictures
+BENCHMARKS = (
+    "general_vqa", "general_vmcq", "general_mcq", "general_qa", "a_okvqa", "ai2d", "baby_vision", "blink", "cc_bench",
+    "chartqa", "charxiv", "cmmmu", "cmmu", "count_qa", "docvqa", "erqa", "hallusion_bench", "infovqa", "logic_vista",
+    "math_verse", "math_vision", "math_vista", "micro_vqa", "mm_bench", "mm_star", "mmmu", "mmmu_pro", "ocr_bench",
+    "phyx", "pmc_vqa", "pope", "real_world_qa", "refcoco", "science_qa", "seed_bench_2_plus", "simple_vqa", "slake",
+    "visulogic", "vlms_are_biased", "vqav2", "vstar_bench", "world_vqa", "zerobench",
+)  # fmt: skip
+
+MARKS = ("model_output", "sample_score")
+"""Fields that tell such a file from other files with messages."""
+
+ROLES = ("system", "user", "assistant", "tool")
+FOLDERS = ("predictions", "reviews")
+_SHOWN = 200
+_LABELS = re.compile(r"is one (?:or more )?of ([A-Z](?:,[A-Z])*)\.|是 ([A-Z](?:,[A-Z])*) 中的一个")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model was shown.
+
+    Attributes:
+        turns: Messages with one image part for each of `images`.
+        images: Pictures that stand in the file or are at hand.
+        unseen: What else the messages hold: type and reference of pictures that are not at hand, sound, video.
+    """
+
+    turns: tuple[Turn, ...]
+    images: tuple[Image, ...]
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def question(self) -> str | None:
+        """The last user turn as text, `<image k>` where pictures stand; None without one."""
+        at, found = 0, None
+        for turn in self.turns:
+            count = sum(part.type == "image" for part in turn.content)
+            if turn.role == "user":
+                found = turn_text(turn, self.images[at : at + count])
+            at += count
+        return found
+
+    def without(self, reply: str | None) -> tuple[Turn, ...]:
+        """Give the turns, the last one left out where it is the reply itself."""
+        last = self.turns[-1] if self.turns else None
+        ends = last is not None and last.role == "assistant" and "".join(part.text for part in last.content) == reply
+        return self.turns[:-1] if ends else self.turns
+
+
+def last_rows(path: Path) -> Iterator[Row | Rejected]:
+    """Read the rows of an append-only file: of those with one index the last counts.
+
+    A row without a model's name gets the one that the folder has, `predictions/{model}/` or `reviews/{model}/`.
+
+    Args:
+        path: The file; read twice.
+    """
+    last = {
+        item.fields.get("index"): item.where.row
+        for item in jsonl.rows(path)
+        if isinstance(item, Row) and isinstance(item.fields.get("index"), int)
+    }
+    folder = path.resolve().parent
+    named = {"model": folder.name} if folder.parent.name in FOLDERS else {}
+    for item in jsonl.rows(path):
+        if isinstance(item, Rejected):
+            yield item
+        elif last.get(item.fields.get("index"), item.where.row) == item.where.row:
+            yield replace(item, fields={**named, **item.fields}) if not item.fields.get("model") else item
+
+
+def index_of(fields: dict[str, Any]) -> int:
+    """Take the index out of a row.
+
+    Raises:
+        RowError: `id.missing`: there is none.
+    """
+    value = fields.pop("index", None)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise RowError("id.missing", "index", f"expected a whole number {got(value)}.")
+    return value
+
+
+def place_of(row: Row, context: Context) -> tuple[str | None, str | None]:
+    """Read benchmark and subset out of the file's name, `{benchmark}_{subset}.jsonl`.
+
+    Returns:
+        What the user said, else what the name says; None for what neither does.
+    """
+    stem = Path(row.where.file).stem
+    bench = max((name for name in BENCHMARKS if f"{stem}_".startswith(f"{name}_")), key=len, default=None)
+    said = None if bench is None else stem.removeprefix(bench).removeprefix("_") or None
+    # A folder of files gives each file's stem as subset; the name says it better.
+    subset = said if context.subset is None or (said and stem.startswith(context.subset)) else context.subset
+    return context.dataset or bench, subset
+
+
+def prompt_of(value: Any, context: Context, field: str = "messages") -> Prompt:
+    """Read the messages that a model was shown; a text is one user message.
+
+    Args:
+        value: A text, or a list of messages with texts or parts as content.
+        context: Where pictures lie; those that are not at hand are left out with a remark.
+        field: Name of the field.
+
+    Raises:
+        RowError: `messages.type`, `messages.role`, `messages.content`.
+    """
+    if value is None or value == "":
+        return Prompt((), ())
+    messages = [{"role": "user", "content": value}] if isinstance(value, str) else value
+    if not isinstance(messages, list):
+        raise RowError("messages.type", field, f"expected a list of messages {got(value)}.")
+    turns: list[Turn] = []
+    images: list[Image] = []
+    unseen: list[str] = []
+    for number, message in enumerate(messages):
+        where = f"{field}[{number}]"
+        if not isinstance(message, dict) or message.get("role") not in ROLES:
+            raise RowError("messages.role", where, f"expected a message of {', '.join(ROLES)} {got(message)}.")
+        parts = []
+        for part in _parts(message.get("content"), where):
+            made = _part(part, len(images) + 1, context)
+            if isinstance(made, Image):
+                images.append(made)
+                parts.append(Part("image"))
+            elif isinstance(made, Part):
+                parts.append(made)
+            else:
+                unseen += made
+        turns.append(Turn(message["role"], tuple(parts)))
+    return Prompt(tuple(turns), tuple(images), tuple(unseen))
+
+
+def text_of(content: Any, field: str) -> str:
+    """Join the texts of a message's content; reasoning does not belong to it.
+
+    Raises:
+        RowError: `messages.content`.
+    """
+    return "".join(part["text"] for part in _parts(content, field) if part.get("type") == "text")
+
+
+def _parts(content: Any, field: str) -> Sequence[Mapping[str, Any]]:
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if not isinstance(parts, list):
+        raise RowError("messages.content", f"{field}.content", f"expected a text or a list of parts {got(content)}.")
+    for part in parts:
+        if not isinstance(part, dict) or (part.get("type") == "text" and not isinstance(part.get("text"), str)):
+            raise RowError("messages.content", f"{field}.content", f"expected a part with a type {got(part)}.")
+    return parts
+
+
+def _part(part: Mapping[str, Any], slot: int, context: Context) -> Part | Image | list[str]:
+    kind = part.get("type")
+    if kind == "text":
+        return Part("text", part["text"])
+    value = part.get(str(kind))
+    reference = value if isinstance(value, str) else ""
+    if kind == "image":
+        detail = part.get("detail")
+        try:
+            return context.pictures.of_reference(reference, slot, detail if isinstance(detail, str) else None)
+        except RowError:
+            context.warn("a picture that the model was shown is not at hand; the row is kept without it")
+    return [] if kind == "reasoning" else [f"{kind}: {reference[:_SHOWN]}"]
+
+
+def options_in(text: str) -> tuple[str, ...]:
+    r"""Find the options that one of the kit's templates wrote into a prompt, `A) text` a line.
+
+    Args:
+        text: The user's message.
+
+    Returns:
+        The options' texts; () where no template names labels, or the labels do not all stand there.
+
+    Example:
+        >>> options_in("The letter is one of A,B. Think.\n\nWhich?\n\nA) a cat\nB) two\nlines")
+        ('a cat', 'two\nlines')
+        >>> options_in("A) no template\nB) here")
+        ()
+    """
+    match = _LABELS.search(text)
+    labels = (match[1] or match[2]).split(",") if match else []
+    if "".join(labels) != LETTERS[: len(labels)]:
+        return ()
+    texts: list[str] = []
+    end = len(text.removesuffix("\n"))
+    for label in reversed(labels):
+        at = text.rfind(f"\n{label}) ", 0, end)
+        if at == -1:
+            return ()
+        texts.append(text[at + len(label) + 3 : end])
+        end = at
+    return tuple(reversed(texts))

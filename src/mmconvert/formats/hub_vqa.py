@@ -1,0 +1,205 @@
+"""Benchmarks as the Hub holds them in parquet: a question, its reference and an `image` a row.
+
+The layouts are those of lmms-lab's repackagings, told by their columns: MMBench, POPE, MME, OCRBench, COCO
+captions, VQAv2, TextVQA, DocVQA, ChartQA, MMT-Bench with several pictures, and any other table of `question`,
+`answer` or `answers`, and pictures. MMBench writes the text "nan" for what is absent. Source: dataset cards of
+lmms-lab and echo840/OCRBench, EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmconvert.dialogs import listed, picture
+from mmconvert.errors import RowError, got, in_field
+from mmconvert.format import Context, Format, Sample
+from mmconvert.options import answer_letter, lettered_options, plain_prompt
+from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
+from mmconvert.sources import Rejected, Row, Span, parquet
+from mmconvert.tables import json_rest, respell
+
+PICTURES = ("image", "images")
+ABSENT = "nan"
+CAPTION_PROMPT = "Provide a one-sentence caption for the provided image."
+"""Prompt of captions without a question. Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/coco_cap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How one benchmark's columns are called.
+
+    Attributes:
+        columns: Columns that tell it.
+        keys: Columns whose value tells rows apart, the first that is there counts; () numbers the rows.
+        group: Column of what several rows share.
+        category: Column of the category.
+        task: What its rows ask for, captions only with a list of references; "" where answers of yes and
+            no make it yes_no, else vqa.
+    """
+
+    columns: frozenset[str]
+    keys: tuple[str, ...] = ()
+    group: str | None = None
+    category: str | None = None
+    task: str = ""
+
+
+LAYOUTS = {
+    "MMBench": Layout(
+        frozenset(("question", "A", "B")), ("index", "id", "question_id"), None, "category", "multiple_choice"
+    ),
+    "POPE": Layout(frozenset(("question", "answer", "image_source", "category")), ("id",), "image_source", "category"),
+    "MME": Layout(frozenset(("question", "answer", "question_id", "category")), (), "question_id", "category"),
+    "OCRBench": Layout(frozenset(("question", "answer", "dataset", "question_type")), (), None, "question_type", "ocr"),
+    "COCO": Layout(frozenset(("answer", "question_id", "id")), ("question_id",), None, None, "caption"),
+    "VQAv2 and TextVQA": Layout(frozenset(("question", "answers", "question_id")), ("question_id",), None, None, "vqa"),
+    "DocVQA": Layout(frozenset(("question", "answers", "questionId")), ("questionId",), None, None, "vqa"),
+    "ChartQA": Layout(frozenset(("question", "answer", "type")), (), None, "type", "vqa"),
+    "answers": Layout(frozenset(("question", "answers")), ("id",), None, "category"),
+    "answer": Layout(frozenset(("question", "answer")), ("id",), None, "category"),
+}
+"""Benchmark -> its layout; the first whose columns are all there counts."""
+
+OTHERS = ("options", "messages", "conversations", "texts", "prompt", "completion", "prediction", "image_info")
+"""Columns that other formats are told by."""
+
+_WORDS = ("l2-category",)
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return parquet.rows(path, span)
+
+
+def _layout(columns: Iterable[str]) -> Layout | None:
+    found = {*columns}
+    return next((layout for layout in LAYOUTS.values() if layout.columns <= found), None)
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    layout = _layout(row.fields) or LAYOUTS["answer"]
+    fields, _ = respell(row.fields, _WORDS)
+    chooses = "A" in layout.columns
+    absent = [name for name, value in fields.items() if chooses and value == ABSENT]
+    for name in absent:
+        fields[name] = None
+    images = _pictures(fields, context)
+    key = _key(fields, layout, row, context)
+    options = lettered_options({letter: _option(fields.pop(letter, None), letter) for letter in LETTERS})
+    name = "answers" if "answers" in fields else "answer"
+    label = fields.pop(name, None)
+    answers = _references(label, name)
+    task = context.task or _task(layout, label, answers)
+    if options and answers:
+        with in_field(name):
+            answers = (answer_letter(answers[0], options),)
+    question, hint = _text(fields, "question"), _text(fields, "hint")
+    if not question and task != "caption":
+        raise RowError("question.missing", "question", f"the row has no question {got(question)}.")
+    prompt = plain_prompt(question or CAPTION_PROMPT, hint, options)
+    group, category = _value(fields, layout.group), _value(fields, layout.category)
+    l2_category, split = _text(fields, "l2-category"), _text(fields, "split")
+    extra = json_rest(fields, context)
+    if absent:
+        extra[ABSENT] = absent
+    yield Record(
+        id=key,
+        sample=key,
+        group=group,
+        messages=(Turn("user", (*(Part("image") for _ in images), Part("text", prompt))),),
+        task=task,
+        source=context.source(row),
+        images=images,
+        question=question,
+        hint=hint,
+        options=options,
+        answer=None if task == "caption" or not answers else answers[0],
+        answers=answers,
+        label=None if label is None else canonical_json(label),
+        category=category,
+        l2_category=l2_category,
+        split=split,
+        dataset=context.dataset,
+        subset=context.subset,
+        extra=extra,
+    )
+
+
+def _pictures(fields: dict[str, Any], context: Context) -> tuple[Image, ...]:
+    images: list[Image] = []
+    for name in PICTURES:
+        with in_field(name):
+            for value in listed(fields.pop(name, None)):
+                images.append(picture(value, len(images) + 1, context))
+    if not images:
+        raise RowError("image.absent", "image", "the row has no picture. Leave it out, or give its picture.")
+    return tuple(images)
+
+
+def _key(fields: dict[str, Any], layout: Layout, row: Row, context: Context) -> str:
+    name = next((name for name in layout.keys if fields.get(name) is not None), None)
+    value = fields.pop(name) if name else None
+    if name is None:
+        return context.numbered(row)
+    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+        raise RowError("id.type", name, f"expected a text or a number {got(value)}.")
+    return str(value).strip()
+
+
+def _option(value: Any, letter: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise RowError("options.type", letter, f"expected a text or a number {got(value)}.")
+    return str(value)
+
+
+def _references(label: Any, name: str) -> tuple[str, ...]:
+    """Read the references: a text, a list of texts, or VQAv2's list of objects."""
+    if label is None or label == "":
+        return ()
+    values = [value.get("answer") if isinstance(value, dict) else value for value in listed(label)]
+    if any(isinstance(value, bool) or not isinstance(value, str | int | float) for value in values):
+        raise RowError("answer.type", name, f"expected texts, or objects with an answer {got(label)}.")
+    return tuple(map(str, values))
+
+
+def _task(layout: Layout, label: Any, answers: tuple[str, ...]) -> str:
+    if layout.task and (layout.task != "caption" or isinstance(label, list)):
+        return layout.task
+    told = answers and all(answer.strip().lower().rstrip(".") in ("yes", "no") for answer in answers)
+    return "yes_no" if told else "vqa"
+
+
+def _text(fields: dict[str, Any], name: str) -> str | None:
+    value = fields.pop(name, None)
+    if value is not None and not isinstance(value, str):
+        raise RowError(f"{name}.type", name, f"expected a text {got(value)}.")
+    return value
+
+
+def _value(fields: dict[str, Any], name: str | None) -> str | None:
+    """Take a column whose text has a place of its own; what is no text stays where it is."""
+    return fields.pop(name) if name is not None and isinstance(fields.get(name), str) else None
+
+
+def _mismatch(sample: Sample) -> str | None:
+    clash = next((name for name in OTHERS if name in sample.columns), None)
+    if clash:
+        return f"it has a column {clash!r}"
+    if _layout(sample.columns) is None:
+        return "no column 'question' with an 'answer'"
+    cells = [cell for row in sample.rows for name in PICTURES for cell in listed(row.get(name))]
+    if not cells or not all(isinstance(cell, dict) and {"bytes", "path"} <= cell.keys() for cell in cells):
+        return "no column 'image' with pictures"
+    return None
+
+
+FORMAT = Format(
+    summary="Benchmarks in parquet as lmms-lab publishes them: question, answer, image",
+    suffixes=(".parquet",),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    cuttable=True,
+)

@@ -1,0 +1,151 @@
+"""lmms-eval's logged samples: `{time}_samples_{task}.jsonl`, prompt, target and replies of one question a line.
+
+`filtered_resps` holds what the task scored, `resps` the replies before filters where they differ; all of them,
+the target and the task's own scores (`mme_perception_score` and such) stay in `extra`. Options come from the
+logged question where there is one, else from the prompt's lines `A. text`. Source:
+EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/loggers/evaluation_tracker.py:save_results_samples.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import RowError, got
+from mmconvert.format import Context, Format, Sample
+from mmconvert.literals import looks_like_list, parse_list
+from mmconvert.options import lettered_options
+from mmconvert.record import LETTERS, Part, Record, Turn, canonical_json
+from mmconvert.sources import Rejected, Row, Span, jsonl
+from mmconvert.tables import rest
+
+REQUIRED = ("doc_id", "target", "filtered_resps")
+NAME = re.compile(r"(?:.*_)?samples_(?P<task>.+)")
+
+# Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks
+TASKS = {
+    **dict.fromkeys(("mme", "pope", "pope_adv", "pope_pop", "pope_random", "pope_full"), "yes_no"),
+    **dict.fromkeys(("coco2014_cap_val", "coco2017_cap_val", "flickr30k_test", "nocaps_val"), "caption"),
+    "ocrbench": "ocr",
+}
+"""Tasks whose rows do not show what they ask for."""
+
+ABSENT = "nan"
+"""What the kit's MMBench tables write for an option that is not there."""
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return jsonl.rows(path, span)
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    key = fields.pop("doc_id", None)
+    if isinstance(key, bool) or not isinstance(key, str | int) or key == "":
+        raise RowError("id.missing", "doc_id", f"expected a number or a text {got(key)}.")
+    name = NAME.fullmatch(Path(row.where.file).stem)
+    dataset = context.dataset or (name["task"] if name else None)
+    prompt = fields.get("input")
+    if isinstance(prompt, str):
+        del fields["input"]
+    details = _details(fields)
+    target = fields.get("target")
+    options = _options(details, prompt, target)
+    answers = _answers(target)
+    task = context.task or ("multiple_choice" if options else TASKS.get(dataset or "", "vqa"))
+    yield Record(
+        id=f"{context.id_prefix}{key}",
+        sample=f"{context.id_prefix}{key}",
+        group=_text(details, "question_id"),
+        messages=(Turn("user", (Part("text", prompt),)),) if isinstance(prompt, str) and prompt else (),
+        task=task,
+        source=context.source(row),
+        question=_text(details, "question") or (prompt if isinstance(prompt, str) else None),
+        options=options,
+        answer=None if task == "caption" else answers[0] if answers else None,
+        answers=answers,
+        label=None if target is None else canonical_json(target),
+        category=_text(details, "category"),
+        l2_category=_text(details, "l2-category") or _text(details, "L2-category"),
+        split=_text(details, "split"),
+        dataset=dataset,
+        subset=None if name and Path(row.where.file).stem.startswith(context.subset or "") else context.subset,
+        prediction=_reply(fields.get("filtered_resps")),
+        extra=rest(fields),
+    )
+
+
+def _details(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Gather what the row says about its question: the logged question, else what the scores repeat of it."""
+    found: dict[str, Any] = {}
+    for value in (fields.get("doc"), *(value for name, value in fields.items() if name != "doc")):
+        if isinstance(value, dict):
+            found = {**value, **found}
+    return found
+
+
+def _text(details: Mapping[str, Any], name: str) -> str | None:
+    value = details.get(name)
+    return None if value is None or isinstance(value, bool | list | dict) or value == ABSENT else str(value)
+
+
+def _options(details: Mapping[str, Any], prompt: Any, target: Any) -> tuple[str | None, ...]:
+    options = lettered_options({letter: _text(details, letter) for letter in LETTERS})
+    if not options and isinstance(prompt, str):
+        options = _options_in(prompt)
+    right = target.strip() if isinstance(target, str) else ""
+    return options if len(right) == 1 and right in LETTERS[: len(options)] else ()
+
+
+def _options_in(prompt: str) -> tuple[str | None, ...]:
+    """Find the last block of lines `A. text`, `B. text`, ... of a prompt."""
+    at = prompt.rfind("\nA. ")
+    block = prompt[at + 1 :].split("\n\n")[0] if at != -1 else ""
+    texts: list[str | None] = []
+    for line in block.split("\n"):
+        if len(texts) < len(LETTERS) and line.startswith(f"{LETTERS[len(texts)]}. "):
+            texts.append(line[3:])
+    return tuple(texts) if len(texts) > 1 else ()
+
+
+def _answers(target: Any) -> tuple[str, ...]:
+    """Read the references; the kit writes a list as Python does, into a text."""
+    if isinstance(target, str) and looks_like_list(target):
+        try:
+            items = parse_list(target)
+        except RowError:
+            return (target,)
+        return tuple(map(str, items)) or (target,)
+    values = target if isinstance(target, list) else [] if target is None else [target]
+    if any(isinstance(value, bool | dict | list) for value in values):
+        raise RowError("answer.type", "target", f"expected a text or a list of texts {got(target)}.")
+    return tuple(map(str, values))
+
+
+def _reply(value: Any) -> str | None:
+    """Give the first reply, which is what the kit scores."""
+    first = value[0] if isinstance(value, list) and value else None
+    if isinstance(first, list) and len(first) == 2 and str(first[1]) in ("True", "False"):
+        message = "a log-likelihood; choices by likelihood are not read from logs"
+        raise RowError("prediction.type", "filtered_resps", f"expected a text, found {message} {got(first)}.")
+    while isinstance(value, list) and value:
+        value = value[0]
+    if value is None or value == []:
+        return None
+    if not isinstance(value, str):
+        raise RowError("prediction.type", "filtered_resps", f"expected a text {got(value)}.")
+    return value
+
+
+def _mismatch(sample: Sample) -> str | None:
+    missing = [name for name in REQUIRED if name not in sample.columns]
+    return f"no field {missing[0]!r}" if missing else None
+
+
+FORMAT = Format(
+    summary="lmms-eval logged samples, {time}_samples_{task}.jsonl",
+    suffixes=(".jsonl",),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+)

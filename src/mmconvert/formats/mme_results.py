@@ -1,0 +1,113 @@
+"""MME's result files: a folder of texts, one a category, each line `picture<TAB>question<TAB>answer<TAB>response`.
+
+Tabs alone separate, a quote is a character like any other. Two lines in a row ask about one picture; they
+share a `group`, by which MME scores them together. Source: BradyFU/Awesome-Multimodal-Large-Language-Models,
+branch Evaluation, eval_tool/calculation.py and the LaVIN folder beside it.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from mmconvert.errors import Error, RowError, got
+from mmconvert.format import Context, Format, Sample
+from mmconvert.record import Part, Record, Turn, canonical_json
+from mmconvert.sources import Rejected, Row, Span, Where
+from mmconvert.sources.jsonl import refuse_other_magic
+
+DATASET = "MME"
+FIELDS = ("image", "question", "answer", "response")
+ANSWERS = ("yes", "no")
+_SUFFIX = ".txt"
+_BOM = b"\xef\xbb\xbf"
+_HEAD = 1 << 16
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(path.glob(f"*{_SUFFIX}")) if path.is_dir() else [path]
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    files = _files(path)
+    if not files:
+        raise Error(f"{path}: holds no {_SUFFIX} file. Give the folder with one file a category.")
+    for file in files:
+        yield from _lines(file)
+
+
+def _lines(path: Path) -> Iterator[Row | Rejected]:
+    number = 0
+    with path.open("rb") as file:
+        refuse_other_magic(file.read(4), path, "tab-separated text")
+        file.seek(0)
+        for line, raw in enumerate(file, 1):
+            raw = (raw.removeprefix(_BOM) if line == 1 else raw).removesuffix(b"\n").removesuffix(b"\r")
+            if not raw:
+                continue
+            where = Where(path.name, number, line)
+            number += 1
+            try:
+                yield Row(_cells(raw), where)
+            except RowError as error:
+                yield Rejected.of(error, where)
+
+
+def _cells(raw: bytes) -> dict[str, str]:
+    try:
+        cells = raw.decode().split("\t")
+    except UnicodeDecodeError as error:
+        raise RowError("text.encoding", "", f"the line is not UTF-8 at byte {error.start + 1}.") from None
+    if len(cells) != len(FIELDS):
+        raise RowError("table.cells", "", f"expected 4 cells, found {len(cells)}. Take stray tabs out of the response.")
+    return dict(zip(FIELDS, cells, strict=True))
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    image, question, answer, response = (row.fields[name] for name in FIELDS)
+    if answer.strip().lower() not in ANSWERS:
+        raise RowError("answer.type", "answer", f"expected Yes or No {got(answer)}.")
+    category = Path(row.where.file).stem
+    key = f"{category}-{row.where.row:09d}"
+    yield Record(
+        id=key,
+        sample=key,
+        group=f"{category}/{image}",
+        messages=(Turn("user", (Part("text", question),)),),
+        task=context.task or "yes_no",
+        source=context.source(row),
+        question=question,
+        answer=answer,
+        answers=(answer,),
+        label=canonical_json(answer),
+        category=category,
+        dataset=context.dataset or DATASET,
+        subset=context.subset,
+        extra={"image": image},
+        prediction=response,
+    )
+
+
+def _mismatch(sample: Sample) -> str | None:
+    if not (sample.path.is_dir() or sample.suffix == _SUFFIX):
+        return "no text file"
+    files = _files(sample.path)
+    if not files:
+        return f"no folder with {_SUFFIX} files in it"
+    for file in files:
+        if not _begins_right(file):
+            return f"{file.name} has no lines of picture, question, yes or no, and response"
+    return None
+
+
+def _begins_right(path: Path) -> bool:
+    with path.open("rb") as file:
+        first = file.readline(_HEAD).removeprefix(_BOM).split(b"\t")
+    return len(first) == len(FIELDS) and first[2].strip().lower().decode(errors="replace") in ANSWERS
+
+
+FORMAT = Format(
+    summary="MME result folder, one tab-separated text a category",
+    suffixes=("", _SUFFIX),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+)

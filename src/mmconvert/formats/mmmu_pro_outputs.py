@@ -1,0 +1,159 @@
+"""MMMU-Pro's model outputs: JSON Lines `{model}_{setting}_{mode}.jsonl`, one question with its `response` a line.
+
+The options are list text; `answer` is a letter. What the authors' own parsing added (`pred_indexs`,
+`if_right`) stays in `extra`. Source: MMMU-Benchmark/MMMU@bb0b95a mmmu-pro/infer, mmmu-pro/evaluate.py.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import RowError, got, in_field
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.literals import parse_list
+from mmconvert.mmmu_subjects import DOMAIN_OF
+from mmconvert.record import LETTERS, Record, canonical_json
+from mmconvert.sources import Rejected, Row, Span, jsonl
+from mmconvert.sources.jsonl import parse_json
+from mmconvert.table_writer import write_jsonl
+from mmconvert.tables import rest
+
+DATASET = "MMMU_Pro"
+REQUIRED = ("id", "options", "answer", "response")
+NAME = re.compile(r"(?P<model>.+)_(?P<setting>standard ?(?:\(\d+ options\))?|vision)_(?P<mode>cot|direct)")
+
+
+def proposed_name(model: str, setting: str, mode: str) -> str:
+    """Name an output file as MMMU-Pro does.
+
+    Args:
+        model: Name of the model; of a path or Hub name only the last part counts.
+        setting: `standard (10 options)`, `standard (4 options)` or `vision`.
+        mode: `direct` or `cot`.
+
+    Example:
+        >>> proposed_name("openai/gpt-4o", "vision", "direct")
+        'gpt-4o_vision_direct.jsonl'
+    """
+    return f"{model.rstrip('/').rpartition('/')[2]}_{setting}_{mode}.jsonl"
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return jsonl.rows(path, span)
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    key = fields.pop("id", None)
+    if not isinstance(key, str) or not key.strip():
+        raise RowError("id.missing", "id", f"expected a text {got(key)}.")
+    question = fields.pop("question", None)
+    if question is not None and not isinstance(question, str):
+        raise RowError("question.type", "question", f"expected a text {got(question)}.")
+    with in_field("options"):
+        options = _options(fields.get("options"))
+    label = fields.pop("answer", None)
+    answer = _answer(label, options, context)
+    subject = fields.pop("subject", None)
+    name = NAME.fullmatch(Path(row.where.file).stem)
+    setting = name["setting"] if name else None
+    yield Record(
+        id=key.strip(),
+        sample=key.strip(),
+        messages=(),
+        task=context.task or "multiple_choice",
+        source=context.source(row),
+        question=question,
+        options=options,
+        answer=answer,
+        answers=() if answer is None else (answer,),
+        label=None if label is None else canonical_json(label),
+        category=subject if isinstance(subject, str) else None,
+        l2_category=DOMAIN_OF.get(str(subject)),
+        split=key.partition("_")[0] if "_" in key else None,
+        dataset=context.dataset or DATASET,
+        subset=context.subset or setting,
+        prediction=_response(fields),
+        extra={**({"model": name["model"], "mode": name["mode"]} if name else {}), **rest(fields)},
+    )
+
+
+def _options(value: Any) -> tuple[str, ...]:
+    """Read the options; the published data has a question whose only option is a list, shown as Python writes it."""
+    items = parse_list(value) if isinstance(value, str) else value
+    if not isinstance(items, list):
+        raise RowError("options.type", "", f"expected a list of options {got(value)}.")
+    if any(item is None or isinstance(item, bool | dict) for item in items):
+        raise RowError("options.type", "", f"an option must be a text or a number {got(items)}.")
+    if not 1 <= len(items) <= len(LETTERS):
+        raise RowError("options.count", "", f"expected 1 to {len(LETTERS)} options, found {len(items)}.")
+    return tuple(map(str, items))
+
+
+def _answer(label: Any, options: tuple[str, ...], context: Context) -> str | None:
+    if label is None:
+        return None
+    if not isinstance(label, str) or label.strip().upper() not in tuple(LETTERS):
+        raise RowError("answer.type", "answer", f"expected one letter {got(label)}.")
+    letter = label.strip().upper()
+    if letter not in LETTERS[: len(options)]:
+        # The script counts such a question as wrong; without it the published number cannot be met.
+        context.warn("an answer is the letter of no option, and no reply can meet it")
+    return letter
+
+
+def _response(fields: dict[str, Any]) -> str | None:
+    """Take the reply; an object is what the script writes where the service failed, and stays in `extra`."""
+    value = fields.get("response")
+    if isinstance(value, dict):
+        return None
+    if value is not None and not isinstance(value, str):
+        raise RowError("response.type", "response", f"expected a text {got(value)}.")
+    fields.pop("response", None)
+    return value
+
+
+def _mismatch(sample: Sample) -> str | None:
+    missing = [name for name in REQUIRED if name not in sample.columns]
+    return f"no field {missing[0]!r}" if missing else None
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    losses: list[Loss] = []
+    name = NAME.fullmatch(Path(target.name or target.path.name).stem)
+    said = {"model": name["model"], "mode": name["mode"], "setting": name["setting"]} if name else {}
+    write_jsonl((_fields(record, said, losses) for record in records), target.path)
+    yield from dict.fromkeys(losses)
+
+
+def _fields(record: Record, said: dict[str, str], losses: list[Loss]) -> dict[str, Any]:
+    extra = {name: value for name, value in record.extra.items() if said.get(name) != value}
+    options, response = extra.pop("options", None), extra.pop("response", None)
+    if None in record.options or not record.options:
+        losses.append(Loss(record.id, "options", "the format wants an unbroken list of options"))
+    for name in ("images", "attachments", "hint", "instruction"):
+        if getattr(record, name):
+            losses.append(Loss(record.id, name, "the format has no field for it"))
+    if record.subset != said.get("setting"):
+        losses.append(Loss(record.id, "subset", "only the file's name says it: {model}_{setting}_{mode}.jsonl"))
+    fields = {
+        "id": record.sample,
+        "question": record.question,
+        "options": options or str([option or "" for option in record.options]),
+        "answer": None if record.label is None else parse_json(record.label),
+        "subject": record.category,
+        **extra,
+        "response": response if record.prediction is None else record.prediction,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+FORMAT = Format(
+    summary="MMMU-Pro model outputs, {model}_{setting}_{mode}.jsonl",
+    suffixes=(".jsonl",),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+)

@@ -1,0 +1,144 @@
+"""POPE's answer files: JSON Lines of `question` and the model's `answer`, and the question files they go with.
+
+An answer file has no labels; its order is that of the question file (`text`, `label`, `image`), so that both
+number their rows alike and `--answers` puts them together. The files end in .json as often as in .jsonl.
+Source: AoiDragon/POPE@04ed55d README and evaluate.py.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import RowError, got
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.record import Image, Part, Record, Turn, canonical_json
+from mmconvert.sources import Rejected, Row, Span, jsonl
+from mmconvert.sources.jsonl import parse_json
+from mmconvert.table_writer import write_jsonl
+from mmconvert.tables import rest
+
+DATASET = "POPE"
+NAME = re.compile(r"(?:(?P<model>.+)_)?(?P<source>[^_]+)_pope_(?P<category>random|popular|adversarial)")
+"""Question files are called `coco_pope_random.json`; answer files have no name of their own."""
+
+_QUESTION = re.compile(r"is there an? .+ in the (?:image|imange)", re.IGNORECASE)
+_LABELS = ("yes", "no")
+
+
+def proposed_name(model: str, category: str, source: str = "coco") -> str:
+    """Name an answer file after its model and its question file.
+
+    Args:
+        model: Name of the model; of a path or Hub name only the last part counts.
+        category: random, popular or adversarial.
+        source: Where the pictures are from.
+
+    Example:
+        >>> proposed_name("org/m-7b", "random")
+        'm-7b_coco_pope_random.json'
+    """
+    return f"{model.rstrip('/').rpartition('/')[2]}_{source}_pope_{category}.json"
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return jsonl.rows(path, span)
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    asks = "answer" not in fields
+    question = fields.pop("text" if asks else "question", None)
+    if not isinstance(question, str) or not question.strip():
+        raise RowError("question.missing", "text" if asks else "question", f"expected a text {got(question)}.")
+    reply = None if asks else fields.pop("answer")
+    if not asks and not isinstance(reply, str):
+        raise RowError("answer.type", "answer", f"expected the model's reply, a text {got(reply)}.")
+    label = fields.pop("label", None)
+    if label is not None and label not in _LABELS:
+        raise RowError("label.type", "label", f"expected yes or no {got(label)}.")
+    name = NAME.fullmatch(Path(row.where.file).stem)
+    image = fields.get("image")
+    pictures = _pictures(image, context) if asks else ()
+    if pictures:
+        del fields["image"]
+    key = context.numbered(row)
+    yield Record(
+        id=key,
+        sample=key,
+        group=image if isinstance(image, str) else None,
+        messages=(Turn("user", (*(Part("image") for _ in pictures), Part("text", question))),),
+        task=context.task or "yes_no",
+        source=context.source(row),
+        images=pictures,
+        question=question,
+        answer=label,
+        answers=() if label is None else (label,),
+        label=None if label is None else canonical_json(label),
+        category=name["category"] if name else None,
+        dataset=context.dataset or DATASET,
+        subset=context.subset,
+        extra={**({"model": name["model"]} if name and name["model"] else {}), **rest(fields)},
+        prediction=reply,
+    )
+
+
+def _pictures(name: Any, context: Context) -> tuple[Image, ...]:
+    """Load a question's picture where it is at hand; labels are of use without it."""
+    if not isinstance(name, str):
+        return ()
+    try:
+        return (context.pictures.of_reference(name, 1),)
+    except RowError as error:
+        if error.code != "image.missing":
+            raise
+        context.warn("a question's picture is not under the image root; the row is kept without it")
+        return ()
+
+
+def _mismatch(sample: Sample) -> str | None:
+    if not sample.rows:
+        return "no rows"
+    for fields in sample.rows:
+        question = fields.get("question" if "answer" in fields else "text")
+        if not isinstance(question, str) or not _QUESTION.match(question.strip()):
+            return "no question 'Is there a ... in the image?' under 'question', or under 'text'"
+        if "answer" not in fields and "label" not in fields:
+            return "neither an answer nor a label"
+    extra = next(
+        (name for name in ("options", "messages", "conversations", "prediction") if name in sample.columns), None
+    )
+    return f"it has a field {extra!r}" if extra else None
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    losses: list[Loss] = []
+    name = NAME.fullmatch(Path(target.name or target.path.name).stem)
+    write_jsonl((_fields(record, name, losses) for record in records), target.path)
+    yield from dict.fromkeys(losses)
+
+
+def _fields(record: Record, name: re.Match[str] | None, losses: list[Loss]) -> dict[str, Any]:
+    extra = dict(record.extra)
+    if name and extra.get("model") == name["model"]:
+        extra.pop("model", None)
+    if record.category is not None and not (name and name["category"] == record.category):
+        losses.append(Loss(record.id, "category", "only the file's name says it: {model}_coco_pope_{category}.json"))
+    for image in record.images:
+        extra["image"] = image.name
+        losses.append(Loss(record.id, "images", "an answer file holds no pictures"))
+    label = None if record.label is None else parse_json(record.label)
+    if record.prediction is None:
+        return {**extra, "text": record.question, "label": label}
+    fields = {**extra, "question": record.question, "answer": record.prediction, "label": label}
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+FORMAT = Format(
+    summary="POPE answers (JSON Lines), and the question files they go with",
+    suffixes=(".jsonl", ".json"),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+)

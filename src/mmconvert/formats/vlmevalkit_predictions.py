@@ -1,0 +1,164 @@
+"""VLMEvalKit's result file: its question table without pictures, with `prediction`.
+
+`{model}_{benchmark}.xlsx` as inference writes it (or TSV, or JSON as PRED_FORMAT says), and the files that
+evaluation writes beside it; their columns (`hit`, `log`, `extracted`, `score`) stay in `extra`. Source:
+open-compass/VLMEvalKit@e8e78f0 vlmeval/inference.py, vlmeval/smp/file.py.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmconvert import lmu_table
+from mmconvert.errors import Error, RowError, UsageError, did_you_mean
+from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.lmu_dialogs import rounds
+from mmconvert.lmu_rotations import index_cell, with_rotations
+from mmconvert.lmu_table import Reading
+from mmconvert.record import LETTERS, Record, canonical_json
+from mmconvert.sources import Rejected, Row, Span, json_array, jsonl, tables, xlsx
+from mmconvert.sources.jsonl import parse_json
+from mmconvert.table_writer import TableWriter, write_json_array, write_jsonl
+from mmconvert.tables import HEADERS, respell
+from mmconvert.vlmevalkit_datasets import TASKS, named
+from mmconvert.workbook_writer import write_workbook
+
+WORKBOOK = ".xlsx"
+REQUIRED = ("index", "prediction")
+TEXTS = {*lmu_table.WORDS, *LETTERS, "prediction"}
+"""Columns that are texts whatever the file holds, as they are in a table."""
+
+_SUBMISSION = {"A", "question", "l2_category"}
+_FIRST = ("index", "question", "hint", *LETTERS, "answer", "category", "l2-category", "split")
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    suffix = path.suffix.lower()
+    if suffix == WORKBOOK or suffix in tables.DELIMITERS:
+        found = _respelled(xlsx.header(path) if suffix == WORKBOOK else tables.header(path))
+        for name in REQUIRED:
+            if name not in found:
+                hint = did_you_mean(name, found)
+                raise Error(f"{path}: there is no column {name!r}.{hint} Found: {', '.join(list(found)[:20])}.")
+    return with_rotations(lambda: _raw_rows(path))
+
+
+def _raw_rows(path: Path) -> Iterator[Row | Rejected]:
+    suffix = path.suffix.lower()
+    if suffix == WORKBOOK:
+        return xlsx.rows(path, needed=lambda name: bool(TEXTS & {*_respelled([name])}))
+    if suffix in tables.DELIMITERS:
+        return tables.rows(path)
+    return jsonl.rows(path) if suffix == ".jsonl" else json_array.rows(path)
+
+
+def _respelled(names: Iterable[str]) -> dict[str, Any]:
+    return respell(dict.fromkeys(names), lmu_table.WORDS)[0]
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = {name: _text(value) if TEXTS & {*_respelled([name])} else value for name, value in row.fields.items()}
+    prediction = fields.pop("prediction", None)
+    if prediction is None:
+        raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
+    model, dataset = named(Path(row.where.file).stem)
+    dataset = context.dataset or dataset
+    how = Reading(dataset, context.task or TASKS.get(dataset or ""), needs_picture=False, needs_question=False)
+    record = lmu_table.record(replace(row, fields=fields), context, how)
+    extra = {"model": model, **record.extra} if model else record.extra
+    yield from rounds(replace(record, prediction=prediction, extra=extra))
+
+
+def _text(value: Any) -> str | None:
+    """Give a value of JSON as a table holds it; a whole number has no point."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value) if isinstance(value, bool) else canonical_json(value)
+
+
+def _mismatch(sample: Sample) -> str | None:
+    found = _respelled(sample.columns)
+    missing = [name for name in REQUIRED if name not in found]
+    if missing:
+        return f"no column {missing[0]!r}"
+    if not lmu_table.is_result(sample.columns):
+        return "it has pictures" if "image" in found else "it has ids and none of the kit's own columns"
+    submission = sample.suffix == WORKBOOK or (sample.suffix in tables.DELIMITERS and "image_path" not in found)
+    if submission and {*sample.columns} >= _SUBMISSION:
+        return "an MMBench submission: it has a column 'l2_category'"
+    return None
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    model, dataset = named(Path(target.name or target.path.name).stem)
+    losses: list[Loss] = []
+
+    def rows() -> Iterator[dict[str, Any]]:
+        return (_fields(record, model) for record in records)
+
+    suffix = target.path.suffix.lower()
+    if suffix == WORKBOOK:
+        found = dict.fromkeys(name for row in rows() for name, value in row.items() if value is not None)
+        columns = [name for name in _FIRST if name in found] + [name for name in found if name not in _FIRST]
+        write_workbook(target.path, columns, map(_cells, rows()))
+    elif suffix in tables.DELIMITERS:
+        with TableWriter(target, _FIRST) as table:
+            table.write_all(rows)
+    elif suffix in (".json", ".jsonl"):
+        (write_jsonl if suffix == ".jsonl" else write_json_array)(rows(), target.path)
+    else:
+        raise UsageError("a result file ends in .xlsx, .tsv, .csv, .json or .jsonl.")
+    for record in records:
+        losses += _losses(record, dataset, suffix)
+    yield from losses
+
+
+def _fields(record: Record, model: str | None) -> dict[str, Any]:
+    extra = dict(record.extra)
+    headers = extra.pop(HEADERS, {})
+    if extra.get("model") == model:
+        extra.pop("model", None)
+    label = None if record.label is None else parse_json(record.label)
+    fields = {
+        "index": index_cell(record),
+        "question": record.question,
+        "hint": record.hint,
+        **dict(zip(LETTERS, record.options, strict=False)),
+        "answer": canonical_json(label) if isinstance(label, list | dict | int | float) else label,
+        "category": record.category,
+        "l2-category": record.l2_category,
+        "split": record.split,
+        **extra,
+        "prediction": record.prediction,
+    }
+    return {headers.get(name, name): value for name, value in fields.items() if value is not None}
+
+
+def _cells(row: Mapping[str, Any]) -> dict[str, str | None]:
+    return {name: value if isinstance(value, str | None) else canonical_json(value) for name, value in row.items()}
+
+
+def _losses(record: Record, dataset: str | None, suffix: str) -> Iterator[Loss]:
+    if record.images:
+        yield Loss(record.id, "images", "a result file holds no pictures")
+    if len(record.messages) > 1:
+        yield Loss(record.id, "messages", "only the question has a place")
+    if record.prediction is None:
+        yield Loss(record.id, "prediction", "there is none, and the kit counts such a row as wrong")
+    elif not record.prediction and suffix not in (".json", ".jsonl"):
+        yield Loss(record.id, "prediction", "it is empty, which a blank cell cannot tell from none")
+    if record.dataset != dataset and record.dataset is not None:
+        yield Loss(record.id, "dataset", "only the file's name says it: name the file {model}_{benchmark}")
+
+
+FORMAT = Format(
+    summary="VLMEvalKit result table, {model}_{benchmark}.xlsx",
+    suffixes=(WORKBOOK, ".tsv", ".csv", ".json", ".jsonl"),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+    write=_write,
+)
