@@ -23,7 +23,7 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], schema: pa.Schema, path: Pa
     """Write rows in row groups bounded by bytes, as the Hub wants them.
 
     Args:
-        rows: Values by column; `images` holds cells as `picture_cell` gives them.
+        rows: Values by column; `images`, where there is such a column, holds cells as `picture_cell` gives them.
         schema: Columns; `with_features` makes `datasets` see pictures.
         path: The file.
     """
@@ -32,7 +32,7 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], schema: pa.Schema, path: Pa
         size = 0
         for row in rows:
             pending.append(row)
-            size += sum(len(cell["bytes"]) for cell in row["images"])
+            size += sum(len(cell["bytes"]) for cell in row.get("images", ()))
             if size >= _ROW_GROUP_BYTES or len(pending) >= _ROW_GROUP_ROWS:
                 writer.write_batch(pa.RecordBatch.from_pylist(pending, schema=schema))
                 pending, size = [], 0

@@ -13,8 +13,10 @@ import pyarrow as pa
 
 from mmconvert.errors import Error, RowError, did_you_mean, got, in_field
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.literals import looks_like_list, parse_list
 from mmconvert.lmu_table import is_result
 from mmconvert.options import option_texts
+from mmconvert.parquet_writer import write_parquet
 from mmconvert.record import SCHEMA, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl, parquet, tables
 from mmconvert.sources.parquet import open_parquet
@@ -104,6 +106,9 @@ def _integer(value: Any, field: str) -> int | None:
 
 
 def _answers(answers: Any, answer: Any) -> tuple[str, ...]:
+    if isinstance(answers, str) and answers:
+        with in_field("answers"):
+            answers = parse_list(answers) if looks_like_list(answers) else [answers]
     values = answers if isinstance(answers, list) else answer if isinstance(answer, list) else [answer]
     return tuple(text for value in values if (text := _text(value, "answer")) is not None)
 
@@ -118,14 +123,32 @@ def _mismatch(sample: Sample) -> str | None:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    if target.path.suffix.lower() in tables.DELIMITERS:
+    suffix = target.path.suffix.lower()
+    if suffix in tables.DELIMITERS:
         with TableWriter(target, REQUIRED) as table:
             table.write_all(lambda: map(_fields, records))
+    elif suffix == ".parquet":
+        _write_parquet(records, target.path)
     else:
         write_jsonl(map(_fields, records), target.path)
     for record in records:
         if record.images:
             yield Loss(record.id, "images", "a predictions table holds no pictures")
+        if record.prediction == "" and suffix in tables.DELIMITERS:
+            yield Loss(record.id, "prediction", 'an empty cell is no prediction; .jsonl and .parquet hold ""')
+
+
+def _write_parquet(records: Iterable[Record], path: Path) -> None:
+    """Write columns of texts, numbers and lists; what else `extra` holds stands as JSON text, as in a TSV."""
+    found = dict.fromkeys(name for record in records for name in _fields(record))
+    types = {**dict.fromkeys(_NUMBERS, pa.int32()), **dict.fromkeys(("options", "answers"), pa.list_(pa.string()))}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in dict.fromkeys((*REQUIRED, *found))])
+
+    def cell(name: str, value: Any) -> Any:
+        return value if name in types or value is None or isinstance(value, str) else canonical_json(value)
+
+    rows = ({name: cell(name, value) for name, value in _fields(record).items()} for record in records)
+    write_parquet(rows, schema, path)
 
 
 def _fields(record: Record) -> dict[str, Any]:
@@ -138,7 +161,7 @@ def _fields(record: Record) -> dict[str, Any]:
         "answers": list(record.answers) or None,
         "label": record.label,
         "task": record.task,
-        **record.extra,
+        **{name: value for name, value in record.extra.items() if name not in SCHEMA.names},
     }
     return {name: value for name, value in fields.items() if value is not None}
 

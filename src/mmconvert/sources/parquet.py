@@ -18,8 +18,8 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     """Open a parquet file with its page checksums checked on reading.
 
     Raises:
-        Error: The file is empty, another kind of file, damaged, or claims millions of rows in so few
-            bytes that they cannot differ (a bomb).
+        Error: The file is empty, another kind of file, damaged, names a column twice, or claims millions of
+            rows in so few bytes that they cannot differ (a bomb).
     """
     with path.open("rb") as file:
         head = file.read(4)
@@ -30,6 +30,10 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         parquet = pq.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise Error(f"{path}: is a damaged parquet file ({str(error).splitlines()[0]}).") from None
+    names = parquet.schema_arrow.names
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise Error(f"{path}: the column {twice!r} stands twice. Rename one of them.")
     rows, size = parquet.metadata.num_rows, path.stat().st_size
     if rows > _SUSPICIOUS_ROWS and size < rows:
         raise Error(f"{path}: claims {rows:,} rows in {size:,} bytes and is not read. Write it again from its source.")
