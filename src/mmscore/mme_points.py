@@ -100,10 +100,8 @@ def mme_metrics(scored: Scored, total_of: Callable[[str], str | None]) -> Metric
     Returns:
         Each total that has a category (points), then `accuracy` and `accuracy_plus` (fractions).
     """
-    totals: dict[str, list[Estimate]] = {}
+    totals: dict[str | None, list[Estimate]] = {total_of(PERCEPTION[0]): [], total_of(COGNITION[0]): []}
     for category, part in scored.split("category"):
-        total = total_of(category)
-        if total is not None:
-            totals.setdefault(total, []).append(category_points(part))
-    sums = {total: added(totals[total]) for total in sorted(totals, reverse=True)}
+        totals.setdefault(total_of(category), []).append(category_points(part))
+    sums = {name: added(parts) for name, parts in totals.items() if name is not None and parts}
     return {**sums, ACCURACY: scored.mean(ACCURACY), PLUS: scored.mean(PLUS)}

@@ -43,7 +43,7 @@ CHOICE = Item(
     label='"A"',
     dataset="TextVQA_VAL",
 )
-YES_NO = Item(id="VD_x_y_0_0_0", group="1.jpg", task="yes_no", answer="Yes", answers=("Yes",), label='"Yes"')
+YES_NO = Item(id="VD_x_y_0_0_0", group="1.jpg", task="yes_no", category="OCR", answer="Yes", label='"Yes"')
 LISTED = Item(id="1", task="caption", answers=("a cat",), label='["a cat"]')
 EXAMPLES = (CHOICE, YES_NO, LISTED)
 

@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rapidfuzz.distance import Levenshtein
-
 from mmconvert.errors import RowError, got
 from mmconvert.literals import looks_like_list, parse_list
+from mmscore.short_answers import anls_distance, relaxed_correctness, similarity
 from mmscore.vqa_text import process_answer
 
 Method = Literal["vqa_score", "anls", "relaxed_accuracy", "accuracy", "default"]
@@ -16,12 +15,6 @@ Aggregation = Literal["mean", "max", "anls"]
 
 ENOUGH = 3
 """How many other references must agree for the full VQA score."""
-
-MARGIN = 0.05
-"""Relative error that `relaxed_correctness` accepts."""
-
-LEAST_ANLS = 0.5
-"""A similarity below this counts as 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,63 +160,6 @@ def _equal(target: str, prediction: str) -> float:
     return float(target.strip().lower() == prediction.strip().lower())
 
 
-def relaxed_correctness(target: str, prediction: str, margin: float = MARGIN) -> bool:
-    """Tell whether a prediction is a number near the target, or the same text but for case.
-
-    A trailing `%` divides by 100; whatever Python's float reads is a number (`1_000`, `inf`), and
-    `1,000` is a text. A target of zero is compared as text.
-
-    Args:
-        target: The reference.
-        prediction: The model's reply; nothing is stripped.
-        margin: Largest accepted relative error.
-
-    Returns:
-        Whether they agree.
-
-    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/vqa_eval.py:relaxed_correctness.
-
-    Example:
-        >>> relaxed_correctness("50%", "0.51"), relaxed_correctness("0.0", "0"), relaxed_correctness("yes", "Yes")
-        (True, False, True)
-    """
-    given, wanted = _number(prediction), _number(target)
-    if given is not None and wanted:
-        return abs(given - wanted) / abs(wanted) <= margin
-    return prediction.lower() == target.lower()
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        return None
-
-
-def anls_distance(reference: str, prediction: str) -> float:
-    """Measure the edit distance of two texts, blanks collapsed and case ignored, as a share.
-
-    Args:
-        reference: The reference.
-        prediction: The model's reply.
-
-    Returns:
-        Distance divided by the longer length, 0 for identical texts. The lengths are those of
-        the texts in capitals with their blanks, so that padding lowers the distance.
-
-    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/vqa_eval.py:anls_compute.
-
-    Example:
-        >>> anls_distance("Contoso Ltd", "contoso  ltd"), anls_distance("abc", "abd")
-        (0.0, 0.3333333333333333)
-    """
-    longest = max(len(reference.upper()), len(prediction.upper()))
-    if not longest:
-        return 0.0
-    wanted, given = (" ".join(text.lower().split()) for text in (reference, prediction))
-    return float(Levenshtein.distance(wanted, given) / longest)
-
-
 def hit(values: Sequence[float], aggregation: Aggregation) -> float:
     """Reduce the comparisons of one prediction to its score.
 
@@ -255,8 +191,7 @@ def _largest(values: Sequence[float]) -> float:
 
 
 def _similarity(values: Sequence[float]) -> float:
-    similarity = 1 - min(_some(values))
-    return float(similarity) if similarity >= LEAST_ANLS else 0.0
+    return similarity(min(_some(values)))
 
 
 def _some(values: Sequence[float]) -> Sequence[float]:

@@ -1,7 +1,6 @@
 """Golden rules of MMBench: its own loader, and lmms-eval's wording and static scoring."""
 
 import io
-import math
 import tempfile
 from pathlib import Path
 
@@ -11,11 +10,13 @@ from goldens.rules import refusal_or
 from mmconvert.errors import Error, RowError
 from mmconvert.images import decode_base64
 from mmconvert.pandas_tables import read_cells
+from mmconvert.plugins import load
 from mmconvert.prompts.lmms_mmbench import lmms_mmbench_text
 from mmconvert.prompts.mmbench import mmbench_text, options_text, question_of
 from mmconvert.sources import Rejected, tables
-from mmscore.parsers.lmms_choice import lmms_choice
 from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option
+from mmscore.recipe import Item
+from mmscore.scoring import score_items
 
 
 def _rows(text):
@@ -73,31 +74,29 @@ def _worded(given):
 
 
 def _static(given):
-    """Score in circular groups: every pass must be right; groups without their first pass vanish."""
-    right, heads = {}, {}
-    for row in given["results"]:
-        group = int(row["index"] % 1_000_000)
-        right[group] = right.get(group, True) and _chosen(row) == row["answer"]
-        if row["index"] == group:
-            heads[group] = row
-    hits = {group: float(right[group]) for group in heads}
+    recipe = load("mmscore.recipes", "lmms_mmbench_static")
+    items = [
+        Item(
+            id=str(row["index"]),
+            options=[row[letter] for letter in "ABCD"],
+            answer=row["answer"],
+            category=row["category"],
+            l2_category=row["L2-category"],
+            prediction=row["prediction"],
+        )
+        for row in given["results"]
+    ]
+    scored = score_items(items, recipe)
+
+    def accuracy(part):
+        return recipe.reduce(part, "0.7")["circular_accuracy"]
 
     def by(column):
-        parts = {}
-        for group, row in heads.items():
-            parts.setdefault(row[column], []).append(hits[group])
-        return {name: _mean(values) for name, values in parts.items()}
+        means = {name: accuracy(part) for name, part in scored.split(column)}
+        return {name: mean.value / 100 for name, mean in means.items() if mean.n}
 
-    return {"overall": _mean([*hits.values()]), "category": by("category"), "l2_category": by("L2-category")}
-
-
-def _chosen(row):
-    parsed = lmms_mmbench_option(row["prediction"], {letter: row[letter] for letter in "ABCD"})
-    return parsed.value or lmms_choice(row["prediction"], "ABCD").value
-
-
-def _mean(values):
-    return sum(values) / len(values) if values else math.nan
+    overall = accuracy(scored).value / 100
+    return {"overall": overall, "category": by("category"), "l2_category": by("l2_category")}
 
 
 RULES = {

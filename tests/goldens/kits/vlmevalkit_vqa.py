@@ -1,14 +1,8 @@
 """Golden rules of VLMEvalKit's short answers, and of what they share with yes/no questions."""
 
-from mmscore.metrics.vlmevalkit_vqa import (
-    anls_distance,
-    hit,
-    matches,
-    references_of,
-    relaxed_correctness,
-    rule_for,
-)
+from mmscore.metrics.vlmevalkit_vqa import hit, matches, references_of, rule_for
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no
+from mmscore.short_answers import anls_distance, relaxed_correctness
 from mmscore.vqa_text import process_answer, process_punctuation
 
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from mmscore.parsed import Parsed
 from mmscore.parsers.evalscope_choice import evalscope_choice
 from mmscore.parsers.lmms_choice import lmms_choice
+from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
 from mmscore.parsers.lmms_mmmu_choice import lmms_mmmu_choice
+from mmscore.parsers.mme_yes_no import mme_yes_no
 from mmscore.parsers.mmmu_choice import mmmu_choice
 from mmscore.parsers.mmmu_open import mmmu_open
 from mmscore.parsers.mmmu_pro_choice import mmmu_pro_choice
@@ -29,6 +31,8 @@ SNIPPETS = [
     "}",
     "$",
     "cat",
+    "Yes",
+    "n.o",
     "İ",
     "\n",
 ]
@@ -50,6 +54,8 @@ PARSERS = {
     "mmmu pro": partial(mmmu_pro_choice, letters="ABCD", texts=TEXTS),
     "lmms mmmu": partial(lmms_mmmu_choice, letters="ABCD", texts=TEXTS),
     "lmms": partial(lmms_choice, letters="ABCD"),
+    "lmms mme": lmms_mme_yes_no,
+    "mme": mme_yes_no,
 }
 
 
@@ -63,7 +69,7 @@ def test_any_text_is_parsed_and_the_span_shows_the_answer(name, reply):
         start, end = parsed.span
         assert 0 <= start <= end <= len(reply)
         if parsed.how not in ("option text", "answer marker", "answer phrase"):
-            assert reply[start:end] == parsed.value
+            assert reply[start:end].lower() == parsed.value.lower()
 
 
 @given(reply=replies)

@@ -1,0 +1,78 @@
+"""What lmms-eval's recipes share: which files are theirs, and what a logged row says about its question."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmconvert.errors import RowError, got
+from mmscore.recipe import Facts, Item, read_label
+
+KIT = "lmms-eval"
+VERSIONS: Mapping[str, str] = {"0.7": "EvolvingLMMs-Lab/lmms-eval@75571cf (0.7.2)"}
+FORMATS = frozenset(("lmms_eval_samples",))
+
+
+def is_task(facts: Facts, *names: str) -> bool:
+    """Tell whether a file is a log of one of the kit's tasks, or of a variant of it (`<name>_...`).
+
+    Example:
+        >>> logged = Facts(frozenset(["pope_adv"]), formats=FORMATS)
+        >>> is_task(logged, "pope"), is_task(logged, "mme")
+        (True, False)
+    """
+    known = all(any(task == name or task.startswith(f"{name}_") for name in names) for task in facts.datasets)
+    return bool(facts.datasets) and known and bool(facts.formats) and facts.formats <= FORMATS
+
+
+def details(extra: str | None) -> Mapping[str, Any]:
+    """Gather what `extra` says, at the top or one level down, where a log repeats the question's fields.
+
+    Example:
+        >>> details('{"ocrbench_accuracy": {"dataset": "HME100k"}, "doc_hash": "x"}')["dataset"]
+        'HME100k'
+    """
+    try:
+        fields = json.loads(extra or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(fields, dict):
+        return {}
+    found: dict[str, Any] = {}
+    for value in fields.values():
+        if isinstance(value, dict):
+            found = {**value, **found}
+    return {**found, **fields}
+
+
+def references(item: Item) -> Sequence[Any]:
+    """Give the references: the list that the source wrote, else those that were read from it.
+
+    Returns:
+        Texts, or objects where the source lists objects; none when unlabelled.
+
+    Example:
+        >>> references(Item(label='[{"answer": "cat"}]')), references(Item(label='"cat"', answers=["cat"]))
+        ([{'answer': 'cat'}], ['cat'])
+    """
+    label = read_label(item)
+    if isinstance(label, list):
+        return label
+    return item.answers or ([] if item.answer is None else [item.answer])
+
+
+def annotations(item: Item) -> Sequence[Any]:
+    """Give the references of all annotators, which are compared with each other.
+
+    Raises:
+        RowError: There is a single one, as in the kit's log, which repeats one of them only.
+    """
+    listed = references(item)
+    if len(listed) == 1 and not isinstance(read_label(item), list):
+        raise RowError("answers.single", "answers", f"one annotator of several {got(listed[0])}. Give --answers.")
+    return listed
+
+
+def one_reference(item: Item) -> str:
+    """Give the reference as one text, empty when unlabelled."""
+    label = read_label(item)
+    return label if isinstance(label, str) else item.answer or "".join(item.answers[:1])

@@ -1,0 +1,29 @@
+"""Read yes or no as MME's own tool does: within the first four characters of the reply."""
+
+from dataclasses import replace
+
+from mmscore.parsed import Parsed
+from mmscore.yes_no_start import yes_no_start
+
+
+def mme_yes_no(text: str) -> Parsed:
+    """Find `yes`, else `no`, within the first four characters, case ignored; nothing is stripped.
+
+    Args:
+        text: The model's reply.
+
+    Returns:
+        `yes` or `no`; `UNPARSED`, the tool's "other", for neither.
+
+    Parity: BradyFU/Awesome-Multimodal-Large-Language-Models tools/eval_tool/calculation.py:parse_pred_ans.
+
+    Example:
+        >>> mme_yes_no("Yes, it is.").value, mme_yes_no("Not sure").value, mme_yes_no("  yes").how
+        ('yes', 'no', 'unparsed')
+    """
+    lowered = text.lower()
+    parsed = yes_no_start(lowered)
+    return parsed if len(lowered) == len(text) else replace(parsed, span=None)
+
+
+PARSER = mme_yes_no

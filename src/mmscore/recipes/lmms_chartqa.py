@@ -1,0 +1,43 @@
+"""ChartQA as lmms-eval scores it: within 5 % as numbers, else the same text but for case.
+
+`relaxed_human_split` and `relaxed_augmented_split` are the rows whose `type` (in `extra`, or told by
+the log's own score) is `human_test` and the others.
+
+Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/chartqa/utils.py:chartqa_process_results.
+"""
+
+from collections.abc import Mapping
+
+from mmscore.lmms_rows import KIT, VERSIONS, details, is_task, one_reference
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Recipe
+from mmscore.short_answers import relaxed_correctness
+
+HUMAN = "human_test"
+SPLITS = ("relaxed_augmented_split", "relaxed_human_split")
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    right = float(relaxed_correctness(one_reference(item), item.prediction))
+    known = details(item.extra)
+    human = known["type"] == HUMAN if "type" in known else SPLITS[1] in known
+    return {"relaxed_overall": right, SPLITS[human]: right}
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "lmms-eval's log of ChartQA" if is_task(facts, "chartqa") else None
+
+
+RECIPE = Recipe(
+    summary="ChartQA as lmms-eval scores it: 5 % margin",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("answer", "answers", "label", "extra"),
+    parse=_parse,
+    metrics=_metrics,
+    default_for=_default_for,
+)

@@ -1,0 +1,38 @@
+"""DocVQA and InfoVQA as lmms-eval score them: ANLS, the nearest reference, below one half nothing.
+
+Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/api/metrics.py:anls.
+"""
+
+from collections.abc import Mapping
+
+from mmconvert.errors import RowError, got
+from mmscore.lmms_rows import KIT, VERSIONS, is_task, references
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Recipe
+from mmscore.short_answers import anls_distance, similarity
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    listed = references(item)
+    if not listed:
+        raise RowError("answer.missing", "answers", f"the row has no reference {got(listed)}. Give --answers.")
+    return {"anls": similarity(min(anls_distance(str(one), item.prediction) for one in listed))}
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "lmms-eval's log of DocVQA or InfoVQA" if is_task(facts, "docvqa", "infovqa") else None
+
+
+RECIPE = Recipe(
+    summary="DocVQA and InfoVQA as lmms-eval score them: ANLS",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("answer", "answers", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    default_for=_default_for,
+)

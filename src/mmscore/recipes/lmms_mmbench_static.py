@@ -1,0 +1,59 @@
+"""MMBench as lmms-eval scores it without a judge (`mmbench_en_dev_static`), in percent.
+
+A letter as a token of its own, else the only option text in the reply, else the best form of any
+letter; a question is right when all its rotations are. Four options are known, and one that is not
+there is the text `nan`, which is looked for too.
+
+Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmbench/mmbench_evals.py.
+"""
+
+from collections.abc import Mapping
+
+from mmscore.circular_groups import COLUMNS, with_circular
+from mmscore.lmms_rows import KIT, VERSIONS, details, is_task, one_reference
+from mmscore.parsed import Parsed
+from mmscore.parsers.lmms_choice import lmms_choice
+from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option
+from mmscore.recipe import Facts, Item, Recipe, means
+from mmscore.scored import Scored
+
+LETTERS = "ABCD"
+ABSENT = "nan"
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    options = dict.fromkeys(LETTERS, ABSENT)
+    given = zip(LETTERS, item.options, strict=False)
+    parsed = lmms_mmbench_option(item.prediction, options | {x: text for x, text in given if text is not None})
+    return parsed if parsed.value is not None else lmms_choice(item.prediction, LETTERS)
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"hit": float(parsed.value == one_reference(item))}
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    """Join rotations; a log numbers its rows and keeps MMBench's index beside."""
+    known = [details(extra).get("index") for extra in scored.column("extra")]
+    ids = [id if index is None else str(index) for id, index in zip(scored.column("id"), known, strict=True)]
+    return with_circular(scored.with_column("extra", [None] * len(scored)), "hit", ids)
+
+
+def _default_for(facts: Facts) -> str | None:
+    logged = is_task(facts, "mmbench") and all(task.endswith("_static") for task in facts.datasets)
+    return "lmms-eval's log of MMBench without a judge" if logged else None
+
+
+RECIPE = Recipe(
+    summary="MMBench as lmms-eval scores it without a judge",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("options", "answer", "answers", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    settle=_settle,
+    reduce=means("percent", scale=100),
+    keep=("extra", *COLUMNS),
+    groups=("l2_category", "category"),
+    default_for=_default_for,
+)

@@ -1,0 +1,79 @@
+"""MME as lmms-eval scores it: points for perception and cognition.
+
+The two rows of one category and question id are a picture. A category that MME does not have counts
+as cognition. The table needs exactly two rows a picture, as the kit does.
+
+Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mme/utils.py:mme_process_results,
+mme_aggregate_results.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from mmconvert.errors import Error, RowError, got
+from mmscore.lmms_rows import KIT, VERSIONS, is_task, one_reference
+from mmscore.mme_points import PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
+from mmscore.parsed import Parsed
+from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.scored import Scored
+
+TOTALS = ("mme_perception_score", "mme_cognition_score")
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return lmms_mme_yes_no(item.prediction)
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    answer = one_reference(item).lower().strip().replace(".", "")
+    if answer not in ("yes", "no"):
+        raise RowError("answer.yes_no", "answer", f"expected yes or no {got(answer)}. Correct the reference.")
+    return {"accuracy": float(parsed.value == answer)}
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    pictures = zip(scored.column("category"), scored.column("group"), strict=True)
+    return with_pairs(scored, [None if picture is None else (category, picture) for category, picture in pictures])
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    return mme_metrics(scored, _total_of)
+
+
+def _total_of(category: str) -> str:
+    return TOTALS[category not in PERCEPTION]
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    """Lay out totals and categories in one line.
+
+    Raises:
+        Error: A picture has other than two answered questions.
+    """
+    counts = Counter(zip(scored.column("category"), scored.column("group"), strict=True))
+    if odd := [picture for picture, count in counts.items() if count != PAIR]:
+        raise Error(f"group: {len(odd)} pictures have not two answered questions, the first {got(odd[0][1])}.")
+    parts = {name: category_points(part).value for name, part in scored.split("category")}
+    line = {total: sum(value for name, value in parts.items() if _total_of(name) == total) for total in TOTALS}
+    return [line | parts]
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "lmms-eval's log of MME" if is_task(facts, "mme") else None
+
+
+RECIPE = Recipe(
+    summary="MME as lmms-eval scores it, in points",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("answer", "answers", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    settle=_settle,
+    reduce=_reduce,
+    table=_table,
+    keep=("category", "group"),
+    groups=("category",),
+    default_for=_default_for,
+)

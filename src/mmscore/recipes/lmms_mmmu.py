@@ -1,0 +1,78 @@
+"""MMMU as lmms-eval scores it, but for its random letters; open questions are never right.
+
+The kit draws a letter for a choice that it cannot read; the draw depends on all that ran before.
+`accuracy_without_fallback` counts such choices as wrong, `accuracy_expected` gives them the chance of
+the draw, `fallback_share` says how many there are.
+
+Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmmu/utils.py. Kept on purpose: what is read
+from an open answer is taken apart into characters before it is compared, so that only an empty
+reference is met (EvolvingLMMs-Lab/lmms-eval#1436, mended later).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from mmconvert.options import letters_of
+from mmconvert.record import LETTERS
+from mmscore.lmms_rows import KIT, VERSIONS, details, is_task, one_reference
+from mmscore.metrics.mmmu_accuracy import Share, breakdown, subject_of
+from mmscore.metrics.mmmu_open_match import mmmu_open_match
+from mmscore.mmmu_fallback import undrawn_means, undrawn_scores
+from mmscore.parsed import Parsed
+from mmscore.parsers.lmms_mmmu_choice import lmms_mmmu_choice
+from mmscore.parsers.mmmu_open import mmmu_open
+from mmscore.recipe import Facts, Item, Recipe, Row
+from mmscore.scored import Scored
+
+DIGITS = 5
+WRITTEN = "accuracy_without_fallback"
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    if item.options:
+        texts = {letter: text for letter, text in zip(LETTERS, item.options, strict=False) if text is not None}
+        return lmms_mmmu_choice(item.prediction, list(texts), texts)
+    return Parsed(str(mmmu_open(item.prediction)[0]), "key phrases")
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    gold = one_reference(item)
+    if item.options:
+        return undrawn_scores(parsed.value, gold, letters_of(item.options))
+    right = float(mmmu_open_match(gold, list(parsed.value or "")))
+    return {WRITTEN: right, "accuracy_expected": right, "fallback_share": 0.0}
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    """Name the subject: as the log has it, else from the id, else the category."""
+    columns = (scored.column(name) for name in ("extra", "id", "category"))
+    subjects = [
+        details(extra).get("subdomain") or subject_of(id or "") or category
+        for extra, id, category in zip(*columns, strict=True)
+    ]
+    return scored.with_column("extra", [None] * len(scored)).with_column("subject", subjects)
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    means = {subject: part.mean(WRITTEN) for subject, part in scored.split("subject")}
+    shares = breakdown({subject: Share(mean.value, mean.n) for subject, mean in means.items()})
+    return [{"name": name, "num": share.count, "acc": round(share.accuracy, DIGITS)} for name, share in shares.items()]
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "lmms-eval's log of MMMU" if is_task(facts, "mmmu") and not is_task(facts, "mmmu_pro") else None
+
+
+RECIPE = Recipe(
+    summary="MMMU as lmms-eval scores it, unread choices not drawn",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("options", "answer", "answers", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    settle=_settle,
+    reduce=undrawn_means,
+    table=_table,
+    keep=("extra", "category", "subject"),
+    groups=("subject",),
+    default_for=_default_for,
+)

@@ -1,0 +1,68 @@
+"""POPE as lmms-eval scores it: accuracy, precision, recall and F1 of yes, and the share of yes.
+
+The whole reply must be yes or no, case and outer blanks aside; `Yes.` is wrong.
+
+Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/pope/utils.py. Kept on purpose: recall
+leaves out replies that are neither word, and `pope_yes_ratio` is that of the references.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from mmconvert.errors import RowError, got
+from mmscore.lmms_rows import KIT, VERSIONS, is_task, one_reference
+from mmscore.parsed import UNPARSED, Parsed
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.scored import Scored
+from mmscore.yes_no_rates import f1, rate, scores_of_yes
+
+WORDS = ("yes", "no")
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    word = item.prediction.lower().strip()
+    return Parsed(word, "whole reply") if word in WORDS else UNPARSED
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    answer = one_reference(item).lower().strip()
+    if answer not in WORDS:
+        raise RowError("answer.yes_no", "answer", f"expected yes or no {got(answer)}. Correct the reference.")
+    right = float(parsed.value == answer)
+    wanted = answer == "yes" and parsed.value is not None
+    scores = scores_of_yes(right, said=parsed.value == "yes", wanted=wanted)
+    return {"accuracy": right, **scores, "yes_ratio": float(answer == "yes")}
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    precision, recall = rate(scored, "precision"), rate(scored, "recall")
+    return {
+        "pope_accuracy": rate(scored, "accuracy"),
+        "pope_precision": precision,
+        "pope_recall": recall,
+        "pope_f1_score": f1(precision, recall),
+        "pope_yes_ratio": replace(rate(scored, "yes_ratio"), higher_is_better=None),
+    }
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    return [{name: estimate.value for name, estimate in _reduce(scored, version).items()}]
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "lmms-eval's log of POPE" if is_task(facts, "pope") else None
+
+
+RECIPE = Recipe(
+    summary="POPE as lmms-eval scores it: the whole reply must be yes or no",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("answer", "answers", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    reduce=_reduce,
+    table=_table,
+    keep=("category",),
+    groups=("category",),
+    default_for=_default_for,
+)

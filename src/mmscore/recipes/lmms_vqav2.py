@@ -1,0 +1,42 @@
+"""VQAv2 as lmms-eval scores it: how many of the other annotators gave the answer, three are enough.
+
+The kit's log has one target a row; the ten references come from the dataset (`--answers`). Rows
+without references score 0, as the kit's test split does.
+
+Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/vqav2/utils.py:vqav2_process_results.
+"""
+
+from collections.abc import Mapping
+
+from mmconvert.errors import RowError, got
+from mmscore.lmms_rows import KIT, VERSIONS, annotations, is_task
+from mmscore.metrics.lmms_vqa import lmms_vqav2
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Recipe
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    listed = annotations(item)
+    for one in listed:
+        if not (isinstance(one, str) or (isinstance(one, dict) and "answer" in one)):
+            raise RowError("answer.type", "label", f"expected texts or objects with `answer` {got(one)}.")
+    return {"exact_match": lmms_vqav2(item.prediction, listed)}
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "lmms-eval's log of VQAv2" if is_task(facts, "vqav2") else None
+
+
+RECIPE = Recipe(
+    summary="VQAv2 as lmms-eval scores it",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("answer", "answers", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    default_for=_default_for,
+)

@@ -1,0 +1,84 @@
+"""MME as its own evaluation tool scores result folders: points for perception and cognition.
+
+A category has 100 times its accuracy, and again its share of pictures with both questions right.
+The two questions of a picture are rows that follow each other; rows that name no picture are paired
+in file order. Categories that MME does not have are not counted.
+
+Parity: BradyFU/Awesome-Multimodal-Large-Language-Models tools/eval_tool/calculation.py.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from mmconvert.errors import RowError, got
+from mmscore.mme_points import COGNITION, PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
+from mmscore.parsed import Parsed
+from mmscore.parsers.mme_yes_no import mme_yes_no
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.scored import MISSING, REJECTED, Scored
+
+TOTALS = dict.fromkeys(PERCEPTION, "perception") | dict.fromkeys(COGNITION, "cognition")
+FORMATS = frozenset(("mme_results",))
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return mme_yes_no(item.prediction)
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    if item.category not in TOTALS:
+        return {}
+    answer = (item.answer or "").lower()
+    if answer not in ("yes", "no"):
+        raise RowError("answer.yes_no", "answer", f"expected yes or no {got(item.answer)}. Correct the reference.")
+    return {"accuracy": float(parsed.value == answer)}
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    """Pair the rows of a category that name one picture, two by two."""
+    seen: Counter[tuple[str, str | None]] = Counter()
+    keys: list[tuple[str, str | None, int] | None] = []
+    columns = (scored.column(name) for name in ("status", "category", "group"))
+    for status, category, picture in zip(*columns, strict=True):
+        if status in (MISSING, REJECTED) or category is None:
+            keys.append(None)
+        else:
+            keys.append((category, picture, seen[category, picture] // PAIR))
+            seen[category, picture] += 1
+    return with_pairs(scored, keys)
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    return mme_metrics(scored, TOTALS.get)
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    totals = _reduce(scored, version)
+    parts = dict(scored.split("category"))
+    lines = []
+    for total in dict.fromkeys(TOTALS.values()):
+        if total in totals:
+            lines.append({"task": total, "score": totals[total].value})
+            names = [name for name in TOTALS if TOTALS[name] == total and name in parts]
+            lines += [{"task": name, "score": category_points(parts[name]).value} for name in names]
+    return lines
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "MME's own result files" if facts.formats and facts.formats <= FORMATS else None
+
+
+RECIPE = Recipe(
+    summary="MME as its own evaluation tool scores it, in points",
+    parity="MME calculation.py",
+    versions={"1": "BradyFU/Awesome-Multimodal-Large-Language-Models, MME eval_tool"},
+    columns=("answer", "category"),
+    parse=_parse,
+    metrics=_metrics,
+    settle=_settle,
+    reduce=_reduce,
+    table=_table,
+    keep=("category", "group"),
+    groups=("category",),
+    default_for=_default_for,
+)

@@ -1,0 +1,52 @@
+"""MMMU-Pro as its own evaluation script scores model outputs, but for its random letters.
+
+The script draws a letter for a choice that it cannot read, from a generator that nobody seeded.
+`accuracy_without_fallback` counts such choices as wrong, `accuracy_expected` gives them the chance of
+the draw, which is what the script's number is on average; `fallback_share` says how many there are.
+
+Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu-pro/evaluate.py. Not kept: the draw, and a failed request
+counts apart, the script draws for it too.
+"""
+
+from collections.abc import Mapping
+
+from mmconvert.errors import RowError, got
+from mmconvert.options import letters_of
+from mmconvert.record import LETTERS
+from mmscore.mmmu_fallback import undrawn_means, undrawn_scores
+from mmscore.parsed import Parsed
+from mmscore.parsers.mmmu_pro_choice import mmmu_pro_choice
+from mmscore.recipe import Facts, Item, Recipe
+
+FORMATS = frozenset(("mmmu_pro_outputs",))
+DATASETS = frozenset(("MMMU_Pro",))
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    texts = {letter: text for letter, text in zip(LETTERS, item.options, strict=False) if text is not None}
+    return mmmu_pro_choice(item.prediction, list(texts), texts)
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    if item.answer is None:
+        raise RowError("answer.missing", "answer", f"the row has no reference {got(None)}. Give --answers.")
+    return undrawn_scores(parsed.value, item.answer, letters_of(item.options))
+
+
+def _default_for(facts: Facts) -> str | None:
+    if (facts.formats and facts.formats <= FORMATS) or facts.datasets == DATASETS:
+        return "answers to MMMU-Pro"
+    return None
+
+
+RECIPE = Recipe(
+    summary="MMMU-Pro as its own script scores model outputs, unread choices not drawn",
+    parity="MMMU-Pro evaluate.py",
+    versions={"1": "MMMU-Benchmark/MMMU@bb0b95a"},
+    columns=("options", "answer"),
+    parse=_parse,
+    metrics=_metrics,
+    reduce=undrawn_means,
+    groups=("subset", "l2_category", "category"),
+    default_for=_default_for,
+)

@@ -1,0 +1,152 @@
+import json
+
+import pytest
+
+from mmconvert.errors import Error
+from mmconvert.plugins import load
+from mmscore.choice import fitting_recipe
+from mmscore.recipe import Facts, Item
+from mmscore.score import score
+from mmscore.scoring import score_items
+
+
+def _numbers(name, *items):
+    recipe = load("mmscore.recipes", f"lmms_{name}")
+    scored = score_items(items, recipe)
+    return {metric: estimate.value for metric, estimate in recipe.reduce(scored, "0.7").items()}
+
+
+def _table(name, *items):
+    recipe = load("mmscore.recipes", f"lmms_{name}")
+    return recipe.table(score_items(items, recipe), "0.7")
+
+
+def _picture(category, *replies):
+    return [
+        Item(category=category, group=f"{category}/1.jpg", label=label, prediction=reply)
+        for label, reply in zip(('"Yes"', '"No."'), replies, strict=False)
+    ]
+
+
+def test_mme_counts_unknown_categories_as_cognition():
+    items = [*_picture("OCR", "Y", "No."), *_picture("taste", "yes", "I see")]
+    numbers = _numbers("mme", *items)
+    assert (numbers["mme_perception_score"], numbers["mme_cognition_score"]) == (200.0, 50.0)
+    (line,) = _table("mme", *items)
+    assert line == {"mme_perception_score": 200.0, "mme_cognition_score": 50.0, "OCR": 200.0, "taste": 50.0}
+
+
+def test_the_mme_table_needs_two_rows_a_picture():
+    with pytest.raises(Error, match="not two answered"):
+        _table("mme", *_picture("OCR", "yes"))
+
+
+def test_pope_takes_the_whole_reply_and_leaves_other_replies_out_of_recall():
+    replies = [("yes", "yes"), ("Yes", " YES\n"), ("yes", "Yes."), ("yes", "no"), ("no", "yes"), ("no", "no")]
+    items = [Item(answer=answer, prediction=reply) for answer, reply in replies]
+    numbers = _numbers("pope", *items)
+    assert numbers["pope_accuracy"] == pytest.approx(3 / 6)
+    assert (numbers["pope_precision"], numbers["pope_recall"]) == pytest.approx((2 / 3, 2 / 3))
+    assert numbers["pope_yes_ratio"] == pytest.approx(4 / 6)
+    with pytest.raises(Error, match="expected yes or no"):
+        _numbers("pope", Item(answer="yes.", prediction="yes"))
+
+
+@pytest.mark.parametrize("name", ["vqav2", "textvqa"])
+def test_annotators_are_listed_and_one_alone_is_refused(name):
+    assert _numbers(name, Item(answers=["cat"] * 4, prediction="a cat"))["exact_match"] == 1.0
+    assert _numbers(name, Item(label='["cat"]', prediction="cat"))["exact_match"] == 0.0
+    with pytest.raises(Error, match="--answers"):
+        _numbers(name, Item(label='"cat"', answers=["cat"], prediction="cat"))
+
+
+def test_vqav2_reads_objects():
+    label = json.dumps([{"answer": "2", "answer_id": n} for n in range(10)])
+    assert _numbers("vqav2", Item(label=label, prediction="two"))["exact_match"] == 1.0
+    with pytest.raises(Error, match="objects with `answer`"):
+        _numbers("vqav2", Item(label="[1, 2]", prediction="two"))
+
+
+def test_docvqa_takes_the_nearest_reference():
+    assert _numbers("docvqa", Item(answers=["zzzz", "abcd"], prediction="abce")) == {"anls": 0.75}
+    with pytest.raises(Error, match="no reference"):
+        _numbers("docvqa", Item(prediction="x"))
+
+
+def test_chartqa_tells_who_wrote_the_question():
+    items = [
+        Item(label='"10"', prediction="10.4", extra='{"type": "human_test"}'),
+        Item(label='"10"', prediction="11", extra='{"relaxed_human_split": 0.0}'),
+        Item(label='"10"', prediction="10", extra='{"type": "augmented_test"}'),
+    ]
+    assert _numbers("chartqa", *items) == pytest.approx(
+        {"relaxed_overall": 2 / 3, "relaxed_human_split": 0.5, "relaxed_augmented_split": 1.0}
+    )
+
+
+def test_ocrbench_divides_by_a_thousand_and_reads_formulas():
+    items = [
+        Item(answers=["x + y"], prediction="x+y", extra='{"ocrbench_accuracy": {"dataset": "HME100k"}}'),
+        Item(answers=["exit"], prediction="EXIT", category="Regular Text Recognition"),
+    ]
+    assert _numbers("ocrbench", *items) == {"ocrbench_accuracy": 0.002, "accuracy": 1.0}
+
+
+def test_mmmu_draws_no_letter_and_misses_open_questions():
+    options = ("red", "green")
+    items = [
+        Item(id="validation_Art_1", options=options, answer="B", prediction="B"),
+        Item(id="validation_Art_2", options=options, answer="B", prediction="hm"),
+        Item(id="validation_Math_1", answer="0.5", prediction="the answer is 0.5"),
+    ]
+    numbers = _numbers("mmmu", *items)
+    assert numbers == pytest.approx(
+        {"accuracy_without_fallback": 1 / 3, "accuracy_expected": 1.5 / 3, "fallback_share": 1 / 3}
+    )
+    assert {"name": "Art", "num": 2, "acc": 0.5} in _table("mmmu", *items)
+
+
+def test_mmmu_takes_the_subject_from_the_log():
+    item = Item(id="7", options=("a", "b"), answer="A", prediction="A", extra='{"mmmu_acc": {"subdomain": "Math"}}')
+    assert {"name": "Math", "num": 1, "acc": 1.0} in _table("mmmu", item)
+
+
+def test_mmbench_joins_rotations_by_the_logged_index_and_takes_an_absent_option_for_a_text():
+    def row(id, index, answer, reply):
+        return Item(id=id, options=("cat", "dog"), answer=answer, prediction=reply, extra=json.dumps({"index": index}))
+
+    numbers = _numbers(
+        "mmbench_static", row("0", 5, "A", "A"), row("1", 1_000_005, "B", "A"), row("2", 6, "A", "a banana")
+    )
+    assert numbers == {"circular_accuracy": 0.0, "vanilla_accuracy": 50.0}
+
+
+@pytest.mark.parametrize(
+    ("task", "name"),
+    [
+        ("mme", "mme"),
+        ("pope_adv", "pope"),
+        ("vqav2_val", "vqav2"),
+        ("textvqa_val", "textvqa"),
+        ("docvqa_val", "docvqa"),
+        ("infovqa_val", "docvqa"),
+        ("chartqa", "chartqa"),
+        ("ocrbench", "ocrbench"),
+        ("mmmu_val", "mmmu"),
+        ("mmbench_en_dev_static", "mmbench_static"),
+    ],
+)
+def test_the_task_names_the_recipe(task, name):
+    facts = Facts(frozenset([task]), frozenset(["vqa"]), frozenset(["lmms_eval_samples"]))
+    assert fitting_recipe(facts).name == f"lmms_{name}"
+
+
+def test_a_log_is_scored_by_its_own_task(tmp_path):
+    path = tmp_path / "20260101_000000_samples_pope.jsonl"
+    rows = [
+        {"doc_id": n, "target": "yes", "filtered_resps": [reply], "input": "Is there a dog in the image?"}
+        for n, reply in enumerate(("yes", "no"))
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (entry,) = score(path).entries
+    assert (entry.recipe, entry.metrics["pope_accuracy"].value) == ("lmms_pope", 0.5)
