@@ -12,8 +12,12 @@ from random import Random
 from typing import Any
 
 from mmconvert.errors import Error, RowError
+from mmconvert.record import Part, Record, Turn
 from mmconvert.reform_dialogue import Processor, dialogue_text, marked_question, question_and_answer
 from mmconvert.reform_setup import Setup
+
+HISTORY = "history"
+"""Field of `extra` with the rounds before a question: `question`, `answer_options`, `answer` (an index)."""
 
 
 @dataclass(slots=True)
@@ -53,6 +57,48 @@ def capitalized_question(text: str) -> str:
     """
     text = text.capitalize()
     return text if text.endswith("?") else f"{text}?"
+
+
+def rounds_before(record: Record) -> tuple[Mapping[str, Any], ...]:
+    """Give the rounds before a record's question, () where `extra` holds none of this shape."""
+    rounds = record.extra.get(HISTORY)
+    if not isinstance(rounds, list) or not all(isinstance(one, Mapping) and _is_round(one) for one in rounds):
+        return ()
+    return tuple(rounds)
+
+
+def _is_round(one: Mapping[str, Any]) -> bool:
+    options = one.get("answer_options")
+    if not isinstance(one.get("question"), str) or not isinstance(options, list):
+        return False
+    return all(isinstance(option, str) for option in options) and one.get("answer") in range(len(options))
+
+
+def with_history(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
+    """Put other words into the rounds that stand right before the last turn.
+
+    Args:
+        messages: A dialog: whatever goes before, a user's and an assistant's turn a round, the question.
+        said: Question and answer of each round; pictures stay where they are.
+
+    Returns:
+        The dialog.
+
+    Example:
+        >>> from mmconvert.record import Part
+        >>> turns = [Turn(role, (Part("text", "?"),)) for role in ("user", "assistant", "user")]
+        >>> [turn.content[0].text for turn in with_history(turns, [("Red?", "Yes")])]
+        ['Red?', 'Yes', '?']
+    """
+    texts = [text for pair in said for text in pair]
+    start = len(messages) - 1 - len(texts)
+    if not texts or start < 0:
+        return tuple(messages)
+    worded = [
+        Turn(turn.role, (*(part for part in turn.content if part.type == "image"), Part("text", text)))
+        for turn, text in zip(messages[start:-1], texts, strict=True)
+    ]
+    return (*messages[:start], *worded, messages[-1])
 
 
 class Dialogs(Sequence[dict[str, Any]]):

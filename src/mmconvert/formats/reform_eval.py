@@ -18,6 +18,7 @@ from mmconvert.exported_images import as_files, base64_text, stored_file
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.options import option_texts, plain_prompt
 from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
+from mmconvert.reform_dialogs import HISTORY
 from mmconvert.reform_families import FAMILIES, Family, Item
 from mmconvert.reform_loader import DATASETS
 from mmconvert.reform_pools import own_pools
@@ -100,7 +101,7 @@ def _dialog(fields: Mapping[str, Any], facts: Mapping[str, Any], row: Row, conte
     for number, asked in enumerate(fields["dialog"]):
         one = {**common, "round_id": number, **asked}
         if records:
-            one["history"] = [
+            one[HISTORY] = [
                 {"question": r.question, "answer_options": list(r.options), "answer": LETTERS.index(r.answer or "A")}
                 for r in records
             ]
@@ -251,7 +252,7 @@ def _head(record: Record | None, name: str) -> dict[str, Any]:
 def _fields(record: Record, name: str, target: Target, losses: list[Loss]) -> dict[str, Any]:
     shape, extra = SHAPES[name], dict(record.extra)
     key = extra.pop("sample_id", record.sample)
-    for left in (OF_FILE, "history"):
+    for left in (OF_FILE, HISTORY):
         extra.pop(left, None)
     if len(record.images) != 1 or record.attachments:
         losses.append(Loss(record.id, "images", "an item holds one picture"))

@@ -38,8 +38,8 @@ def reform_eval(
         seed: Draws the marks, together with the record's id.
         style: `chat` words the last turn alone. Any other writes the whole dialogue, earlier turns
             included, as one text for models without turns (`--template raw`).
-        sep: Ends a turn.
-        sep2: Ends a turn of the assistant.
+        sep: Ends a turn; a backslash and n stand for a line break, as on the command line.
+        sep2: Ends a turn of the assistant, likewise.
         roles: Names of user and assistant, `|` between them.
         system: Text that goes first.
         first_query: A name of `FIRST_QUERIES`.
@@ -64,8 +64,8 @@ def reform_eval(
         raise UsageError(f"no first_query is called {first_query!r}.{hint} Known: {', '.join(FIRST_QUERIES)}.")
     user, _, assistant = roles.partition("|")
     processor = Processor(
-        sep=sep,
-        sep2=sep2,
+        sep=_unescaped(sep),
+        sep2=None if sep2 is None else _unescaped(sep2),
         roles=(user, assistant),
         system=system,
         first_query=FIRST_QUERIES[first_query],
@@ -88,6 +88,10 @@ def reform_eval(
     }
     slots = tuple(dict.fromkeys(image.slot for image in record.images))
     return pictures_first(dialogue_text(sample, processor, rng), slots)
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("\\n", "\n").replace("\\t", "\t")
 
 
 PROMPT = reform_eval

@@ -1,0 +1,47 @@
+"""Write questions and answers of dialogs with a capital: ReForm-Eval's capitalize for VisDial."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mmconvert.record import Record
+from mmconvert.reform_dialogs import HISTORY, capitalized, capitalized_question, rounds_before, with_history
+from mmconvert.restating import restated
+from mmconvert.transform import Setting, Transform
+
+
+def capitalize(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
+    """Write the question, its options and the rounds before it with a capital each, the rest in small letters.
+
+    Args:
+        record: The record; a question that ends without a question mark gets one. One without a question
+            stays as it is.
+        parameters: None.
+        setting: Not used.
+
+    Yields:
+        The record; bare rounds stand before it, so `options_in_history` goes after this step.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 build/VisDial/visual_dialog_dataset.py.
+    """
+    if record.question is None:
+        yield record
+        return
+    before = [
+        {
+            **said,
+            "question": capitalized_question(said["question"]),
+            "answer_options": [capitalized(option) for option in said["answer_options"]],
+        }
+        for said in rounds_before(record)
+    ]
+    options = tuple(option and capitalized(option) for option in record.options)
+    extra = {**record.extra, HISTORY: before} if before else record.extra
+    changed = replace(record, question=capitalized_question(record.question), options=options, extra=extra)
+    said = [(one["question"], one["answer_options"][one["answer"]]) for one in before]
+    yield restated(replace(changed, messages=with_history(record.messages, said)))
+
+
+TRANSFORM = Transform(
+    summary="Write questions and options with a capital (ReForm-Eval's capitalize for dialogs)", apply=capitalize
+)

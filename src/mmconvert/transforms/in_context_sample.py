@@ -1,0 +1,76 @@
+"""Put a finished round before a multiple-choice question, to show the form of an answer: ReForm-Eval's one-shot."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmconvert.record import Part, Record, Turn
+from mmconvert.reform_families import FAMILIES
+from mmconvert.reform_pools import read_pools
+from mmconvert.transform import Setting, Transform
+
+ROLES = {"human": "user", "assistant": "assistant"}
+
+
+def in_context_sample(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
+    """Put an example round before a record's turns; the picture moves to it, as the conversation now begins there.
+
+    Args:
+        record: The record; `category` names its family, others take VQA's example. One without options or
+            without a user turn stays as it is.
+        parameters: `prefix`, how the example's answer begins; `pools`, a file of examples.
+        setting: Not used.
+
+    Yields:
+        The record.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 build/*/*.py:in_context_history; the words are the project's own
+        unless `pools` gives others.
+    """
+    pools = read_pools(Path(parameters["pools"]) if parameters["pools"] else None)
+    name = record.category if record.category in FAMILIES else "VQA"
+    example = pools[FAMILIES[str(name)].pool].example
+    if record.options and example:
+        said = [(ROLES[turn["from"]], turn["value"]) for turn in example]
+        start = f"{parameters['prefix']} " if parameters["prefix"] else ""
+        said = [(role, start * (role == "assistant") + text) for role, text in said]
+        record = replace(record, messages=led(record.messages, said))
+    yield record
+
+
+def led(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
+    """Put turns before the first user turn; its pictures go first in them.
+
+    Args:
+        messages: A conversation.
+        said: Roles and texts; the first one is the user's.
+
+    Returns:
+        The conversation; unchanged without a user turn.
+
+    Example:
+        >>> asked = Turn("user", (Part("image"), Part("text", "Red?")))
+        >>> [[part.type for part in turn.content] for turn in led([asked], [("user", "See?"), ("assistant", "Yes.")])]
+        [['image', 'text'], ['text'], ['text']]
+    """
+    at = next((number for number, turn in enumerate(messages) if turn.role == "user"), None)
+    if at is None:
+        return tuple(messages)
+    shown = tuple(part for part in messages[at].content if part.type == "image")
+    rest = tuple(part for part in messages[at].content if part.type != "image") or (Part("text", ""),)
+    turns = [Turn(role, (Part("text", text),)) for role, text in said]
+    turns[0] = Turn(turns[0].role, (*shown, *turns[0].content))
+    return (*messages[:at], *turns, Turn("user", rest), *messages[at + 1 :])
+
+
+def _check(parameters: Mapping[str, Any]) -> None:
+    read_pools(Path(parameters["pools"]) if parameters["pools"] else None)
+
+
+TRANSFORM = Transform(
+    summary="Put a finished round before multiple-choice questions (ReForm-Eval's in_context_sample)",
+    apply=in_context_sample,
+    parameters={"prefix": "", "pools": ""},
+    check=_check,
+)

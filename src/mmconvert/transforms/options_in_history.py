@@ -1,0 +1,60 @@
+"""Show the options in the rounds before a dialog's question too: ReForm-Eval's way to generate."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.record import Record
+from mmconvert.reform_dialogs import rounds_before, with_history
+from mmconvert.reform_dialogue import ALPHABETS, Processor, question_and_answer
+from mmconvert.transform import Setting, Transform
+
+RANDOM = "random"
+
+
+def options_in_history(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
+    """Word the rounds before a question with their options, and the answers with their marks.
+
+    Args:
+        record: The record; one without rounds before it stays as it is.
+        parameters: `mark` (upper, lower, number, random); `prefix`, how the answers begin.
+        setting: Seed of the draws, which hang on dialog and round besides: a round looks the same in all
+            records that it stands before.
+
+    Yields:
+        The record.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:process_qa, drawn from a seed.
+    """
+    rounds = rounds_before(record)
+    if rounds:
+        writer = Processor("", mark=parameters["mark"], response_prefix=parameters["prefix"] or None)
+        said = [
+            question_and_answer(
+                one["question"],
+                one["answer_options"],
+                one["answer"],
+                writer,
+                setting.random(record.group or record.sample, str(number), str(record.variant)),
+            )
+            for number, one in enumerate(rounds)
+        ]
+        record = replace(record, messages=with_history(record.messages, said))
+    yield record
+
+
+def _check(parameters: Mapping[str, Any]) -> None:
+    known = [*ALPHABETS, RANDOM]
+    if parameters["mark"] not in known:
+        hint = did_you_mean(parameters["mark"], known)
+        message = f"no mark is called {parameters['mark']!r}.{hint} Known: {', '.join(known)}."
+        raise UsageError(f"options_in_history: {message}")
+
+
+TRANSFORM = Transform(
+    summary="Show the options in the earlier rounds of a dialog (ReForm-Eval's options_in_history)",
+    apply=options_in_history,
+    parameters={"mark": "upper", "prefix": ""},
+    check=_check,
+)

@@ -1,0 +1,99 @@
+"""Give every copy of a question another instruction: ReForm-Eval's random_instruct, which draws nothing."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.record import Record
+from mmconvert.reform_families import CLAIM_ANSWERS, FAMILIES
+from mmconvert.reform_pools import read_pools
+from mmconvert.reform_shapes import SHAPES
+from mmconvert.restating import restated
+from mmconvert.transform import Setting, Transform
+
+METHODS = ("generation", "likelihood")
+TURNS = ("variant", "row")
+TOPICS = {"ITM": "anno", "SNLI-VE": "anno", "WikiHow": "method"}
+"""Field of the source that fills `{}` in the family's instructions."""
+
+
+def random_instruct(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
+    """Instruct a record by the number of its copy, or of its row.
+
+    A family whose instruction is the question gets another question; one with several wordings of the
+    question gets the wording of the same number.
+
+    Args:
+        record: The record; `category` names its family, without one it is asked like VQA, OCR or a caption.
+        parameters: `by` variant or row; `method`, likelihood takes instructions that speak of no options;
+            `pools`, a file of instructions.
+        setting: Not used.
+
+    Yields:
+        The record.
+
+    Raises:
+        RowError: There is no question to word.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 build/base_dataset.py: copy i % d, or sample i // d, modulo the
+        number of instructions; the words are the project's own unless `pools` gives others.
+    """
+    number = (record.variant or 0) if parameters["by"] == "variant" else record.source.row
+    name = family_name(record)
+    likely = parameters["method"] == "likelihood"
+    pool = read_pools(Path(parameters["pools"]) if parameters["pools"] else None)[FAMILIES[name].pool]
+    instructions = pool.instructions(likely or not record.options) or _file_instructions(record)
+    instruction = taken(instructions, number)
+    if FAMILIES[name].templated:
+        topic = record.extra.get(TOPICS.get(name, ""), "")
+        yield restated(replace(record, question=instruction.replace("{}", str(topic)), instruction=None))
+        return
+    if name == "MCV" and likely:
+        instruction = f"{instruction} {CLAIM_ANSWERS}"
+    wordings = record.extra.get(SHAPES[name].question) if name in SHAPES else None
+    question = taken(wordings, number) if isinstance(wordings, list) and wordings else record.question
+    yield restated(replace(record, question=question, instruction=instruction))
+
+
+def taken(pool: Sequence[str], number: int) -> str:
+    """Take from a list in turn.
+
+    Example:
+        >>> taken(["a", "b"], 5)
+        'b'
+    """
+    return pool[number % len(pool)]
+
+
+def family_name(record: Record) -> str:
+    """Name the family whose instructions go with a record."""
+    if record.category in FAMILIES:
+        return str(record.category)
+    return {"caption": "Caption", "ocr": "OCR", "kie": "KIE"}.get(record.task, "VQA")
+
+
+def _file_instructions(record: Record) -> Sequence[str]:
+    """Give the instructions that the dataset's file brings along (CLEVR), VQA's where it does not."""
+    brought = record.extra.get("of_file", {}).get("instructs")
+    own = read_pools(None)[FAMILIES["VQA"].pool].instructions(not record.options)
+    return brought[:5] if isinstance(brought, list) and brought else own
+
+
+def _check(parameters: Mapping[str, Any]) -> None:
+    for name, known in (("by", TURNS), ("method", METHODS)):
+        if parameters[name] not in known:
+            hint = did_you_mean(parameters[name], known)
+            raise UsageError(
+                f"random_instruct: {name} cannot be {parameters[name]!r}.{hint} Known: {', '.join(known)}."
+            )
+    read_pools(Path(parameters["pools"]) if parameters["pools"] else None)
+
+
+TRANSFORM = Transform(
+    summary="Give every copy of a question another instruction (ReForm-Eval's random_instruct)",
+    apply=random_instruct,
+    parameters={"by": "variant", "method": "generation", "pools": ""},
+    check=_check,
+)

@@ -1,0 +1,143 @@
+"""Instructions, examples and histories as ReForm-Eval's loader gives them."""
+
+import json
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmconvert.convert import read
+from mmconvert.errors import Error, UsageError
+from mmconvert.record import Record
+from mmconvert.reform_families import FAMILIES
+from mmconvert.reform_pools import own_pools, read_pools
+from mmconvert.rewording import words
+from mmconvert.transform import steps
+from support.drawing import applied, asked, photo
+from support.records import picture_bytes
+
+PICTURE = b64encode(picture_bytes("PNG")).decode()
+VQA = {"question_id": "q", "image_id": PICTURE, "question": "Red?", "answer": "no", "answer_options": ["yes", "no"]}
+
+
+def records(data: Any, folder: Path, *specs: str, **facts: Any) -> list[Record]:
+    (folder / "data.json").write_text(json.dumps({**facts, "data": data}))
+    source = read(folder / "data.json", "reform_eval", transforms=specs)
+    made = list(source)
+    assert source.rejects == []
+    return made
+
+
+def test_copies_take_the_instructions_in_turn(tmp_path: Path) -> None:
+    made = records([VQA], tmp_path, "duplicate:times=7", "random_instruct")
+    pool = own_pools()[FAMILIES["VQA"].pool]
+    assert [record.instruction for record in made] == [*pool.choose, *pool.choose[:2]]
+    assert words(made[0].messages[0]) == f"{pool.choose[0]} Red? Options: (A) yes; (B) no."
+    (likely,) = records([VQA], tmp_path, "random_instruct:method=likelihood")
+    assert likely.instruction == pool.answer[0]
+
+
+def test_rows_take_them_in_turn_if_asked(tmp_path: Path) -> None:
+    rows = [{**VQA, "question_id": str(n)} for n in range(3)]
+    made = records(rows, tmp_path, "duplicate:times=2", "random_instruct:by=row")
+    pool = own_pools()[FAMILIES["VQA"].pool].choose
+    assert [record.instruction for record in made] == [pool[n // 2] for n in range(6)]
+
+
+def test_a_template_asks_another_question_and_wordings_change_along(tmp_path: Path) -> None:
+    match = {"img": PICTURE, "anno": "a {cat}", "gt": 1}
+    made = records([match], tmp_path, "duplicate", "random_instruct", dataset_name="MSCOCO")
+    pool = own_pools()[FAMILIES["ITM"].pool].choose
+    assert [record.question for record in made] == [text.replace("{}", "a {cat}") for text in pool]
+    assert {record.instruction for record in made} == {None}
+    reading = {"question_id": "o", "image": PICTURE, "question": ["R?", "S?"], "answer_txt": "STOP"}
+    made = records([reading], tmp_path, "duplicate:times=3", "random_instruct")
+    assert [record.question for record in made] == ["R?", "S?", "R?"]
+
+
+def test_a_file_may_bring_its_own_instructions(tmp_path: Path) -> None:
+    item = {"question_id": 1, "image": PICTURE, "question": "Q", "answer": 0, "answer_options": ["a", "b"]}
+    made = records([item], tmp_path, "duplicate:times=2", "random_instruct", instructs=["Look.", "See."])
+    assert [record.instruction for record in made] == ["Look.", "See."]
+
+
+def test_a_file_of_pools_replaces_our_words(tmp_path: Path) -> None:
+    round_ = [{"from": "human", "value": "See?"}, {"from": "assistant", "value": "(A) yes"}]
+    pools = [
+        {
+            "classes": [FAMILIES["VQA"].pool],
+            "pools": [["instruction_list", "", ["Do."]], ["in_context_history", "", round_]],
+        }
+    ]
+    (tmp_path / "pools.json").write_text(json.dumps(pools))
+    file = tmp_path / "pools.json"
+    (one,) = records([VQA], tmp_path, f"random_instruct:pools={file}", f"in_context_sample:pools={file}")
+    assert [words(turn) for turn in one.messages] == ["See?", "(A) yes", "Do. Red? Options: (A) yes; (B) no."]
+    with pytest.raises(UsageError, match="no such file"):
+        steps(["random_instruct:pools=nowhere.json"])
+    (tmp_path / "bad.json").write_text('[{"classes": []}]')
+    with pytest.raises(Error, match="element 0"):
+        read_pools(tmp_path / "bad.json")
+    with pytest.raises(UsageError, match="Did you mean variant"):
+        steps(["random_instruct:by=variants"])
+
+
+def test_an_example_goes_first_with_the_picture(tmp_path: Path) -> None:
+    (one,) = records([VQA], tmp_path, "in_context_sample:prefix=The answer is")
+    example = own_pools()[FAMILIES["VQA"].pool].example
+    assert [words(turn) for turn in one.messages[:2]] == [example[0]["value"], f"The answer is {example[1]['value']}"]
+    assert [[part.type for part in turn.content] for turn in one.messages] == [["image", "text"], ["text"], ["text"]]
+    assert len(one.images) == 1
+    assert applied(asked(photo(2, 2), "Q"), "in_context_sample").messages == asked(photo(2, 2), "Q").messages
+
+
+DIALOG = {
+    "questions": ["is it DAY", "what colour?", "why"],
+    "answers": ["yes", "no", "RED"],
+    "dialogs": [
+        {"image_id": 4, "image_base64": PICTURE, "dialog": [
+            {"question": n, "answer": n, "answer_options": [2, 1, 0]} for n in range(3)
+        ]}
+    ],
+}  # fmt: skip
+
+
+def test_dialogs_get_capitals_then_options(tmp_path: Path) -> None:
+    *_, last = records(DIALOG, tmp_path, "capitalize", "options_in_history:prefix=So:", "in_context_sample")
+    example = own_pools()[FAMILIES["VisDial"].pool].example
+    assert [words(turn) for turn in last.messages[:-1]] == [
+        *(turn["value"] for turn in example),
+        "Is it day? Options: (A) Red; (B) No; (C) Yes.", "So: (C) Yes",
+        "What colour? Options: (A) Red; (B) No; (C) Yes.", "So: (B) No",
+    ]  # fmt: skip
+    assert (last.question, last.options, last.answer) == ("Why?", ("Red", "No", "Yes"), "A")
+    assert [[part.type for part in turn.content] for turn in last.messages][:3] == [
+        ["image", "text"],
+        ["text"],
+        ["text"],
+    ]
+
+
+def test_a_round_looks_the_same_in_all_records_that_it_stands_before(tmp_path: Path) -> None:
+    _, second, third = records(DIALOG, tmp_path, "options_in_history:mark=random")
+    assert [words(turn) for turn in second.messages[:2]] == [words(turn) for turn in third.messages[:2]]
+    assert applied(asked("Q"), "options_in_history", "capitalize").question == "Q?"
+
+
+def test_the_loaders_call_in_one_line(tmp_path: Path) -> None:
+    made = records(
+        [VQA],
+        tmp_path,
+        "duplicate",
+        "shuffle_options",
+        "random_instruct",
+        "option_mark:mark=lower",
+        "in_context_sample",
+    )
+    assert len(made) == 5
+    for record in made:
+        assert [turn.role for turn in record.messages] == ["user", "assistant", "user"]
+        shown = "; ".join(f"({mark}) {text}" for mark, text in zip("ab", record.options, strict=True))
+        assert words(record.messages[-1]) == f"{record.instruction} Red? Options: {shown}."
+        assert record.options["AB".index(record.answer or "")] == "no"
