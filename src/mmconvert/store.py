@@ -286,7 +286,8 @@ class Dataset:
 
 def _batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
     try:
-        parquet = pq.ParquetFile(file, page_checksum_verification=True)
+        # Without pre-buffering, which would hold every picture of the file until its end.
+        parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
         wanted = None if columns is None else [c for c in columns if c in parquet.schema_arrow.names]
         yield from parquet.iter_batches(batch_size=BATCH_ROWS, columns=wanted)
     except (pa.ArrowException, OSError) as error:

@@ -27,7 +27,8 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         refuse_other_magic(head, path, "parquet")
         raise Error(f"{path}: is no parquet file; its first bytes are {head!r}.")
     try:
-        parquet = pq.ParquetFile(path, page_checksum_verification=True)
+        # Without pre-buffering, which would hold every picture of the file until its end.
+        parquet = pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise Error(f"{path}: is a damaged parquet file ({str(error).splitlines()[0]}).") from None
     names = parquet.schema_arrow.names
