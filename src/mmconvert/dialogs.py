@@ -7,9 +7,9 @@ from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context
 from mmconvert.image_markers import Markers, check_count, marked_parts
 from mmconvert.placeholders import turn_text
-from mmconvert.record import Image, Part, Record, Turn, canonical_json
+from mmconvert.record import Image, Part, Record, Turn
 from mmconvert.sources import Row
-from mmconvert.tables import rest, take_id
+from mmconvert.tables import json_rest, take_id
 
 ROLES = {"system": "system", "user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant"}
 """Role in a training file -> role of a turn."""
@@ -47,6 +47,16 @@ def message_list(value: Any, field: str) -> list[dict[str, Any]]:
         if not isinstance(message, dict):
             raise RowError("messages.type", f"{field}[{number}]", f"expected an object {got(message)}.")
     return value
+
+
+def objects_in(value: Any) -> list[dict[str, Any]]:
+    """Give the objects of a list, for telling formats apart; [] for anything else.
+
+    Example:
+        >>> objects_in([{"role": "user"}, 3]), objects_in(True)
+        ([{'role': 'user'}], [])
+    """
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def marked_turns(
@@ -184,16 +194,6 @@ def last_question(turns: Sequence[Turn], images: Sequence[Image]) -> str | None:
     return found
 
 
-def _is_json(name: str, value: Any, context: Context) -> bool:
-    try:
-        canonical_json(value)
-    except (TypeError, ValueError):
-        # Parquet may hold pictures and bytes beside what the format reads.
-        context.warn(f"the column {name!r} holds values that JSON cannot say and is left out")
-        return False
-    return True
-
-
 def dialog_record(
     row: Row,
     context: Context,
@@ -220,9 +220,9 @@ def dialog_record(
     """
     left = dict(fields)
     sample = take_id(left, row, context)
-    extra = {name: value for name, value in rest(left).items() if _is_json(name, value, context)}
     if any(extras):
-        extra[MESSAGES_EXTRA] = [dict(more) for more in extras]
+        left[MESSAGES_EXTRA] = [dict(more) for more in extras]
+    extra = json_rest(left, context)
     return Record(
         id=context.numbered(row),
         sample=sample,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mmconvert.dialogs import TOOL_ROLES
+from mmconvert.dialogs import TOOL_ROLES, objects_in
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import reference
 from mmconvert.format import Context, Target
@@ -102,9 +102,8 @@ def part_types(messages: Any) -> set[str]:
         >>> part_types([{"role": "user", "content": [{"type": "image"}]}, {"role": "assistant", "content": "A"}])
         {'image'}
     """
-    contents = [m.get("content") for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
-    parts = [part for content in contents if isinstance(content, list) for part in content]
-    return {str(part.get("type")) for part in parts if isinstance(part, dict)}
+    contents = [message.get("content") for message in objects_in(messages)]
+    return {str(part.get("type")) for content in contents for part in objects_in(content)}
 
 
 def part_json(part: Part, images: Iterator[Image], target: Target) -> dict[str, Any]:

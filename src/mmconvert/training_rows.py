@@ -12,9 +12,11 @@ from mmconvert.record import Record, Turn
 from mmconvert.tables import HEADERS, own_id
 from mmconvert.views import sft_turns
 
+PROMPTED = ("options", "hint", "instruction")
+"""Columns that a training format holds only as far as the prompt words them."""
+
 UNHELD = (
-    "options", "hint", "instruction", "category", "l2_category", "split", "dataset", "subset", "group", "variant",
-    "round", "prediction", "attachments",
+    "category", "l2_category", "split", "dataset", "subset", "group", "variant", "round", "prediction", "attachments",
 )  # fmt: skip
 """Columns that no training format has a field for."""
 
@@ -52,9 +54,10 @@ def training_rows(
 
 
 def _unheld(record: Record, held: Collection[str]) -> Iterator[Loss]:
-    for name in UNHELD:
+    for name in (*PROMPTED, *UNHELD):
         if name not in held and getattr(record, name) not in (None, ()):
-            yield Loss(record.id, name, "the format has no field for it")
+            prompted = "it has no field of its own and stands in the prompt only"
+            yield Loss(record.id, name, prompted if name in PROMPTED else "the format has no field for it")
     if record.messages[-1].role == "assistant" and record.answers:
         yield Loss(record.id, "answer", "the row ends with the assistant's turn, which stays as it is")
     elif len(record.answers) > 1:

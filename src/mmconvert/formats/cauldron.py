@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.dialogs import MESSAGES_EXTRA, dialog_record, listed, shown_pictures
+from mmconvert.dialogs import MESSAGES_EXTRA, dialog_record, listed, objects_in, shown_pictures
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.parquet_writer import picture_cell, write_parquet
 from mmconvert.question_pairs import pairs_of, turns_of
@@ -37,7 +37,7 @@ def _mismatch(sample: Sample) -> str | None:
     missing = [name for name in SCHEMA.names if name not in sample.columns]
     if missing:
         return f"no column {missing[0]!r}"
-    texts = [text for row in sample.rows for text in row["texts"] or [] if isinstance(text, dict)]
+    texts = [text for row in sample.rows for text in objects_in(row.get("texts"))]
     return None if any("source" in text for text in texts) else "no text has a 'source'"
 
 

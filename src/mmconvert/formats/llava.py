@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import dialog_record, marked_turns, refuse_media, shown_pictures
+from mmconvert.dialogs import dialog_record, marked_turns, objects_in, refuse_media, shown_pictures
 from mmconvert.errors import RowError, got
 from mmconvert.exported_images import stored_path
 from mmconvert.format import Context, Format, Loss, Sample, Target
@@ -54,15 +54,10 @@ def _mismatch(sample: Sample) -> str | None:
         return "image is a list"
     if not any(isinstance(row.get("image"), str) for row in sample.rows):
         return "no row has an image"
-    texts = ["".join(str(turn.get("value")) for turn in _turns(row)) for row in sample.rows]
+    texts = ["".join(str(turn.get("value")) for turn in objects_in(row.get("conversations"))) for row in sample.rows]
     if any(text.count("<image>") > 1 for text in texts):
         return "a row has several <image>"
     return None
-
-
-def _turns(row: Any) -> list[dict[str, Any]]:
-    turns = row.get("conversations")
-    return [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:

@@ -16,6 +16,7 @@ from mmconvert.dialogs import (
     image_parts,
     listed,
     marked_turns,
+    objects_in,
     refuse_media,
     shown_pictures,
     with_system,
@@ -62,7 +63,7 @@ def _mismatch(sample: Sample) -> str | None:
         return "no field 'messages'"
     if not any(name in sample.columns for name in _PICTURES):
         return "no field 'images'"
-    turns = [turn for row in sample.rows for turn in row.get("messages") or [] if isinstance(turn, dict)]
+    turns = [turn for row in sample.rows for turn in objects_in(row.get("messages"))]
     if not all(isinstance(turn.get("content"), str) for turn in turns):
         return "content is not always a text"
     if not any("<image>" in turn["content"] for turn in turns):

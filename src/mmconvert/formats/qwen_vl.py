@@ -12,7 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import dialog_record, marked_turns, message_list, picture, refuse_media, role_of, shown_pictures
+from mmconvert.dialogs import (
+    dialog_record,
+    marked_turns,
+    message_list,
+    objects_in,
+    picture,
+    refuse_media,
+    role_of,
+    shown_pictures,
+)
 from mmconvert.errors import RowError, UsageError, got, in_field
 from mmconvert.exported_images import stored_path
 from mmconvert.format import Context, Format, Loss, Sample, Target
@@ -56,8 +65,8 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     yield dialog_record(row, context, fields, turns, images, extras)
 
 
-def _is_inline(messages: Iterable[Any]) -> bool:
-    return any(isinstance(turn, dict) and turn.get("from") == "user" for turn in messages)
+def _is_inline(messages: Iterable[dict[str, Any]]) -> bool:
+    return any(turn.get("from") == "user" for turn in messages)
 
 
 def _inline_turns(
@@ -100,19 +109,18 @@ def _mismatch(sample: Sample) -> str | None:
         return "no field 'conversations'"
     if "images" in sample.columns:
         return "it has a field 'images', not 'image'"
-    rows = [row for row in sample.rows if isinstance(row.get("conversations"), list)]
-    if any(_is_inline(row["conversations"]) for row in rows):
+    if any(_is_inline(objects_in(row.get("conversations"))) for row in sample.rows):
         return None
     if "image" not in sample.columns:
         return "no field 'image', and no turn from 'user'"
-    if sample.suffix == ".json" and not any(_only_here(row) for row in rows):
+    if sample.suffix == ".json" and not any(_only_here(row) for row in sample.rows):
         return "each row has one picture at most, as LLaVA has"
     return None
 
 
 def _only_here(row: Any) -> bool:
     """Tell a row that LLaVA's form cannot say."""
-    text = "".join(str(turn.get("value")) for turn in row["conversations"] if isinstance(turn, dict))
+    text = "".join(str(turn.get("value")) for turn in objects_in(row.get("conversations")))
     return isinstance(row.get("image"), list) or text.count("<image>") > 1
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import dialog_record, marked_turns, refuse_media, shown_pictures, with_system
+from mmconvert.dialogs import dialog_record, marked_turns, objects_in, refuse_media, shown_pictures, with_system
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.exported_images import stored_path
 from mmconvert.format import Context, Format, Loss, Sample, Target
@@ -64,7 +64,7 @@ def _mismatch(sample: Sample) -> str | None:
     if "image" in sample.columns:
         return "it has a field 'image', not 'images'"
     role_key, text_key = FORMS[form]
-    turns = [turn for row in sample.rows for turn in row.get(form) or [] if isinstance(turn, dict)]
+    turns = [turn for row in sample.rows for turn in objects_in(row.get(form))]
     if not all(isinstance(turn.get(text_key), str) for turn in turns):
         return f"{text_key} is not always a text"
     if form == "conversations":

@@ -18,6 +18,7 @@ from mmconvert.dialogs import (
     dialog_record,
     listed,
     message_list,
+    objects_in,
     picture,
     refuse_media,
     role_of,
@@ -161,16 +162,12 @@ def _mismatch(sample: Sample) -> str | None:
     types = {kind for value in values for kind in part_types(value)}
     if "image_url" in types:
         return "pictures are parts of type image_url"
-    contents = [content for value in values for content in _contents(value)]
+    contents = [message.get("content") for value in values for message in objects_in(value)]
     if any("<image>" in content for content in contents if isinstance(content, str)):
         return "<image> stands in plain texts"
     if not ("image" in types or columns & {"images", "image"}) and sample.suffix == ".jsonl" and "messages" in columns:
         return "no column 'images' and no image part"
     return None
-
-
-def _contents(value: Any) -> list[Any]:
-    return [message.get("content") for message in listed(value) if isinstance(message, dict)]
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
