@@ -4,13 +4,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import Any
 
-from mmconvert.dialogs import MESSAGES_EXTRA
+from mmconvert.dialogs import MESSAGES_EXTRA, ROLES, image_parts
 from mmconvert.errors import RowError
 from mmconvert.format import Loss
-from mmconvert.image_markers import Markers, marked_text
+from mmconvert.image_markers import Markers, check_count, marked_text
 from mmconvert.record import Record, Turn
 from mmconvert.tables import HEADERS, own_id
-from mmconvert.views import sft_turns
+from mmconvert.views import asks_for_letters, sft_turns
 
 PROMPTED = ("options", "hint", "instruction")
 """Columns that a training format holds only as far as the prompt words them."""
@@ -43,14 +43,23 @@ def training_rows(
     """
     for record in records:
         try:
-            if not addresses and any(image.bytes is None for image in record.images):
-                raise RowError("image.remote", "images", "a picture was kept as an address and has no bytes.")
+            _check(record, addresses)
             made = row(replace(record, messages=sft_turns(record)))
         except RowError as error:
             losses.append(Loss(record.id, error.field or "messages", f"the row is left out: {error.message}"))
             continue
         losses += _unheld(record, held)
         yield made
+
+
+def _check(record: Record, addresses: bool) -> None:
+    # A dataset may come from anywhere: a trainer would stop at, or misplace, what does not fit together.
+    check_count(image_parts(record.messages), len(record.images), "images")
+    if not addresses and any(image.bytes is None for image in record.images):
+        raise RowError("image.remote", "images", "a picture was kept as an address and has no bytes.")
+    role = next((turn.role for turn in record.messages if turn.role not in ROLES), None)
+    if role is not None:
+        raise RowError("target.role", "messages", f"training formats are written without {role} turns.")
 
 
 def _unheld(record: Record, held: Collection[str]) -> Iterator[Loss]:
@@ -60,7 +69,7 @@ def _unheld(record: Record, held: Collection[str]) -> Iterator[Loss]:
             yield Loss(record.id, name, prompted if name in PROMPTED else "the format has no field for it")
     if record.messages[-1].role == "assistant" and record.answers:
         yield Loss(record.id, "answer", "the row ends with the assistant's turn, which stays as it is")
-    elif len(record.answers) > 1:
+    elif len(record.answers) > 1 and not asks_for_letters(record):
         yield Loss(record.id, "answers", f"only the first of {len(record.answers)} references is there to learn")
 
 

@@ -17,6 +17,11 @@ from mmconvert.record import LETTERS, SCHEMA, Part, Record, Turn, to_arrow, with
 EVAL = "eval"
 
 
+def asks_for_letters(record: Record) -> bool:
+    """Tell whether the answer is one or more letters of options."""
+    return record.task == "multiple_choice" and bool(record.options) and bool(record.answer)
+
+
 def reference_reply(record: Record) -> str | None:
     """Word the reference as a model should have said it.
 
@@ -32,8 +37,8 @@ def reference_reply(record: Record) -> str | None:
         >>> reference_reply(Record("1", "1", (), "caption", where, answers=("A dog runs.", "A running dog.")))
         'A dog runs.'
     """
-    if record.task == "multiple_choice" and record.options and record.answer:
-        return "\n".join(_choice(letter, record.options) for letter in record.answer)
+    if asks_for_letters(record):
+        return "\n".join(_choice(letter, record.options) for letter in record.answer or "")
     return record.answers[0] if record.answers else record.answer
 
 
