@@ -1,5 +1,6 @@
 """Processes that die at a chosen moment: run as a script, it converts in forked children that kill themselves."""
 
+import importlib
 import itertools
 import json
 import os
@@ -10,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# Imported before the forks, so that each of them does its work and nothing else.
+import pyarrow
+
 from mmconvert.cli import program
 
 STEPS = ("mkdir", "rename", "replace", "link", "unlink", "rmdir", "fsync", "open")
@@ -55,6 +57,10 @@ def convert_in_child(folder: Path, options: list[str], number: int) -> tuple[int
 
 def main(scene: Path, target: Path, *options: str) -> None:
     """Copy the scene once for every step of a conversion in it and let a child die there."""
+    # Imported before the forks (pandas by the first array), so that each does its work and nothing else.
+    for module in ("cli.convert", "engines.local", "formats.predictions"):
+        importlib.import_module(f"mmconvert.{module}")
+    pyarrow.array([""])
     shutil.copytree(scene, target / "whole")
     status, steps = convert_in_child(target / "whole", list(options), -1)
     for number in range(len(steps)):
