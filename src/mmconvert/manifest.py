@@ -34,6 +34,8 @@ def read_manifest(path: Path) -> tuple[dict[str, dict[str, list[Shard]]], dict[s
             config: {split: [_shard(shard, config, split) for shard in shards] for split, shards in splits.items()}
             for config, splits in manifest["configs"].items()
         }
+        if not any(configs.values()):
+            raise ValueError("it lists no split")
         version = int(manifest["schema_version"])
     except FileNotFoundError:
         raise Error(f"{path}: has no {MANIFEST}; it is no dataset of ours or was not published whole.") from None

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from mmconvert.errors import RowError, got, in_field
+import pyarrow as pa
+
+from mmconvert.errors import Error, RowError, got, in_field
 from mmconvert.format import Context, Format, Sample
 from mmconvert.manifest import MANIFEST
-from mmconvert.record import PICTURE_COLUMNS, Image, Record, from_row, missing_columns
+from mmconvert.record import PICTURE_COLUMNS, SCHEMA, Image, Record, from_row, missing_columns
 from mmconvert.sources import Rejected, Row, Span, parquet
 from mmconvert.store import open_dataset
 
@@ -19,14 +21,48 @@ from mmconvert.store import open_dataset
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     files = [path] if path.is_file() else [f for files in open_dataset(path).files.values() for f in files]
     for file in files:
+        _require_types(file)
         yield from parquet.rows(file, span)
+
+
+def _require_types(path: Path) -> None:
+    schema = parquet.open_parquet(path).schema_arrow
+    for ours in SCHEMA:
+        if ours.name in schema.names and not _holds(schema.field(ours.name).type, ours.type):
+            found = str(schema.field(ours.name).type)[:80]
+            raise Error(
+                f"{path} {ours.name}: expected {ours.type}, the column holds {found}. Convert its source again."
+            )
+
+
+def _holds(found: pa.DataType, ours: pa.DataType) -> bool:
+    """Tell whether a column gives the Python values that ours gives; other programs may have written it anew."""
+    if pa.types.is_null(found):
+        return True
+    if pa.types.is_list(ours):
+        return _is_list(found) and _holds(found.value_type, ours.value_type)
+    if pa.types.is_struct(ours):
+        return bool(pa.types.is_struct(found)) and all(
+            found.get_field_index(field.name) >= 0 and _holds(found.field(field.name).type, field.type)
+            for field in ours
+        )
+    kinds = (
+        (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+        (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view),
+        (pa.types.is_integer,),
+    )
+    return any(any(is_one(found) for is_one in same) and any(is_one(ours) for is_one in same) for same in kinds)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _records(row: Row, context: Context) -> Iterable[Record]:
     fields = {**{name: [] for name in PICTURE_COLUMNS}, **row.fields}
     try:
         record = from_row(fields)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise RowError("record.shape", "", f"the row does not have the shape of a record ({error}).") from None
     if not record.id:
         raise RowError("id.missing", "id", f"the row has no id {got(record.id)}.")

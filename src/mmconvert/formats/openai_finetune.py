@@ -120,9 +120,13 @@ def _check_picture(image: Image) -> None:
         raise RowError("target.image", "images", f"a picture has {len(image.bytes):,} bytes, 10 MB at most.")
     if image.format not in FORMATS:
         raise RowError("target.image", "images", f"a picture is {image.format}, not {', '.join(FORMATS)}.")
-    with PIL.Image.open(io.BytesIO(image.bytes), formats=FORMATS) as opened_picture:
-        if opened_picture.mode not in MODES:
-            raise RowError("target.image", "images", f"a picture has the mode {opened_picture.mode}, not RGB or RGBA.")
+    try:
+        with PIL.Image.open(io.BytesIO(image.bytes), formats=FORMATS) as opened_picture:
+            mode = opened_picture.mode
+    except (OSError, ValueError, SyntaxError):
+        raise RowError("target.image", "images", "a picture cannot be decoded.") from None
+    if mode not in MODES:
+        raise RowError("target.image", "images", f"a picture has the mode {mode}, not RGB or RGBA.")
 
 
 def _fields(record: Record, target: Target, losses: list[Loss], limits: _Limits) -> dict[str, Any]:

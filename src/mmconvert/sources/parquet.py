@@ -29,9 +29,9 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     try:
         # Without pre-buffering, which would hold every picture of the file until its end.
         parquet = pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
-    except (pa.ArrowException, OSError, MemoryError) as error:
-        raise Error(f"{path}: is a damaged parquet file ({str(error).splitlines()[0]}).") from None
-    names = parquet.schema_arrow.names
+        names = parquet.schema_arrow.names
+    except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
+        raise Error(f"{path}: is a damaged parquet file ({_first_line(error)}).") from None
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise Error(f"{path}: the column {twice!r} stands twice. Rename one of them.")
@@ -62,8 +62,8 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
     while True:
         try:
             batch = next(batches, None)
-        except (pa.ArrowException, OSError) as error:
-            raise Error(f"{path}: is damaged near row {number} ({str(error).splitlines()[0]}).") from None
+        except (pa.ArrowException, OSError, MemoryError) as error:
+            raise Error(f"{path}: is damaged near row {number} ({_first_line(error)}).") from None
         if batch is None:
             return
         yield from _batch_rows(batch, path, number)
@@ -92,12 +92,23 @@ def cut(path: Path, size: int) -> list[Span]:
 def _batch_rows(batch: pa.RecordBatch, path: Path, first: int) -> Iterator[Row | Rejected]:
     try:
         values = batch.to_pylist()
-    except UnicodeDecodeError:
+    except (ValueError, OverflowError, pa.ArrowException) as error:
         if batch.num_rows == 1:
-            yield Rejected(Where(path.name, first), "text.encoding", "a text is not UTF-8. Write the file again.")
+            yield _refused(error, Where(path.name, first))
             return
         for index in range(batch.num_rows):
             yield from _batch_rows(batch.slice(index, 1), path, first + index)
         return
     for index, fields in enumerate(values):
         yield Row(fields, Where(path.name, first + index))
+
+
+def _refused(error: Exception, where: Where) -> Rejected:
+    if isinstance(error, UnicodeDecodeError):
+        return Rejected(where, "text.encoding", "a text is not UTF-8. Write the file again.")
+    # Python's dates end at the year 9999 and know no nanoseconds.
+    return Rejected(where, "value.range", f"a value has no Python form ({_first_line(error)}). Write it as text.")
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)[:200]
