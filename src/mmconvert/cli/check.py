@@ -1,47 +1,88 @@
 """`mmconvert check`: every problem of a file with file, row and field; writes nothing."""
 
 import json
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
-from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, printable
+from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, OPTIONS_FILE, printable
 from mmconvert.convert import ReadOptions, Records
-from mmconvert.inputs import plan
+from mmconvert.errors import Error, UsageError, got
+from mmconvert.inputs import Input, plan
 
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--format", "format_", metavar="NAME", help="Read it as this format.")
 @click.option(
-    "--image-root", "image_roots", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
+    "--image-root",
+    "image_roots",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of relative picture paths.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@OPTIONS_FILE
 def check(inputs: tuple[str, ...], format_: str | None, image_roots: tuple[Path, ...], as_json: bool) -> int:
     """Name every problem with file, row and field; writes nothing.
 
     Every picture is decoded once. Exit codes are those of convert: 0 no problem, 3 some rows would be
-    refused, 1 all of them or the file.
+    refused, 1 all of them or a whole file.
     """
-    rows, problems, warnings = 0, [], []
+    how = ReadOptions(format=format_, image_roots=image_roots, decode=True)
+    found = _Found()
     for source in plan(inputs):
-        records = Records(source, ReadOptions(format=format_, image_roots=image_roots, decode=True))
-        seen: set[str] = set()
-        for record in records:
-            rows += 1
-            if record.id in seen:
-                problems.append(
-                    f"{record.source.file} row {record.source.row} id: the id stands in an earlier row too."
-                )
-            seen.add(record.id)
-        problems += [str(reject) for reject in records.rejects]
-        warnings += [f"{source.path.name}: {text} ({count} times)" for text, count in records.warnings.items()]
+        _check(source, how, found)
+    warnings = [f"{text} ({count:,} times)" if count > 1 else text for text, count in found.warnings.items()]
     if as_json:
-        click.echo(json.dumps({"rows": rows, "problems": problems, "warnings": warnings}, ensure_ascii=False))
+        shown = {"rows": found.rows, "problems": found.problems, "warnings": warnings}
+        click.echo(json.dumps(shown, ensure_ascii=False))
     else:
-        for line in [*problems, *(f"warning: {warning}" for warning in warnings)]:
+        for line in [*found.problems, *(f"warning: {warning}" for warning in warnings)]:
             click.echo(printable(line))
-        click.echo(f"{rows:,} rows convert, {len(problems):,} problems", err=True)
-    if not rows:
+        click.echo(_verdict(found), err=True)
+    if found.refused or not found.rows:
         return EXIT_REFUSED
-    return EXIT_PARTIAL if problems else 0
+    return EXIT_PARTIAL if found.problems else 0
+
+
+@dataclass(slots=True)
+class _Found:
+    rows: int = 0
+    refused: int = 0
+    problems: list[str] = field(default_factory=list)
+    warnings: Counter[str] = field(default_factory=Counter)
+
+
+def _check(source: Input, how: ReadOptions, found: _Found) -> None:
+    seen: set[str] = set()
+    records = None
+    try:
+        records = Records(source, how)
+        for record in records:
+            if record.id in seen:
+                found.problems.append(f"{records.where} id: the id stands in an earlier row too {got(record.id)}.")
+            else:
+                found.rows += 1
+                seen.add(record.id)
+    except UsageError:
+        raise
+    except Error as error:
+        found.refused += 1
+        found.problems.append(str(error))
+    if records is not None:
+        found.problems += map(str, records.rejects)
+        found.warnings += Counter({f"{source.path.name}: {text}": n for text, n in records.warnings.items()})
+
+
+def _verdict(found: _Found) -> str:
+    if found.refused:
+        return "a whole file would be refused, and with it the conversion."
+    if not found.rows:
+        return "no row would convert."
+    rows = f"{found.rows:,} row{'s' * (found.rows != 1)}"
+    if found.problems:
+        return f"{rows} would convert; {len(found.problems):,} would be refused."
+    return f"{rows} would convert, none would be refused."

@@ -1,72 +1,117 @@
 """`mmconvert inspect`: what a file is, and why; writes nothing."""
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
 
-from mmconvert.command_line import printable
+from mmconvert.command_line import OPTIONS_FILE, printable
 from mmconvert.convert import ReadOptions, Records
 from mmconvert.guess import sample
-from mmconvert.inputs import plan
-from mmconvert.record import Record, prompt_text
+from mmconvert.inputs import Input, plan
+from mmconvert.record import Image, Record, prompt_text
 
 _SAMPLES = 3
-_WIDTH = 100
+_LINES, _WIDTH = 8, 110
 
 
 @click.command()
 @click.argument("path", metavar="INPUT")
 @click.option("--format", "format_", metavar="NAME", help="Read it as this format.")
 @click.option(
-    "--image-root", "image_roots", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
+    "--image-root",
+    "image_roots",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of relative picture paths.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON array, an object for each file.")
+@OPTIONS_FILE
 def inspect(path: str, format_: str | None, image_roots: tuple[Path, ...], as_json: bool) -> int:
     """Say which format a file has, and why, with counts and three rows; writes nothing."""
-    found = []
-    for source in plan([path]):
-        records = Records(source, ReadOptions(format=format_, image_roots=image_roots))
-        first: list[Record] = []
-        tasks: dict[str, int] = {}
-        rows = pictures = 0
-        for record in records:
-            rows += 1
-            pictures += len(record.images)
-            tasks[record.task] = tasks.get(record.task, 0) + 1
-            if len(first) < _SAMPLES:
-                first.append(record)
-        found.append(
-            {
-                "file": str(source.path),
-                "format": records.format,
-                "reason": records.reason,
-                "columns": list(sample(source.path).columns),
-                "rows": rows,
-                "rejected": len(records.rejects),
-                "images": pictures,
-                "tasks": tasks,
-                "samples": [_shown(record) for record in first],
-                "first_reject": str(records.rejects[0]) if records.rejects else None,
-            }
-        )
-    click.echo(
-        json.dumps(found, ensure_ascii=False, indent=1) if as_json else printable("\n\n".join(map(_text, found)))
-    )
+    how = ReadOptions(format=format_, image_roots=image_roots)
+    found = [_inspected(source, how) for source in plan([path])]
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False, indent=1))
+    else:
+        click.echo(printable("\n\n".join(map(_text, found))))
     return 0
 
 
-def _shown(record: Record) -> dict[str, object]:
+def _inspected(source: Input, how: ReadOptions) -> dict[str, Any]:
+    records = Records(source, how)
+    first: list[Record] = []
+    tasks: Counter[str] = Counter()
+    extra: set[str] = set()
+    understood: set[str] = set()
+    pictures = 0
+    for record in records:
+        pictures += len(record.images)
+        tasks[record.task] += 1
+        extra.update(record.extra)
+        # What a column of ours holds too stands in extra only for the way back.
+        understood.update(name for name in record.extra if getattr(record, name, None))
+        if len(first) < _SAMPLES:
+            first.append(record)
+    columns = sample(source.path).columns
+    extra -= understood
     return {
-        "id": record.id,
-        "prompt": prompt_text(record)[:_WIDTH],
-        "answer": record.answer,
-        "images": [f"{i.format} {i.width}x{i.height}" if i.bytes else i.url for i in record.images],
+        "file": str(source.path),
+        "format": records.format,
+        "reason": records.reason,
+        "columns": [name for name in columns if name not in extra],
+        "extra": [name for name in columns if name in extra],
+        "rows": tasks.total(),
+        "rejected": len(records.rejects),
+        "images": pictures,
+        "tasks": dict(tasks),
+        "warnings": dict(records.warnings),
+        "samples": [_sample(record) for record in first],
+        "first_reject": str(records.rejects[0]) if records.rejects else None,
     }
 
 
-def _text(file: dict[str, object]) -> str:
-    lines = [f"{name}: {value}" for name, value in file.items() if name != "samples" and value not in (None, [], {})]
-    samples = file["samples"]
-    lines += [f"  {sample}" for sample in samples] if isinstance(samples, list) else []
+def _sample(record: Record) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "answer": record.answer,
+        "prediction": record.prediction,
+        "images": [_picture(image) for image in record.images],
+        "prompt": prompt_text(record),
+    }
+
+
+def _picture(image: Image) -> str:
+    return str(image.url) if image.bytes is None else f"{image.format} {image.width}x{image.height}"
+
+
+def _text(file: dict[str, Any]) -> str:
+    facts = {
+        "format": f"{file['format']}, {file['reason']}",
+        "rows": f"{file['rows']:,} convert, {file['rejected']:,} refused",
+        "first refused": file["first_reject"],
+        "tasks": ", ".join(f"{count:,} {task}" for task, count in file["tasks"].items()),
+        "pictures": f"{file['images']:,}",
+        "understood": ", ".join(file["columns"]),
+        "kept in extra": ", ".join(file["extra"]),
+    }
+    lines = [file["file"], *(f"  {name + ':':<15}{text}" for name, text in facts.items() if text)]
+    lines += [f"  warning: {text} ({count:,} times)" for text, count in file["warnings"].items()]
+    for shown in file["samples"]:
+        lines += _sample_lines(shown)
     return "\n".join(lines)
+
+
+def _sample_lines(shown: dict[str, Any]) -> list[str]:
+    facts = [f"id {shown['id']}"]
+    facts += [f"{name} {_cut(repr(shown[name]))}" for name in ("answer", "prediction") if shown[name] is not None]
+    facts += shown["images"] or ["no picture"]
+    prompt = shown["prompt"].splitlines()
+    more = [f"... {len(prompt) - _LINES:,} more lines"] if len(prompt) > _LINES else []
+    return ["", "  " + ", ".join(facts), *(f"    {_cut(line)}" for line in [*prompt[:_LINES], *more])]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]} ..."
