@@ -1,0 +1,214 @@
+"""What must hold for any file whatever: an honest outcome, nothing lost in silence, a whole output, no surprise."""
+
+import importlib
+import io
+import json
+import re
+import shutil
+import traceback
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import PIL.Image
+import pyarrow.parquet as pq
+
+from mmconvert import guess
+from mmconvert.convert import ReadOptions, Summary, WriteOptions, convert, read, write
+from mmconvert.errors import Error, RowError, UsageError
+from mmconvert.format import Format, Target
+from mmconvert.images import Pictures
+from mmconvert.inputs import Input
+from mmconvert.plugins import load
+from mmconvert.record import SCHEMA
+from mmconvert.sources import Rejected
+from mmconvert.store import open_dataset, verify
+
+_CODE = re.compile(r"[a-z_0-9]+(\.[a-z_0-9]+)+")
+_PLACE = re.compile(r"/\S*/case-\S*?/\S*")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input: a file or folder, how to read it, and where to work.
+
+    Attributes:
+        path: The input.
+        target: Its format, or "" for the bytes of a picture.
+        image_root: Where its pictures lie, None for the input's own folder.
+        scratch: Empty folder for outputs.
+        decode: Decode pictures too.
+    """
+
+    path: Path
+    target: str
+    image_root: Path | None
+    scratch: Path
+    decode: bool = False
+
+
+class BrokenPromiseError(Exception):
+    """Something that must hold for every input did not."""
+
+
+def outcome(case: Case) -> str:
+    """Read an input and check every promise.
+
+    Returns:
+        "ok", "rows rejected" or "file refused".
+
+    Raises:
+        BrokenPromiseError: A promise was broken.
+        Exception: Whatever escaped from the code under test, which is a broken promise too.
+    """
+    if not case.target:
+        return _picture(case.path.read_bytes(), case.decode)
+    _guessed(case)
+    first = _converted(case, case.scratch / "first")
+    second = _converted(case, case.scratch / "second")
+    if isinstance(first, Error) or isinstance(second, Error):
+        _expect(str(first) == str(second), f"two runs end differently: {first} | {second}")
+        return "file refused"
+    _expect(_tree(case.scratch / "first") == _tree(case.scratch / "second"), "a second run gives other bytes")
+    output = case.scratch / "first/out"
+    _check_counts(case, output, first)
+    _check_output(output, first)
+    _check_spans(case)
+    _check_writers(case, output)
+    return "rows rejected" if first.rows_rejected else "ok"
+
+
+def signature(error: BaseException) -> str:
+    """Name a fault by its kind and the project's innermost line, so that equal ones are told once."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/src/mmconvert/" in f.filename]
+    if isinstance(error, BrokenPromiseError) or not frames:
+        return f"{type(error).__name__}: {_PLACE.sub('', str(error))[:80]}"
+    return f"{type(error).__name__} in {Path(frames[-1].filename).name}:{frames[-1].name}"
+
+
+def _expect(holds: bool, promise: str) -> None:
+    if not holds:
+        raise BrokenPromiseError(promise)
+
+
+def _guessed(case: Case) -> None:
+    try:
+        guess.guess(case.path)
+    except UsageError as error:
+        raise BrokenPromiseError(f"a file's content is called wrong usage: {error}") from error
+    except Error as error:
+        _expect(bool(str(error)), "an error without a message")
+
+
+def _options(case: Case) -> ReadOptions:
+    roots = () if case.image_root is None else (case.image_root,)
+    return ReadOptions(format=case.target, image_roots=roots, decode=case.decode)
+
+
+def _converted(case: Case, folder: Path) -> Summary | Error:
+    folder.mkdir()
+    try:
+        return convert([Input(case.path)], folder / "out", _options(case), WriteOptions())
+    except UsageError as error:
+        raise BrokenPromiseError(f"a file's content is called wrong usage: {error}") from error
+    except Error as error:
+        _expect(not (folder / "out").exists(), "a refused file left a dataset")
+        _rejects(folder / "out")
+        _expect(len(str(error)) > 10, f"a message says too little: {error}")
+        return error
+
+
+def _tree(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _rejects(output: Path) -> list[dict[str, Any]]:
+    file = output.with_name("out.rejects.jsonl")
+    if not file.exists():
+        return []
+    rejects = [json.loads(line) for line in file.read_bytes().split(b"\n") if line]
+    _expect(bool(rejects), "a rejects file without a line")
+    for reject in rejects:
+        _expect(bool(_CODE.fullmatch(reject["code"])) and bool(reject["message"]), f"a reject says nothing: {reject}")
+    return rejects
+
+
+def _check_counts(case: Case, output: Path, summary: Summary) -> None:
+    """Every row that was read is in the output or among the rejects."""
+    rejects = _rejects(output)
+    _expect(len(rejects) == summary.rows_rejected, "the rejects file has another count")
+    rows = pq.read_table(output / "data", columns=["source"]).column("source").to_pylist()
+    places = {(row["file"], row["row"]) for row in rows} | {(r["file"], r["row"]) for r in rejects}
+    own_provenance = {row["format"] for row in rows} - {case.target.rpartition("@")[2]}
+    if not own_provenance:
+        _expect(len(places) == summary.rows_read, f"{summary.rows_read} rows read, {len(places)} accounted for")
+
+
+def _check_output(output: Path, summary: Summary) -> None:
+    faults = verify(output)
+    _expect(not faults, f"the output does not verify: {faults}")
+    dataset = open_dataset(output)
+    ids = [record.id for record in dataset.records()]
+    _expect(len(ids) == dataset.num_rows == summary.rows_written, "rows written and rows read back disagree")
+    _expect(len(set(ids)) == len(ids), "an id stands twice in the output")
+    for shard in (output / "data").iterdir():
+        _expect(pq.read_schema(shard).equals(SCHEMA), "the output has another schema")
+
+
+def _check_spans(case: Case) -> None:
+    """A file read in pieces gives what it gives whole."""
+    plugin: Format = load("mmconvert.formats", case.target)
+    reader = guess.READERS.get(case.path.suffix.lower())
+    if not plugin.cuttable or reader in (None, "parquet") or not case.path.is_file():
+        return
+    source = importlib.import_module(f"mmconvert.sources.{reader}")
+    if not hasattr(source, "cut"):
+        return
+    spans = source.cut(case.path, max(1, case.path.stat().st_size // 3))
+    whole = [_comparable(row) for row in plugin.rows(case.path, None)]
+    pieces = [_comparable(row) for span in spans for row in plugin.rows(case.path, span)]
+    _expect(whole == pieces, "a file read in pieces gives other rows")
+
+
+def _comparable(row: object) -> str:
+    # The remarks are said once a file, so a piece says them again.
+    return repr(row) if isinstance(row, Rejected) else repr((row.fields, row.where))  # type: ignore[attr-defined]
+
+
+def _check_writers(case: Case, output: Path) -> None:
+    """A format's own writer takes any dataset of ours or refuses it with a reason."""
+    plugin: Format = load("mmconvert.formats", case.target)
+    if plugin.write is None:
+        return
+    folder = case.scratch / "back"
+    for images in ("inline", "files"):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        suffix = case.path.suffix if case.path.suffix in plugin.suffixes else next(s for s in plugin.suffixes if s)
+        path = folder / f"{case.path.stem}{suffix}"
+        try:
+            losses = write(read(output), Target(path, images, folder), case.target)
+        except Error as error:
+            _expect(bool(str(error)), "an error without a message")
+            _expect(not path.exists(), "a refused export left a file")
+            continue
+        _expect(all(loss.message for loss in losses), "a loss says nothing")
+        try:
+            list(read(path, case.target, image_roots=(folder,)))
+        except Error as error:
+            raise BrokenPromiseError(f"what was exported is refused: {error}") from error
+
+
+def _picture(data: bytes, decode: bool) -> str:
+    try:
+        image = Pictures((), decode=decode).of_bytes(data, 1)
+    except RowError as error:
+        _expect(bool(_CODE.fullmatch(error.code)) and bool(error.message), "a refusal says nothing")
+        return "file refused"
+    if decode:
+        with warnings.catch_warnings(), PIL.Image.open(io.BytesIO(data)) as picture:
+            warnings.simplefilter("ignore")
+            _expect((image.width, image.height) == picture.size, f"{image.format}: size {picture.size} was read wrong")
+            _expect(image.format == picture.format, f"{image.format} is {picture.format} for Pillow")
+    return "ok"

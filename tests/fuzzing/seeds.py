@@ -1,0 +1,113 @@
+"""What fuzzing starts from: good files of every format and every suffix it is read from."""
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from contract.test_formats import EXAMPLES, example
+from mmconvert.convert import ReadOptions, WriteOptions, convert, read, write
+from mmconvert.errors import Error
+from mmconvert.format import Format, Target
+from mmconvert.inputs import Input
+from mmconvert.plugins import available, load
+from support.records import KINDS, picture_bytes
+
+PICTURES = "pictures"
+"""The target that is no format: bytes of pictures."""
+
+_BADINPUT = {
+    "openai_jsonl": "openai_messages",
+    "vmcq": "vmcq",
+    "lmu_tsv": "lmudata",
+    "mmbench_xlsx": "mmbench",
+    "reform_json": "reform_predictions",
+    "pred_parquet": "predictions",
+}
+"""Folder of the hostile inputs -> format its files have."""
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A good file or folder, and the folder its pictures are looked up in.
+
+    Attributes:
+        path: The file, or the folder that is one input.
+        root: Copied beside every mutant; the path lies in it.
+        image_root: Where pictures lie, None for the root.
+    """
+
+    path: Path
+    root: Path
+    image_root: Path | None = None
+
+
+def targets() -> list[str]:
+    """Name everything that is fuzzed."""
+    return [*available("mmconvert.formats"), PICTURES]
+
+
+def seeds(target: str, scratch: Path, shared: Path | None) -> list[Seed]:
+    """Gather the seeds of a target.
+
+    Args:
+        target: A format, or `PICTURES`.
+        scratch: Folder for the seeds that are made here.
+        shared: Folder with the hostile inputs, whose good files are taken; None without.
+    """
+    folder = scratch / "seeds" / target
+    folder.mkdir(parents=True)
+    if target == PICTURES:
+        return [_picture(folder, kind) for kind in KINDS]
+    if target not in EXAMPLES:
+        return []
+    source = example(target)
+    if source.is_dir():
+        shutil.copytree(source, folder / "example" / source.name)
+    else:
+        shutil.copytree(source.parent, folder / "example", ignore=_others(source))
+    own = Seed(folder / "example" / source.name, folder / "example")
+    found = [own, *_rewritten(target, source, folder)]
+    return found + (_good_inputs(target, shared / "badinput/visible") if shared is not None else [])
+
+
+def _others(source: Path):
+    return lambda folder, names: [
+        n for n in names if Path(folder) == source.parent and n not in (source.name, "images")
+    ]
+
+
+def _picture(folder: Path, kind: str) -> Seed:
+    path = folder / kind / f"picture.{kind.lower()}"
+    path.parent.mkdir()
+    path.write_bytes(picture_bytes(kind, 7, (33, 20)))
+    return Seed(path, path.parent)
+
+
+def _rewritten(target: str, source: Path, folder: Path) -> list[Seed]:
+    """Write the example with the format's own writer under each of its suffixes; a folder as a dataset."""
+    plugin: Format = load("mmconvert.formats", target)
+    made = []
+    for suffix in plugin.suffixes:
+        root = folder / f"as{suffix}"
+        if suffix and plugin.write is not None:
+            root.mkdir()
+            path = root / f"{source.stem}{suffix}"
+            try:
+                write(read(source, target), Target(path, "inline", root), target)
+            except Error:
+                continue
+            made.append(Seed(path, root))
+        elif not suffix and source.is_file():
+            convert([Input(source)], root / "dataset", ReadOptions(format=target), WriteOptions())
+            made.append(Seed(root / "dataset", root))
+    return made
+
+
+def _good_inputs(target: str, visible: Path) -> list[Seed]:
+    if not visible.is_dir():
+        return []
+    cases = [json.loads(line) for line in (visible / "manifest.jsonl").read_text(encoding="utf-8").splitlines()]
+    good = [case for case in cases if case["expect"] == "ok" and _BADINPUT[case["format"]] == target]
+    paths = [visible / case["file"] for case in good]
+    return [Seed(path, path, visible / "root") for path in paths if path.stat().st_size < 200_000]
