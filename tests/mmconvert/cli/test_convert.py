@@ -1,0 +1,156 @@
+"""`mmconvert convert` at the terminal: exit codes, the summary, options from a file."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import datasets
+import pytest
+
+from mmconvert.store import open_dataset, verify
+from support.terminal import mmconvert, one_message
+
+DEMO = Path(__file__).parents[3] / "src/mmconvert/demo/files"
+SUMMARY = {
+    "format",
+    "rows_read",
+    "rows_written",
+    "rows_rejected",
+    "images",
+    "bytes",
+    "seconds",
+    "output",
+    "rejects",
+    "splits",
+    "warnings",
+}
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A table with two good rows and a bad one, in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.tsv").write_text("id\tprediction\n1\ta\n2\tb\n3\t\n", encoding="utf-8")
+    return "a.tsv"
+
+
+def convert(*arguments: object):
+    return mmconvert("convert", *arguments, "--format", "predictions")
+
+
+def test_a_clean_run_ends_with_0_and_says_what_comes_next(tmp_path: Path) -> None:
+    ended = mmconvert("convert", DEMO / "lmudata/Colours.tsv", "-o", tmp_path / "out", "--format", "lmudata")
+    assert (ended.code, ended.err) == (0, "")
+    first, last = ended.out.splitlines()
+    assert f"{tmp_path}/out: 4 rows (test: 4), 4 pictures" in first
+    assert f"load_dataset('{tmp_path}/out')" in last
+    assert len(datasets.load_dataset(str(tmp_path / "out"), split="test")) == 4
+
+
+def test_refused_rows_end_with_3_unless_they_are_allowed(table: str) -> None:
+    ended = convert(table, "-o", "out")
+    assert ended.code == 3
+    assert "refused: a.tsv:4 prediction: the row has no prediction" in ended.out
+    assert "1 of 3 rows refused, reasons in " in ended.out
+    assert convert(table, "-o", "out", "--overwrite", "--allow-rejects").code == 0
+
+
+def test_the_summary_has_exactly_its_keys(table: str) -> None:
+    ended = convert(table, "-o", "out", "--json")
+    summary = json.loads(ended.out)
+    assert (ended.code, ended.err) == (3, "")
+    assert set(summary) == SUMMARY
+    seconds = summary.pop("seconds")
+    assert 0 <= seconds < 60
+    assert summary == {
+        "format": "predictions",
+        "rows_read": 3,
+        "rows_written": 2,
+        "rows_rejected": 1,
+        "images": 0,
+        "bytes": 0,
+        "output": "out",
+        "rejects": str(Path("out.rejects.jsonl").resolve()),
+        "splits": {"test": 2},
+        "warnings": [],
+    }
+
+
+def test_quiet_says_nothing(table: str) -> None:
+    ended = convert(table, "-o", "out", "--quiet", "--allow-rejects")
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+
+
+def test_a_run_that_is_not_strict_publishes_and_a_strict_one_does_not(table: str) -> None:
+    ended = convert(table, "-o", "out", "--on-bad", "fail")
+    assert ended.code == 1
+    assert one_message(ended).startswith("a.tsv:4 prediction: ")
+    assert not Path("out").exists()
+
+
+def test_options_come_from_a_file_and_flags_win(table: str) -> None:
+    Path("run.yaml").write_text("output: out\nsplit: train\nlimit: 1\nallow-rejects: true\nformat: predictions\n")
+    assert mmconvert("convert", table, "--options", "run.yaml").code == 0
+    assert open_dataset("out").splits == {"train": 1}
+    assert mmconvert("convert", table, "--options", "run.yaml", "--limit", "2", "-o", "two").code == 0
+    assert open_dataset("two").splits == {"train": 2}
+
+
+def test_an_option_that_is_not_known_to_the_command_is_met_with_the_nearest(table: str) -> None:
+    Path("run.yaml").write_text("limt: 1\n")
+    ended = convert(table, "-o", "out", "--options", "run.yaml")
+    assert ended.code == 2
+    assert one_message(ended) == "run.yaml: convert has no option 'limt'. Did you mean limit or split?"
+
+
+def test_splits_and_configs_are_added(table: str) -> None:
+    allowed = "--allow-rejects"
+    assert convert(f"dev={table}", "-o", "out", allowed).code == 0
+    assert convert(f"train={table}", "-o", "out", "--append", allowed).code == 0
+    assert convert(table, "-o", "out", "--append", "--config-name", "zh", allowed).code == 0
+    assert open_dataset("out").splits == {"dev": 2, "train": 2}
+    assert open_dataset("out", "zh").splits == {"test": 2}
+    assert verify("out") == []
+    ended = convert(table, "-o", "out", "--append", "--split", "dev")
+    assert ended.code == 2
+    assert "split 'dev' of config 'default' exists already" in one_message(ended)
+
+
+def test_standard_input_is_an_input(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mmconvert", "convert", "-", "-o", "out", "--format", "predictions", "--json"]
+    data = b"id,prediction\n1,a\n"
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    ended = subprocess.run(command, input=data, capture_output=True, cwd=tmp_path, env=environment, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["rows_written"] == 1
+    assert next(open_dataset(tmp_path / "out").records()).source.file == "stdin.csv"
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_folder_with_its_pictures_is_one_argument(tmp_path: Path) -> None:
+    ended = mmconvert("convert", DEMO / "openai_messages", "-o", tmp_path / "out", "--format", "openai_messages")
+    assert ended.code == 0, ended.err
+    assert {record.subset for record in open_dataset(tmp_path / "out").records()} == {"colours"}
+
+
+def test_a_format_of_the_users_is_named_by_its_file(table: str) -> None:
+    Path("mine.py").write_text(
+        "from dataclasses import replace\n"
+        "from mmconvert.formats.predictions import FORMAT\n"
+        "mine = replace(FORMAT, summary='Mine')\n"
+    )
+    ended = mmconvert("convert", table, "-o", "out", "--format", "mine.py@mine", "--allow-rejects", "--json")
+    assert ended.code == 0
+    assert next(open_dataset("out").records()).source.format == "mine"
+
+
+def test_help_tells_of_every_option() -> None:
+    ended = mmconvert("convert", "-h")
+    assert ended.code == 0
+    assert all(
+        f"--{name}" in ended.out for name in ("on-bad", "rejects", "allow-empty", "verify", "max-rows", "options")
+    )

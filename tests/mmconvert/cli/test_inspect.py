@@ -1,0 +1,66 @@
+"""`mmconvert inspect`: which format, why, what is understood."""
+
+import json
+from pathlib import Path
+
+from support.terminal import mmconvert
+
+DEMO = Path(__file__).parents[3] / "src/mmconvert/demo/files"
+
+
+def test_a_file_is_described_with_three_rows() -> None:
+    ended = mmconvert("inspect", DEMO / "vmcq/colours.tsv")
+    assert (ended.code, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    assert lines[:6] == [
+        str(DEMO / "vmcq/colours.tsv"),
+        "  format:        vmcq, recognised by question, options, answer, image_1, image_2",
+        "  rows:          4 convert, 0 refused",
+        "  tasks:         4 multiple_choice",
+        "  pictures:      5",
+        "  understood:    question, options, answer, image_1, image_2",
+    ]
+    assert [line for line in lines if line.startswith("  id ")] == [
+        "  id 000000000, answer 'A', PNG 32x32",
+        "  id 000000001, answer 'B', PNG 32x32",
+        "  id 000000002, answer 'B', PNG 32x32, JPEG 32x32",
+    ]
+    assert "    A. red" in lines
+
+
+def test_programs_get_one_json_array() -> None:
+    (found,) = json.loads(mmconvert("inspect", DEMO / "openai_messages/colours.jsonl", "--json").out)
+    assert (found["format"], found["rows"], found["rejected"], found["images"]) == ("openai_messages", 4, 0, 5)
+    assert (found["columns"], found["extra"]) == (["messages", "answer", "image_1"], ["note"])
+    assert found["samples"][0]["prompt"] == "What colour is this?<image>"
+
+
+def test_refused_rows_are_counted_and_the_first_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("id\tprediction\n1\ta\n2\t\n3\t\n")
+    ended = mmconvert("inspect", tmp_path / "a.tsv", "--format", "predictions")
+    assert ended.code == 0
+    assert "  format:        predictions, asked for\n" in ended.out
+    assert "  rows:          1 convert, 2 refused\n" in ended.out
+    assert "  first refused: a.tsv:3 prediction: the row has no prediction" in ended.out
+
+
+def test_long_and_hostile_texts_are_cut_and_escaped(tmp_path: Path) -> None:
+    row = {"messages": [{"role": "user", "content": "\x1b[31m" + "x" * 500 + "\nline" * 50}], "answer": "y" * 500}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row))
+    ended = mmconvert("inspect", tmp_path / "a.jsonl", "--format", "openai_messages")
+    assert "\x1b" not in ended.out
+    assert max(map(len, ended.out.splitlines())) < 180
+    assert "    ... 43 more lines\n" in ended.out
+
+
+def test_every_file_of_a_folder_is_described(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.tsv").write_text("id\tprediction\n1\ta\n")
+    found = json.loads(mmconvert("inspect", tmp_path, "--format", "predictions", "--json").out)
+    assert [Path(file["file"]).name for file in found] == ["a.tsv", "b.tsv"]
+
+
+def test_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("id\tprediction\n1\t\n")
+    mmconvert("inspect", tmp_path / "a.tsv", "--format", "predictions")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.tsv"]
