@@ -86,7 +86,10 @@ class Scored:
 
     def with_column(self, name: str, values: Sequence[Any]) -> "Scored":
         """Add or replace a column of texts, one value a row."""
-        array = pa.array(values, pa.string())
+        return self.with_array(name, pa.array(values, pa.string()))
+
+    def with_array(self, name: str, array: pa.Array) -> "Scored":
+        """Add or replace a column of any type, one value a row."""
         rows = self.rows
         if name in rows.column_names:
             return replace(self, rows=rows.set_column(rows.column_names.index(name), name, array))

@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from rapidfuzz.distance import LCSseq
-
 from mmconvert.errors import RowError, got
 from mmscore.evalscope_words import chinese_words, english_words, has_chinese
+from mmscore.subsequence import lcs_length
 
 Version = Literal["1.3.0", "1.10.0", "1.14.1"]
 
@@ -171,19 +170,6 @@ def rouge(prediction: Sequence[str], reference: Sequence[str]) -> dict[str, floa
         predicted, wanted = distinct(prediction), distinct(reference)
         scores |= _recall_precision_f(kind, len(predicted & wanted), len(wanted), len(predicted))
     return scores | _recall_precision_f("L", lcs_length(prediction, reference), len(reference), len(prediction))
-
-
-def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
-    """Measure the longest common subsequence of two lists of words.
-
-    Example:
-        >>> lcs_length(["a", "x", "b"], ["a", "b", "y"])
-        2
-    """
-    numbers: dict[str, int] = {}
-    coded = [[numbers.setdefault(word, len(numbers)) for word in words] for words in (first, second)]
-    length: int = LCSseq.similarity(*coded)
-    return length
 
 
 def _recall_precision_f(kind: str, shared: int, wanted: int, predicted: int) -> dict[str, float]:

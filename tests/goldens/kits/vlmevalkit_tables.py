@@ -1,4 +1,4 @@
-"""Golden rules of VLMEvalKit's other tables: yes/no, OCRBench, the circular tool; their lossy reading included."""
+"""Golden rules of VLMEvalKit's other tables, their lossy reading included."""
 
 import json
 
@@ -19,6 +19,13 @@ def _read(columns, rows):
 
 def _ocrbench(given):
     recipe = load("mmscore.recipes", "vlmevalkit_ocrbench")
+    scored = score_items([_item(row) for row in _read(given["columns"], given["rows"])], recipe)
+    (line,) = recipe.table(scored, "1")
+    return line
+
+
+def _captions(given):
+    recipe = load("mmscore.recipes", "vlmevalkit_caption")
     scored = score_items([_item(row) for row in _read(given["columns"], given["rows"])], recipe)
     (line,) = recipe.table(scored, "1")
     return line
@@ -71,5 +78,6 @@ RULES = {
     ("vlmeval_yorn", "VSR_table"): _yes_no("vsr", "acc"),
     ("vlmeval_yorn", "default_yorn_table"): _yes_no("yorn"),
     ("vlmeval_ocrbench", "ocrbench_table"): _ocrbench,
+    ("vlmeval_coco", "coco_table"): _captions,
     ("vlmeval_circular", "circular"): _circular,
 }

@@ -1,0 +1,63 @@
+"""Scores of captions that depend on the whole set: CIDEr weighs words by it, BLEU is of all rows together."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from mmscore.caption_ngrams import ORDERS, read_captions
+from mmscore.metrics.coco_bleu import bleu_counts, bleu_of
+from mmscore.metrics.coco_cider import cider_of
+from mmscore.recipe import Metrics
+from mmscore.scored import SCORED, Scored
+from mmscore.stats import Estimate
+
+CIDER, ROUGE_L = "cider", "rouge_l"
+TEXTS = ("prediction", "answers", "label")
+"""Columns with the captions; they are dropped once they are counted."""
+
+COUNTS = "bleu_counts"
+"""Column with what BLEU needs of each row."""
+
+
+def with_caption_scores(scored: Scored, references: Sequence[Sequence[str]]) -> Scored:
+    """Count n-grams over the scored rows.
+
+    Args:
+        scored: All rows, with `TEXTS`.
+        references: References of every row; those of rows that are not scored do not count.
+
+    Returns:
+        The rows with the score `CIDER` and the column `COUNTS`, without `TEXTS`.
+
+    Raises:
+        Error: No reference has a word.
+    """
+    numbers = [number for number, status in enumerate(scored.column("status")) if status == SCORED]
+    texts = scored.column("prediction")
+    captions = read_captions([texts[number] for number in numbers], [references[number] for number in numbers])
+    cider, counts = np.full(len(scored), np.nan), np.zeros((len(scored), 2 + 2 * len(ORDERS)))
+    cider[numbers], counts[numbers] = cider_of(captions), bleu_counts(captions)
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(counts.ravel()), counts.shape[1])
+    slim = Scored(scored.rows.drop_columns(list(TEXTS)), scored.scores)
+    return slim.with_array(COUNTS, lists).with_scores(**{CIDER: cider})
+
+
+def caption_metrics(scored: Scored, scale: float, unit: str) -> Metrics:
+    """Give BLEU-1 to 4, ROUGE-L and CIDEr of any settled rows.
+
+    Args:
+        scored: Rows with `COUNTS`, `ROUGE_L` and `CIDER`; the rarity of words stays that of the whole set.
+        scale: What one is worth.
+        unit: Unit of BLEU and ROUGE-L; CIDEr may exceed one and is in points.
+
+    Returns:
+        Estimates by name, in this order; BLEU has no error.
+    """
+    counts = scored.rows[COUNTS].combine_chunks().flatten().to_numpy().reshape(len(scored), -1)
+    bleu = {
+        f"bleu_{order}": Estimate(value * scale, len(scored), unit=unit)
+        for order, value in zip(ORDERS, bleu_of(counts), strict=True)
+    }
+    rouge, cider = scored.mean(ROUGE_L), scored.mean(CIDER)
+    return {**bleu, ROUGE_L: rouge.scaled(scale, unit), CIDER: cider.scaled(scale, "points")}

@@ -1,0 +1,85 @@
+"""Captions as VLMEvalKit scores them: BLEU-1 to 4, ROUGE-L and CIDEr, all times 100.
+
+Texts are compared as they are: no tokenizer, case and marks count. CIDEr takes the rarity of words from
+the references of all scored rows, for groups too; a single row has CIDEr 0.
+
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_caption.py:ImageCaptionDataset.evaluate
+with pycocoevalcap 1.2.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from mmconvert.errors import RowError, got
+from mmconvert.literals import parse_list
+from mmscore.caption_scores import COUNTS, ROUGE_L, TEXTS, caption_metrics, with_caption_scores
+from mmscore.metrics.coco_rouge_l import coco_rouge_l
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
+from mmscore.scored import SCORED, Scored
+from mmscore.vlmevalkit_rows import FORMATS, VERSIONS
+
+NAMES = {ROUGE_L: "ROUGE_L", "cider": "CIDEr"}
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {ROUGE_L: coco_rouge_l(item.prediction, _references(item))}
+
+
+def _references(item: Item) -> Sequence[str]:
+    """Read the answer cell, which must be a list; the references as columns where there is no cell.
+
+    Raises:
+        RowError: The cell is no list of texts, or there is none.
+    """
+    if item.label is None:
+        listed = item.answers
+    else:
+        label = read_label(item)
+        listed = label if isinstance(label, list) else parse_list(label if isinstance(label, str) else item.label)
+    if not listed or not all(isinstance(text, str) for text in listed):
+        raise RowError("answer.type", "answer", f"expected a list of captions {got(listed)}. Give it as a list.")
+    return listed
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    statuses, answers, labels = (scored.column(name) for name in ("status", "answers", "label"))
+    references = [
+        _references(Item(answers=given or (), label=label)) if status == SCORED else ()
+        for status, given, label in zip(statuses, answers, labels, strict=True)
+    ]
+    return with_caption_scores(scored, references)
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    return caption_metrics(scored, 100, "percent")
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    values = {name: estimate.value for name, estimate in _reduce(scored, version).items()}
+    others = {NAMES[name]: values.pop(name) for name in NAMES}
+    return [{"Bleu": list(values.values()), **others}]
+
+
+def _default_for(facts: Facts) -> str | None:
+    if facts.tasks == {"caption"} and facts.formats and facts.formats <= FORMATS:
+        return "captions of a VLMEvalKit table"
+    return None
+
+
+RECIPE = Recipe(
+    summary="Captions as VLMEvalKit scores them: BLEU, ROUGE-L, CIDEr",
+    parity="VLMEvalKit",
+    versions=VERSIONS,
+    columns=("answers", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    settle=_settle,
+    reduce=_reduce,
+    table=_table,
+    keep=(*TEXTS, COUNTS),
+    default_for=_default_for,
+)
