@@ -33,8 +33,8 @@ def checked(record: Record) -> Record:
         if value is not None:
             _check_text(name, value)
     for name, value in zip(_NUMBERS, _NUMBER_VALUES(record), strict=True):
-        if value is not None and (type(value) is not int or value not in _INT32):
-            raise RowError(f"{name}.type", name, f"expected a whole number of 32 bits {got(value)}.")
+        if value is not None:
+            _check_number(name, value)
     for value in record.options:
         if value is not None:
             _check_text("options", value)
@@ -58,6 +58,12 @@ def _check_text(field: str, value: Any) -> None:
             raise RowError("text.surrogate", field, f"the text holds half a character {got(value)}.") from None
 
 
+def _check_number(field: str, value: Any) -> None:
+    # Anything but an int would be compared with every number of the range.
+    if type(value) is not int or value not in _INT32:
+        raise RowError(f"{field}.type", field, f"expected a whole number of 32 bits {got(value)}.")
+
+
 def _check_messages(record: Record) -> None:
     pictures = 0
     for turn in record.messages:
@@ -73,8 +79,7 @@ def _check_messages(record: Record) -> None:
 
 
 def _check_image(image: Image) -> None:
-    if image.slot not in _INT32:
-        raise RowError("image.slot", "image", f"the picture's number is out of range {got(image.slot)}.")
+    _check_number("image", image.slot)
     for value in (image.name, image.detail, image.url):
         if value is not None:
             _check_text("image", value)

@@ -9,6 +9,7 @@ import io
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from random import Random
 
@@ -108,7 +109,7 @@ def of_zip(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             parts = [(info.filename, archive.read(info)) for info in archive.infolist()]
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError, OSError, ValueError):
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, OSError, ValueError):
         return of_bytes(data, rng, others)
     at = rng.randrange(len(parts))
     name, part = parts[at]
