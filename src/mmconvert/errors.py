@@ -11,6 +11,7 @@ Anything else that escapes is a bug and keeps its traceback.
 import contextlib
 import difflib
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 
 class Error(Exception):
@@ -82,3 +83,18 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
     near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
     return f" Did you mean {' or '.join(near)}?" if near else ""
+
+
+def no_such_path(path: Path, known: Iterable[str] = ()) -> UsageError:
+    """Say that nothing stands at a path, and name its nearest neighbours.
+
+    Args:
+        path: What was asked for.
+        known: Names that would have been understood beside the files of the folder.
+
+    Example:
+        >>> str(no_such_path(Path("no/such/file.tsv")))
+        'no/such/file.tsv: no such file or folder.'
+    """
+    neighbours = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    return UsageError(f"{path}: no such file or folder.{did_you_mean(path.name, [*neighbours, *known])}")

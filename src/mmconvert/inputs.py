@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mmconvert.errors import Error, UsageError, did_you_mean
+from mmconvert.errors import Error, UsageError, did_you_mean, no_such_path
 from mmconvert.guess import READERS, is_one_input
 from mmconvert.manifest import MANIFEST, folder_of, read_manifest
 from mmconvert.store import Dataset, open_dataset
@@ -43,7 +43,7 @@ class Input:
             UsageError: Nothing stands there.
         """
         if not path.exists():
-            raise UsageError(_missing(str(path)))
+            raise no_such_path(path)
         return cls(path)
 
 
@@ -153,17 +153,9 @@ def _located(name: str, download: Callable[[str], Path] | None) -> tuple[str | N
         table = lmudata_root() / f"{name}.tsv"
         if table.is_file():
             return None, table
-    raise UsageError(_missing(match[2] if match else name))
-
-
-def _missing(name: str) -> str:
-    path = Path(name)
-    neighbours = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-    hint = did_you_mean(path.name, neighbours)
-    root = lmudata_root()
-    if not hint and path.parent == Path() and root.is_dir():
-        hint = did_you_mean(name, [p.stem for p in root.glob("*.tsv")])
-    return f"{name}: no such file or folder.{hint}"
+    path = Path(match[2] if match else name)
+    tables = lmudata_root().glob("*.tsv") if path.parent == Path() else ()
+    raise no_such_path(path, [table.stem for table in tables])
 
 
 def _regular(path: Path) -> Path:

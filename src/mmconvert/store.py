@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from mmconvert import __version__
 from mmconvert.card import SplitInfo, card
-from mmconvert.errors import Error, UsageError, did_you_mean
+from mmconvert.errors import Error, UsageError, did_you_mean, no_such_path
 from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, folder_of, read_manifest
 from mmconvert.publishing import clear_leftovers, temporary
 from mmconvert.record import SCHEMA_VERSION, Record, from_arrow, missing_columns
@@ -307,7 +307,7 @@ def open_dataset(path: str | Path, config: str = DEFAULT_CONFIG) -> Dataset:
     """
     path = Path(path)
     if not path.exists():
-        raise UsageError(f"{path}: no such file or folder.")
+        raise no_such_path(path)
     if path.is_file():
         return _plain(path, {path.stem: [path]})
     if (path / MANIFEST).is_file():

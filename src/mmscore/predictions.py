@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mmconvert.errors import Error, UsageError, did_you_mean, got
+from mmconvert.errors import Error, did_you_mean, got, no_such_path
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, to_arrow
 from mmconvert.sources.parquet import open_parquet
 
@@ -86,7 +86,7 @@ def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction")) 
     """
     place = Path(path)
     if not place.exists():
-        raise UsageError(f"{path}: no such file or folder.")
+        raise no_such_path(place)
     files = _parquet_files(place)
     rows = _from_parquet(str(path), files, required) if files else _from_kit(str(path))
     if not len(rows):
