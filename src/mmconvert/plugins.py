@@ -16,7 +16,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.errors import UsageError, did_you_mean, no_such_path
 
 GROUPS = {
     "mmconvert.formats": "FORMAT",
@@ -82,8 +82,11 @@ def load(group: str, name: str) -> Any:
     Raises:
         UsageError: The name is unknown, or the file or the object in it does not exist.
     """
-    if "@" in name and name.partition("@")[0].endswith(".py"):
-        return _from_file(*name.split("@", 1))
+    file, _, attribute = name.rpartition("@")
+    if file.endswith(".py"):
+        return _from_file(file, attribute)
+    if name.endswith(".py"):
+        raise UsageError(f"{name}: say which object of the file is meant: {name}@NAME.")
     plugins = available(group)
     if name not in plugins:
         kind = group.rpartition(".")[2].rstrip("s")
@@ -94,7 +97,7 @@ def load(group: str, name: str) -> Any:
 def _from_file(path: str, attribute: str) -> Any:
     file = Path(path)
     if not file.is_file():
-        raise UsageError(f"{path}: no such file. Give NAME or an existing file.py@NAME.")
+        raise no_such_path(file)
     name = f"_plugin_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from mmconvert.errors import Error, RowError
+from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.format import Context, Format
 from mmconvert.guess import guess
 from mmconvert.images import MAX_IMAGE_BYTES, Pictures
@@ -92,6 +92,8 @@ class Records:
         self._span = span
         self.format, self.reason = (options.format, "asked for") if options.format else guess(source.path)
         self.plugin: Format = load("mmconvert.formats", self.format)
+        if not isinstance(self.plugin, Format):
+            raise UsageError(f"{self.format}: is no format {got(self.plugin)}. See mmconvert.format.Format.")
         # A wrong name or parameter is told before the first row.
         steps(options.transforms)
         rewording(options.prompt)
