@@ -286,5 +286,5 @@ def test_a_manifest_cannot_name_other_files(tmp_path, file):
     manifest = json.loads((folder / ".mmconvert/manifest.json").read_text())
     manifest["configs"]["default"]["test"][0]["file"] = file
     (folder / ".mmconvert/manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(Error, match="names a file that is no shard"):
+    with pytest.raises(Error, match="has no shard of this name"):
         hub.prepare(folder)
