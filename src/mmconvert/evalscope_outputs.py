@@ -73,18 +73,20 @@ def last_rows(path: Path) -> Iterator[Row | Rejected]:
     Args:
         path: The file; read twice.
     """
-    last = {
-        item.fields.get("index"): item.where.row
-        for item in jsonl.rows(path)
-        if isinstance(item, Row) and isinstance(item.fields.get("index"), int)
-    }
+    last = {_key(item): item.where.row for item in jsonl.rows(path) if isinstance(item, Row)}
     folder = path.resolve().parent
     named = {"model": folder.name} if folder.parent.name in FOLDERS else {}
     for item in jsonl.rows(path):
         if isinstance(item, Rejected):
             yield item
-        elif last.get(item.fields.get("index"), item.where.row) == item.where.row:
+        elif last[_key(item)] == item.where.row:
             yield replace(item, fields={**named, **item.fields}) if not item.fields.get("model") else item
+
+
+def _key(row: Row) -> tuple[int, int]:
+    """Tell rows of one index from others; a row without an index is refused later, each for itself."""
+    index = row.fields.get("index")
+    return (index, 0) if isinstance(index, int) else (row.where.row, 1)
 
 
 def index_of(fields: dict[str, Any]) -> int:

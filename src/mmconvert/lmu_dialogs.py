@@ -14,7 +14,7 @@ from mmconvert.record import Part, Record, Turn, canonical_json
 MARKER = "<ImageHere>"
 
 
-def rounds(record: Record) -> Iterator[Record]:
+def rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
     """Give the rounds of a dialog, each with what was said before; a record that is no dialog stays one.
 
     A dialog is a list of texts as question, without options, that has as many answers as questions or
@@ -24,6 +24,7 @@ def rounds(record: Record) -> Iterator[Record]:
 
     Args:
         record: As `lmu_table.record` gives it; a prediction is a list with one reply for each round.
+        pictured: The table holds pictures; else markers stay in the text.
 
     Yields:
         Records `<id>#0`, `<id>#1`, ...; `group` is the dialog's id, `round` counts from 0, and the last
@@ -43,7 +44,10 @@ def rounds(record: Record) -> Iterator[Record]:
     turns: list[Turn] = []
     shown = 0
     for number, question in enumerate(questions):
-        turn, count = _turn(question, len(pictures) if not marked and number == 0 else 0)
+        if pictured:
+            turn, count = _turn(question, len(pictures) if not marked and number == 0 else 0)
+        else:
+            turn, count = Turn("user", (Part("text", question),)), 0
         shown += count
         if shown > len(pictures):
             raise RowError(

@@ -45,9 +45,12 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     raw_options, label = fields.pop("options", None), fields.pop("answer", None)
     options = _options(raw_options)
     question = fields.pop("question", None)
+    if not isinstance(question, str | None):
+        raise RowError("question.type", "question", f"expected a text {got(question)}.")
     answers = _answers(label, options)
     parts, shown = _prompt(question, options, pictures)
-    subject = fields.get("subject") or "_".join(key.split("_")[1:-1]) or None
+    named = fields.get("subject")
+    subject = named if isinstance(named, str) and named else "_".join(key.split("_")[1:-1]) or None
     extra = json_rest(fields, context)
     if raw_options is not None:
         extra["options"] = raw_options

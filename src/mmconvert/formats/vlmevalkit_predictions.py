@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert import lmu_table
-from mmconvert.errors import Error, RowError, UsageError, did_you_mean
+from mmconvert.errors import Error, RowError, did_you_mean
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.lmu_dialogs import rounds
 from mmconvert.lmu_rotations import index_cell, with_rotations
@@ -67,7 +67,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     how = Reading(dataset, context.task or TASKS.get(dataset or ""), needs_picture=False, needs_question=False)
     record = lmu_table.record(replace(row, fields=fields), context, how)
     extra = {"model": model, **record.extra} if model else record.extra
-    yield from rounds(replace(record, prediction=prediction, extra=extra))
+    yield from rounds(replace(record, prediction=prediction, extra=extra), pictured=False)
 
 
 def _text(value: Any) -> str | None:
@@ -107,10 +107,8 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     elif suffix in tables.DELIMITERS:
         with TableWriter(target, _FIRST) as table:
             table.write_all(rows)
-    elif suffix in (".json", ".jsonl"):
-        (write_jsonl if suffix == ".jsonl" else write_json_array)(rows(), target.path)
     else:
-        raise UsageError("a result file ends in .xlsx, .tsv, .csv, .json or .jsonl.")
+        (write_jsonl if suffix == ".jsonl" else write_json_array)(rows(), target.path)
     for record in records:
         losses += _losses(record, dataset, suffix)
     yield from losses
