@@ -197,7 +197,10 @@ def _from_kit(path: str) -> Rows:
     while chunk := list(islice(stream, BATCH_ROWS)):
         # A message repeats the question, and no recipe looks at a picture.
         batch = to_arrow([replace(record, images=(), attachments=(), messages=()) for record in chunk])
-        tables.append(pa.Table.from_batches([batch]).drop_columns([*PICTURE_COLUMNS, "messages"]))
+        said = [record.extra.get("model") for record in chunk]
+        models = pa.array([model if isinstance(model, str) else None for model in said], column_type("model"))
+        table = pa.Table.from_batches([batch]).drop_columns([*PICTURE_COLUMNS, "messages"])
+        tables.append(table.append_column("model", models))
     table = pa.concat_tables(tables) if tables else PREDICTION_SCHEMA.empty_table()
     table = table.append_column(FORMAT, pc.struct_field(table["source"], "format")).drop_columns(["source"])
 

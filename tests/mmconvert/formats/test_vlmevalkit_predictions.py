@@ -90,6 +90,7 @@ def test_the_name_says_model_and_benchmark_in_the_kits_own_words_only(
     assert (record.extra.get("model"), record.dataset) == (model, dataset)
     (record,) = read(lines(tmp_path / f"{stem}.jsonl", ROW), dataset="mine")
     assert record.dataset == "mine"
+    assert open_rows(tmp_path / f"{stem}.jsonl").distinct("model") == ([model] if model else [])
 
 
 @pytest.mark.parametrize("suffix", FILES)
