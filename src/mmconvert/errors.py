@@ -13,6 +13,9 @@ import difflib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+_AS_NEAR = 0.1
+"""Spellings this much less alike than the nearest one are named too."""
+
 
 class Error(Exception):
     """The content of a file was refused or the run failed; the text is for the user."""
@@ -78,10 +81,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     Example:
         >>> did_you_mean("lmudat", ["lmudata", "mmmu"])
         ' Did you mean lmudata?'
+        >>> did_you_mean("answer.tsv", ["answers.tsv", "none.tsv"])
+        ' Did you mean answers.tsv?'
         >>> did_you_mean("zzz", ["lmudata"])
         ''
     """
     near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    likeness = [difflib.SequenceMatcher(None, name, word).ratio() for word in near]
+    near = [word for word, like in zip(near, likeness, strict=True) if like >= max(likeness) - _AS_NEAR]
     return f" Did you mean {' or '.join(near)}?" if near else ""
 
 

@@ -117,7 +117,7 @@ def test_flags_win_over_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("limt: 5", "run.yaml: work has no option 'limt'. Did you mean limit or split?"),
+        ("limt: 5", "run.yaml: work has no option 'limt'. Did you mean limit?"),
         ("[1, 2]", "run.yaml: expected option names and values."),
         ("a: [", "run.yaml: cannot be read as YAML"),
         ("split: [a, b]", "run.yaml split: expected one plain value (got ['a', 'b'])"),

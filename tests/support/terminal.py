@@ -43,7 +43,7 @@ def one_message(result: Shown, program: str = "mmconvert") -> str:
     assert result.out == ""
     assert "Traceback" not in result.err
     assert result.err.endswith("\n")
-    if result.err.startswith("Usage:"):
+    if result.err.startswith(("Usage:", "Error:")):
         *_, last = result.err.splitlines()
         return last.removeprefix("Error: ")
     assert result.err.count(f"{program}: ") == 1

@@ -102,7 +102,7 @@ def test_an_option_that_is_not_known_to_the_command_is_met_with_the_nearest(tabl
     Path("run.yaml").write_text("limt: 1\n")
     ended = convert(table, "-o", "out", "--options", "run.yaml")
     assert ended.code == 2
-    assert one_message(ended) == "run.yaml: convert has no option 'limt'. Did you mean limit or split?"
+    assert one_message(ended) == "run.yaml: convert has no option 'limt'. Did you mean limit?"
 
 
 def test_splits_and_configs_are_added(table: str) -> None:

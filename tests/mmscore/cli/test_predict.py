@@ -132,7 +132,7 @@ def test_missing_folders_of_the_output_are_made(predict, dataset, tmp_path):
         (["nowhere", "-o", "p.parquet", "--model", "m"], 2, "nowhere: no such file or folder."),
         (["DATASET", "-o", "p.parquet", "--model", "./nomodel"], 2, "--model ./nomodel: no such folder."),
         (["DATASET", "-o", "p.parquet", "--model", "m", "--backend", "ecko"], 2, "Did you mean echo?"),
-        (["DATASET", "-o", "p.parquet", "--model", "m", "--backend", "no.py@b"], 2, "no.py: no such file."),
+        (["DATASET", "-o", "p.parquet", "--model", "m", "--backend", "no.py@b"], 2, "no.py: no such file or folder."),
         (["DATASET", "-o", "p.parquet", "--model", "empty"], 1, "empty: cannot be loaded"),
         (["DATASET", "-o", "p.parquet"], 2, "Missing option '--model'"),
         (["DATASET", "--model", "m"], 2, "Missing option '-o'"),
