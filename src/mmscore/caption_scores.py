@@ -1,6 +1,6 @@
 """Scores of captions that depend on the whole set: CIDEr weighs words by it, BLEU is of all rows together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +8,7 @@ import pyarrow as pa
 from mmscore.caption_ngrams import ORDERS, read_captions
 from mmscore.metrics.coco_bleu import bleu_counts, bleu_of
 from mmscore.metrics.coco_cider import cider_of
-from mmscore.recipe import Metrics
+from mmscore.recipe import Item, Metrics
 from mmscore.scored import SCORED, Scored
 from mmscore.stats import Estimate
 
@@ -20,12 +20,13 @@ COUNTS = "bleu_counts"
 """Column with what BLEU needs of each row."""
 
 
-def with_caption_scores(scored: Scored, references: Sequence[Sequence[str]]) -> Scored:
+def with_caption_scores(scored: Scored, references_of: Callable[[Item], Sequence[str]]) -> Scored:
     """Count n-grams over the scored rows.
 
     Args:
         scored: All rows, with `TEXTS`.
-        references: References of every row; those of rows that are not scored do not count.
+        references_of: Item with `answers` and `label` -> its references, at least one; asked for
+            scored rows only.
 
     Returns:
         The rows with the score `CIDER` and the column `COUNTS`, without `TEXTS`.
@@ -34,8 +35,9 @@ def with_caption_scores(scored: Scored, references: Sequence[Sequence[str]]) -> 
         Error: No reference has a word.
     """
     numbers = [number for number, status in enumerate(scored.column("status")) if status == SCORED]
-    texts = scored.column("prediction")
-    captions = read_captions([texts[number] for number in numbers], [references[number] for number in numbers])
+    texts, answers, labels = map(scored.column, TEXTS)
+    references = [references_of(Item(answers=answers[number] or (), label=labels[number])) for number in numbers]
+    captions = read_captions([texts[number] for number in numbers], references)
     cider, counts = np.full(len(scored), np.nan), np.zeros((len(scored), 2 + 2 * len(ORDERS)))
     cider[numbers], counts[numbers] = cider_of(captions), bleu_counts(captions)
     lists = pa.FixedSizeListArray.from_arrays(pa.array(counts.ravel()), counts.shape[1])

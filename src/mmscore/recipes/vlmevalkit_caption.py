@@ -15,7 +15,7 @@ from mmscore.caption_scores import COUNTS, ROUGE_L, TEXTS, caption_metrics, with
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
-from mmscore.scored import SCORED, Scored
+from mmscore.scored import Scored
 from mmscore.vlmevalkit_rows import FORMATS, VERSIONS
 
 NAMES = {ROUGE_L: "ROUGE_L", "cider": "CIDEr"}
@@ -46,12 +46,7 @@ def _references(item: Item) -> Sequence[str]:
 
 
 def _settle(scored: Scored, version: str) -> Scored:
-    statuses, answers, labels = (scored.column(name) for name in ("status", "answers", "label"))
-    references = [
-        _references(Item(answers=given or (), label=label)) if status == SCORED else ()
-        for status, given, label in zip(statuses, answers, labels, strict=True)
-    ]
-    return with_caption_scores(scored, references)
+    return with_caption_scores(scored, _references)
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:

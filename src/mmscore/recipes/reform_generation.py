@@ -1,0 +1,74 @@
+"""ReForm-Eval's captions: BLEU-1 to 4, ROUGE-L and CIDEr of the texts as they are.
+
+Every row is an image of its own, copies of a sample too. CIDEr takes the rarity of words from the
+references of all scored rows, for groups too.
+
+Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/generation.py with pycocoevalcap 1.2. Not given: METEOR,
+which needs Java (and never ends there where a reference holds a line break).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from mmconvert.errors import RowError, got
+from mmscore.caption_scores import CIDER, COUNTS, ROUGE_L, TEXTS, caption_metrics, with_caption_scores
+from mmscore.metrics.coco_rouge_l import coco_rouge_l
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
+from mmscore.reform_evaluation import GENERATION
+from mmscore.reform_rows import KIT, is_from_kit, log_table
+from mmscore.scored import Scored
+
+VERSIONS = {
+    "2": "FudanDISC/ReForm-Eval@df1cfa7",
+    "1": "FudanDISC/ReForm-Eval@1046839, CIDEr alone",
+}
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {ROUGE_L: coco_rouge_l(item.prediction, _references(item))}
+
+
+def _references(item: Item) -> Sequence[str]:
+    label = read_label(item)
+    listed = item.answers if label is None else label
+    if isinstance(listed, str) or not listed or not all(isinstance(text, str) for text in listed):
+        raise RowError("references.type", "label", f"expected a list of captions {got(listed)}. Give it as a list.")
+    captions: Sequence[str] = listed
+    return captions
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    return with_caption_scores(scored, _references)
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    metrics = caption_metrics(scored, 1, "fraction")
+    return {CIDER: metrics[CIDER]} if version == "1" else metrics
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    numbers = {name: estimate.value for name, estimate in _reduce(scored, version).items()}
+    return log_table(GENERATION, {"CIDEr": numbers[CIDER]} if version == "1" else numbers)
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "captions of ReForm-Eval" if is_from_kit(facts, "caption") else None
+
+
+RECIPE = Recipe(
+    summary="Captions as ReForm-Eval scores them: BLEU, ROUGE-L, CIDEr",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("answers", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    settle=_settle,
+    reduce=_reduce,
+    table=_table,
+    keep=(*TEXTS, COUNTS),
+    default_for=_default_for,
+)

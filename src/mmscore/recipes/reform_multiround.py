@@ -1,0 +1,79 @@
+"""ReForm-Eval's dialogs: single choice round after round, and how accuracy changes with the rounds.
+
+`corr` is the correlation of accuracy and round, `slope` that of the straight line through them;
+each round counts the same. Accuracy, format and stability as `reform_singlechoice`.
+
+Parity: FudanDISC/ReForm-Eval@df1cfa7 run_loader_eval.py with multi_round_eval, utils/run_utils.py:
+multi_round_eval.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mmconvert.errors import Error
+from mmscore.metrics.reform_round_trend import reform_round_trend
+from mmscore.recipe import Facts, Metrics, Recipe, Row, means
+from mmscore.reform_evaluation import SINGLE_CHOICE
+from mmscore.reform_rows import (
+    CHOICE_COLUMNS,
+    CHOICE_KEEP,
+    KIT,
+    VERSIONS,
+    choice_numbers,
+    choice_scores,
+    is_from_kit,
+    log_table,
+    parse_choice,
+    with_instability,
+)
+from mmscore.scored import SCORED, Scored
+from mmscore.stats import Estimate
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    """Measure stability.
+
+    Raises:
+        Error: A row does not say which round it is.
+    """
+    if None in scored.with_status(SCORED).column("round"):
+        raise Error("round: a row has none, and accuracy is held against it. Fill the column.")
+    return with_instability(scored)
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    metrics = dict(means()(scored, version))
+    if "instability" in metrics:
+        metrics["instability"] = replace(metrics["instability"], unit="points", higher_is_better=False)
+    rounds = {float(number): part.scores["accuracy"].tolist() for number, part in scored.split("round")}
+    if len(rounds) > 1:
+        trend = reform_round_trend(rounds)
+        metrics["corr"] = Estimate(trend.correlation, len(rounds))
+        metrics["slope"] = Estimate(trend.slope, len(rounds))
+    return metrics
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    return log_table(SINGLE_CHOICE, choice_numbers(scored, _reduce(scored, version)))
+
+
+def _default_for(facts: Facts) -> str | None:
+    if is_from_kit(facts, "multiple_choice") and facts.grouped:
+        return "rounds of ReForm-Eval's dialogs"
+    return None
+
+
+RECIPE = Recipe(
+    summary="Dialogs as ReForm-Eval scores them: single choice and its trend over the rounds",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=CHOICE_COLUMNS,
+    parse=parse_choice,
+    metrics=choice_scores,
+    settle=_settle,
+    reduce=_reduce,
+    table=_table,
+    keep=(*CHOICE_KEEP, "round"),
+    groups=("round",),
+    default_for=_default_for,
+)

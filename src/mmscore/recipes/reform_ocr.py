@@ -1,0 +1,46 @@
+"""ReForm-Eval's OCR questions: the reference as whole words in the reply, ASCII letters and digits alone.
+
+Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/ocropenended.py. Kept on purpose: several references are one
+long phrase, and where nothing is left of the reference any word will do.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from mmconvert.errors import RowError, got
+from mmscore.metrics.reform_word_match import reform_ocr
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Recipe, Row, read_label
+from mmscore.reform_rows import KIT, VERSIONS, is_from_kit, log_table
+from mmscore.scored import Scored
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    label = read_label(item)
+    reference = item.answers if label is None else [label] if isinstance(label, str) else label
+    if not (isinstance(reference, Sequence) and all(isinstance(text, str) for text in reference)):
+        raise RowError("answer.type", "label", f"expected a text or a list of texts {got(label)}.")
+    return {"accuracy": float(reform_ocr(item.prediction, reference))}
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    return log_table("OCROpenEnded", {"accuracy": scored.mean("accuracy").value, "format_hit_rate": 1.0})
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "OCR questions of ReForm-Eval" if is_from_kit(facts, "ocr") else None
+
+
+RECIPE = Recipe(
+    summary="OCR questions as ReForm-Eval scores them: whole words in the reply",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=("answers", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    table=_table,
+    default_for=_default_for,
+)

@@ -1,0 +1,64 @@
+"""ReForm-Eval's single choice: the first mark in brackets, or the option of least loss.
+
+`format_hit_rate` is the share of replies with a mark. Where samples stand in several rows (other
+prompts, options shuffled), `instability` is the mean entropy of what was chosen, in natural logarithms, and
+rows of one sample count as one for the errors.
+
+Parity: FudanDISC/ReForm-Eval@df1cfa7 run_loader_eval.py, metrics/singlechoice.py. The options' texts
+are not looked for, as the kit's evaluation does not; its log needs every sample equally often.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mmscore.recipe import Facts, Metrics, Recipe, Row, means
+from mmscore.reform_evaluation import SINGLE_CHOICE
+from mmscore.reform_rows import (
+    CHOICE_COLUMNS,
+    CHOICE_KEEP,
+    KIT,
+    VERSIONS,
+    choice_numbers,
+    choice_scores,
+    is_from_kit,
+    log_table,
+    parse_choice,
+    with_instability,
+)
+from mmscore.scored import Scored
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    return with_instability(scored)
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    metrics = dict(means()(scored, version))
+    if "instability" in metrics:
+        metrics["instability"] = replace(metrics["instability"], unit="points", higher_is_better=False)
+    return metrics
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    return log_table(SINGLE_CHOICE, choice_numbers(scored, _reduce(scored, version)))
+
+
+def _default_for(facts: Facts) -> str | None:
+    if is_from_kit(facts, "multiple_choice") and not facts.grouped:
+        return "single choice of ReForm-Eval"
+    return None
+
+
+RECIPE = Recipe(
+    summary="Single choice as ReForm-Eval scores it, with its stability",
+    parity=KIT,
+    versions=VERSIONS,
+    columns=CHOICE_COLUMNS,
+    parse=parse_choice,
+    metrics=choice_scores,
+    settle=_settle,
+    reduce=_reduce,
+    table=_table,
+    keep=CHOICE_KEEP,
+    default_for=_default_for,
+)

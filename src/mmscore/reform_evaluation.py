@@ -1,0 +1,289 @@
+"""ReForm-Eval's own evaluation of a prediction list: plain records in, its numbers and its log lines out.
+
+The recipes score the same through the project's columns, row by row and with uncertainty. Here the kit's own
+types count: an answer may be 2 or "2", a likelihood prediction is the number of an option.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmconvert.errors import Error, RowError, did_you_mean, got
+from mmconvert.record import LETTERS
+from mmscore.metrics.coco_bleu import coco_bleu
+from mmscore.metrics.coco_cider import coco_cider
+from mmscore.metrics.coco_rouge_l import coco_rouge_l
+from mmscore.metrics.reform_instability import reform_instability
+from mmscore.metrics.reform_round_trend import reform_round_trend
+from mmscore.metrics.reform_word_match import reform_kie, reform_ocr
+from mmscore.parsers.reform_choice import reform_choice
+
+Record = Mapping[str, Any]
+METHODS = ("generation", "likelihood")
+SINGLE_CHOICE = "SingleChoice"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a prediction chose.
+
+    Attributes:
+        right: Whether it is the answer.
+        index: Number of the option from 0, None where no rule fired.
+    """
+
+    right: bool
+    index: int | None
+
+
+def choice(
+    prediction: Any,
+    answer: Any,
+    options: Sequence[str] | None = None,
+    method: str = "generation",
+    marks: str = "all",
+) -> Choice:
+    """Judge one choice.
+
+    Args:
+        prediction: A text, or for `likelihood` the number of an option.
+        answer: Number of the right option, or its text.
+        options: Where given, a reply that is an option's text word for word counts too; the kit's
+            evaluation does without.
+        method: `generation` or `likelihood`.
+        marks: As for `reform_choice`.
+
+    Raises:
+        RowError: The prediction is not of the method's type, or the answer is no whole number.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/singlechoice.py:SingleChoiceMetric.
+
+    Example:
+        >>> choice("(B) no", "1"), choice("no", 1, ["yes", "no"]), choice(0, 1, method="likelihood")
+        (Choice(right=True, index=1), Choice(right=True, index=1), Choice(right=False, index=0))
+    """
+    if method not in METHODS:
+        raise RowError("method", "infer_method", f"no method {method!r}. Known: {', '.join(METHODS)}.")
+    index = _number(prediction) if method == "likelihood" else _index_in(prediction, options, marks)
+    return Choice(index == _whole(answer), index) if index is not None else Choice(False, None)
+
+
+def _number(prediction: Any) -> int:
+    if isinstance(prediction, bool) or not isinstance(prediction, int):
+        raise RowError("prediction.type", "prediction", f"likelihood gives the number of an option {got(prediction)}.")
+    return prediction
+
+
+def _index_in(prediction: Any, options: Sequence[str] | None, marks: str) -> int | None:
+    if not isinstance(prediction, str):
+        raise RowError("prediction.type", "prediction", f"generation gives a text {got(prediction)}.")
+    letter = reform_choice(prediction, marks).value
+    if letter is not None:
+        return LETTERS.index(letter)
+    return options.index(prediction) if options and prediction in options else None
+
+
+def _whole(answer: Any) -> int:
+    try:
+        return int(answer)
+    except (TypeError, ValueError, OverflowError):
+        raise RowError("answer.type", "answer", f"expected the number of an option {got(answer)}.") from None
+
+
+def chosen_text(index: int | None, record: Record) -> Any:
+    """Give the text of the chosen option, or the prediction itself where there is no such option.
+
+    Options are counted as Python does, -1 is the last.
+
+    Example:
+        >>> chosen_text(1, {"answer_options": ["yes", "no"], "prediction": "(B)"})
+        'no'
+        >>> chosen_text(7, {"answer_options": ["yes", "no"], "prediction": "(H)"})
+        '(H)'
+    """
+    try:
+        return record["answer_options"][index]
+    except (KeyError, IndexError, TypeError):
+        return record["prediction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The outcome.
+
+    Attributes:
+        log: What the kit logs, line by line.
+        numbers: The same numbers by name.
+    """
+
+    log: tuple[str, ...]
+    numbers: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """One record: whether it is right, whether its form is, and what it said."""
+
+    right: bool
+    formed: bool
+    said: Any
+
+
+def _judged_choice(record: Record, method: str) -> _Judged:
+    result = choice(_field(record, "prediction"), _field(record, "answer"), method=method)
+    return _Judged(result.right, result.index is not None, chosen_text(result.index, record))
+
+
+def _judged_ocr(record: Record, method: str) -> _Judged:
+    prediction, answer = (_text_or_texts(record, name) for name in ("prediction", "answer"))
+    return _Judged(reform_ocr(prediction if isinstance(prediction, str) else " ".join(prediction), answer), True, None)
+
+
+def _judged_kie(record: Record, method: str) -> _Judged:
+    prediction, answer = (_text_or_texts(record, name) for name in ("prediction", "answer"))
+    if not isinstance(prediction, str) or not isinstance(answer, str):
+        raise RowError("answer.type", "answer", f"the kit evaluates texts only here {got(answer)}. Give one text.")
+    return _Judged(reform_kie(prediction, [answer]), True, None)
+
+
+def _field(record: Record, name: str) -> Any:
+    if name not in record:
+        raise RowError(f"{name}.missing", name, f"the record has no such field {got(dict(record))}.")
+    return record[name]
+
+
+def _text_or_texts(record: Record, name: str) -> str | list[str]:
+    value = _field(record, name)
+    if isinstance(value, str) or (isinstance(value, list) and all(isinstance(text, str) for text in value)):
+        return value
+    raise RowError(f"{name}.type", name, f"expected a text or a list of texts {got(value)}.")
+
+
+GENERATION = "Generation"
+_JUDGES: Mapping[str, Callable[[Record, str], _Judged]] = {
+    SINGLE_CHOICE: _judged_choice,
+    "OCROpenEnded": _judged_ocr,
+    "KIEOpenEnded": _judged_kie,
+}
+FORMULATIONS = (*_JUDGES, GENERATION)
+
+
+def evaluate(
+    records: Sequence[Record],
+    formulation: str,
+    *,
+    multi_round_eval: bool = False,
+    eval_stability: bool = False,
+    infer_method: str = "generation",
+) -> Evaluation:
+    """Evaluate a prediction list as `run_loader_eval.py` does.
+
+    Args:
+        records: The list, with the fields of the kit.
+        formulation: One of `FORMULATIONS`.
+        multi_round_eval: Whether to hold accuracy against the number of the round.
+        eval_stability: Whether to measure how predictions for one sample differ.
+        infer_method: `generation` or `likelihood`.
+
+    Returns:
+        Numbers and log lines; METEOR, which needs Java, is not among them.
+
+    Raises:
+        Error: The kit would break off: no records, samples in unequal numbers, stability of answers that
+            are no choices, an unknown formulation.
+        RowError: A record lacks a field, or a field is of another type.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 run_loader_eval.py:loader_eval.
+
+    Example:
+        >>> record = {"sample_id": 0, "answer": "1", "answer_options": ["yes", "no"], "prediction": "(B)"}
+        >>> evaluate([record], "SingleChoice").log[1]
+        'the evalueted SingleChoice result: 1.0'
+    """
+    if formulation not in FORMULATIONS:
+        hint = did_you_mean(formulation, FORMULATIONS)
+        raise Error(f"no formulation {formulation!r}.{hint} Known: {', '.join(FORMULATIONS)}.")
+    if not records:
+        raise Error("there are no records. Give the predictions of the whole benchmark.")
+    if formulation == GENERATION:
+        numbers = _caption_numbers(records)
+        return Evaluation(log_lines(formulation, numbers), numbers)
+    judged = [_JUDGES[formulation](record, infer_method) for record in records]
+    said = _by_sample(records, judged)
+    numbers = {
+        "accuracy": sum(result.right for result in judged) / len(judged),
+        "format_hit_rate": sum(result.formed for result in judged) / len(judged),
+    }
+    if eval_stability:
+        if formulation != SINGLE_CHOICE:
+            raise Error(f"{formulation}: only single choices have a stability. Leave it out.")
+        numbers["instability"] = reform_instability(said.values())
+    if multi_round_eval:
+        trend = reform_round_trend(_by_round(records, judged))
+        numbers |= {"corr": trend.correlation, "slope": trend.slope}
+    return Evaluation(log_lines(formulation, numbers), numbers)
+
+
+def log_lines(formulation: str, numbers: Mapping[str, float]) -> tuple[str, ...]:
+    """Word numbers as the kit logs them, its spelling kept.
+
+    Args:
+        formulation: One of `FORMULATIONS`.
+        numbers: By name, as in `Evaluation`.
+
+    Returns:
+        Its lines, in its order.
+
+    Example:
+        >>> log_lines("OCROpenEnded", {"accuracy": 0.5, "format_hit_rate": 1.0})[1:]
+        ('the evalueted OCROpenEnded result: 0.5', 'the format hit rate is 1.0')
+    """
+    first = f"evaluating the predictions with the {formulation} metric"
+    if formulation == GENERATION:
+        return (first, *(f"the evalueted {formulation} {name} result: {value}" for name, value in numbers.items()))
+    lines = [first, f"the evalueted {formulation} result: {numbers['accuracy']}"]
+    lines.append(f"the format hit rate is {numbers['format_hit_rate']}")
+    if "instability" in numbers:
+        lines.append(f"the measured stability (entropy on predictions) across prompts: {numbers['instability']}")
+    if "corr" in numbers:
+        trend = f"corr(round, performance):{numbers['corr']}"
+        lines.append(f"{trend}, slope of linear_model(round, performance):{numbers['slope']}")
+    return tuple(lines)
+
+
+def _by_sample(records: Sequence[Record], judged: Sequence[_Judged]) -> Mapping[Any, Sequence[Any]]:
+    groups: dict[Any, list[Any]] = {}
+    for record, result in zip(records, judged, strict=True):
+        sample = _field(record, "sample_id")
+        if isinstance(sample, list | dict):
+            raise RowError("id.type", "sample_id", f"expected a text or a number {got(sample)}.")
+        groups.setdefault(sample, []).append(result.said)
+    if len({len(said) for said in groups.values()}) > 1:
+        raise Error("sample_id: some samples stand more often than others, which the kit cannot average.")
+    return groups
+
+
+def _by_round(records: Sequence[Record], judged: Sequence[_Judged]) -> Mapping[float, Sequence[float]]:
+    rounds: dict[float, list[float]] = {}
+    for record, result in zip(records, judged, strict=True):
+        number = _field(record, "round_id")
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise RowError("round.type", "round_id", f"expected the number of the round {got(number)}.")
+        rounds.setdefault(number, []).append(float(result.right))
+    return rounds
+
+
+def _caption_numbers(records: Sequence[Record]) -> dict[str, float]:
+    references, predictions = [], []
+    for record in records:
+        listed, prediction = _field(record, "references"), _field(record, "prediction")
+        if not isinstance(listed, list) or not listed or not all(isinstance(text, str) for text in listed):
+            raise RowError("references.type", "references", f"expected a list of captions {got(listed)}.")
+        if not isinstance(prediction, str):
+            raise RowError("prediction.type", "prediction", f"expected a text {got(prediction)}.")
+        references.append(listed)
+        predictions.append(prediction)
+    bleu = {f"bleu_{order}": value for order, value in enumerate(coco_bleu(predictions, references), 1)}
+    rouge = [coco_rouge_l(*row) for row in zip(predictions, references, strict=True)]
+    cider = float(coco_cider(predictions, references).mean())
+    return {**bleu, "rouge_l": sum(rouge) / len(rouge), "cider": cider}

@@ -1,0 +1,78 @@
+"""Golden rules of ReForm-Eval's metrics and of its whole evaluation, METEOR left out."""
+
+from mmconvert.errors import RowError
+from mmscore.metrics.reform_instability import reform_instability
+from mmscore.metrics.reform_round_trend import reform_round_trend
+from mmscore.metrics.reform_word_match import kie_text, reform_kie, reform_ocr
+from mmscore.reform_evaluation import choice, chosen_text, evaluate
+
+
+def _single_choice(given):
+    result = choice(given["prediction"], given["answer"], given["options"], given["infer_method"], given["alphabet"])
+    return {"correct": int(result.right), "pred_index": result.index}
+
+
+def _joined(value):
+    """Join texts as the metric does, which takes lists on both sides."""
+    texts = value if isinstance(value, list) else [value]
+    if not all(isinstance(text, str) for text in texts):
+        raise RowError("text", "", "no text")
+    return " ".join(texts)
+
+
+def _ocr(given):
+    prediction = _joined(given["prediction"])
+    return {"correct": int(reform_ocr(prediction, _joined(given["answer"]))), "returned": prediction}
+
+
+def _kie(given):
+    prediction, answer = given["prediction"], given["answer"]
+    references = [answer] if isinstance(answer, str) else answer
+    if not isinstance(prediction, str) or not isinstance(references, list):
+        raise RowError("text", "", "no text")
+    encoded = {"correct": int(reform_kie(prediction, references))}
+    if isinstance(answer, str):
+        return {**encoded, "normalized_prediction": kie_text(prediction)}
+    # The original writes the rewritten alternatives into the caller's list until one matches.
+    found = next((n for n, text in enumerate(answer, 1) if reform_kie(prediction, [text])), len(answer))
+    written = [kie_text(text) for text in answer[:found]] + answer[found:]
+    changed = {"answer_list_after_call": written} if written != answer else {}
+    return {**encoded, "normalized_prediction": None, **changed}
+
+
+def _evaluation(given):
+    result = evaluate(
+        given["records"],
+        given["formulation"],
+        multi_round_eval=given["multi_round_eval"],
+        eval_stability=given["eval_stability"],
+        infer_method=given["infer_method"],
+    )
+    return {"log": list(result.log), **result.numbers}
+
+
+def _trend(given):
+    trend = reform_round_trend(dict(given["round2metric"]))
+    return {"corr": trend.correlation, "slope": trend.slope}
+
+
+def _pred_result(given):
+    result = choice(given["prediction"], given["answer"], given["answer_options"], given["infer_method"])
+    return [[given["sample_id"], chosen_text(result.index, given)]]
+
+
+RULES = {
+    ("reform_singlechoice", "metric_call"): _single_choice,
+    ("reform_singlechoice", "loader_eval"): _evaluation,
+    ("reform_singlechoice", "entropy"): lambda given: {
+        "instability": reform_instability(given["question2pred"].values())
+    },
+    ("reform_ocr", "metric_call"): _ocr,
+    ("reform_ocr", "loader_eval"): _evaluation,
+    ("reform_kie", "metric_call"): _kie,
+    ("reform_kie", "loader_eval"): _evaluation,
+    ("reform_multiround", "loader_eval_multi_round"): _evaluation,
+    ("reform_multiround", "multi_round_eval"): _trend,
+    ("reform_multiround", "pred_result"): _pred_result,
+    ("reform_generation", "loader_eval"): _evaluation,
+}
