@@ -50,7 +50,7 @@ def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> It
     names = respell(dict.fromkeys(tables.header(path)), WORDS)[0]
     for choice in required:
         tables.require_any(path, tuple(choice), names)
-    neighbours = _Neighbours(path)
+    neighbours = _Neighbours(path, told=is_circular(path.stem) or "g_index" in names)
     for item in tables.rows(path, span):
         if isinstance(item, Row):
             try:
@@ -196,12 +196,13 @@ class _Neighbour:
 class _Neighbours:
     """Settles what a row says by pointing to another: its picture, and whose rotated copy it is."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, told: bool) -> None:
+        # A table that tells its rotations by name or column need not be read twice for them.
+        self._path, self._told = path, told
         self._found: dict[str, _Neighbour] | None = None
 
     def resolved(self, row: Row) -> Row:
-        base = base_index(_text(row.fields, "index"))
+        base = None if self._told else base_index(_text(row.fields, "index"))
         if base is not None and base in self._index() and self._index()[base].fingerprint == fingerprint(row.fields):
             row = replace(row, fields={**row.fields, ROTATION_OF: base})
         return self._with_picture(row)

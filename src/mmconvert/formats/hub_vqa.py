@@ -6,6 +6,7 @@ captions, VQAv2, TextVQA, DocVQA, ChartQA, MMT-Bench with several pictures, and 
 lmms-lab and echo840/OCRBench, EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +79,7 @@ def _layout(columns: Iterable[str]) -> Layout | None:
 
 def _records(row: Row, context: Context) -> Iterable[Record]:
     layout = _layout(row.fields) or LAYOUTS["answer"]
-    fields, _ = respell(row.fields, _WORDS)
+    fields, _ = respell({name: None if _is_nan(value) else value for name, value in row.fields.items()}, _WORDS)
     chooses = "A" in layout.columns
     absent = [name for name, value in fields.items() if chooses and value == ABSENT]
     for name in absent:
@@ -115,7 +116,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         options=options,
         answer=None if task == "caption" or not answers else answers[0],
         answers=answers,
-        label=None if label is None else canonical_json(label),
+        label=_label(label, name),
         category=category,
         l2_category=l2_category,
         split=split,
@@ -123,6 +124,11 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         subset=context.subset,
         extra=extra,
     )
+
+
+def _is_nan(value: Any) -> bool:
+    """Tell what pandas writes for an empty cell among numbers."""
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _pictures(fields: dict[str, Any], context: Context) -> tuple[Image, ...]:
@@ -162,6 +168,13 @@ def _references(label: Any, name: str) -> tuple[str, ...]:
     if any(isinstance(value, bool) or not isinstance(value, str | int | float) for value in values):
         raise RowError("answer.type", name, f"expected texts, or objects with an answer {got(label)}.")
     return tuple(map(str, values))
+
+
+def _label(value: Any, name: str) -> str | None:
+    try:
+        return None if value is None else canonical_json(value)
+    except (TypeError, ValueError):
+        raise RowError("answer.type", name, f"the reference holds what JSON cannot say {got(value)}.") from None
 
 
 def _task(layout: Layout, label: Any, answers: tuple[str, ...]) -> str:

@@ -111,6 +111,14 @@ def test_a_picture_may_be_a_path_under_the_image_root(tmp_path: Path) -> None:
     assert record.images[0].bytes == picture(5)
 
 
+def test_what_pandas_writes_for_an_empty_cell_is_empty(tmp_path: Path) -> None:
+    nan = float("nan")
+    record = only(tmp_path, question="Which?", hint=nan, A="a", B=2.5, C=nan, answer="B", index=3, category=nan)
+    assert (record.hint, record.options, record.category, record.extra) == (None, ("a", "2.5"), None, {})
+    record = only(tmp_path, question="How many?", answer=nan)
+    assert (record.answer, record.label) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("row", "code"),
     [

@@ -76,7 +76,8 @@ NAMES = (
 def rows(name: str) -> st.SearchStrategy[dict[str, Any]]:
     parquet = load("mmconvert.formats", name).suffixes == (".parquet",)
     pictures = dict.fromkeys(("image", "images", "image_1", "image_2"), CELLS) if parquet else {}
-    return st.fixed_dictionaries({}, optional={f: {**SPECIAL, **pictures}.get(f, VALUES) for f in FIELDS[name]})
+    values = st.one_of(VALUES, st.floats(), st.lists(st.floats())) if parquet else VALUES
+    return st.fixed_dictionaries({}, optional={f: {**SPECIAL, **pictures}.get(f, values) for f in FIELDS[name]})
 
 
 @pytest.mark.parametrize("name", FIELDS)
