@@ -14,12 +14,11 @@ from typing import Any, BinaryIO
 
 from mmconvert.errors import Error, UsageError, did_you_mean, no_such_path
 from mmconvert.guess import READERS, is_one_input
-from mmconvert.manifest import MANIFEST, folder_of, read_manifest
+from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, folder_of, read_manifest
 from mmconvert.store import Dataset, open_dataset
 
 DEFAULT_SPLIT = "test"
 _SPLIT = re.compile(r"(\w+(?:\.\w+)*)=(.+)", re.DOTALL)
-_SPLIT_NAME = re.compile(r"\w+(\.\w+)*")
 _SPLIT_SUFFIX = re.compile(r"_(test|val|dev)$")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _HEAD = 1 << 20
@@ -78,8 +77,7 @@ def plan(
     for name in names:
         own_split, path = _located(name, download)
         chosen = own_split or split or DEFAULT_SPLIT
-        if not _SPLIT_NAME.fullmatch(chosen):
-            raise UsageError(f"{chosen!r} is no split name. Use letters, digits, _ and single dots.")
+        check_names(DEFAULT_CONFIG, chosen)
         dataset = _dataset(path)
         if dataset is not None:
             found += [(path, Input(file, own)) for own, files in dataset.files.items() for file in files]

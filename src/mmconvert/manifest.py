@@ -82,5 +82,5 @@ def check_names(config: str, split: str) -> None:
     """
     if not _CONFIG.fullmatch(config) or config in (DATA_FOLDER, "README.md"):
         raise UsageError(f"{config!r} is no config name. Use letters, digits, _, - and dots after the first.")
-    if not _SPLIT.fullmatch(split):
-        raise UsageError(f"{split!r} is no split name. Use letters, digits, _ and single dots.")
+    if not _SPLIT.fullmatch(split) or split == "all":
+        raise UsageError(f"{split!r} is no split name. Use letters, digits, _ and single dots, not the word all.")

@@ -206,7 +206,15 @@ class DatasetWriter:
             **self.about,
         }
 
+    def _refuse_newer(self) -> None:
+        """Refuse to replace what another run has published since this one began, unless asked to overwrite."""
+        if self._overwrite or not self.path.exists() or not any(self.path.iterdir()):
+            return
+        if not self._append or read_manifest(self.path)[0] != self._kept:
+            raise Error(f"{self.path}: was written by another run in the meantime. Nothing was changed; run again.")
+
     def _swap(self) -> None:
+        self._refuse_newer()
         try:
             if self._target.exists():
                 self._target.rename(self._old)

@@ -165,6 +165,26 @@ def test_splits_and_configs_are_added(tmp_path: Path) -> None:
     assert set(datasets.load_dataset(str(tmp_path / "out"))) == {"test", "train"}
 
 
+@pytest.mark.parametrize("append", [False, True])
+def test_what_another_run_published_meanwhile_is_not_replaced(append: bool, tmp_path: Path) -> None:
+    if append:
+        write_dataset(tmp_path / "out", {"test": rows(1)})
+
+    def interfering() -> Iterator[Record]:
+        yield record(2)
+        write_dataset(tmp_path / "other", {"test": rows(1), "train": rows(3)})
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        (tmp_path / "other").rename(tmp_path / "out")
+
+    with (
+        pytest.raises(Error, match="was written by another run in the meantime"),
+        DatasetWriter(tmp_path / "out", append=append) as writer,
+    ):
+        writer.write(interfering(), "dev")
+    assert open_dataset(tmp_path / "out").splits == {"test": 1, "train": 1}
+    assert hidden(tmp_path) == []
+
+
 def test_a_split_that_stands_there_is_not_replaced_by_append(tmp_path: Path) -> None:
     write_dataset(tmp_path / "out", {"test": rows(1)})
     with (
@@ -204,7 +224,7 @@ def test_a_config_cannot_leave_the_folder_or_hide_what_is_in_it(config: str, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("split", ["../up", "a-b", "", "a/b", ".test", "a..b"])
+@pytest.mark.parametrize("split", ["../up", "a-b", "", "a/b", ".test", "a..b", "all"])
 def test_a_split_is_named_as_load_dataset_wants_it(split: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no split name"), DatasetWriter(tmp_path / "out") as writer:
         writer.write(rows(1), split)
