@@ -95,6 +95,12 @@ class Scored:
             return replace(self, rows=rows.set_column(rows.column_names.index(name), name, array))
         return replace(self, rows=rows.append_column(name, array))
 
+    def with_row_clusters(self) -> "Scored":
+        """Make every row a cluster of its own where there are no groups, so that its copies count as one."""
+        if CLUSTER in self.rows.column_names:
+            return self
+        return self.with_array(CLUSTER, pa.array(np.arange(len(self))))
+
     def with_scores(self, **scores: Sequence[float] | Floats) -> "Scored":
         """Add or replace scores, one number a row, NaN where the row has none."""
         new = {name: np.asarray(values, dtype=np.float64) for name, values in scores.items()}

@@ -9,13 +9,12 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:POPE_rati
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 from mmscore.parsed import Parsed
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
-from mmscore.scored import CLUSTER, Scored
+from mmscore.scored import Scored
 from mmscore.vlmevalkit_rows import KIT, VERSIONS, answer_cell, is_from_kit
 from mmscore.yes_no_rates import f1, rate, scores_of_yes
 
@@ -33,10 +32,7 @@ def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 
 
 def _settle(scored: Scored, version: str) -> Scored:
-    """Number the rows, so that the copies of one are known to belong together."""
-    if CLUSTER in scored.rows.column_names:
-        return scored
-    return Scored(scored.rows.append_column(CLUSTER, pa.array(np.arange(len(scored)))), scored.scores)
+    return scored.with_row_clusters()
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:

@@ -3,8 +3,10 @@
 import json
 
 from mmconvert.circular_rows import circular_rows
+from mmconvert.literals import parse_list
 from mmconvert.pandas_tables import read_cells
 from mmconvert.plugins import load
+from mmscore.metrics.vlmevalkit_vcr import JOINERS, Found, refuses, spoken, vlmevalkit_vcr
 from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
 from mmscore.recipe import Item
 from mmscore.scored import SCORED
@@ -29,6 +31,39 @@ def _captions(given):
     scored = score_items([_item(row) for row in _read(given["columns"], given["rows"])], recipe)
     (line,) = recipe.table(scored, "1")
     return line
+
+
+def _covered_row(given):
+    cut = given["prediction_tokens"], given["answer_tokens"]
+    answer = given["answer"]
+    texts = parse_list(answer) if isinstance(answer, str) else answer
+    refused = refuses(spoken(given["prediction"]))
+    joiner = JOINERS[given["language"]]
+    found = [
+        Found() if refused else vlmevalkit_vcr(cut[0], text, words, joiner)
+        for text, words in zip(texts, cut[1], strict=True)
+    ]
+    return {
+        str(number): {
+            "crossed_text": text,
+            "max_sim_string": one.text,
+            "max_sim_val": one.likeness,
+            "precision": one.precision,
+            "recall": one.recall,
+            "f1": one.f1,
+            "jaccard": one.jaccard,
+            "exact_match": one.exact,
+        }
+        for number, (text, one) in enumerate(zip(texts, found, strict=True))
+    }
+
+
+def _covered_table(given):
+    recipe = load("mmscore.recipes", "vlmevalkit_vcr")
+    dataset = f"VCR_{given['language'].upper()}_EASY_ALL"
+    items = [_item(row)._replace(dataset=dataset) for row in _read(given["columns"], given["rows"])]
+    (line,) = recipe.table(score_items(items, recipe), "1")
+    return {**line, "returned": None}
 
 
 def _text(cell):
@@ -78,6 +113,8 @@ RULES = {
     ("vlmeval_yorn", "VSR_table"): _yes_no("vsr", "acc"),
     ("vlmeval_yorn", "default_yorn_table"): _yes_no("yorn"),
     ("vlmeval_ocrbench", "ocrbench_table"): _ocrbench,
+    ("vlmeval_vcr", "vcr_row"): _covered_row,
+    ("vlmeval_vcr", "vcr_table"): _covered_table,
     ("vlmeval_coco", "coco_table"): _captions,
     ("vlmeval_circular", "circular"): _circular,
 }

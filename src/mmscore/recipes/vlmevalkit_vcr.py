@@ -1,0 +1,101 @@
+"""VCR, covered text in pictures, as VLMEvalKit scores it: exact match and Jaccard index, a covered text a vote.
+
+A reply that excuses itself scores 0. English is cut into words by spaCy's rules, which the extra `vcr`
+installs.
+
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/vcr.py:VCRDataset. Not kept: the kit cuts Chinese
+with the model zh_core_web_sm, which no package index has; here every character is a word.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from mmconvert.errors import RowError, UsageError, got
+from mmconvert.literals import parse_list
+from mmscore.metrics.vlmevalkit_vcr import JOINERS, Found, refuses, spoken, vlmevalkit_vcr
+from mmscore.parsed import UNPARSED, Parsed
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
+from mmscore.scored import Scored
+from mmscore.vlmevalkit_rows import VERSIONS, is_from_kit
+
+SCORES = ("exact_match", "jaccard")
+COVERED = "covered_texts"
+
+
+def found_in(item: Item) -> Sequence[Found]:
+    """Find each covered text of a row.
+
+    Raises:
+        RowError: The answer is no list of texts.
+        UsageError: spaCy is not installed.
+    """
+    reply, covered = spoken(item.prediction), _covered(item)
+    if refuses(reply):
+        return [Found()] * len(covered)
+    language = "zh" if "ZH" in (item.dataset or "") else "en"
+    cut = _tokenizer()
+    words = cut(reply, language)
+    return [vlmevalkit_vcr(words, text, cut(text, language), JOINERS[language]) for text in covered]
+
+
+def _tokenizer() -> Callable[[str, str], list[str]]:
+    try:
+        # Imported here: this recipe alone needs spaCy, and every recipe is loaded to choose one.
+        from mmscore.spacy_words import spacy_words
+    except ImportError:
+        raise UsageError('VCR needs spaCy\'s tokenizers. Install them: pip install "mmconvert[vcr]".') from None
+    return spacy_words
+
+
+def _covered(item: Item) -> Sequence[str]:
+    label = read_label(item)
+    listed = item.answers if label is None else label if isinstance(label, list) else parse_list(str(label))
+    if not listed or not all(isinstance(text, str) for text in listed):
+        raise RowError("answer.type", "answer", f"expected a list of covered texts {got(listed)}.")
+    return listed
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    reply = spoken(item.prediction)
+    if refuses(reply):
+        return UNPARSED
+    return Parsed(reply, "whole reply", (len(item.prediction) - len(reply), len(item.prediction)))
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    found = found_in(item)
+    means = (sum(one.exact for one in found) / len(found), sum(one.jaccard for one in found) / len(found))
+    return {**dict(zip(SCORES, means, strict=True)), COVERED: float(len(found))}
+
+
+def _settle(scored: Scored, version: str) -> Scored:
+    return scored.with_row_clusters()
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    votes = scored.take(np.repeat(np.arange(len(scored)), scored.scores[COVERED].astype(np.int64)))
+    return {name: votes.mean(name) for name in SCORES}
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    exact, jaccard = (estimate.value for estimate in _reduce(scored, version).values())
+    return [{"Exact_Match": exact, "Jaccard": jaccard}]
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "rows of VCR from a VLMEvalKit table" if is_from_kit(facts, "VCR") else None
+
+
+RECIPE = Recipe(
+    summary="VCR as VLMEvalKit scores it: covered texts found in the reply",
+    parity="VLMEvalKit",
+    versions=VERSIONS,
+    columns=("answers", "label", "dataset"),
+    parse=_parse,
+    metrics=_metrics,
+    settle=_settle,
+    reduce=_reduce,
+    table=_table,
+    default_for=_default_for,
+)
