@@ -111,3 +111,16 @@ def index_cell(record: Record) -> str:
     if record.variant and record.id.startswith(f"{record.sample}#") and _NUMBER.fullmatch(record.sample):
         return str(int(record.sample) + record.variant * FIRST_OFFSET)
     return record.id if record.variant else record.sample
+
+
+def said_by_index(record: Record) -> tuple[str, ...]:
+    """Name the columns that the index of a row tells its reader: those of a rotation.
+
+    Example:
+        >>> from mmconvert.record import Source
+        >>> said_by_index(Record("7#1", "7", (), "vqa", Source("f", "f.tsv", 0), variant=1, group="7"))
+        ('variant', 'group')
+    """
+    if record.variant is None or not _NUMBER.fullmatch(index_cell(record)):
+        return ()
+    return ("variant", "group") if record.group == record.sample else ("variant",)

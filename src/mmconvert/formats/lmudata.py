@@ -12,14 +12,19 @@ from mmconvert import lmu_table
 from mmconvert.exported_images import as_files, base64_text, stored_file
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.lmu_dialogs import rounds
-from mmconvert.lmu_rotations import index_cell
+from mmconvert.lmu_rotations import index_cell, said_by_index
 from mmconvert.lmu_table import Reading
+from mmconvert.losses import unheld
+from mmconvert.placeholders import slots_in
 from mmconvert.record import LETTERS, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter
 from mmconvert.tables import HEADERS, respell
 from mmconvert.vlmevalkit_datasets import TASKS
+
+_GROUP = "g_index"
+_HELD = ("hint", "options", "category", "l2_category", "split", "prediction", "attachments")
 
 CAPTION_PROMPT = (
     "Please describe this image in general. Directly provide the description, "
@@ -67,6 +72,11 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     images = sorted({i.slot: i for i in (*record.images, *record.attachments)}.values(), key=lambda i: i.slot)
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the last user turn has a place"))
+    if record.attachments and not slots_in(record.question or ""):
+        losses.append(Loss(record.id, "attachments", "the row would show them"))
+        images = sorted(record.images, key=lambda i: i.slot)
+    said = ("group",) if str(extra.get(_GROUP)) == record.group else said_by_index(record)
+    losses += unheld(record, (*_HELD, *said), target)
     fields: dict[str, Any] = {
         "index": index_cell(record),
         "question": record.question,

@@ -14,8 +14,9 @@ from typing import Any
 from mmconvert import lmu_table
 from mmconvert.errors import Error, RowError, UsageError, did_you_mean
 from mmconvert.format import Context, Format, Loss, Sample, Target
-from mmconvert.lmu_rotations import index_cell
+from mmconvert.lmu_rotations import index_cell, said_by_index
 from mmconvert.lmu_table import Reading
+from mmconvert.losses import unheld
 from mmconvert.record import LETTERS, Record
 from mmconvert.sources import Rejected, Row, Span, xlsx
 from mmconvert.tables import HEADERS, respell
@@ -98,6 +99,10 @@ def _mismatch(sample: Sample) -> str | None:
     return None if "l2_category" in sample.columns else "no column 'l2_category'"
 
 
+_CELLS = ("options", "category", "l2_category", "prediction", "hint", "split")
+"""Columns that have a cell, or whose loss is named with the cells."""
+
+
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     if target.path.suffix.lower() != WORKBOOK:
         raise UsageError("MMBench's submission is an .xlsx file; for the question table use --to lmudata.")
@@ -108,7 +113,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
     def rows() -> Iterator[Mapping[str, str | None]]:
         for record in records:
-            losses.extend(_losses(record, COLUMNS[name]))
+            losses.extend(_losses(record, COLUMNS[name], target))
             yield _cells(record)
 
     write_workbook(target.path, COLUMNS[name], rows())
@@ -129,7 +134,7 @@ def _cells(record: Record) -> dict[str, str | None]:
     }
 
 
-def _losses(record: Record, columns: Collection[str]) -> Iterator[Loss]:
+def _losses(record: Record, columns: Collection[str], target: Target) -> Iterator[Loss]:
     if record.prediction is None:
         yield Loss(record.id, "prediction", "there is none, the cell stays blank")
     elif not record.prediction:
@@ -138,8 +143,11 @@ def _losses(record: Record, columns: Collection[str]) -> Iterator[Loss]:
         yield Loss(record.id, "options", "only A to D have a column")
     if record.images:
         yield Loss(record.id, "images", "a submission holds no pictures")
+    if len(record.messages) > 1:
+        yield Loss(record.id, "messages", "only the question has a place")
     if record.answer is not None:
         yield Loss(record.id, "answer", "a submission holds no answers")
+    yield from unheld(record, (*_CELLS, *said_by_index(record)), target)
     fields = {"hint": record.hint, "split": record.split, **record.extra}
     for name in fields:
         if name not in columns and name != HEADERS and fields[name] is not None:

@@ -17,6 +17,7 @@ from mmconvert.dialogs import listed, picture
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.literals import looks_like_list, parse_list
+from mmconvert.losses import unheld
 from mmconvert.mmmu_subjects import DOMAIN_OF
 from mmconvert.options import answer_letter, option_texts, plain_prompt
 from mmconvert.placeholders import image_slot, interleave, slots_in
@@ -29,6 +30,7 @@ _COLUMNS = (
     "id", "question", "options", "explanation", *(f"image_{k}" for k in range(1, 8)), "img_type", "answer",
     "topic_difficulty", "question_type", "subfield",
 )  # fmt: skip
+_HELD = ("options", "attachments", "sample")
 _OPEN_PROMPT = "Answer the question using a single word or phrase."
 
 
@@ -50,7 +52,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     answers = _answers(label, options)
     parts, shown = _prompt(question, options, pictures)
     named = fields.get("subject")
-    subject = named if isinstance(named, str) and named else "_".join(key.split("_")[1:-1]) or None
+    subject = named if isinstance(named, str) and named else _said_subject(key)
     extra = json_rest(fields, context)
     if raw_options is not None:
         extra["options"] = raw_options
@@ -68,12 +70,20 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         label=None if label is None else canonical_json(label),
         category=subject,
         l2_category=DOMAIN_OF.get(subject or ""),
-        split=key.split("_")[0] if "_" in key else None,
+        split=_said_split(key),
         dataset=context.dataset,
         subset=context.subset,
         attachments=unshown(pictures, shown, context),
         extra=extra,
     )
+
+
+def _said_split(key: str) -> str | None:
+    return key.split("_")[0] if "_" in key else None
+
+
+def _said_subject(key: str) -> str | None:
+    return "_".join(key.split("_")[1:-1]) or None
 
 
 def _pictures(fields: dict[str, Any], context: Context) -> dict[int, Image]:
@@ -144,12 +154,12 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     with pq.ParquetWriter(target.path, schema) as writer:
         for record in records:
-            row = _fields(record, losses)
+            row = _fields(record, target, losses)
             writer.write_batch(pa.RecordBatch.from_pylist([row], schema=schema))
     yield from losses
 
 
-def _fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
+def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
     options = extra.pop("options", None)
     fields: dict[str, Any] = {
@@ -160,8 +170,14 @@ def _fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
         "question_type": "multiple-choice" if record.options else "open",
     }
     fields["answer"] = fields["answer"] if isinstance(fields["answer"], str | None) else record.label
-    for image in (*record.images, *record.attachments):
-        if f"image_{image.slot}" in _COLUMNS:
+    pictures = [*record.images, *record.attachments]
+    if record.attachments and not slots_in(record.question or ""):
+        losses.append(Loss(record.id, "attachments", "the row would show them"))
+        pictures = [*record.images]
+    for image in pictures:
+        if image.bytes is None:
+            losses.append(Loss(record.id, "images", f"{image.url} was kept as an address and has no bytes"))
+        elif f"image_{image.slot}" in _COLUMNS:
             fields[f"image_{image.slot}"] = {"bytes": image.bytes, "path": None}
         else:
             losses.append(Loss(record.id, "images", f"there is no column image_{image.slot}"))
@@ -170,6 +186,13 @@ def _fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
             fields[name] = value
         else:
             losses.append(Loss(record.id, name, "the format has no such column"))
+    subject = _said_subject(record.sample)
+    said = {"split": _said_split(record.sample), "category": subject, "l2_category": DOMAIN_OF.get(subject or "")}
+    losses += unheld(record, _HELD, target, said)
+    if record.sample != record.id:
+        losses.append(Loss(record.id, "id", "the format has one id for a row"))
+    if len(record.messages) > 1:
+        losses.append(Loss(record.id, "messages", "only the question has a place"))
     return fields
 
 

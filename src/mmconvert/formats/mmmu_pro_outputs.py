@@ -12,6 +12,7 @@ from typing import Any
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.literals import parse_list
+from mmconvert.losses import unheld
 from mmconvert.mmmu_subjects import DOMAIN_OF
 from mmconvert.record import LETTERS, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl
@@ -71,12 +72,16 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         label=None if label is None else canonical_json(label),
         category=subject if isinstance(subject, str) else None,
         l2_category=DOMAIN_OF.get(str(subject)),
-        split=key.partition("_")[0] if "_" in key else None,
+        split=_said_split(key),
         dataset=context.dataset or DATASET,
         subset=context.subset or setting,
         prediction=_response(fields),
         extra={**({"model": name["model"], "mode": name["mode"]} if name else {}), **rest(fields)},
     )
+
+
+def _said_split(key: str) -> str | None:
+    return key.partition("_")[0] if "_" in key else None
 
 
 def _options(value: Any) -> tuple[str, ...]:
@@ -123,18 +128,30 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     name = NAME.fullmatch(Path(target.name or target.path.name).stem)
     said = {"model": name["model"], "mode": name["mode"], "setting": name["setting"]} if name else {}
-    write_jsonl((_fields(record, said, losses) for record in records), target.path)
+    write_jsonl((_fields(record, said, target, losses) for record in records), target.path)
     yield from dict.fromkeys(losses)
 
 
-def _fields(record: Record, said: dict[str, str], losses: list[Loss]) -> dict[str, Any]:
+_HELD = ("options", "category", "subset", "prediction", "sample")
+
+
+def _fields(record: Record, said: dict[str, str], target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = {name: value for name, value in record.extra.items() if said.get(name) != value}
     options, response = extra.pop("options", None), extra.pop("response", None)
     if None in record.options or not record.options:
         losses.append(Loss(record.id, "options", "the format wants an unbroken list of options"))
-    for name in ("images", "attachments", "hint", "instruction"):
-        if getattr(record, name):
-            losses.append(Loss(record.id, name, "the format has no field for it"))
+    if len(record.messages) > 1:
+        losses.append(Loss(record.id, "messages", "only the question has a place"))
+    if record.images:
+        losses.append(Loss(record.id, "images", "the format has no field for it"))
+    if record.sample != record.id:
+        losses.append(Loss(record.id, "id", "the format has one id for a row"))
+    derived = {
+        "split": _said_split(record.sample),
+        "l2_category": DOMAIN_OF.get(str(record.category)),
+        "dataset": DATASET,
+    }
+    losses += unheld(record, _HELD, target, derived)
     if record.subset != said.get("setting"):
         losses.append(Loss(record.id, "subset", "only the file's name says it: {model}_{setting}_{mode}.jsonl"))
     fields = {

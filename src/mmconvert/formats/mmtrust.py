@@ -15,13 +15,14 @@ from typing import Any
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import stored_path
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.losses import unheld
 from mmconvert.record import Image, Part, Record, Turn, canonical_json
 from mmconvert.rewording import last_turn_images, last_user_turn, words
 from mmconvert.sources import Rejected, Row, Span, json_array, json_object
 from mmconvert.sources.json_head import is_object
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import write_json_array, write_json_object
-from mmconvert.tables import rest
+from mmconvert.tables import own_id, rest
 
 RESULTS, SUMMARY = "per_sample_results", "total_results"
 IMAGE_PATH = "image_path"
@@ -119,6 +120,9 @@ def _mismatch(sample: Sample) -> str | None:
     return f"no field {missing[0]!r}, and no {RESULTS}" if missing else None
 
 
+_HELD = ("options", "attachments", "category", "sample")
+
+
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     stream = iter(records)
@@ -127,20 +131,22 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     if first is None or first.prediction is None:
         write_json_array((_sample(record, target, losses) for record in every), target.path)
     else:
-        write_json_object({SUMMARY: {}}, RESULTS, (_result(record, losses) for record in every), target.path)
+        write_json_object({SUMMARY: {}}, RESULTS, (_result(record, target, losses) for record in every), target.path)
     yield from dict.fromkeys(losses)
 
 
 def _sample(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     picture = _only_picture(record, losses)
+    losses += unheld(record, _HELD, target)
     path = {} if picture is None else {IMAGE_PATH: stored_path(picture, target)}
     return {**path, "text": _asked(record, losses), "target": _label(record), **_extra(record)}
 
 
-def _result(record: Record, losses: list[Loss]) -> dict[str, Any]:
+def _result(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = _extra(record)
     text, path = _asked(record, losses), extra.pop(IMAGE_PATH, None)
-    if record.images:
+    losses += unheld(record, (*_HELD, "prediction"), target)
+    if record.images or record.attachments:
         losses.append(Loss(record.id, "images", "a log names pictures and holds none"))
     content = text if path is None else {IMAGE_PATH: path, "text": text}
     fields = {"content": content if record.messages else None, "pred": record.prediction, "label": _label(record)}
@@ -149,6 +155,8 @@ def _result(record: Record, losses: list[Loss]) -> dict[str, Any]:
 
 def _asked(record: Record, losses: list[Loss]) -> str:
     at = last_user_turn(record)
+    if own_id(record):
+        losses.append(Loss(record.id, "id", "samples are known by their order"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "a sample is a single turn"))
     if record.options:

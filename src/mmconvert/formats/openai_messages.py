@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import message_list
+from mmconvert.dialogs import MESSAGES_EXTRA, message_list
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.evalscope_outputs import MARKS
 from mmconvert.exported_images import reference
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.losses import unheld
 from mmconvert.openai_chat import ends_with_assistant, opened, part_json, part_types, read_content
 from mmconvert.placeholders import image_slot, interleave, slots_in, turn_text
 from mmconvert.record import Image, Record, Turn, canonical_json
@@ -22,6 +23,7 @@ from mmconvert.sources import Rejected, Row, Span, jsonl, tables
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter, write_jsonl
 from mmconvert.tables import own_id, rest, take_id, take_numbered_pictures, unshown
+from mmconvert.training_rows import messages_extra
 
 
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
@@ -49,7 +51,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     key = take_id(fields, row, context)
     extra = rest(fields)
     if any(extras):
-        extra["messages_extra"] = extras
+        extra[MESSAGES_EXTRA] = extras
     yield Record(
         id=key,
         sample=key,
@@ -122,10 +124,10 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
 def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
-    extras = extra.pop("messages_extra", None) or [{}] * len(record.messages)
+    extra.pop(MESSAGES_EXTRA, None)
     images = iter(record.images)
     messages = []
-    for turn, more in zip(record.messages, extras, strict=True):
+    for turn, more in zip(record.messages, messages_extra(record), strict=True):
         content: Any = [part_json(part, images, target) for part in turn.content]
         if len(content) == 1 and content[0]["type"] == "text" and not slots_in(content[0]["text"]):
             content = content[0]["text"]
@@ -137,6 +139,9 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     fields.update({f"image_{i.slot}": reference(i, target) for i in record.attachments})
     if record.options:
         losses.append(Loss(record.id, "options", "options have no field of their own; they stand in the prompt only"))
+    if len(record.answers) > 1 and target.path.suffix.lower() in tables.DELIMITERS:
+        losses.append(Loss(record.id, "answers", "a cell holds one text; .jsonl holds a list"))
+    losses += unheld(record, ("options", "attachments"), target)
     return {**fields, **extra}
 
 

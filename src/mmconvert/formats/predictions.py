@@ -15,6 +15,7 @@ from mmconvert.errors import Error, RowError, did_you_mean, got, in_field
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.literals import looks_like_list, parse_list
 from mmconvert.lmu_table import is_result
+from mmconvert.losses import unheld
 from mmconvert.options import option_texts
 from mmconvert.parquet_writer import write_parquet
 from mmconvert.record import SCHEMA, Part, Record, Turn, canonical_json
@@ -134,6 +135,9 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     for record in records:
         if record.images:
             yield Loss(record.id, "images", "a predictions table holds no pictures")
+        if len(record.messages) > 1:
+            yield Loss(record.id, "messages", "only the question has a place")
+        yield from unheld(record, (*_TEXTS, *_NUMBERS, "options", "prediction"), target)
         if record.prediction == "" and suffix in tables.DELIMITERS:
             yield Loss(record.id, "prediction", 'an empty cell is no prediction; .jsonl and .parquet hold ""')
 

@@ -16,6 +16,7 @@ from typing import Any
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import as_files, base64_text, stored_file
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.losses import unheld
 from mmconvert.options import option_texts, plain_prompt
 from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
 from mmconvert.reform_dialogs import HISTORY
@@ -249,6 +250,10 @@ def _head(record: Record | None, name: str) -> dict[str, Any]:
     return {**({"dataset_name": dataset} if dataset else {}), **({"split": split} if split else {}), **facts}
 
 
+_HELD = ("options", "category", "split", "attachments", "sample")
+"""Columns that an item or its file has a place for, or whose loss is named with the pictures."""
+
+
 def _fields(record: Record, name: str, target: Target, losses: list[Loss]) -> dict[str, Any]:
     shape, extra = SHAPES[name], dict(record.extra)
     key = extra.pop("sample_id", record.sample)
@@ -258,9 +263,12 @@ def _fields(record: Record, name: str, target: Target, losses: list[Loss]) -> di
         losses.append(Loss(record.id, "images", "an item holds one picture"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "an item is a single question"))
-    for field in ("hint", "l2_category", "prediction", "variant"):
-        if getattr(record, field) is not None:
-            losses.append(Loss(record.id, field, "an item has no field for it"))
+    said = ("dataset",) if _head(record, name).get("dataset_name") == record.dataset else ()
+    if record.sample != record.id and record.variant is None:
+        losses.append(Loss(record.id, "id", "an item has one id"))
+    if record.category not in (None, name):
+        losses.append(Loss(record.id, "category", f"the item's fields say {name}"))
+    losses += unheld(record, (*_HELD, *said), target)
     picture = record.images[0] if record.images else None
     fields = {
         shape.key: key,

@@ -16,6 +16,7 @@ from typing import Any
 
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.losses import unheld
 from mmconvert.options import option_texts
 from mmconvert.record import LETTERS, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, json_array
@@ -238,11 +239,14 @@ def _mismatch(sample: Sample) -> str | None:
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
-    write_json_array((_fields(record, losses) for record in records), target.path)
+    write_json_array((_fields(record, target, losses) for record in records), target.path)
     yield from dict.fromkeys(losses)
 
 
-def _fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
+_HELD = ("options", "instruction", "round", "prediction", "sample")
+
+
+def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
     method, key = extra.pop("infer_method", None), extra.pop("sample_id", record.sample)
     extra.pop("model", None)
@@ -251,9 +255,11 @@ def _fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
         losses.append(Loss(record.id, "prediction", "there is none yet, and the kit refuses such a row"))
     elif method == "likelihood" and prediction in LETTERS[: len(record.options)]:
         prediction = LETTERS.index(prediction)  # type: ignore[assignment]
-    for name in ("images", "attachments", "hint", "category", "l2_category", "split"):
-        if getattr(record, name):
-            losses.append(Loss(record.id, name, "the list has no field for it"))
+    if record.images:
+        losses.append(Loss(record.id, "images", "the list has no field for it"))
+    if record.sample != record.id and record.variant is None:
+        losses.append(Loss(record.id, "id", "the list has one id for a sample"))
+    losses += unheld(record, _HELD, target)
     fields = {
         "sample_id": key,
         "round_id": record.round,

@@ -14,8 +14,9 @@ from mmconvert import lmu_table
 from mmconvert.errors import Error, RowError, did_you_mean
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.lmu_dialogs import rounds
-from mmconvert.lmu_rotations import index_cell, with_rotations
+from mmconvert.lmu_rotations import index_cell, said_by_index, with_rotations
 from mmconvert.lmu_table import Reading
+from mmconvert.losses import unheld
 from mmconvert.record import LETTERS, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span, json_array, jsonl, tables, xlsx
 from mmconvert.sources.jsonl import parse_json
@@ -110,7 +111,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     else:
         (write_jsonl if suffix == ".jsonl" else write_json_array)(rows(), target.path)
     for record in records:
-        losses += _losses(record, dataset, suffix)
+        losses += _losses(record, dataset, target)
     yield from losses
 
 
@@ -139,7 +140,12 @@ def _cells(row: Mapping[str, Any]) -> dict[str, str | None]:
     return {name: value if isinstance(value, str | None) else canonical_json(value) for name, value in row.items()}
 
 
-def _losses(record: Record, dataset: str | None, suffix: str) -> Iterator[Loss]:
+_CELLS = ("hint", "options", "category", "l2_category", "split", "prediction", "dataset")
+"""Columns that have a cell, or whose loss is named here."""
+
+
+def _losses(record: Record, dataset: str | None, target: Target) -> Iterator[Loss]:
+    suffix = target.path.suffix.lower()
     if record.images:
         yield Loss(record.id, "images", "a result file holds no pictures")
     if len(record.messages) > 1:
@@ -148,6 +154,7 @@ def _losses(record: Record, dataset: str | None, suffix: str) -> Iterator[Loss]:
         yield Loss(record.id, "prediction", "there is none, and the kit counts such a row as wrong")
     elif not record.prediction and suffix not in (".json", ".jsonl"):
         yield Loss(record.id, "prediction", "it is empty, which a blank cell cannot tell from none")
+    yield from unheld(record, (*_CELLS, *said_by_index(record)), target)
     if record.dataset != dataset and record.dataset is not None:
         yield Loss(record.id, "dataset", "only the file's name says it: name the file {model}_{benchmark}")
 

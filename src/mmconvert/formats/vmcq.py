@@ -12,8 +12,9 @@ from typing import Any
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import reference
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.losses import unheld
 from mmconvert.options import answer_letter, option_texts, plain_prompt
-from mmconvert.placeholders import image_slot, interleave
+from mmconvert.placeholders import image_slot, interleave, slots_in
 from mmconvert.record import Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl, tables
 from mmconvert.sources.jsonl import parse_json
@@ -114,14 +115,25 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     gaps = [option for option in record.options if option is None]
     if gaps or not record.options:
         losses.append(Loss(record.id, "options", "the format wants an unbroken list of options"))
+    if len(record.messages) > 1:
+        losses.append(Loss(record.id, "messages", "only the question has a place"))
+    losses += unheld(record, ("options", "attachments"), target)
     fields: dict[str, Any] = {**own_id(record)}
-    fields["question"] = record.question or ""
+    fields["question"] = _question(record)
     fields["options"] = extra.pop("options", None) or [option or "" for option in record.options]
     if record.label is not None:
         fields["answer"] = parse_json(record.label)
     shown = {image.slot: image for image in (*record.images, *record.attachments)}
     fields.update({f"image_{slot}": reference(image, target) for slot, image in sorted(shown.items())})
     return {**fields, **extra}
+
+
+def _question(record: Record) -> str:
+    """Give the question; pictures that the prompt shows and no placeholder names stand in front of it."""
+    question = record.question or ""
+    named = slots_in(" ".join([question, *(option or "" for option in record.options)]))
+    unnamed = dict.fromkeys(image.slot for image in record.images if image.slot not in named)
+    return "".join(f"<image {slot}> " for slot in unnamed) + question
 
 
 FORMAT = Format(

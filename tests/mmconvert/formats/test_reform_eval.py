@@ -261,7 +261,7 @@ def test_any_multiple_choice_becomes_the_vqa_family(tmp_path: Path, repository: 
     source = repository / "src/mmconvert/demo/files/lmudata/Colours.tsv"
     target = tmp_path / "colours.json"
     losses = write(read(source), Target(target), "reform_eval")
-    assert {loss.field for loss in losses} == {"hint", "l2_category"}
+    assert {loss.field for loss in losses} == {"hint", "category", "l2_category"}
     before, after = list(read(source)), list(read(target))
     assert [(r.id, r.question, r.options, r.answer) for r in after] == [
         (r.id, r.question, r.options, r.answer) for r in before
