@@ -154,12 +154,13 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
         with DatasetWriter(
             output, overwrite=where.overwrite, append=where.append, view=where.view, about=about
         ) as writer:
-            parts = _parts(inputs, files, writer, how, where)
+            kept = writer.kept_ids(where.config)
+            parts = _parts(_told_apart(inputs) if kept else inputs, files, writer, how, where)
             engine: Engine = load("mmconvert.engines", where.engine)
             for result in engine(convert_part, parts, where.workers):
                 results.append(result)
             _refuse_long(parts, results)
-            without_duplicates(parts, results)
+            without_duplicates(parts, results, kept)
             for part, result in zip(parts, results, strict=True):
                 writer.add(result.shards, part.source.split, where.config)
             rejects = [reject for result in results for reject in result.rejects]
@@ -180,6 +181,11 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
         raise Error(f"{error.filename or output}: {os.strerror(error.errno)}. Nothing was published.") from error
     summary.seconds = round(time.perf_counter() - started, 3)
     return summary
+
+
+def _told_apart(inputs: Sequence[Input]) -> list[Input]:
+    """Give a single file, too, words that tell its rows from those that stand in the dataset."""
+    return [replace(source, id_prefix=source.id_prefix or f"{source.split}-") for source in inputs]
 
 
 def _parts(

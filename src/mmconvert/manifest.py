@@ -57,6 +57,13 @@ def _shard(fields: Mapping[str, Any], config: str, split: str) -> Shard:
     return shard
 
 
+def joined(earlier: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
+    """Tell of an earlier run's inputs too, whose shards are kept."""
+    formats = ", ".join(str(run["format"]) for run in (earlier, about) if run.get("format"))
+    inputs = [*earlier.get("input", []), *about.get("input", [])]
+    return {**about, "format": ", ".join(dict.fromkeys(formats.split(", "))), "input": inputs}
+
+
 def folder_of(config: str) -> str:
     """Give the folder of a config's shards inside the dataset.
 

@@ -9,7 +9,7 @@ import gc
 import importlib
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,7 +28,7 @@ PART_BYTES = 256 << 20
 SMALL_FILE = 64 << 20
 """A file up to this size is one part; a larger one is two at least."""
 
-_RENAMED = "an id that stands in an earlier file too got its own file's name in front"
+_RENAMED = "an id that another file or split has too got the name of its own in front"
 _CHUNK_BYTES = ROW_GROUP_BYTES // 2
 _CHUNK_RECORDS = 1_000
 
@@ -45,7 +45,7 @@ class Part:
         how: How to read.
         fail_on_bad: Stop at the first refused row.
         taken: Ids that earlier parts of the same file have given to the same split.
-        foreign: Ids that other files have given to it; here they get the file's name in front.
+        foreign: Ids of other files or splits; here they get `source.id_prefix` in front.
         view: How rows are laid out, a name of `VIEWS`.
     """
 
@@ -167,31 +167,30 @@ def _copy(part: Part, records: Records, result: PartResult) -> None:
     result.shards = sink.shards
 
 
-def without_duplicates(parts: Sequence[Part], results: list[PartResult]) -> None:
-    """Convert again the parts that repeat an id of an earlier part of the same split.
+def without_duplicates(parts: Sequence[Part], results: list[PartResult], kept: Iterable[str] = ()) -> None:
+    """Convert again the parts that repeat an id of an earlier part, of whatever split.
 
     Parts are converted apart and do not see each other's ids; repeats between them are rare. A repeat in
-    the same file is refused, one in another file gets the file's name in front.
+    the same file and split is refused, any other gets the words in front that tell the files apart.
 
     Args:
         parts: All parts in order.
         results: Their results; replaced in place where a part is converted again.
+        kept: Ids that stand in the dataset already.
     """
-    owners: dict[str, dict[str, Input]] = {}
+    owners: dict[str, Input | None] = dict.fromkeys(kept)
     for number, part in enumerate(parts):
-        taken = owners.setdefault(part.source.split, {})
-        # The second time for a name that is taken even with the file's name in front.
+        # The second time for a name that is taken even with the file's words in front.
         for _ in range(2):
-            repeated = taken.keys() & results[number].ids
+            repeated = owners.keys() & results[number].ids
             if not repeated:
                 break
-            renamed = part.foreign or not part.source.id_prefix
-            foreign = {key for key in repeated if not renamed and taken[key] is not part.source}
+            foreign = {key for key in repeated if not part.foreign and owners[key] != part.source}
             part = replace(part, taken=part.taken | (repeated - foreign), foreign=part.foreign | foreign)
             for shard in results[number].shards:
                 (part.folder / shard.file).unlink()
             results[number] = convert_part(part)
-        taken.update(dict.fromkeys(results[number].ids, part.source))
+        owners.update(dict.fromkeys(results[number].ids, part.source))
 
 
 @contextlib.contextmanager

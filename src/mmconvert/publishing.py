@@ -1,6 +1,7 @@
 """Temporary names beside a place, so that what appears there is whole, and what killed runs left under them."""
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -82,3 +83,13 @@ def published_file(place: Path) -> Iterator[Path]:
     finally:
         new.unlink(missing_ok=True)
     sync_folder(new.parent)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file a second name; copy it where the disk knows no hard links."""
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
+            raise
+        shutil.copyfile(source, target)

@@ -8,7 +8,6 @@ Written straight with pyarrow: `datasets`' own encoder drops picture bytes when 
 and keeps every row in memory.
 """
 
-import errno
 import hashlib
 import json
 import os
@@ -25,8 +24,8 @@ import pyarrow.parquet as pq
 from mmconvert import __version__
 from mmconvert.card import SplitInfo, card
 from mmconvert.errors import Error, UsageError, did_you_mean, no_such_path
-from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, folder_of, read_manifest
-from mmconvert.publishing import clear_leftovers, temporary
+from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, folder_of, joined, read_manifest
+from mmconvert.publishing import clear_leftovers, link_or_copy, temporary
 from mmconvert.record import SCHEMA_VERSION, Record, from_arrow, missing_columns
 from mmconvert.shards import RecordWriter, Shard, hash_file, numbered, sync_folder, write_synced
 from mmconvert.views import EVAL, VIEWS
@@ -96,7 +95,7 @@ class DatasetWriter:
                     f"{self.path}: has the view {earlier.get('view', EVAL)}, all its splits must. Leave out --view "
                     f"{self._view}, or name another folder."
                 )
-            self.about = _joined(earlier, self.about)
+            self.about = joined(earlier, self.about)
 
     def __enter__(self) -> "DatasetWriter":
         """Make the temporary folder, with hard links to what is kept.
@@ -111,7 +110,7 @@ class DatasetWriter:
         try:
             for shard in (s for splits in self._kept.values() for shards in splits.values() for s in shards):
                 (self._new / shard.file).parent.mkdir(exist_ok=True)
-                _link(self.path / shard.file, self._new / shard.file)
+                link_or_copy(self.path / shard.file, self._new / shard.file)
         except OSError as error:
             shutil.rmtree(self._new, ignore_errors=True)
             raise Error(
@@ -160,6 +159,12 @@ class DatasetWriter:
         folder = self._new / folder_of(config)
         folder.mkdir(exist_ok=True)
         return folder
+
+    def kept_ids(self, config: str = DEFAULT_CONFIG) -> set[str]:
+        """Read the ids of the rows that stand in a config and are kept; none unless something is appended to it."""
+        if config not in self._kept:
+            return set()
+        return {key for batch in open_dataset(self.path, config).batches(["id"]) for key in batch["id"].to_pylist()}
 
     def add(self, shards: Sequence[Shard], split: str, config: str = DEFAULT_CONFIG) -> None:
         """Append finished shards, made in `folder`, to a split; their order is the order of the rows."""
@@ -225,22 +230,6 @@ class DatasetWriter:
             if self._old.exists() and not self._target.exists():
                 self._old.rename(self._target)
             shutil.rmtree(self._old, ignore_errors=True)
-
-
-def _joined(earlier: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
-    """Tell of an earlier run's inputs too, whose shards are kept."""
-    formats = ", ".join(str(run["format"]) for run in (earlier, about) if run.get("format"))
-    inputs = [*earlier.get("input", []), *about.get("input", [])]
-    return {**about, "format": ", ".join(dict.fromkeys(formats.split(", "))), "input": inputs}
-
-
-def _link(source: Path, target: Path) -> None:
-    try:
-        os.link(source, target)
-    except OSError as error:
-        if error.errno not in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
-            raise
-        shutil.copyfile(source, target)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def test_ids_of_several_files_do_not_collide(tmp_path: Path) -> None:
     ]
     assert (summary.rows_written, summary.rows_rejected, summary.rows_read) == (7, 1, 8)
     assert [r["row"] for r in rejects(tmp_path / "out.rejects.jsonl")] == [2]
-    assert any("file's name in front (3 times)" in warning for warning in summary.warnings)
+    assert any("name of its own in front (3 times)" in warning for warning in summary.warnings)
 
 
 def test_the_same_file_twice_is_refused_row_by_row(tmp_path: Path) -> None:
@@ -106,11 +106,26 @@ def test_rows_without_ids_are_numbered_apart(tmp_path: Path) -> None:
     assert ids(tmp_path / "out") == ["a-000000000", "b-000000000"]
 
 
-def test_splits_are_apart(tmp_path: Path) -> None:
-    first, second = table(tmp_path / "a.tsv", GOOD), table(tmp_path / "b.tsv", GOOD)
+def test_ids_are_unique_in_the_dataset_and_not_only_in_a_split(tmp_path: Path) -> None:
+    first, second = table(tmp_path / "a.tsv", GOOD), table(tmp_path / "b.tsv", [*GOOD, "3\tc"])
     summary = converted(tmp_path / "out", f"dev={first}", f"train={second}")
-    assert summary.splits == {"dev": 2, "train": 2}
-    assert ids(tmp_path / "out", "train") == ["1", "2"]
+    assert summary.splits == {"dev": 2, "train": 3}
+    assert ids(tmp_path / "out") == ["1", "2", "b-1", "b-2", "3"]
+    converted(tmp_path / "out", f"test={second}", append=True)
+    assert ids(tmp_path / "out", "test") == ["test-1", "test-2", "test-3"]
+    assert [r.sample for r in open_dataset(tmp_path / "out").records("test")] == ["1", "2", "3"]
+    converted(tmp_path / "out", second, append=True, config="other")
+    assert [r.id for r in open_dataset(tmp_path / "out", "other").records()] == ["1", "2", "3"]
+
+
+def test_rows_without_ids_are_numbered_on_when_they_are_appended(tmp_path: Path) -> None:
+    row = json.dumps({"messages": [{"role": "user", "content": "hi"}]})
+    (tmp_path / "a.jsonl").write_text(f"{row}\n{row}\n", encoding="utf-8")
+    how = ReadOptions(format="openai_messages")
+    converted(tmp_path / "out", f"dev={tmp_path}/a.jsonl", how=how)
+    summary = converted(tmp_path / "out", f"train={tmp_path}/a.jsonl", how=how, append=True)
+    assert ids(tmp_path / "out") == ["000000000", "000000001", "train-000000000", "train-000000001"]
+    assert summary.warnings == []
 
 
 def test_the_manifest_tells_what_was_done(tmp_path: Path) -> None:
