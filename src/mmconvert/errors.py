@@ -105,3 +105,16 @@ def no_such_path(path: Path, known: Iterable[str] = ()) -> UsageError:
     """
     neighbours = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     return UsageError(f"{path}: no such file or folder.{did_you_mean(path.name, [*neighbours, *known])}")
+
+
+def first_line(error: BaseException) -> str:
+    r"""Give the first line of another library's message, to stand in brackets in a sentence of ours.
+
+    Example:
+        >>> first_line(OSError("Couldn't deserialize thrift: bad page.\nDetails"))
+        "Couldn't deserialize thrift: bad page"
+        >>> first_line(MemoryError())
+        'MemoryError'
+    """
+    lines = str(error).splitlines()
+    return lines[0][:200].rstrip(". ") if lines else type(error).__name__

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from mmconvert import __version__
 from mmconvert.card import SplitInfo, card
-from mmconvert.errors import Error, UsageError, did_you_mean, no_such_path
+from mmconvert.errors import Error, UsageError, did_you_mean, first_line, no_such_path
 from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, folder_of, joined, read_manifest
 from mmconvert.publishing import clear_leftovers, link_or_copy, temporary
 from mmconvert.record import SCHEMA_VERSION, Record, from_arrow, missing_columns
@@ -288,7 +288,7 @@ def _batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBat
         wanted = None if columns is None else [c for c in columns if c in parquet.schema_arrow.names]
         yield from parquet.iter_batches(batch_size=BATCH_ROWS, columns=wanted)
     except (pa.ArrowException, OSError) as error:
-        raise Error(f"{file}: cannot be read as parquet ({str(error).splitlines()[0]}). Write it again.") from None
+        raise Error(f"{file}: cannot be read as parquet ({first_line(error)}). Write it again.") from None
 
 
 def open_dataset(path: str | Path, config: str = DEFAULT_CONFIG) -> Dataset:
@@ -347,7 +347,7 @@ def _plain(path: Path, files: dict[str, list[Path]]) -> Dataset:
         try:
             splits[split] = sum(pq.ParquetFile(file).metadata.num_rows for file in parts)
         except (pa.ArrowException, OSError) as error:
-            raise Error(f"{parts[0]}: is no readable parquet file ({str(error).splitlines()[0]}).") from None
+            raise Error(f"{parts[0]}: is no readable parquet file ({first_line(error)}).") from None
     return Dataset(path, files, splits, digest.hexdigest())
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mmconvert.errors import Error, did_you_mean, got, no_such_path
+from mmconvert.errors import Error, did_you_mean, first_line, got, no_such_path
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, to_arrow
 from mmconvert.sources.parquet import open_parquet
 
@@ -135,7 +135,7 @@ def _read(file: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
             arrays = [_typed(_pick(batch, name), name, file) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
     except (pa.ArrowException, OSError) as error:
-        raise Error(f"{file}: is a damaged parquet file ({str(error).splitlines()[0]}). Write it again.") from None
+        raise Error(f"{file}: is a damaged parquet file ({first_line(error)}). Write it again.") from None
 
 
 def _pick(batch: pa.RecordBatch, name: str) -> pa.Array:

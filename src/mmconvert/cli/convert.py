@@ -53,7 +53,7 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
     show_default=True,
     help="Lay rows out for training: the answer as the assistant's turn, or as prompt and completion.",
 )
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records of each file.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N records of each file.")
 @click.option(
     "--on-bad", type=click.Choice(["reject", "fail"]), default="reject", show_default=True, help="Refused rows."
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mmconvert.errors import Error
+from mmconvert.errors import Error, first_line
 from mmconvert.sources import Rejected, Row, Span, Where
 from mmconvert.sources.jsonl import refuse_other_magic
 
@@ -31,7 +31,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         parquet = pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
         names = parquet.schema_arrow.names
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
-        raise Error(f"{path}: is a damaged parquet file ({_first_line(error)}).") from None
+        raise Error(f"{path}: is a damaged parquet file ({first_line(error)}).") from None
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise Error(f"{path}: the column {twice!r} stands twice. Rename one of them.")
@@ -63,7 +63,7 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
         try:
             batch = next(batches, None)
         except (pa.ArrowException, OSError, MemoryError) as error:
-            raise Error(f"{path}: is damaged near row {number} ({_first_line(error)}).") from None
+            raise Error(f"{path}: is damaged near row {number} ({first_line(error)}).") from None
         if batch is None:
             return
         yield from _batch_rows(batch, path, number)
@@ -107,8 +107,4 @@ def _refused(error: Exception, where: Where) -> Rejected:
     if isinstance(error, UnicodeDecodeError):
         return Rejected(where, "text.encoding", "a text is not UTF-8. Write the file again.")
     # Python's dates end at the year 9999 and know no nanoseconds.
-    return Rejected(where, "value.range", f"a value has no Python form ({_first_line(error)}). Write it as text.")
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)[:200]
+    return Rejected(where, "value.range", f"a value has no Python form ({first_line(error)}). Write it as text.")
