@@ -136,7 +136,8 @@ def prompt_of(value: Any, context: Context, field: str = "messages") -> Prompt:
     unseen: list[str] = []
     for number, message in enumerate(messages):
         where = f"{field}[{number}]"
-        if not isinstance(message, dict) or message.get("role") not in ROLES:
+        role = message.get("role") if isinstance(message, dict) else None
+        if not isinstance(role, str) or role not in ROLES:
             raise RowError("messages.role", where, f"expected a message of {', '.join(ROLES)} {got(message)}.")
         parts = []
         for part in _parts(message.get("content"), where):

@@ -221,12 +221,14 @@ def _turns(fields: dict[str, Any], question: str | None) -> tuple[Turn, ...]:
     if question is None:
         return ()
     history = fields.get("history")
+    if history and not isinstance(history, list):
+        raise RowError("history.type", "history", f"expected a list of turns {got(history)}.")
     if history:
         del fields["history"]
     turns = []
     for number, turn in enumerate(history or ()):
         role, value = (turn.get("from"), turn.get("value")) if isinstance(turn, dict) else (None, None)
-        if role not in ROLES or not isinstance(value, str):
+        if not isinstance(role, str) or role not in ROLES or not isinstance(value, str):
             raise RowError("history.type", f"history[{number}]", f"expected a turn of human or assistant {got(turn)}.")
         turns.append(Turn(ROLES[role], (Part("text", value),)))
     return (*turns, Turn("user", (Part("text", question),)))

@@ -98,6 +98,8 @@ def test_predictions_of_the_rarer_method_are_refused(predictions: list, refused:
         ({"prediction": True}, "prediction.type"),
         ({"question": "q", "history": [{"from": "gpt", "value": "x"}]}, "history.type"),
         ({"question": "q", "history": [{"from": "human", "value": 3}]}, "history.type"),
+        ({"question": "q", "history": [{"from": ["human"], "value": "x"}]}, "history.type"),
+        ({"question": "q", "history": 3}, "history.type"),
     ],
 )
 def test_a_bad_field_refuses_its_row(more: dict, code: str, tmp_path: Path) -> None:
