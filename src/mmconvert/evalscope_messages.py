@@ -112,7 +112,7 @@ def read_messages(messages: list[Any], release: Release = LATEST) -> list[Messag
             key = _needed(message, "tool_call_id", where)
             content = _content(message.get("content") or "", where, release)
             read.append({"role": role, "content": content, "tool_call_id": key, "function": functions.get(key, "")})
-        elif role in _ROLES:
+        elif isinstance(role, str) and role in _ROLES:
             content = _content(_needed(message, "content", where), where, release)
             read.append({"role": _ROLES[role], "content": content})
         else:

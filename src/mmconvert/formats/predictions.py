@@ -138,6 +138,8 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
         if len(record.messages) > 1:
             yield Loss(record.id, "messages", "only the question has a place")
         yield from unheld(record, (*_TEXTS, *_NUMBERS, "options", "prediction"), target)
+        if record.prediction is None:
+            yield Loss(record.id, "prediction", "there is none, and a reader refuses such a row")
         if record.prediction == "" and suffix in tables.DELIMITERS:
             yield Loss(record.id, "prediction", 'an empty cell is no prediction; .jsonl and .parquet hold ""')
 
