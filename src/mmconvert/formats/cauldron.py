@@ -2,6 +2,10 @@
 
 All pictures stand in front of the first question. Source: the dataset card of HuggingFaceM4/the_cauldron;
 huggingface/nanoVLM@4e0c096 data/datasets.py.
+
+Kept: each question's `source` and other columns in `extra`.
+Refused: texts that are no pairs of `user` and `assistant` (`messages.content`), pictures that cannot be read.
+Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator

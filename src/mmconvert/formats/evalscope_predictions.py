@@ -3,6 +3,10 @@
 The lines hold the messages that were sent, with pictures that were sent as data, and no references: those
 come from the dataset (`--answers`), whose rows stand in the order of `index`. Source: modelscope/evalscope
 1.3.0 to 1.14.1 evalscope/api/evaluator/cache.py:ModelResult.
+
+Kept: the whole `model_output` in `extra`; what the messages hold and is not at hand in `extra.unseen`.
+Refused: rows without an integer `index` (`id.missing`), a `model_output` without choices (`prediction.type`).
+Lost: all but the last of several rows with one index, as in the kit.
 """
 
 from collections.abc import Iterable, Iterator

@@ -3,6 +3,11 @@
 The reply is `sample_score.score.prediction`; what the kit extracted and scored stays in `extra` and is never
 taken for a score of ours. Source: modelscope/evalscope 1.3.0 to 1.14.1
 evalscope/api/evaluator/cache.py:ReviewResult, evalscope/api/metric/scorer.py.
+
+Kept: the whole `sample_score` in `extra`; what the messages hold and is not at hand in `extra.unseen`.
+Refused: rows without an integer `index` (`id.missing`), without a score (`prediction.type`), a target that is
+no text.
+Lost: all but the last of several rows with one index, as in the kit.
 """
 
 import re

@@ -4,6 +4,10 @@ The layouts are those of lmms-lab's repackagings, told by their columns: MMBench
 captions, VQAv2, TextVQA, DocVQA, ChartQA, MMT-Bench with several pictures, and any other table of `question`,
 `answer` or `answers`, and pictures. MMBench writes the text "nan" for what is absent. Source: dataset cards of
 lmms-lab and echo840/OCRBench, EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks.
+
+Kept: columns without a place in `extra`; the names of columns that held the text "nan" in `extra.nan`.
+Refused: rows without a picture (`image.absent`) or a question (`question.missing`), the letter of no option.
+Lost: which of several layouts a table had; its columns tell it again.
 """
 
 import math

@@ -4,6 +4,10 @@
 the target and the task's own scores (`mme_perception_score` and such) stay in `extra`. Options come from the
 logged question where there is one, else from the prompt's lines `A. text`. Source:
 EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/loggers/evaluation_tracker.py:save_results_samples.
+
+Kept: `doc`, all replies, arguments and the task's scores in `extra`.
+Refused: rows without `doc_id` (`id.missing`), replies by likelihood (`prediction.type`).
+Lost: pictures, which the log does not hold.
 """
 
 import re

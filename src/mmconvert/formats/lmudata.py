@@ -1,6 +1,11 @@
 """LMUData TSV, VLMEvalKit's table: `index`, `question`, `image` or `image_path`, options A, B, ...
 
 What the columns mean stands in `mmconvert.lmu_table`; here is what the benchmarks' names add.
+
+Kept: columns without a place, and headers in the file's own spelling, in `extra`.
+Refused: rows without index, question or picture, references in a circle (`image.reference`), the letter of no
+option.
+Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator

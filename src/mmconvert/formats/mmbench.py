@@ -4,6 +4,11 @@ The TSV is VLMEvalKit's table; in its packaging a rotated copy names the row who
 in the legacy one every row has its picture. Rotation k of question i has the index i + k * 1,000,000.
 The workbook has the columns question, A, B, C, D, prediction, category, l2_category and index. Source:
 open-compass/MMBench@20faed3 README, MMBench evaluation (the pipeline's document).
+
+Kept: columns without a place in `extra`; of a workbook, formulas and dates in such columns as their text.
+Refused: as `lmudata`; in a workbook a formula, an error or a date in a column that counts, and rows without
+prediction.
+Lost: sheets behind the first, named in a warning.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

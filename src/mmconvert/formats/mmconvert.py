@@ -2,6 +2,11 @@
 
 Records come back as they are, with their own provenance; pictures are checked again, because a dataset
 may come from anywhere.
+
+Kept: everything, `source` included.
+Refused: columns of another type, rows that do not have the shape of a record (`record.shape`), pictures that
+are damaged.
+Lost: of a predictions file the columns beside `prediction`, such as status and log-probabilities.
 """
 
 from collections.abc import Iterable, Iterator

@@ -3,6 +3,10 @@
 Tabs alone separate, a quote is a character like any other. Two lines in a row ask about one picture; they
 share a `group`, by which MME scores them together. Source: BradyFU/Awesome-Multimodal-Large-Language-Models,
 branch Evaluation, eval_tool/calculation.py and the LaVIN folder beside it.
+
+Kept: the picture's name in `extra.image`.
+Refused: lines without exactly four cells (`table.cells`), an answer that is not Yes or No (`answer.type`).
+Lost: nothing; the files hold no pictures.
 """
 
 from collections.abc import Iterable, Iterator

@@ -4,6 +4,11 @@ A row has `id`, `question_type`, `answer` (a letter, a text, or a list of texts)
 multiple choice, `all_choices` and `index2ans`. The file `total_val_output.json` beside the folders
 repeats the parsed answers and is passed over. Source: MMMU-Benchmark/MMMU@bb0b95a
 mmmu/example_outputs, mmmu/main_parse_and_eval.py.
+
+Kept: `question_type` and fields without a place in `extra`.
+Refused: rows without a text as id, options without texts (`options.type`); a file that is no JSON list refuses
+all.
+Lost: `total_val_output.json`; questions and pictures are not in the files.
 """
 
 from collections.abc import Iterable, Iterator

@@ -2,6 +2,10 @@
 
 The options are list text; `answer` is a letter. What the authors' own parsing added (`pred_indexs`,
 `if_right`) stays in `extra`. Source: MMMU-Benchmark/MMMU@bb0b95a mmmu-pro/infer, mmmu-pro/evaluate.py.
+
+Kept: what the authors parsed, the file name's model and mode, and a failed call's object in `extra`.
+Refused: rows without id, options that are no list of at most 26, an answer that is no letter.
+Lost: nothing; the files hold no pictures.
 """
 
 import re

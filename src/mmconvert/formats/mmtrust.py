@@ -5,6 +5,11 @@ A sample has `text`, `target`, `extra` and, with a picture, `image_path` (TxtSam
 `content` (a text, or a text with `image_path`), `pred`, `label`, `extra` and one column an evaluator. The
 runner leaves out a column in which nothing is true, so a log without `pred` holds empty answers. Logs give
 rows without pictures. Source: thu-ml/MMTrustEval@a067801 mmte/utils/dataclass.py, mmte/tasks/base.py.
+
+Kept: evaluator columns and `extra` in `extra`, a log's picture path in `extra.image_path`.
+Refused: a text, label or reply of another type (`text.type`, `label.type`, `pred.type`), a picture that is
+missing.
+Lost: the log's summary (`total_results`), named in a warning.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -4,6 +4,11 @@ Content is one text; `<image>` stands for the next of the row's `images` (path, 
 A row whose texts have no `<image>` at all shows its pictures in front of the first message, as ms-swift
 itself does. Fields such as `objects`, `loss` and `rejected_response` are kept. Source:
 modelscope/ms-swift@3602360 docs/source_en/Customization/Custom-dataset.md, swift/dataset/preprocessor/core.py.
+
+Kept: `objects`, `rejected_response` and other fields in `extra`, those of a message in `extra.messages_extra`.
+Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, videos, sounds
+(`media.unsupported`).
+Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

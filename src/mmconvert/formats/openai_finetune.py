@@ -3,6 +3,11 @@
 Pictures are `image_url` parts of user messages. What the service would refuse is left out when writing and
 named: more than 10 pictures in an example, one over 10 MB, one that is not JPEG, PNG or WEBP in RGB or RGBA,
 examples with pictures beyond 50,000. Source: the vision fine-tuning guide of developers.openai.com.
+
+Kept: fields beside the messages in `extra`, those of a message in `extra.messages_extra`.
+Refused: unknown roles and parts (`messages.role`, `messages.part`), tool calls, files, sounds
+(`media.unsupported`).
+Lost: nothing.
 """
 
 import io

@@ -4,6 +4,11 @@ Each record has `messages` (a list, or that list as JSON text) and may have `ans
 texts). Pictures are `image_url` parts (path, data URL or address), or `<image k>` in a user message that
 is one plain string, with the picture in `image_k`. Source: EvalScope's General-VQA format (its custom
 multimodal dataset document and benchmarks/general_vqa).
+
+Kept: other fields in `extra`, those of a message in `extra.messages_extra`, unshown pictures as attachments.
+Refused: unknown roles and parts, tool calls, files, sounds, a placeholder without its picture
+(`placeholder.no_image`).
+Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -3,6 +3,11 @@
 An answer file has no labels; its order is that of the question file (`text`, `label`, `image`), so that both
 number their rows alike and `--answers` puts them together. The files end in .json as often as in .jsonl.
 Source: AoiDragon/POPE@04ed55d README and evaluate.py.
+
+Kept: the picture's name in `group`, the file name's model and other fields in `extra`.
+Refused: rows without a question, an answer that is no text (`answer.type`), a label that is not yes or no
+(`label.type`).
+Lost: nothing; a question file's picture that is not at hand is named in a warning.
 """
 
 import re

@@ -5,6 +5,10 @@ A file is an object whose `data` lists the items, an array of items, or (VisDial
 Nothing is drawn: options keep their order, a question with several wordings takes the first, a family whose
 question is the instruction takes the project's first one. The rounds of a dialog are records of their own.
 Source: FudanDISC/ReForm-Eval@df1cfa7 build; Hugging Face dataset Aweminus/ReForm-Eval-Data.
+
+Kept: fields without a place, and what the file says of itself, in `extra`.
+Refused: items of no known family (`item.shape`), an answer outside the options (`answer.range`).
+Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

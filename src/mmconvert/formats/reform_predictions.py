@@ -5,6 +5,11 @@ one sample repeat its `sample_id`, all samples equally often. What a file asks f
 `answer_options` make it single choice, `references` captions, `answer` alone open questions. The name
 `{dataset}_{formulation}_{method}_{model}_{model_name}.json` that the kit gives says the rest. Source:
 FudanDISC/ReForm-Eval@df1cfa7 run_eval.py, run_loader_eval.py, metrics.
+
+Kept: the file name's method and model, and fields without a place, in `extra`.
+Refused: a sample with another number of copies (`sample.copies`), predictions of the other method
+(`prediction.mixed`).
+Lost: nothing; the list names no pictures.
 """
 
 import re

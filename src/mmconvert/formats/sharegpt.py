@@ -4,6 +4,11 @@
 parquet); a row's turns must alternate after an optional system turn. Writing adds or replaces the
 file's entry in the dataset_info.json beside it. Source: hiyouga/LLaMA-Factory@ff6d4d1 data/README.md,
 src/llamafactory/data/{parser,converter,mm_plugin}.py.
+
+Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
+Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, videos, sounds
+(`media.unsupported`).
+Lost: the dataset_info.json beside the file, which is not read.
 """
 
 import json

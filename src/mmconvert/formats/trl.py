@@ -5,6 +5,11 @@ pictures stand in front of the first user turn. Parquet holds pictures, JSON Lin
 with `cast_column("images", List(Image()))`). Written are parts with the keys `type` and `text` alone, ""
 for pictures: chat templates take any further key, and a null, for content. Source: huggingface/trl@f2cd577
 docs/source/dataset_formats.md, trl/data_utils.py:prepare_multimodal_messages.
+
+Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
+Refused: more or fewer image parts than pictures (`placeholder.count`), unknown parts, tool calls, videos,
+sounds.
+Lost: whether content was one text or parts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

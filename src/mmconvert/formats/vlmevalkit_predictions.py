@@ -3,6 +3,10 @@
 `{model}_{benchmark}.xlsx` as inference writes it (or TSV, or JSON as PRED_FORMAT says), and the files that
 evaluation writes beside it; their columns (`hit`, `log`, `extracted`, `score`) stay in `extra`. Source:
 open-compass/VLMEvalKit@e8e78f0 vlmeval/inference.py, vlmeval/smp/file.py.
+
+Kept: `hit`, `log` and other columns, and the file name's model, in `extra`.
+Refused: rows without index, or with a blank prediction (`prediction.missing`).
+Lost: nothing; the file holds no pictures.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

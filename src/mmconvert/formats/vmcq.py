@@ -3,6 +3,11 @@
 `<image k>` in question and options names the picture in `image_k` (path, data URL or address); options
 are a list, or such a list as JSON or Python literal in a text. The answer is one letter. Source:
 EvalScope's General-VMCQ format (its custom multimodal dataset document and benchmarks/general_vmcq).
+
+Kept: columns without a place, and the options as written, in `extra`; unshown pictures as attachments.
+Refused: rows without a question, fewer than 2 or more than 26 options, the letter of no option, a placeholder
+without picture.
+Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator
