@@ -5,12 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from support.hub_server import HubServer, hub_server
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
+
+# The same examples in every run: a failure is of the change at hand. HYPOTHESIS_PROFILE=search looks for new ones.
+settings.register_profile("steady", derandomize=True)
+settings.register_profile("search", max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

@@ -81,7 +81,7 @@ def _trimmed(reply: str, span: Span) -> Span | None:
     if reply[start].isdigit() and reply[start - 1 : start] == "." and start > span[0]:
         start -= 1
     if reply[end - 1] == "$" and reply[start - 1 : start] == "$":
-        end -= 1
+        end = start + len(reply[start : end - 1].rstrip())
     elif reply[start - 1 : start] == "$" and start > span[0] and reply[start].isdigit():
         start -= 1
     return start, end

@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mmscore.parsers.own_short_answer import own_short_answer
@@ -55,6 +55,7 @@ SNIPPETS = [
 
 
 @given(st.one_of(st.text(max_size=40), st.lists(st.sampled_from([*SNIPPETS, *"ab .,:\n。"]), max_size=15).map("".join)))
+@example("$0 $")
 def test_the_answer_is_a_piece_of_the_reply(reply):
     parsed = own_short_answer(reply)
     assert (parsed.value is None) == (parsed.how == "unparsed")
