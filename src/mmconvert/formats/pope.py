@@ -17,11 +17,12 @@ from typing import Any
 
 from mmconvert.errors import RowError, got
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.losses import unheld
 from mmconvert.record import Image, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import write_jsonl
-from mmconvert.tables import rest
+from mmconvert.tables import own_id, rest
 
 DATASET = "POPE"
 NAME = re.compile(r"(?:(?P<model>.+)_)?(?P<source>[^_]+)_pope_(?P<category>random|popular|adversarial)")
@@ -119,11 +120,11 @@ def _mismatch(sample: Sample) -> str | None:
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     name = NAME.fullmatch(Path(target.name or target.path.name).stem)
-    write_jsonl((_fields(record, name, losses) for record in records), target.path)
+    write_jsonl((_fields(record, name, target, losses) for record in records), target.path)
     yield from dict.fromkeys(losses)
 
 
-def _fields(record: Record, name: re.Match[str] | None, losses: list[Loss]) -> dict[str, Any]:
+def _fields(record: Record, name: re.Match[str] | None, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
     if name and extra.get("model") == name["model"]:
         extra.pop("model", None)
@@ -132,7 +133,15 @@ def _fields(record: Record, name: re.Match[str] | None, losses: list[Loss]) -> d
     for image in record.images:
         extra["image"] = image.name
         losses.append(Loss(record.id, "images", "an answer file holds no pictures"))
+    if own_id(record):
+        losses.append(Loss(record.id, "id", "questions are known by their order"))
+    if len(record.messages) > 1:
+        losses.append(Loss(record.id, "messages", "only the question has a place"))
+    losses += unheld(record, ("category", "prediction"), target, {"dataset": DATASET, "group": extra.get("image")})
     label = None if record.label is None else parse_json(record.label)
+    if label is not None and label not in _LABELS:
+        losses.append(Loss(record.id, "answer", "a label is yes or no"))
+        label = None
     if record.prediction is None:
         return {**extra, "text": record.question, "label": label}
     fields = {**extra, "question": record.question, "answer": record.prediction, "label": label}

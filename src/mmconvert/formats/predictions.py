@@ -4,7 +4,7 @@ Columns of the project's schema are read under their own names, everything else 
 number as prediction becomes its text; "" is an answer, an empty or NaN cell is none and is refused.
 
 Kept: columns without a place in `extra`.
-Refused: rows without id or prediction, numbers where texts must be; a file without the two columns refuses all.
+Refused: rows without id or prediction, values of another type; a file without the two columns refuses all.
 Lost: turns and pictures of a table of ours; the question alone makes the prompt.
 """
 

@@ -1,0 +1,129 @@
+"""docs/formats.md: its table and its last part follow from the formats; the prose between is written by hand."""
+
+import ast
+import importlib
+import json
+import re
+import tempfile
+import textwrap
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from mmconvert.format import Format
+from mmconvert.plugins import available, load
+from mmconvert.record import SCHEMA
+from support.lossy_records import ANSWERED, CHOICE, NAMED, VALUES, targets, written
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/formats.md"
+NOTES = ("Kept", "Refused", "Lost")
+"""What the docstring of every format says, each in a paragraph that begins so."""
+
+BEGIN = "## Format by format"
+_WHY = """\
+This part is written by `scripts/docs` from the formats, their examples and a trial export. **Fills** are the columns
+that the example has, beside id, prompt, pictures and provenance. **Kept** is what has no column, **refused** what
+stops a row or a file, **lost** what reading leaves out. **Not written** are columns that an export cannot hold; it
+names them row by row and exits with 3 (not `dataset` and `subset` where the file itself is called so)."""
+_ALWAYS = {"id", "sample", "messages", "task", "source", "images", "image_info", "extra", "label", "answers"}
+_ROW = re.compile(r"\| `(?P<name>\w+)`[^|]*\| (?P<what>.*) \| [^|]* \|")
+_HEAD = "| name | what | files |\n| --- | --- | --- |\n"
+
+
+def page(current: str) -> str:
+    """Bring the page up to date.
+
+    Args:
+        current: The page as it stands; what a row of its table says of a format stays.
+    """
+    what = {match["name"]: match["what"] for match in map(_ROW.fullmatch, current.splitlines()) if match}
+    names = [name for name in what if name in available("mmconvert.formats")]
+    names += [name for name in available("mmconvert.formats") if name not in what]
+    before, _, rest = current.partition(_HEAD)
+    after = rest[len(rest) - len(rest.lstrip("|\n")) :] if not rest.startswith("|") else _behind_table(rest)
+    prose = after.partition(f"\n{BEGIN}\n")[0].rstrip("\n")
+    table = "".join(_row(name, what.get(name)) for name in names)
+    blocks = "\n".join(block(name) for name in names)
+    return f"{before}{_HEAD}{table}\n{prose}\n\n{BEGIN}\n\n{_WHY}\n\n{blocks}"
+
+
+def _behind_table(rest: str) -> str:
+    lines = rest.split("\n")
+    end = next(number for number, line in enumerate(lines) if not line.startswith("|"))
+    return "\n".join(lines[end:]).lstrip("\n")
+
+
+def _row(name: str, what: str | None) -> str:
+    plugin: Format = load("mmconvert.formats", name)
+    arrow = " ↔" if plugin.write is not None else ""
+    files = " ".join(suffix or "folder" for suffix in plugin.suffixes)
+    return f"| `{name}`{arrow} | {what or plugin.summary} | {files} |\n"
+
+
+@cache
+def block(name: str) -> str:
+    """Describe one format."""
+    plugin: Format = load("mmconvert.formats", name)
+    lines = [f"### `{name}`", "", *_wrapped(f"{plugin.summary}. {_files(name)}", ""), ""]
+    points = {"Fills": _fills(name), **notes(name), "Not written": _not_written(name)}
+    for word, text in points.items():
+        if text:
+            lines += _wrapped(f"- **{word}:** {text}", "  ")
+    return "\n".join([*lines, ""])
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def notes(name: str) -> dict[str, str]:
+    """Read what a format's module says in its docstring under `NOTES`.
+
+    Returns:
+        Word -> text; words that the docstring lacks are missing.
+    """
+    module = importlib.import_module(available("mmconvert.formats")[name].module)
+    doc = ast.get_docstring(ast.parse(Path(module.__file__ or "").read_bytes())) or ""
+    found: dict[str, str] = {}
+    word = ""
+    for line in doc.splitlines():
+        begin = next((note for note in NOTES if line.startswith(f"{note}: ")), None)
+        word = begin or (word if line.strip() else "")
+        if word:
+            found[word] = f"{found.get(word, '')} {line.removeprefix(f'{word}: ') if begin else line}".strip()
+    return found
+
+
+def _files(name: str) -> str:
+    plugin: Format = load("mmconvert.formats", name)
+    read = _listed([suffix or "a folder" for suffix in plugin.suffixes])
+    with tempfile.TemporaryDirectory() as folder:
+        made = [path.suffix for path in targets(name, Path(folder))]
+    pieces = "; a large file is read in pieces by several workers" if plugin.cuttable else ""
+    if _listed(made) == read:
+        return f"Read from and written to {read}{pieces}."
+    return f"Read from {read}, {f'written to {_listed(made)}' if made else 'not written'}{pieces}."
+
+
+def _listed(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def _fills(name: str) -> str:
+    rows = (ROOT / f"tests/data/{name}/expected.jsonl").read_text(encoding="utf-8").splitlines()
+    found = {column for row in rows for column in json.loads(row)}
+    return ", ".join(f"`{column}`" for column in SCHEMA.names if column in found - _ALWAYS)
+
+
+def _not_written(name: str) -> str:
+    lost: set[str] = set()
+    with tempfile.TemporaryDirectory() as folder:
+        for path in targets(name, Path(folder)):
+            for base in (ANSWERED, CHOICE):
+                always, _ = written(base, path, name)
+                lost |= always & {*SCHEMA.names}
+                for column, value in VALUES.items():
+                    told, _ = written(replace(base, **{column: value}), path, name)
+                    lost |= {column} if told & NAMED.get(column, {column}) else set()
+    return ", ".join(f"`{column}`" for column in SCHEMA.names if column in lost)

@@ -1,0 +1,39 @@
+"""The pages that are generated say what the code says."""
+
+import pytest
+
+from mmconvert.plugins import available
+from support.format_page import BEGIN, NOTES, PAGE, notes, page
+
+FORMATS = list(available("mmconvert.formats"))
+
+
+def test_the_page_of_formats_is_up_to_date() -> None:
+    current = PAGE.read_text(encoding="utf-8")
+    assert page(current) == current, "run scripts/docs"
+
+
+def test_a_format_that_is_new_gets_its_row_and_one_that_is_gone_loses_it() -> None:
+    current = PAGE.read_text(encoding="utf-8")
+    lines = current.splitlines(keepends=True)
+    row = next(line for line in lines if line.startswith("| `vmcq`"))
+    other = row.replace("`vmcq`", "`gone`")
+    changed = page("".join(other if line == row else line for line in lines))
+    assert "`gone`" not in changed
+    assert "| `vmcq` ↔ | Visual multiple choice" in changed
+    assert changed.count("### `vmcq`") == 1
+
+
+def test_prose_stays_as_it_was_written() -> None:
+    current = PAGE.read_text(encoding="utf-8")
+    marked = current.replace("## What every reader does\n", "## What every reader does\n\nA word by hand.\n")
+    changed = page(marked)
+    assert changed == marked
+    assert changed.index("A word by hand.") < changed.index(BEGIN)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_says_what_is_kept_refused_and_lost(name: str) -> None:
+    said = notes(name)
+    assert list(said) == list(NOTES), f"the docstring of {name} lacks one of {', '.join(NOTES)}"
+    assert all(text.endswith(".") for text in said.values())
