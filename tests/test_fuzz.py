@@ -8,7 +8,7 @@ from fuzzing.campaign import fuzz, replay
 from fuzzing.minimise import PICTURES, minimised
 from fuzzing.seeds import targets
 
-COUNT = 12
+COUNT = 10
 SEED = 1
 REGRESSIONS = Path(__file__).parent / "data/regressions"
 

@@ -108,7 +108,7 @@ def tried(case: Case, watch: Watch) -> dict[str, Any]:
         faulthandler.cancel_dump_traceback_later()
     if watch.breaches:
         result = {"fault": f"breach: {watch.breaches[0][:60]}", "detail": watch.breaches[0]}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)
     if peak > RESIDENT_KB and "fault" not in result:
         result = {"fault": "memory", "detail": f"{peak:,} kB were resident"}
     return result
@@ -167,7 +167,8 @@ def _say(message: dict[str, Any]) -> None:
 
 def main() -> None:
     job = json.load(sys.stdin)
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    with contextlib.suppress(ValueError, OSError):  # not every system has this limit
+        resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     warnings.simplefilter("ignore")
     scratch = Path(job["scratch"])
     # Names that are relative to an open folder (shutil.rmtree) count as inside.
