@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from fuzzing.campaign import fuzz, replay
-from fuzzing.minimise import PICTURES, minimised
+from fuzzing.minimise import PICTURES, keep, minimised
+from fuzzing.oracle import Case
 from fuzzing.seeds import targets
 
 COUNT = 10
@@ -50,6 +51,25 @@ def test_a_failing_input_is_made_small() -> None:
     calls: list[bytes] = []
     minimised(bytes(1000), lambda data: calls.append(data) is not None, tries=7)
     assert len(calls) == 7
+
+
+@pytest.mark.parametrize("needs_picture", [False, True])
+def test_what_is_kept_is_small_and_has_its_pictures_only_where_it_needs_them(
+    needs_picture: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "case/input/rows.jsonl"
+    (path.parent / PICTURES).mkdir(parents=True)
+    (path.parent / PICTURES / "a.png").write_bytes(b"picture")
+    path.write_bytes(b"before BAD behind")
+
+    def kind_of(case: Case) -> str | None:
+        pictured = (case.path.parent / PICTURES / "a.png").is_file()
+        return "fault" if b"BAD" in case.path.read_bytes() and (pictured or not needs_picture) else None
+
+    folder = tmp_path / "kept"
+    assert keep(Case(path, "vmcq", None, tmp_path / "case/work"), kind_of, folder) == "fault"
+    assert (folder / "rows.jsonl").read_bytes() == b"BAD"
+    assert (folder / PICTURES).is_dir() == needs_picture
 
 
 class TestTheSandbox:

@@ -1,16 +1,22 @@
 """Nothing touches the network unless --allow-remote is given, and then nothing but public hosts."""
 
+import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from mmconvert import remote
 from mmconvert.cli import program
-from mmconvert.errors import UsageError
+from mmconvert.convert import read
+from mmconvert.downloads import download_table
+from mmconvert.errors import Error, UsageError
 from mmconvert.remote import Limits
 from support.records import picture_bytes
 from support.web_server import reply, web_server
@@ -91,8 +97,6 @@ def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, mon
     rejects = [json.loads(line) for line in (tmp_path / "out.rejects.jsonl").read_text().splitlines()]
     assert [reject["code"] for reject in rejects] == ["image.format", "remote.failed"]
     assert {limit.bytes for limit in limits} == {1 << 20}
-    from mmconvert.convert import read
-
     (image,) = [image for record in read(tmp_path / "out") for image in record.images]
     assert (image.bytes, image.url) == (picture_bytes("PNG"), f"{host}/x.png")
 
@@ -115,3 +119,30 @@ def test_an_address_that_names_no_table_is_a_mistake_of_usage(tmp_path: Path) ->
     arguments = ["convert", "https://tables.example/page.html", "-o", str(tmp_path / "out"), "--allow-remote"]
     done = CliRunner().invoke(program, arguments, standalone_mode=False)
     assert isinstance(done.exception, UsageError)
+
+
+def test_a_table_is_downloaded_checked_and_converted(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = (repository / "src/mmconvert/demo/files/lmudata/Colours.tsv").read_bytes()
+    monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
+
+    def convert_table(name: str, *options: str) -> Result:
+        arguments = ["convert", "dev=https://tables.example/Colours.tsv", "-o", str(tmp_path / name), "--json"]
+        return CliRunner().invoke(program, [*arguments, "--allow-remote", *options], standalone_mode=False)
+
+    with web_server({"/Colours.tsv": reply(table)}) as server:
+
+        def at_loopback(url: str, limits: Limits) -> AbstractContextManager[Iterator[bytes]]:
+            here = url.replace("https://tables.example", f"http://127.0.0.1:{server.port}")
+            return remote.opened(here, limits, allowed=lambda address: True)
+
+        monkeypatch.setattr("mmconvert.cli.convert.download_table", partial(download_table, open_url=at_loopback))
+        wrong = convert_table("wrong", "--sha256", "0" * 64)
+        assert isinstance(wrong.exception, Error)
+        assert hashlib.sha256(table).hexdigest() in str(wrong.exception)
+        assert not (tmp_path / "wrong").exists()
+        for name in ("first", "second"):
+            done = convert_table(name, "--md5", hashlib.md5(table).hexdigest())
+            assert json.loads(done.stdout)["splits"] == {"dev": 4}
+    assert len(server.requests) == 2, "the right table is fetched once, after the wrong one"
