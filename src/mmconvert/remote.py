@@ -34,11 +34,13 @@ class Limits:
     Attributes:
         bytes: Most bytes of the answer.
         seconds: Longest time of the whole exchange, redirects included, the name servers' answers not.
+        silence: Longest time without a byte.
         redirects: Most redirects.
     """
 
     bytes: int = 20 << 20
     seconds: float = 30.0
+    silence: float = 30.0
     redirects: int = 3
 
 
@@ -80,7 +82,7 @@ def opened(
     trust: ssl.SSLContext | None = None,
 ) -> Iterator[Iterator[bytes]]:
     """Open an address and give the pieces of its body; arguments and errors are those of `fetch`."""
-    deadline = time.monotonic() + limits.seconds
+    clock = _Clock(limits)
     with contextlib.ExitStack() as stack:
         with _network_errors(url, limits):
             at = url
@@ -88,7 +90,7 @@ def opened(
                 stack.close()
                 target = checked_url(at)
                 addresses = checked_addresses(target, resolve, allowed)
-                answer = stack.enter_context(_answer(target, addresses, deadline, trust))
+                answer = stack.enter_context(_answer(target, addresses, clock, trust))
                 if answer.status not in _REDIRECTS:
                     break
                 at = _location(at, answer)
@@ -102,7 +104,8 @@ def _network_errors(url: str, limits: Limits) -> Iterator[None]:
     try:
         yield
     except TimeoutError:
-        raise RowError("remote.timeout", "", f"no whole answer within {limits.seconds:g} seconds {got(url)}.") from None
+        limit = f"{limits.silence:g} seconds of silence or {limits.seconds:g} in all"
+        raise RowError("remote.timeout", "", f"no whole answer within {limit} {got(url)}.") from None
     except (OSError, http.client.HTTPException) as error:
         reason = str(error) or type(error).__name__
         raise RowError("remote.failed", "", f"cannot be fetched: {reason[:200]} {got(url)}.") from None
@@ -110,18 +113,18 @@ def _network_errors(url: str, limits: Limits) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _answer(
-    target: SplitResult, addresses: Sequence[Address], deadline: float, trust: ssl.SSLContext | None
+    target: SplitResult, addresses: Sequence[Address], clock: "_Clock", trust: ssl.SSLContext | None
 ) -> Iterator[http.client.HTTPResponse]:
     host, port = target.hostname or "", target.port or PORTS[target.scheme]
     with contextlib.ExitStack() as stack:
-        channel = stack.enter_context(_connected(addresses, port, deadline))
+        channel = stack.enter_context(_connected(addresses, port, clock))
         if target.scheme == "https":
-            channel.settimeout(_left(deadline))
+            channel.settimeout(clock.left())
             channel = stack.enter_context((trust or _trusted()).wrap_socket(channel, server_hostname=host))
         connection = http.client.HTTPConnection(host, port)
         # The connection stands already: http.client would look the host up once more.
-        connection.sock = cast(Any, _Timed(channel, deadline))
-        path = target._replace(scheme="", netloc="").geturl()
+        connection.sock = cast(Any, _Timed(channel, clock))
+        path = f"{target.path}?{target.query}" if target.query else target.path
         headers = {"Host": target.netloc, "User-Agent": f"mmconvert/{__version__}", "Connection": "close"}
         connection.request("GET", path, headers=headers)
         yield stack.enter_context(connection.getresponse())
@@ -132,19 +135,26 @@ def _trusted() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _left(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return left
+class _Clock:
+    """Tells how long the next step of a fetch may take."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._ends = time.monotonic() + limits.seconds
+        self._silence = limits.silence
+
+    def left(self) -> float:
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return min(left, self._silence)
 
 
-def _connected(addresses: Sequence[Address], port: int, deadline: float) -> socket.socket:
+def _connected(addresses: Sequence[Address], port: int, clock: _Clock) -> socket.socket:
     for address in addresses[:-1]:
         with contextlib.suppress(OSError):
             # A host of several addresses may be dead at one of them.
-            return socket.create_connection((str(address), port), timeout=_left(deadline) / 2)
-    return socket.create_connection((str(addresses[-1]), port), timeout=_left(deadline))
+            return socket.create_connection((str(address), port), timeout=clock.left() / 2)
+    return socket.create_connection((str(addresses[-1]), port), timeout=clock.left())
 
 
 def _location(url: str, answer: http.client.HTTPResponse) -> str:
@@ -179,21 +189,21 @@ def _body(answer: http.client.HTTPResponse, url: str, limits: Limits) -> Iterato
 
 
 class _Timed:
-    """A connected socket as http.client uses one, with one deadline for all that is read from it.
+    """A connected socket as http.client uses one, with one clock for all that is read from it.
 
     A socket's own timeout begins anew with every piece, so that a byte a second would never end.
     """
 
-    def __init__(self, channel: socket.socket, deadline: float) -> None:
+    def __init__(self, channel: socket.socket, clock: _Clock) -> None:
         self._channel = channel
-        self._deadline = deadline
+        self._clock = clock
 
     def sendall(self, data: bytes) -> None:
-        self._channel.settimeout(_left(self._deadline))
+        self._channel.settimeout(self._clock.left())
         self._channel.sendall(data)
 
     def receive(self, buffer: memoryview) -> int:
-        self._channel.settimeout(_left(self._deadline))
+        self._channel.settimeout(self._clock.left())
         return self._channel.recv_into(buffer)
 
     def makefile(self, _mode: str) -> io.BufferedReader:

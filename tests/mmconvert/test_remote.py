@@ -161,6 +161,18 @@ def test_a_slow_answer_ends_at_the_limit_whatever_its_pace(slow: Handler) -> Non
         assert time.monotonic() - started < 1.5
 
 
+def test_a_silent_server_ends_a_long_fetch() -> None:
+    with web_server({"/x": lambda channel, _: time.sleep(3)}) as server:
+        started = time.monotonic()
+        error = error_of(f"http://a.example:{server.port}/x", Limits(seconds=3600, silence=0.3))
+        assert (error.code, time.monotonic() - started < 1.5) == ("remote.timeout", True)
+
+
+def test_a_path_that_begins_with_two_slashes_stays_a_path() -> None:
+    with web_server({"//inside.example/x": reply(b"hello")}) as server:
+        assert fetch(f"http://a.example:{server.port}//inside.example/x") == b"hello"
+
+
 @pytest.mark.parametrize(
     "answer",
     [
