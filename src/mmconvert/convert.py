@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -155,9 +155,10 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
             output, overwrite=where.overwrite, append=where.append, view=where.view, about=about
         ) as writer:
             kept = writer.kept_ids(where.config)
-            parts = _parts(_told_apart(inputs) if kept else inputs, files, writer, how, where)
+            planned = _parts(_told_apart(inputs) if kept else inputs, files, writer, how, where)
             engine: Engine = load("mmconvert.engines", where.engine)
-            for result in engine(convert_part, parts, where.workers):
+            parts: list[Part] = []
+            for result in engine(convert_part, _noted(planned, parts), where.workers):
                 results.append(result)
             _refuse_long(parts, results)
             without_duplicates(parts, results, kept)
@@ -190,14 +191,23 @@ def _told_apart(inputs: Sequence[Input]) -> list[Input]:
 
 def _parts(
     inputs: Sequence[Input], files: Sequence[Records], writer: DatasetWriter, how: ReadOptions, where: WriteOptions
-) -> list[Part]:
-    pieces = [
-        (source, span) for source, records in zip(inputs, files, strict=True) for span in spans_of(records, source, how)
-    ]
-    return [
-        Part(index, source, span, writer.folder(source.split, where.config), how, where.fail_on_bad, view=where.view)
-        for index, (source, span) in enumerate(pieces)
-    ]
+) -> Iterator[Part]:
+    # All folders first: a split that is taken is refused before anything is converted.
+    folders = [writer.folder(source.split, where.config) for source in inputs]
+    pieces = (
+        (source, folder, span)
+        for source, folder, records in zip(inputs, folders, files, strict=True)
+        for span in spans_of(records, source, how)
+    )
+    for index, (source, folder, span) in enumerate(pieces):
+        yield Part(index, source, span, folder, how, where.fail_on_bad, view=where.view)
+
+
+def _noted(planned: Iterable[Part], parts: list[Part]) -> Iterator[Part]:
+    """Hand parts on, keeping those that were handed out."""
+    for part in planned:
+        parts.append(part)
+        yield part
 
 
 def _summary(parts: Sequence[Part], results: Sequence[PartResult], formats: str, output: Path) -> Summary:

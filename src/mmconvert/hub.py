@@ -22,11 +22,12 @@ from huggingface_hub.hf_api import RepoFile
 
 from mmconvert import __version__
 from mmconvert.card import merge, shard_glob
+from mmconvert.digest import hash_file
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.images import verify_decoded
 from mmconvert.manifest import MANIFEST, read_manifest
 from mmconvert.picture_structure import probe
-from mmconvert.shards import Shard, hash_file
+from mmconvert.shards import Shard
 from mmconvert.store import open_dataset
 
 CARD = "README.md"

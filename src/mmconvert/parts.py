@@ -73,16 +73,16 @@ class PartResult:
     bytes: int = 0
 
 
-def spans_of(records: Records, source: Input, how: ReadOptions) -> list[Span | None]:
-    """Cut a file into the spans that are converted apart.
+def spans_of(records: Records, source: Input, how: ReadOptions) -> Iterator[Span | None]:
+    """Cut a file into the spans that are converted apart, while those before are being converted.
 
     Args:
         records: The file as its format reads it.
         source: The file.
         how: How to read; a limit and a kit's reading keep the file whole.
 
-    Returns:
-        Spans in order, or [None] for the whole file.
+    Yields:
+        Spans in order, or None for the whole file.
 
     Raises:
         Error: As the source's `cut`.
@@ -91,16 +91,14 @@ def spans_of(records: Records, source: Input, how: ReadOptions) -> list[Span | N
     suffix = path.suffix.lower()
     # A kit's reading looks at whole columns, and a limit ends the file early.
     whole = not records.plugin.cuttable or how.limit is not None or how.read_as is not None
-    if whole or suffix not in READERS or not path.is_file():
-        return [None]
-    size = path.stat().st_size
-    if size <= SMALL_FILE:
-        return [None]
-    reader = importlib.import_module(f"mmconvert.sources.{READERS[suffix]}")
-    if not hasattr(reader, "cut"):
-        return [None]
-    spans: list[Span | None] = reader.cut(path, math.ceil(size / max(2, math.ceil(size / PART_BYTES))))
-    return spans
+    size = 0 if whole or suffix not in READERS or not path.is_file() else path.stat().st_size
+    cut = None
+    if size > SMALL_FILE:
+        cut = getattr(importlib.import_module(f"mmconvert.sources.{READERS[suffix]}"), "cut", None)
+    if cut is None:
+        yield None
+    else:
+        yield from cut(path, math.ceil(size / max(2, math.ceil(size / PART_BYTES))))
 
 
 class PartError(Error):

@@ -7,11 +7,13 @@ column by column, in this order. Nothing about the schema is ever inferred from 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain
+from itertools import chain
 from typing import Any
 
 import orjson
 import pyarrow as pa
+
+from mmconvert.arrow_columns import binary, column, lists, structs
 
 SCHEMA_VERSION = 1
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -214,51 +216,30 @@ def canonical_json(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _lists(rows: Sequence[Sequence[Any]], values: pa.Array) -> pa.Array:
-    """Group flat values into the lists they came from."""
-    ends = pa.array([0, *accumulate(map(len, rows))], pa.int32())
-    return pa.ListArray.from_arrays(ends, values)
-
-
 def _flat(rows: Iterable[Sequence[Any]]) -> list[Any]:
     return list(chain.from_iterable(rows))
 
 
-def _binary(values: Sequence[bytes | None]) -> pa.Array:
-    if None in values:
-        return pa.array(values, pa.binary())
-    # One join instead of a growing builder: every picture is copied once.
-    ends = pa.array([0, *accumulate(map(len, values))], pa.int32())  # type: ignore[arg-type]
-    buffers = [None, ends.buffers()[1], pa.py_buffer(b"".join(values))]  # type: ignore[arg-type]
-    return pa.Array.from_buffers(pa.binary(), len(values), buffers)
-
-
-def _struct(type_: pa.StructType, objects: Sequence[Any]) -> pa.Array:
-    """Build a struct array from objects that have its fields as attributes."""
-    columns = [pa.array([getattr(item, field.name) for item in objects], field.type) for field in type_]
-    return pa.StructArray.from_arrays(columns, fields=list(type_))
-
-
 def _pictures(images: Sequence[Image]) -> pa.Array:
     paths = pa.nulls(len(images), pa.string())
-    return pa.StructArray.from_arrays([_binary([i.bytes for i in images]), paths], fields=list(IMAGE_TYPE))
+    return pa.StructArray.from_arrays([binary([i.bytes for i in images]), paths], fields=list(IMAGE_TYPE))
 
 
 def _images_array(records: Sequence[Record]) -> pa.Array:
     rows = [record.images for record in records]
-    return _lists(rows, _pictures(_flat(rows)))
+    return lists(rows, _pictures(_flat(rows)))
 
 
 def _info_array(records: Sequence[Record]) -> pa.Array:
     rows = [record.images for record in records]
-    return _lists(rows, _struct(_INFO, _flat(rows)))
+    return lists(rows, structs(_INFO, _flat(rows)))
 
 
 def _attachments_array(records: Sequence[Record]) -> pa.Array:
     rows = [record.attachments for record in records]
     images = _flat(rows)
-    return _lists(
-        rows, pa.StructArray.from_arrays([_pictures(images), _struct(_INFO, images)], fields=list(_ATTACHMENT))
+    return lists(
+        rows, pa.StructArray.from_arrays([_pictures(images), structs(_INFO, images)], fields=list(_ATTACHMENT))
     )
 
 
@@ -266,13 +247,13 @@ def _messages_array(records: Sequence[Record]) -> pa.Array:
     rows = [record.messages for record in records]
     turns = _flat(rows)
     contents = [turn.content for turn in turns]
-    parts = _lists(contents, _struct(_PART, _flat(contents)))
-    roles = pa.array([turn.role for turn in turns], pa.string())
-    return _lists(rows, pa.StructArray.from_arrays([roles, parts], fields=list(_TURN)))
+    parts = lists(contents, structs(_PART, _flat(contents)))
+    roles = column([turn.role for turn in turns], pa.string())
+    return lists(rows, pa.StructArray.from_arrays([roles, parts], fields=list(_TURN)))
 
 
 def _extra_array(records: Sequence[Record]) -> pa.Array:
-    return pa.array([canonical_json(record.extra) if record.extra else "{}" for record in records], pa.string())
+    return column([canonical_json(record.extra) if record.extra else "{}" for record in records], pa.string())
 
 
 _ARRAYS: dict[str, Callable[[Sequence[Record]], pa.Array]] = {
@@ -280,7 +261,7 @@ _ARRAYS: dict[str, Callable[[Sequence[Record]], pa.Array]] = {
     "image_info": _info_array,
     "attachments": _attachments_array,
     "messages": _messages_array,
-    "source": lambda records: _struct(_SOURCE, [record.source for record in records]),
+    "source": lambda records: structs(_SOURCE, [record.source for record in records]),
     "extra": _extra_array,
 }
 """Columns whose Arrow value is not the field's value. Built from flat columns: nested Python
@@ -299,7 +280,7 @@ def to_arrow(records: Sequence[Record]) -> pa.RecordBatch:
     arrays = [
         _ARRAYS[name](records)
         if name in _ARRAYS
-        else pa.array([getattr(record, name) for record in records], SCHEMA.field(name).type)
+        else column([getattr(record, name) for record in records], SCHEMA.field(name).type)
         for name in SCHEMA.names
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

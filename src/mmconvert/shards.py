@@ -4,9 +4,7 @@ Pictures are stored uncompressed (they are), text with zstd; page checksums, pag
 content-defined chunking are on.
 """
 
-import hashlib
 import io
-import mmap
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +14,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mmconvert.digest import Follower
 from mmconvert.record import SCHEMA, Record, to_arrow
 
 SHARD_BYTES = 480 << 20
 ROW_GROUP_BYTES = 16 << 20
 ROW_GROUP_ROWS = 5_000
-_WINDOW = 64 << 20
 CHUNKING = {"min_chunk_size": 262_144, "max_chunk_size": 1_048_576, "norm_level": 0}
 
 
@@ -84,7 +82,9 @@ class ShardWriter:
             self._finish_shard()
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._path(), self._schema, **self._options)
+            self._follower = Follower(self._path())
         self._writer.write_batch(batch)
+        self._follower.grown(self._path().stat().st_size)
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
 
@@ -93,9 +93,8 @@ class ShardWriter:
             return
         self._writer.close()
         path = self._path()
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-        self.shards.append(Shard(path.name, self._rows, path.stat().st_size, hash_file(path)))
+        size = path.stat().st_size
+        self.shards.append(Shard(path.name, self._rows, size, self._follower.finish(size)))
         self._writer, self._rows, self._bytes = None, 0, 0
 
     def close(self) -> list[Shard]:
@@ -195,15 +194,3 @@ def sync_folder(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def hash_file(path: Path) -> str:
-    """Give the sha256 of a file as hex."""
-    digest = hashlib.sha256()
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        # Mapped windows: few calls that each free the interpreter's lock for long, and flat memory.
-        for start in range(0, size, _WINDOW):
-            with mmap.mmap(file.fileno(), min(_WINDOW, size - start), access=mmap.ACCESS_READ, offset=start) as view:
-                digest.update(view)
-    return digest.hexdigest()

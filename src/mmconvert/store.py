@@ -23,11 +23,12 @@ import pyarrow.parquet as pq
 
 from mmconvert import __version__
 from mmconvert.card import SplitInfo, card
+from mmconvert.digest import hash_file
 from mmconvert.errors import Error, UsageError, did_you_mean, first_line, no_such_path
 from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, folder_of, joined, read_manifest
 from mmconvert.publishing import clear_leftovers, link_or_copy, temporary
 from mmconvert.record import SCHEMA_VERSION, Record, from_arrow, missing_columns
-from mmconvert.shards import RecordWriter, Shard, hash_file, numbered, sync_folder, write_synced
+from mmconvert.shards import RecordWriter, Shard, numbered, sync_folder, write_synced
 from mmconvert.views import EVAL, VIEWS
 
 BATCH_ROWS = 256

@@ -1,5 +1,6 @@
 """The `mmconvert` program: one file a command, imported when it runs."""
 
+import os
 from typing import NoReturn
 
 import click
@@ -32,4 +33,6 @@ def program() -> None:
 
 def main() -> NoReturn:
     """Run the program; the console script's entry point."""
+    # numpy comes with pyarrow and would start a thread a core in every worker, which nothing here uses.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     run(program, program="mmconvert")

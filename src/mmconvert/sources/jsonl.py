@@ -129,13 +129,12 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
                 yield Rejected.of(error, where)
 
 
-def cut(path: Path, size: int) -> list[Span]:
+def cut(path: Path, size: int) -> Iterator[Span]:
     """Cut a file into spans of about `size` bytes, each beginning with a line.
 
     Raises:
         Error: The file is empty or no UTF-8 text.
     """
-    spans: list[Span] = []
     start = at = row = number = 0
     first = 1
     with path.open("rb") as file:
@@ -143,11 +142,11 @@ def cut(path: Path, size: int) -> list[Span]:
         file.seek(0)
         for line, raw in enumerate(file, 1):
             if at - start >= size:
-                spans.append(Span(start, at, row, first))
+                yield Span(start, at, row, first)
                 start, row, first = at, number, line
             at += len(raw)
             number += not (raw.isspace() or raw == _BOM)
-    return [*spans, Span(start, at, row, first)]
+    yield Span(start, at, row, first)
 
 
 def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:

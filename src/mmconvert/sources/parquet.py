@@ -70,23 +70,22 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
         number += batch.num_rows
 
 
-def cut(path: Path, size: int) -> list[Span]:
+def cut(path: Path, size: int) -> Iterator[Span]:
     """Cut a file into spans of whole row groups of about `size` bytes together.
 
     Raises:
         Error: The file is damaged.
     """
     metadata = open_parquet(path).metadata
-    spans: list[Span] = []
     start = row = held = number = 0
     for index in range(metadata.num_row_groups):
         if held >= size:
-            spans.append(Span(start, index, row))
+            yield Span(start, index, row)
             start, row, held = index, number, 0
         group = metadata.row_group(index)
         held += group.total_byte_size
         number += group.num_rows
-    return [*spans, Span(start, metadata.num_row_groups, row)]
+    yield Span(start, metadata.num_row_groups, row)
 
 
 def _batch_rows(batch: pa.RecordBatch, path: Path, first: int) -> Iterator[Row | Rejected]:

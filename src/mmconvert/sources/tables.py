@@ -105,6 +105,14 @@ def _quoted_cells(window: _Window, delimiter: bytes) -> tuple[list[Cell], int]:
         return cells, stop + 1
 
 
+def _lines(data: bytearray, start: int, end: int) -> int:
+    """Count line ends; faster than `count`, which looks at every byte, where they are rare."""
+    lines = 0
+    while start := data.find(b"\n", start, end) + 1:
+        lines += 1
+    return lines
+
+
 def _records(
     file: BufferedReader, name: str, delimiter: bytes, limit: int | None, line: int = 1
 ) -> Iterator[tuple[list[Cell], int, int]]:
@@ -122,7 +130,7 @@ def _records(
                 cells, following, lines = _plain_cells(window, stop, delimiter), stop + 1, 1
             else:
                 cells, following = _quoted_cells(window, delimiter)
-                lines = window.data.count(b"\n", window.at, following)
+                lines = _lines(window.data, window.at, following)
             yield cells, line, window.offset + window.at
             line += lines
             window.at = following
@@ -239,7 +247,7 @@ def _blank(cells: list[Cell], names: list[str]) -> bool:
     return len(cells) == 1 and cells[0] == b"" and len(names) > 1
 
 
-def cut(path: Path, size: int) -> list[Span]:
+def cut(path: Path, size: int) -> Iterator[Span]:
     """Cut a table into spans of about `size` bytes, each beginning with a record.
 
     Where a record begins is known only by reading from the start, because a quoted cell may hold
@@ -249,7 +257,6 @@ def cut(path: Path, size: int) -> list[Span]:
         Error: As `rows`.
     """
     names = header(path)
-    spans: list[Span] = []
     with path.open("rb") as file:
         start, row, line = -1, 0, 1
         number = 0
@@ -257,12 +264,11 @@ def cut(path: Path, size: int) -> list[Span]:
             if start < 0:
                 start, row, line = offset, number, at_line
             elif offset - start >= size:
-                spans.append(Span(start, offset, row, line))
+                yield Span(start, offset, row, line)
                 start, row, line = offset, number, at_line
             number += not _blank(cells, names)
     if start >= 0:
-        spans.append(Span(start, path.stat().st_size, row, line))
-    return spans
+        yield Span(start, path.stat().st_size, row, line)
 
 
 def row_at(path: Path, offset: int) -> dict[str, str | None]:

@@ -1,0 +1,64 @@
+"""Arrow columns of Python values, without `pa.array`.
+
+The first `pa.array` of a list imports pandas to see whether the list is one of its kinds, which costs
+every process more than a tenth of a second.
+"""
+
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import pyarrow as pa
+
+_INTEGERS = {pa.int32(): "i", pa.int64(): "q"}
+
+
+def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Build a column of any type.
+
+    Args:
+        values: One value a row; None where there is none.
+        kind: Type of the column.
+
+    Raises:
+        UnicodeEncodeError: A text holds half a surrogate pair.
+    """
+    if not any(value is not None for value in values):
+        return pa.nulls(len(values), kind)
+    if kind == pa.string():
+        builder = pa.lib.StringBuilder()
+        builder.append_values(values)
+        return builder.finish()
+    if kind in _INTEGERS and None not in values:
+        return pa.Array.from_buffers(kind, len(values), [None, _integers(kind, values)])
+    if pa.types.is_list(kind):
+        return lists(values, column([item for row in values for item in row], kind.value_type))
+    return pa.array(values, kind)
+
+
+def _integers(kind: pa.DataType, values: Sequence[int]) -> pa.Buffer:
+    return pa.py_buffer(array(_INTEGERS[kind], values))
+
+
+def _ends(rows: Sequence[Any]) -> pa.Buffer:
+    return _integers(pa.int32(), [0, *accumulate(map(len, rows))])
+
+
+def lists(rows: Sequence[Sequence[Any]], values: pa.Array) -> pa.ListArray:
+    """Group flat values into the lists they came from; every row is a list."""
+    return pa.ListArray.from_buffers(pa.list_(values.type), len(rows), [None, _ends(rows)], children=[values])
+
+
+def binary(values: Sequence[bytes | None]) -> pa.BinaryArray:
+    """Build a column of bytes by one join: a growing builder would copy every picture more than once."""
+    if None in values:
+        return pa.array(values, pa.binary())
+    data: Sequence[bytes] = values  # type: ignore[assignment]
+    return pa.Array.from_buffers(pa.binary(), len(data), [None, _ends(data), pa.py_buffer(b"".join(data))])
+
+
+def structs(kind: pa.StructType, objects: Sequence[Any]) -> pa.StructArray:
+    """Build a struct column from objects that have its fields as attributes."""
+    columns = [column([getattr(item, field.name) for item in objects], field.type) for field in kind]
+    return pa.StructArray.from_arrays(columns, fields=list(kind))
