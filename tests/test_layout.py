@@ -18,7 +18,7 @@ MODULES = {
 TREES = {name: ast.parse(path.read_bytes()) for name, path in MODULES.items()}
 PLUGINS = [name for name in MODULES if name.rpartition(".")[0] in GROUPS]
 
-SCORING = ("parsers", "metrics", "judges", "recipes", "score", "scoring", "stats", "report", "compare")
+SCORING = ("parsers", "metrics", "judges", "recipes", "score", "scoring", "stats", "report", "compare", "kits")
 SHARED = ("mmscore.client", "mmscore.answers")
 FORBIDDEN_CALLS = {"eval", "exec", "print", "compile", "__import__", "globals"}
 FORBIDDEN_MODULES = {"pickle", "dill", "shelve", "marshal", "cloudpickle"}
@@ -64,6 +64,23 @@ def test_data_flows_one_way(name: str) -> None:
             assert not within(module, "mmscore.cli", "mmconvert.cli"), (
                 f"{name} imports {module}: nothing imports the CLI"
             )
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.split(".")[1:2] == ["kits"]])
+def test_a_kit_imports_no_other_kit(name: str) -> None:
+    kit = name.split(".")[2:3]
+    for module in imports(name):
+        if module.split(".")[1:2] == ["kits"]:
+            assert module.split(".")[2:3] == kit, f"{name} imports {module}"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_core_knows_no_kit(name: str) -> None:
+    package = name.split(".")[1:2]
+    if package in (["kits"], ["cli"]) or name in PLUGINS:
+        return
+    for module in imports(name):
+        assert module.split(".")[1:2] != ["kits"], f"{name} imports {module}: only plug-ins and kits know a kit"
 
 
 @pytest.mark.parametrize("name", PLUGINS)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import RowError, got
-from mmconvert.evalscope_outputs import index_of, last_rows, options_in, place_of, prompt_of
 from mmconvert.format import Context, Format, Sample
+from mmconvert.kits.evalscope.outputs import index_of, last_rows, options_in, place_of, prompt_of
 from mmconvert.record import LETTERS, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span
 from mmconvert.tables import rest

@@ -1,6 +1,6 @@
 """LMUData TSV, VLMEvalKit's table: `index`, `question`, `image` or `image_path`, options A, B, ...
 
-What the columns mean stands in `mmconvert.lmu_table`; here is what the benchmarks' names add.
+What the columns mean stands in `mmconvert.kits.vlmevalkit.lmu_table`; here is what the benchmarks' names add.
 
 Kept: columns without a place, and headers in the file's own spelling, in `extra`.
 Refused: rows without index, question or picture, references in a circle (`image.reference`), the letter of no
@@ -13,12 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert import lmu_table
 from mmconvert.exported_images import as_files, base64_text, stored_file
 from mmconvert.format import Context, Format, Loss, Sample, Target
-from mmconvert.lmu_dialogs import rounds
-from mmconvert.lmu_rotations import index_cell, said_by_index
-from mmconvert.lmu_table import Reading
+from mmconvert.kits.vlmevalkit import lmu_table
+from mmconvert.kits.vlmevalkit.datasets import TASKS
+from mmconvert.kits.vlmevalkit.lmu_dialogs import rounds
+from mmconvert.kits.vlmevalkit.lmu_rotations import index_cell, said_by_index
+from mmconvert.kits.vlmevalkit.lmu_table import Reading
 from mmconvert.losses import unheld
 from mmconvert.placeholders import slots_in
 from mmconvert.record import LETTERS, Record, canonical_json
@@ -26,7 +27,6 @@ from mmconvert.sources import Rejected, Row, Span
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter
 from mmconvert.tables import HEADERS, respell
-from mmconvert.vlmevalkit_datasets import TASKS
 
 _GROUP = "g_index"
 _HELD = ("hint", "options", "category", "l2_category", "split", "prediction", "attachments")

@@ -16,11 +16,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert import lmu_table
 from mmconvert.errors import Error, RowError, UsageError, did_you_mean
 from mmconvert.format import Context, Format, Loss, Sample, Target
-from mmconvert.lmu_rotations import index_cell, said_by_index
-from mmconvert.lmu_table import Reading
+from mmconvert.kits.vlmevalkit import lmu_table
+from mmconvert.kits.vlmevalkit.lmu_rotations import index_cell, said_by_index
+from mmconvert.kits.vlmevalkit.lmu_table import Reading
 from mmconvert.losses import unheld
 from mmconvert.record import LETTERS, Record
 from mmconvert.sources import Rejected, Row, Span, xlsx

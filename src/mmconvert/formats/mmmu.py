@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 from mmconvert.dialogs import listed, picture
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.kits.mmmu.subjects import DOMAIN_OF
 from mmconvert.literals import looks_like_list, parse_list
 from mmconvert.losses import unheld
-from mmconvert.mmmu_subjects import DOMAIN_OF
 from mmconvert.options import answer_letter, option_texts, plain_prompt
 from mmconvert.placeholders import image_slot, interleave, slots_in
 from mmconvert.record import IMAGE_TYPE, Image, Part, Record, Turn, canonical_json, with_features

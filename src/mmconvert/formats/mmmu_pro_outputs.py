@@ -15,9 +15,9 @@ from typing import Any
 
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.kits.mmmu.subjects import DOMAIN_OF
 from mmconvert.literals import parse_list
 from mmconvert.losses import unheld
-from mmconvert.mmmu_subjects import DOMAIN_OF
 from mmconvert.record import LETTERS, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl
 from mmconvert.sources.jsonl import parse_json

@@ -19,8 +19,8 @@ import PIL.Image
 
 from mmconvert.dialogs import dialog_record, listed, message_list
 from mmconvert.errors import RowError, UsageError
-from mmconvert.evalscope_outputs import MARKS
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.openai_chat import ends_with_assistant, opened, part_json, part_types, read_content
 from mmconvert.placeholders import image_slot
 from mmconvert.record import Image, Record, Turn

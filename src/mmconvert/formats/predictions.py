@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from mmconvert.errors import Error, RowError, did_you_mean, got, in_field
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.kits.vlmevalkit.lmu_table import is_result
 from mmconvert.literals import looks_like_list, parse_list
-from mmconvert.lmu_table import is_result
 from mmconvert.losses import unheld
 from mmconvert.options import option_texts
 from mmconvert.parquet_writer import write_parquet

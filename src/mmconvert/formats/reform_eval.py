@@ -1,7 +1,7 @@
 """ReForm-Eval's dataset JSON: one file a benchmark, pictures as base64 text inside.
 
 A file is an object whose `data` lists the items, an array of items, or (VisDial) an object with `questions`,
-`answers` and `dialogs`; the fields of an item tell its family (`reform_families`), which stands in `category`.
+`answers` and `dialogs`; the fields of an item tell its family (`families.FAMILIES`), which stands in `category`.
 Nothing is drawn: options keep their order, a question with several wordings takes the first, a family whose
 question is the instruction takes the project's first one. The rounds of a dialog are records of their own.
 Source: FudanDISC/ReForm-Eval@df1cfa7 build; Hugging Face dataset Aweminus/ReForm-Eval-Data.
@@ -20,14 +20,14 @@ from typing import Any
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import as_files, base64_text, stored_file
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.kits.reform_eval.dialogs import HISTORY
+from mmconvert.kits.reform_eval.families import FAMILIES, Family, Item
+from mmconvert.kits.reform_eval.loader import DATASETS
+from mmconvert.kits.reform_eval.pools import own_pools
+from mmconvert.kits.reform_eval.shapes import SHAPES, family_of
 from mmconvert.losses import unheld
 from mmconvert.options import option_texts, plain_prompt
 from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
-from mmconvert.reform_dialogs import HISTORY
-from mmconvert.reform_families import FAMILIES, Family, Item
-from mmconvert.reform_loader import DATASETS
-from mmconvert.reform_pools import own_pools
-from mmconvert.reform_shapes import SHAPES, family_of
 from mmconvert.sources import Rejected, Row, Span, json_array, json_object
 from mmconvert.sources.json_head import is_object
 from mmconvert.sources.jsonl import parse_json

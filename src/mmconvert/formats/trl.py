@@ -29,10 +29,10 @@ from mmconvert.dialogs import (
     role_of,
 )
 from mmconvert.errors import RowError, UsageError, got, in_field
-from mmconvert.evalscope_outputs import MARKS
 from mmconvert.exported_images import stored_path
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.image_markers import check_count, escape, unescape
+from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.openai_chat import part_types
 from mmconvert.parquet_writer import picture_cell, write_parquet
 from mmconvert.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, with_features

@@ -14,19 +14,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert import lmu_table
 from mmconvert.errors import Error, RowError, did_you_mean
 from mmconvert.format import Context, Format, Loss, Sample, Target
-from mmconvert.lmu_dialogs import rounds
-from mmconvert.lmu_rotations import index_cell, said_by_index, with_rotations
-from mmconvert.lmu_table import Reading
+from mmconvert.kits.vlmevalkit import lmu_table
+from mmconvert.kits.vlmevalkit.datasets import TASKS, named
+from mmconvert.kits.vlmevalkit.lmu_dialogs import rounds
+from mmconvert.kits.vlmevalkit.lmu_rotations import index_cell, said_by_index, with_rotations
+from mmconvert.kits.vlmevalkit.lmu_table import Reading
 from mmconvert.losses import unheld
 from mmconvert.record import LETTERS, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span, json_array, jsonl, tables, xlsx
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter, write_json_array, write_jsonl
 from mmconvert.tables import HEADERS, respell
-from mmconvert.vlmevalkit_datasets import TASKS, named
 from mmconvert.workbook_writer import write_workbook
 
 WORKBOOK = ".xlsx"

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmconvert.errors import RowError, UsageError, did_you_mean, got
-from mmconvert.evalscope_media import Row, parts_of
-from mmconvert.evalscope_messages import Message, read_json, reference_of, with_system
-from mmconvert.evalscope_release import LATEST, Release
-from mmconvert.evalscope_shuffle import label_of
+from mmconvert.kits.evalscope.media import Row, parts_of
+from mmconvert.kits.evalscope.messages import Message, read_json, reference_of, with_system
+from mmconvert.kits.evalscope.release import LATEST, Release
+from mmconvert.kits.evalscope.shuffle import label_of
 from mmconvert.placeholders import interleave, slots_in
 from mmconvert.record import Part, Record
 from mmconvert.rewording import last_turn_images, last_user_turn, plain_wording

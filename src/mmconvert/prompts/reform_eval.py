@@ -4,8 +4,8 @@ from random import Random
 from typing import Literal
 
 from mmconvert.errors import RowError, UsageError, did_you_mean
+from mmconvert.kits.reform_eval.dialogue import FIRST_QUERIES, Processor, dialogue_text, question_with_options
 from mmconvert.record import Record
-from mmconvert.reform_dialogue import FIRST_QUERIES, Processor, dialogue_text, question_with_options
 from mmconvert.rewording import last_turn_images, words
 from mmconvert.wording import Wording, pictures_first
 

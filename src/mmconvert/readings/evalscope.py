@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import RowError
-from mmconvert.evalscope_files import read_rows
-from mmconvert.evalscope_media import images_of, shown_only
-from mmconvert.evalscope_messages import Message, read_json, read_messages, reference_of
-from mmconvert.evalscope_release import LATEST
-from mmconvert.evalscope_wire import wire_messages
+from mmconvert.kits.evalscope.files import read_rows
+from mmconvert.kits.evalscope.media import images_of, shown_only
+from mmconvert.kits.evalscope.messages import Message, read_json, read_messages, reference_of
+from mmconvert.kits.evalscope.release import LATEST
+from mmconvert.kits.evalscope.wire import wire_messages
 from mmconvert.placeholders import image_slot
 from mmconvert.prompts.evalscope import options_of
 from mmconvert.sources import Rejected, Row, Where

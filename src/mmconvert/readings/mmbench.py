@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mmconvert.errors import Error, did_you_mean
-from mmconvert.lossy_tables import retyped
+from mmconvert.kits.vlmevalkit.lossy_tables import retyped
 from mmconvert.record import LETTERS
 from mmconvert.sources import Rejected, Row
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from mmconvert.lossy_tables import retyped
+from mmconvert.kits.vlmevalkit.lossy_tables import retyped
 from mmconvert.sources import Rejected, Row
 
 _QUESTION = "question"

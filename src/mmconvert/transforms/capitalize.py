@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from mmconvert.kits.reform_eval.dialogs import HISTORY, capitalized, capitalized_question, rounds_before, with_history
 from mmconvert.record import Record
-from mmconvert.reform_dialogs import HISTORY, capitalized, capitalized_question, rounds_before, with_history
 from mmconvert.restating import restated
 from mmconvert.transform import Setting, Transform
 

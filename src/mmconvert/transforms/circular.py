@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mmconvert.circular_rows import can_rotate, present_options
+from mmconvert.kits.vlmevalkit.circular import can_rotate, present_options
 from mmconvert.record import LETTERS, Record
 from mmconvert.restating import reordered
 from mmconvert.transform import Setting, Transform, copies
@@ -26,7 +26,7 @@ def circular(record: Record, parameters: Mapping[str, Any], setting: Setting) ->
         RowError: An option is missing before others, or there is only one.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/tools.py:CIRCULAR, but for the rows' order and numbers;
-        `mmconvert.circular_rows` lays out the kit's table.
+        `mmconvert.kits.vlmevalkit.circular` lays out the kit's table.
     """
     options = present_options(dict(zip(LETTERS, record.options, strict=False)))
     group = record.group or record.sample

@@ -6,7 +6,7 @@ from typing import Any
 import PIL.Image
 
 from mmconvert.canvas import png
-from mmconvert.methods import PARAMETERS, illustrated, sample_text, size_of
+from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, size_of
 from mmconvert.record import Record
 from mmconvert.transform import Setting, Transform
 

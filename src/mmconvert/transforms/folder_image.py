@@ -11,7 +11,7 @@ import PIL.Image
 from mmconvert.canvas import decoded, png
 from mmconvert.errors import Error, UsageError
 from mmconvert.images import SUFFIXES
-from mmconvert.methods import PARAMETERS, illustrated, sample_text, size_of
+from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, size_of
 from mmconvert.record import Record
 from mmconvert.transform import Setting, Transform
 

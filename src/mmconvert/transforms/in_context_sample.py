@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mmconvert.kits.reform_eval.families import FAMILIES
+from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.record import Part, Record, Turn
-from mmconvert.reform_families import FAMILIES
-from mmconvert.reform_pools import read_pools
 from mmconvert.transform import Setting, Transform
 
 ROLES = {"human": "user", "assistant": "assistant"}

@@ -6,9 +6,9 @@ from random import Random
 from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.kits.reform_eval.dialogue import ALPHABETS
 from mmconvert.prompts.reform_eval import OPTION_MARK
 from mmconvert.record import Record
-from mmconvert.reform_dialogue import ALPHABETS
 from mmconvert.restating import restated
 from mmconvert.transform import Setting, Transform
 

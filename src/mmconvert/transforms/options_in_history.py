@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.kits.reform_eval.dialogs import rounds_before, with_history
+from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor, question_and_answer
 from mmconvert.record import Record
-from mmconvert.reform_dialogs import rounds_before, with_history
-from mmconvert.reform_dialogue import ALPHABETS, Processor, question_and_answer
 from mmconvert.transform import Setting, Transform
 
 RANDOM = "random"

@@ -23,7 +23,7 @@ import PIL.Image
 from mmconvert.canvas import png
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.images import SUFFIXES
-from mmconvert.methods import PARAMETERS, illustrated, sample_text, text_digest
+from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, text_digest
 from mmconvert.plugins import load
 from mmconvert.record import Image, Record
 from mmconvert.rewording import last_turn_images

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.kits.reform_eval.families import CLAIM_ANSWERS, FAMILIES
+from mmconvert.kits.reform_eval.pools import read_pools
+from mmconvert.kits.reform_eval.shapes import SHAPES
 from mmconvert.record import Record
-from mmconvert.reform_families import CLAIM_ANSWERS, FAMILIES
-from mmconvert.reform_pools import read_pools
-from mmconvert.reform_shapes import SHAPES
 from mmconvert.restating import restated
 from mmconvert.transform import Setting, Transform
 

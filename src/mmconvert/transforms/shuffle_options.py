@@ -24,7 +24,7 @@ def shuffle_options(record: Record, parameters: Mapping[str, Any], setting: Sett
         RowError: The answer is none of the options' letters, or there is no question to word.
 
     Parity: own definition. ReForm-Eval shuffles without a seed, and in five of its loaders the key stays
-        behind when a sample is visited again; `mmconvert.reform_loader` does as it does.
+        behind when a sample is visited again; `mmconvert.kits.reform_eval.loader` does as it does.
     """
     if sum(option is not None for option in record.options) > 1:
         record = reordered(record, shuffled_places(record.options, setting.random(record.id)))

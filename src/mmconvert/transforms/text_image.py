@@ -17,7 +17,7 @@ import PIL.ImageFont
 
 from mmconvert.canvas import check_pixels, png
 from mmconvert.errors import RowError, UsageError, got
-from mmconvert.methods import PARAMETERS, illustrated, sample_text, size_of
+from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, size_of
 from mmconvert.record import Record
 from mmconvert.transform import Setting, Transform
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal
 
 from mmconvert.errors import RowError, got
-from mmscore.evalscope_words import chinese_words, english_words, has_chinese
+from mmscore.kits.evalscope.words import chinese_words, english_words, has_chinese
 from mmscore.subsequence import lcs_length
 
 Version = Literal["1.3.0", "1.10.0", "1.14.1"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mmconvert.mmmu_subjects import DOMAINS
+from mmconvert.kits.mmmu.subjects import DOMAINS
 
 
 @dataclass(frozen=True, slots=True)

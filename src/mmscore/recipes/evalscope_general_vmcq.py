@@ -8,8 +8,8 @@ English prompt and single answers, at the release that the version names.
 
 from collections.abc import Mapping, Sequence
 
-from mmscore.evalscope_reply import evalscope_reply
-from mmscore.evalscope_table import OUTPUTS, RELEASES, VERSIONS, labelled_means, mean_table
+from mmscore.kits.evalscope.reply import evalscope_reply
+from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, labelled_means, mean_table
 from mmscore.metrics.evalscope_accuracy import evalscope_accuracy
 from mmscore.parsed import Parsed
 from mmscore.parsers.evalscope_choice import evalscope_choice

@@ -9,8 +9,8 @@ and aggregation, at the release that the version names.
 
 from collections.abc import Mapping
 
-from mmscore.evalscope_reply import evalscope_reply
-from mmscore.evalscope_table import OUTPUTS, RELEASES, VERSIONS, labelled_means, mean_table
+from mmscore.kits.evalscope.reply import evalscope_reply
+from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, labelled_means, mean_table
 from mmscore.metrics.evalscope_accuracy import reference_text
 from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
 from mmscore.parsed import Parsed

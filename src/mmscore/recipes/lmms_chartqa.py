@@ -8,7 +8,7 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/chartqa/utils.py:char
 
 from collections.abc import Mapping
 
-from mmscore.lmms_rows import KIT, VERSIONS, details, is_task, one_reference
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, one_reference
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Recipe
 from mmscore.short_answers import relaxed_correctness

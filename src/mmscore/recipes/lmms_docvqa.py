@@ -6,7 +6,7 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/api/metrics.py:anls.
 from collections.abc import Mapping
 
 from mmconvert.errors import RowError, got
-from mmscore.lmms_rows import KIT, VERSIONS, is_task, references
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, references
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Recipe
 from mmscore.short_answers import anls_distance, similarity

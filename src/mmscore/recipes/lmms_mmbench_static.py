@@ -10,7 +10,7 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmbench/mmbench_evals
 from collections.abc import Mapping
 
 from mmscore.circular_groups import COLUMNS, with_circular
-from mmscore.lmms_rows import KIT, VERSIONS, details, is_task, one_reference
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, one_reference
 from mmscore.parsed import Parsed
 from mmscore.parsers.lmms_choice import lmms_choice
 from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from mmconvert.errors import Error, RowError, got
-from mmscore.lmms_rows import KIT, VERSIONS, is_task, one_reference
-from mmscore.mme_points import PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, one_reference
+from mmscore.kits.mme.points import PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
 from mmscore.parsed import Parsed
 from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 
 from mmconvert.options import letters_of
 from mmconvert.record import LETTERS
-from mmscore.lmms_rows import KIT, VERSIONS, details, is_task, one_reference
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, one_reference
+from mmscore.kits.mmmu.fallback import undrawn_means, undrawn_scores
 from mmscore.metrics.mmmu_accuracy import Share, breakdown, subject_of
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
-from mmscore.mmmu_fallback import undrawn_means, undrawn_scores
 from mmscore.parsed import Parsed
 from mmscore.parsers.lmms_mmmu_choice import lmms_mmmu_choice
 from mmscore.parsers.mmmu_open import mmmu_open

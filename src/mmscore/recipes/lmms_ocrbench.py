@@ -6,7 +6,7 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/ocrbench/utils.py. Ke
 
 from collections.abc import Mapping
 
-from mmscore.lmms_rows import KIT, VERSIONS, details, is_task, references
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, references
 from mmscore.metrics.lmms_ocrbench import FORMULAS, lmms_ocrbench
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mmconvert.errors import RowError, got
-from mmscore.lmms_rows import KIT, VERSIONS, is_task, one_reference
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, one_reference
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.scored import Scored

@@ -8,7 +8,7 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/textvqa/utils.py:text
 
 from collections.abc import Mapping
 
-from mmscore.lmms_rows import KIT, VERSIONS, annotations, is_task
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, annotations, is_task
 from mmscore.metrics.lmms_vqa import lmms_vqa
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Recipe

@@ -9,7 +9,7 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/vqav2/utils.py:vqav2_
 from collections.abc import Mapping
 
 from mmconvert.errors import RowError, got
-from mmscore.lmms_rows import KIT, VERSIONS, annotations, is_task
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, annotations, is_task
 from mmscore.metrics.lmms_vqa import lmms_vqav2
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Recipe

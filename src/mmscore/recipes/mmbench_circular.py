@@ -14,10 +14,7 @@ is wrong.
 from collections.abc import Mapping, Sequence
 
 from mmscore.circular_groups import with_circular
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, Row
-from mmscore.scored import Scored
-from mmscore.vlmevalkit_choices import (
+from mmscore.kits.vlmevalkit.choices import (
     COLUMNS,
     KIT,
     LEVELS,
@@ -28,6 +25,9 @@ from mmscore.vlmevalkit_choices import (
     is_from_kit,
     parse,
 )
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Recipe, Row
+from mmscore.scored import Scored
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from mmconvert.errors import RowError, got
-from mmscore.mme_points import COGNITION, PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
+from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
 from mmscore.parsed import Parsed
 from mmscore.parsers.mme_yes_no import mme_yes_no
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row

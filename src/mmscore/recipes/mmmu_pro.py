@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from mmconvert.errors import RowError, got
 from mmconvert.options import letters_of
 from mmconvert.record import LETTERS
-from mmscore.mmmu_fallback import undrawn_means, undrawn_scores
+from mmscore.kits.mmmu.fallback import undrawn_means, undrawn_scores
 from mmscore.parsed import Parsed
 from mmscore.parsers.mmmu_pro_choice import mmmu_pro_choice
 from mmscore.recipe import Facts, Item, Recipe

@@ -14,7 +14,7 @@ from dataclasses import replace
 from random import Random
 
 from mmconvert.errors import RowError
-from mmconvert.mmmu_subjects import DOMAIN_OF, SUBJECTS
+from mmconvert.kits.mmmu.subjects import DOMAIN_OF, SUBJECTS
 from mmconvert.options import letters_of
 from mmconvert.record import LETTERS
 from mmscore.metrics.mmmu_accuracy import Share, breakdown, choice_is_right, subject_of

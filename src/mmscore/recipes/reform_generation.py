@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 
 from mmconvert.errors import RowError, got
 from mmscore.caption_scores import CIDER, COUNTS, ROUGE_L, TEXTS, caption_metrics, with_caption_scores
+from mmscore.kits.reform_eval.evaluation import GENERATION
+from mmscore.kits.reform_eval.rows import KIT, is_from_kit, log_table
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
-from mmscore.reform_evaluation import GENERATION
-from mmscore.reform_rows import KIT, is_from_kit, log_table
 from mmscore.scored import Scored
 
 VERSIONS = {

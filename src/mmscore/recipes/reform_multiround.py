@@ -11,10 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mmconvert.errors import Error
-from mmscore.metrics.reform_round_trend import reform_round_trend
-from mmscore.recipe import Facts, Metrics, Recipe, Row, means
-from mmscore.reform_evaluation import SINGLE_CHOICE
-from mmscore.reform_rows import (
+from mmscore.kits.reform_eval.evaluation import SINGLE_CHOICE
+from mmscore.kits.reform_eval.rows import (
     CHOICE_COLUMNS,
     CHOICE_KEEP,
     KIT,
@@ -26,6 +24,8 @@ from mmscore.reform_rows import (
     parse_choice,
     with_instability,
 )
+from mmscore.metrics.reform_round_trend import reform_round_trend
+from mmscore.recipe import Facts, Metrics, Recipe, Row, means
 from mmscore.scored import SCORED, Scored
 from mmscore.stats import Estimate
 

@@ -7,10 +7,10 @@ long phrase, and where nothing is left of the reference any word will do.
 from collections.abc import Mapping, Sequence
 
 from mmconvert.errors import RowError, got
+from mmscore.kits.reform_eval.rows import KIT, VERSIONS, is_from_kit, log_table
 from mmscore.metrics.reform_word_match import reform_ocr
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Recipe, Row, read_label
-from mmscore.reform_rows import KIT, VERSIONS, is_from_kit, log_table
 from mmscore.scored import Scored
 
 

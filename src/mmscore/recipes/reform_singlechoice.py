@@ -11,9 +11,8 @@ are not looked for, as the kit's evaluation does not; its log needs every sample
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mmscore.recipe import Facts, Metrics, Recipe, Row, means
-from mmscore.reform_evaluation import SINGLE_CHOICE
-from mmscore.reform_rows import (
+from mmscore.kits.reform_eval.evaluation import SINGLE_CHOICE
+from mmscore.kits.reform_eval.rows import (
     CHOICE_COLUMNS,
     CHOICE_KEEP,
     KIT,
@@ -25,6 +24,7 @@ from mmscore.reform_rows import (
     parse_choice,
     with_instability,
 )
+from mmscore.recipe import Facts, Metrics, Recipe, Row, means
 from mmscore.scored import Scored
 
 

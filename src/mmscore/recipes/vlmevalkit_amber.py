@@ -8,13 +8,13 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:AMBER_rat
 
 from collections.abc import Mapping, Sequence
 
+from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, answer_cell, is_from_kit
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 from mmscore.parsed import Parsed
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.scored import Scored
 from mmscore.stats import macro
-from mmscore.vlmevalkit_rows import KIT, VERSIONS, answer_cell, is_from_kit
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py, AMBER_rating
 DIMENSIONS = {

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from mmconvert.errors import RowError, got
 from mmconvert.literals import parse_list
 from mmscore.caption_scores import COUNTS, ROUGE_L, TEXTS, caption_metrics, with_caption_scores
+from mmscore.kits.vlmevalkit.rows import FORMATS, VERSIONS
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
 from mmscore.scored import Scored
-from mmscore.vlmevalkit_rows import FORMATS, VERSIONS
 
 NAMES = {ROUGE_L: "ROUGE_L", "cider": "CIDEr"}
 

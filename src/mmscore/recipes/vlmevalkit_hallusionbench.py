@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 
 from mmconvert.errors import Error, RowError, got
 from mmscore.joint_scores import joint_accuracy, undecided
+from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, answer_cell, is_from_kit
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 from mmscore.parsed import Parsed
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.scored import Scored
-from mmscore.vlmevalkit_rows import KIT, VERSIONS, answer_cell, is_from_kit
 
 PLACES = {"figure": 4, "joint_question": 5}
 """Column -> its place in the index, counted from 0."""

@@ -12,10 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow.compute as pc
 
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, Row
-from mmscore.scored import Scored
-from mmscore.vlmevalkit_choices import (
+from mmscore.kits.vlmevalkit.choices import (
     COLUMNS,
     KIT,
     LEVELS,
@@ -26,6 +23,9 @@ from mmscore.vlmevalkit_choices import (
     is_from_kit,
     parse,
 )
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Recipe, Row
+from mmscore.scored import Scored
 
 OTHER_REPORTS = ("MMT", "MMVP")
 """Benchmarks of these names have a report of their own."""

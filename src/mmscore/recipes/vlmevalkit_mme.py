@@ -10,13 +10,13 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:MME_ratin
 from collections.abc import Mapping, Sequence
 
 from mmconvert.errors import Error, got
+from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
+from mmscore.kits.vlmevalkit.rows import KIT, answer_cell, is_from_kit
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
-from mmscore.mme_points import COGNITION, PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
 from mmscore.parsed import Parsed
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.scored import Scored
-from mmscore.vlmevalkit_rows import KIT, answer_cell, is_from_kit
 
 VERSIONS = {
     "2": "open-compass/VLMEvalKit@e8e78f05; refuses a table that lacks a category",

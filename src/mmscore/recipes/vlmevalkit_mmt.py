@@ -8,10 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from mmconvert.errors import Error
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, Row
-from mmscore.scored import Scored
-from mmscore.vlmevalkit_choices import (
+from mmscore.kits.vlmevalkit.choices import (
     COLUMNS,
     KIT,
     LEVELS,
@@ -24,6 +21,9 @@ from mmscore.vlmevalkit_choices import (
     parse,
     with_score,
 )
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Recipe, Row
+from mmscore.scored import Scored
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/multiple_choice.py, MMT_abbrs; the
 # order is that of the table's columns

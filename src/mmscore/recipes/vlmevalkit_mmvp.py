@@ -11,10 +11,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 from mmconvert.errors import Error
+from mmscore.kits.vlmevalkit.choices import COLUMNS, KIT, VERSIONS, hit, is_from_kit, parse
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Recipe, Row
 from mmscore.scored import MISSING, REJECTED, Scored
-from mmscore.vlmevalkit_choices import COLUMNS, KIT, VERSIONS, hit, is_from_kit, parse
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

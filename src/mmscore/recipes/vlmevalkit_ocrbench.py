@@ -9,11 +9,11 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:OCRBench.e
 from collections.abc import Mapping, Sequence
 
 from mmconvert.literals import parse_list
+from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
 from mmscore.metrics.vlmevalkit_ocrbench import scoreboard, vlmevalkit_ocrbench
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
 from mmscore.scored import Scored
-from mmscore.vlmevalkit_rows import KIT, VERSIONS, is_from_kit
 
 OTHER_REPORT = "OCRBench_v2"
 

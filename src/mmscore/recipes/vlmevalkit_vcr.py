@@ -13,11 +13,11 @@ import numpy as np
 
 from mmconvert.errors import RowError, UsageError, got
 from mmconvert.literals import parse_list
+from mmscore.kits.vlmevalkit.rows import VERSIONS, is_from_kit
 from mmscore.metrics.vlmevalkit_vcr import JOINERS, Found, refuses, spoken, vlmevalkit_vcr
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
 from mmscore.scored import Scored
-from mmscore.vlmevalkit_rows import VERSIONS, is_from_kit
 
 SCORES = ("exact_match", "jaccard")
 COVERED = "covered_texts"

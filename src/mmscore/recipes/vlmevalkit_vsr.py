@@ -6,12 +6,12 @@ the two units.
 
 from collections.abc import Mapping, Sequence
 
+from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, answer_cell, is_from_kit
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 from mmscore.parsed import Parsed
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.scored import Scored
-from mmscore.vlmevalkit_rows import KIT, VERSIONS, answer_cell, is_from_kit
 from mmscore.yes_no_rates import f1, rate, scores_of_yes
 
 YES = "Yes"

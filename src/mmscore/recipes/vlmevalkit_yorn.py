@@ -9,12 +9,12 @@ apart, the kit scores its failure text.
 
 from collections.abc import Mapping, Sequence
 
+from mmscore.kits.vlmevalkit.rows import FORMATS, KIT, VERSIONS, answer_cell
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 from mmscore.parsed import Parsed
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
 from mmscore.recipe import Facts, Item, Recipe, Row, means
 from mmscore.scored import Scored
-from mmscore.vlmevalkit_rows import FORMATS, KIT, VERSIONS, answer_cell
 
 OTHER_REPORTS = ("MME", "Hallusion", "POPE", "AMBER", "VSR-zeroshot")
 """Benchmarks whose name contains one of these have a report of their own."""

@@ -5,11 +5,11 @@ import tempfile
 from pathlib import Path
 
 from goldens.rules import per_version
-from mmconvert.evalscope_files import load_subset
-from mmconvert.evalscope_messages import sample_of
-from mmconvert.evalscope_release import RELEASES
-from mmconvert.evalscope_shuffle import Choices, evalscope_shuffle
-from mmconvert.evalscope_wire import data_url_in, wire_messages
+from mmconvert.kits.evalscope.files import load_subset
+from mmconvert.kits.evalscope.messages import sample_of
+from mmconvert.kits.evalscope.release import RELEASES
+from mmconvert.kits.evalscope.shuffle import Choices, evalscope_shuffle
+from mmconvert.kits.evalscope.wire import data_url_in, wire_messages
 from mmconvert.prompts.evalscope import DEFAULT, choice_sample
 
 BYTES = "b64:"

@@ -1,8 +1,8 @@
 """Golden rule of EvalScope's report file, data frame and table."""
 
 from goldens.rules import per_version
-from mmscore.evalscope_aggregation import Identity, Sample
-from mmscore.evalscope_report import (
+from mmscore.kits.evalscope.aggregation import Identity, Sample
+from mmscore.kits.evalscope.report import (
     Setting,
     metric_scores,
     primary_metric,

@@ -2,9 +2,9 @@
 
 from random import Random
 
+from mmscore.kits.mmmu.grading import MULTIPLE_CHOICE, Answer, grade
 from mmscore.metrics.mmmu_accuracy import Share, breakdown, choice_is_right, mmmu_accuracy, share_of
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
-from mmscore.mmmu_grading import MULTIPLE_CHOICE, Answer, grade
 from mmscore.parsers.lmms_choice import lmms_choice
 from mmscore.parsers.lmms_mmmu_choice import lmms_mmmu_choice
 from mmscore.parsers.mmmu_choice import drawn_choice, mmmu_choice

@@ -6,10 +6,10 @@ from random import Random
 
 from goldens.rules import Whole
 from mmconvert.errors import Error
-from mmconvert.reform_dialogue import Processor, marked_question
-from mmconvert.reform_loader import load
-from mmconvert.reform_pools import read_pools
-from mmconvert.reform_setup import Setup
+from mmconvert.kits.reform_eval.dialogue import Processor, marked_question
+from mmconvert.kits.reform_eval.loader import load
+from mmconvert.kits.reform_eval.pools import read_pools
+from mmconvert.kits.reform_eval.setup import Setup
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from mmconvert.reform_dialogue import (
+from mmconvert.kits.reform_eval.dialogue import (
     FIRST_QUERIES,
     Processor,
     dialogue_text,

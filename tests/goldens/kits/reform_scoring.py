@@ -1,10 +1,10 @@
 """Golden rules of ReForm-Eval's metrics and of its whole evaluation, METEOR left out."""
 
 from mmconvert.errors import RowError
+from mmscore.kits.reform_eval.evaluation import choice, chosen_text, evaluate
 from mmscore.metrics.reform_instability import reform_instability
 from mmscore.metrics.reform_round_trend import reform_round_trend
 from mmscore.metrics.reform_word_match import kie_text, reform_kie, reform_ocr
-from mmscore.reform_evaluation import choice, chosen_text, evaluate
 
 
 def _single_choice(given):

@@ -6,9 +6,9 @@ from PIL import Image
 
 from mmconvert.errors import Error, RowError
 from mmconvert.images import decode_base64
+from mmconvert.kits.vlmevalkit.pictures import kept_rows, picture_files, picture_paths
 from mmconvert.pandas_tables import read_cells
 from mmconvert.prompts.vlmevalkit import messages
-from mmconvert.vlmevalkit_pictures import kept_rows, picture_files, picture_paths
 
 TEXT_ONLY = "TextMCQDataset"
 FORMATS = {"png": "PNG", "jpg": "JPEG", "jpeg": "JPEG"}

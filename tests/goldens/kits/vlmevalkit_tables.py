@@ -2,7 +2,7 @@
 
 import json
 
-from mmconvert.circular_rows import circular_rows
+from mmconvert.kits.vlmevalkit.circular import circular_rows
 from mmconvert.literals import parse_list
 from mmconvert.pandas_tables import read_cells
 from mmconvert.plugins import load

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mmconvert.convert import read
-from mmconvert.evalscope_outputs import options_in
+from mmconvert.kits.evalscope.outputs import options_in
 from mmconvert.prompts.evalscope import TEMPLATES, choice_text
 from mmconvert.record import Record
 from mmscore.choice import facts_of, fitting_recipe

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mmconvert.convert import Records, read, write
 from mmconvert.errors import Error
 from mmconvert.format import Target
-from mmconvert.reform_families import FAMILIES
-from mmconvert.reform_pools import own_pools
-from mmconvert.reform_shapes import SHAPES
+from mmconvert.kits.reform_eval.families import FAMILIES
+from mmconvert.kits.reform_eval.pools import own_pools
+from mmconvert.kits.reform_eval.shapes import SHAPES
 from mmconvert.rewording import words
 from support.records import picture_bytes
 

@@ -2,8 +2,8 @@ import pytest
 
 from mmconvert.convert import read
 from mmconvert.errors import RowError, UsageError
-from mmconvert.evalscope_files import read_rows
-from mmconvert.evalscope_release import RELEASES
+from mmconvert.kits.evalscope.files import read_rows
+from mmconvert.kits.evalscope.release import RELEASES
 from mmconvert.placeholders import turn_text
 from mmconvert.prompts.evalscope import TEMPLATES, choice_sample, choice_text, evalscope, options_of
 from mmconvert.record import Image, Part, Record, Source, Turn

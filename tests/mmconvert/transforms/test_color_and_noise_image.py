@@ -3,7 +3,7 @@
 import pytest
 
 from mmconvert.errors import RowError, UsageError
-from mmconvert.methods import text_digest
+from mmconvert.kits.mmtrusteval.methods import text_digest
 from mmconvert.record import Part, Turn
 from mmconvert.transform import steps
 from support.drawing import applied, asked, photo, pixels

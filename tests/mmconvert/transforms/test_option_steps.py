@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.circular_rows import circular_rows
 from mmconvert.convert import read
 from mmconvert.errors import RowError, UsageError
+from mmconvert.kits.vlmevalkit.circular import circular_rows
 from mmconvert.record import LETTERS, Record, prompt_text
 from mmconvert.rewording import words
 from mmconvert.transform import steps, transformed

@@ -9,9 +9,9 @@ import pytest
 
 from mmconvert.convert import read
 from mmconvert.errors import Error, UsageError
+from mmconvert.kits.reform_eval.families import FAMILIES
+from mmconvert.kits.reform_eval.pools import own_pools, read_pools
 from mmconvert.record import Record
-from mmconvert.reform_families import FAMILIES
-from mmconvert.reform_pools import own_pools, read_pools
 from mmconvert.rewording import words
 from mmconvert.transform import steps
 from support.drawing import applied, asked, photo

@@ -8,7 +8,7 @@ from nltk.translate.bleu_score import sentence_bleu
 from rouge_chinese import Rouge
 
 from mmconvert.errors import RowError
-from mmscore.evalscope_words import _punkt, chinese_words, english_words
+from mmscore.kits.evalscope.words import _punkt, chinese_words, english_words
 from mmscore.metrics.evalscope_bleu_rouge import bleu_by_order, evalscope_bleu_rouge, rouge, rouge_words
 
 words = st.lists(st.sampled_from(["a", "b", "c", "The", "猫", ".", "", " "]), max_size=12)

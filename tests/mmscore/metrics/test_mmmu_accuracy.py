@@ -1,4 +1,4 @@
-from mmconvert.mmmu_subjects import DOMAINS, SUBJECTS
+from mmconvert.kits.mmmu.subjects import DOMAINS, SUBJECTS
 from mmscore.metrics.mmmu_accuracy import Share, breakdown, mmmu_accuracy, share_of, subject_of
 
 

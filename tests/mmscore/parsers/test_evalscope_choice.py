@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from mmscore.evalscope_reply import evalscope_reply
+from mmscore.kits.evalscope.reply import evalscope_reply
 from mmscore.parsers.evalscope_choice import evalscope_choice
 
 

@@ -6,8 +6,8 @@ import pytest
 from mmconvert.errors import Error
 from mmconvert.plugins import load
 from mmscore.choice import fitting_recipe
+from mmscore.kits.reform_eval.evaluation import evaluate
 from mmscore.recipe import Facts, Item
-from mmscore.reform_evaluation import evaluate
 from mmscore.score import score
 from mmscore.scored import SCORED
 from mmscore.scoring import score_items

@@ -3,7 +3,7 @@ import pytest
 from mmconvert.errors import Error
 from mmconvert.plugins import load
 from mmscore.choice import fitting_recipe
-from mmscore.mme_points import COGNITION, PERCEPTION
+from mmscore.kits.mme.points import COGNITION, PERCEPTION
 from mmscore.recipe import Facts, Item
 from mmscore.score import score
 from mmscore.scored import SCORED

@@ -1,0 +1,1 @@
+"""EvalScope: its records, messages, media, releases and result files."""

@@ -1,0 +1,85 @@
+"""The order that EvalScope's `shuffle_choices` gives to options, seed for seed.
+
+Kept out of the records: the kit shuffles after it has worded the prompt, so that a model is shown the
+old order while the reference follows the new one.
+"""
+
+import hashlib
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from mmconvert.errors import RowError, got
+from mmconvert.kits.evalscope.release import LATEST, Release
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The options of one question.
+
+    Attributes:
+        text: The question as the kit words it; for messages their blocks `**Role**: text`.
+        options: Options in order.
+        target: Label of the right one, or a list of labels.
+    """
+
+    text: str
+    options: tuple[str, ...]
+    target: str | list[str]
+
+
+def evalscope_shuffle(samples: Iterable[Choices], seed: int, release: Release = LATEST) -> Iterator[Choices]:
+    """Shuffle the options of a data set.
+
+    Args:
+        samples: All questions, in order: up to 1.10 one generator serves them all.
+        seed: The run's seed.
+        release: Whose behaviour is wanted.
+
+    Yields:
+        The questions with options in their new order and labels that follow them; questions without
+        options as they are.
+
+    Raises:
+        RowError: `answer.not_an_option`: a label belongs to no option.
+
+    Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 evalscope/api/dataset:MemoryDataset.shuffle_choices.
+
+    Example:
+        >>> one = Choices("q", ("a", "b", "c"), "A")
+        >>> [s.options for s in evalscope_shuffle([one, one], 7)]
+        [('c', 'a', 'b'), ('c', 'a', 'b')]
+    """
+    generator = random.Random(seed)
+    for sample in samples:
+        if not sample.options:
+            yield sample
+            continue
+        order = list(range(len(sample.options)))
+        (random.Random(_own_seed(sample, seed)) if release == LATEST else generator).shuffle(order)
+        labels = {label_of(old): label_of(new) for new, old in enumerate(order)}
+        yield Choices(sample.text, tuple(sample.options[old] for old in order), _moved(sample.target, labels))
+
+
+def label_of(position: int) -> str:
+    """Give the label of an option: A to Z, then 1, 2, ...
+
+    Example:
+        >>> label_of(0), label_of(25), label_of(26)
+        ('A', 'Z', '1')
+    """
+    return chr(ord("A") + position) if position < 26 else str(position - 25)
+
+
+def _own_seed(sample: Choices, seed: int) -> int:
+    material = "\0".join([str(seed), sample.text, *sorted(sample.options)])
+    return int.from_bytes(hashlib.sha256(material.encode()).digest()[:8], "big")
+
+
+def _moved(target: str | list[str], labels: Mapping[str, str]) -> str | list[str]:
+    for label in [target] if isinstance(target, str) else target:
+        if label not in labels:
+            raise RowError(
+                "answer.not_an_option", "answer", f"expected one of {', '.join(sorted(labels))} {got(label)}."
+            )
+    return labels[target] if isinstance(target, str) else [labels[label] for label in target]

@@ -1,0 +1,1 @@
+"""MMMU: its subjects and disciplines."""

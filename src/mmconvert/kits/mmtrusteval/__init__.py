@@ -1,0 +1,1 @@
+"""MMTrustEval: what its methods share."""

@@ -1,0 +1,1 @@
+"""ReForm-Eval: families, loaders, dialogues and instruction pools."""

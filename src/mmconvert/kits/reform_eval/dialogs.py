@@ -1,0 +1,230 @@
+"""ReForm-Eval's dialogs (VisDial): rounds in the order of their visits, each with the rounds before it.
+
+Offline the history holds the right answers. Online it holds what the model said: a round can be read only
+after `update_history` was given the answers to the one before it.
+Source: FudanDISC/ReForm-Eval@df1cfa7 build/VisDial/visual_dialog_dataset.py.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from mmconvert.errors import Error, RowError
+from mmconvert.kits.reform_eval.dialogue import Processor, dialogue_text, marked_question, question_and_answer
+from mmconvert.kits.reform_eval.setup import Setup
+from mmconvert.record import Part, Record, Turn
+
+HISTORY = "history"
+"""Field of `extra` with the rounds before a question: `question`, `answer_options`, `answer` (an index)."""
+
+
+@dataclass(slots=True)
+class Round:
+    """One question of a dialog."""
+
+    dialog: str
+    number: int
+    image: Any
+    question: str
+    options: list[str]
+    answer: int
+    heard: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> str:
+        """The sample's id."""
+        return f"{self.dialog}_{self.number}"
+
+
+def capitalized(text: str) -> str:
+    """Write a text with a capital at its start alone.
+
+    Example:
+        >>> capitalized("is it NEW?")
+        'Is it new?'
+    """
+    return text.capitalize()
+
+
+def capitalized_question(text: str) -> str:
+    """Write a question with a capital at its start and a question mark at its end.
+
+    Example:
+        >>> capitalized_question("is it new")
+        'Is it new?'
+    """
+    text = text.capitalize()
+    return text if text.endswith("?") else f"{text}?"
+
+
+def rounds_before(record: Record) -> tuple[Mapping[str, Any], ...]:
+    """Give the rounds before a record's question, () where `extra` holds none of this shape."""
+    rounds = record.extra.get(HISTORY)
+    if not isinstance(rounds, list) or not all(isinstance(one, Mapping) and _is_round(one) for one in rounds):
+        return ()
+    return tuple(rounds)
+
+
+def _is_round(one: Mapping[str, Any]) -> bool:
+    options = one.get("answer_options")
+    if not isinstance(one.get("question"), str) or not isinstance(options, list):
+        return False
+    return all(isinstance(option, str) for option in options) and one.get("answer") in range(len(options))
+
+
+def with_history(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
+    """Put other words into the rounds that stand right before the last turn.
+
+    Args:
+        messages: A dialog: whatever goes before, a user's and an assistant's turn a round, the question.
+        said: Question and answer of each round; pictures stay where they are.
+
+    Returns:
+        The dialog.
+
+    Example:
+        >>> from mmconvert.record import Part
+        >>> turns = [Turn(role, (Part("text", "?"),)) for role in ("user", "assistant", "user")]
+        >>> [turn.content[0].text for turn in with_history(turns, [("Red?", "Yes")])]
+        ['Red?', 'Yes', '?']
+    """
+    texts = [text for pair in said for text in pair]
+    start = len(messages) - 1 - len(texts)
+    if not texts or start < 0:
+        return tuple(messages)
+    worded = [
+        Turn(turn.role, (*(part for part in turn.content if part.type == "image"), Part("text", text)))
+        for turn, text in zip(messages[start:-1], texts, strict=True)
+    ]
+    return (*messages[:start], *worded, messages[-1])
+
+
+class Dialogs(Sequence[dict[str, Any]]):
+    """The rounds of all dialogs; item i is copy i % d of round i // d."""
+
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        setup: Setup,
+        instructions: Sequence[str],
+        example: Sequence[Mapping[str, str]],
+        rng: Random,
+        has_picture: Callable[[str], bool],
+    ) -> None:
+        """Read the dialogs.
+
+        Args:
+            data: `questions`, `answers` and `dialogs`, whose rounds hold indices into the two.
+            setup: The loader's arguments.
+            instructions: Instructions to take in turn.
+            example: Turns that go before every history.
+            rng: Draws orders and marks.
+            has_picture: Whether the picture file exists.
+
+        Raises:
+            Error: A picture file is missing.
+        """
+        self._setup, self._instructions, self._example, self._rng = setup, instructions, example, rng
+        self._writer = setup.processor or Processor("\n", mark=None, method=setup.inference_method)
+        self._rounds = [one for dialog in data["dialogs"] for one in _rounds(dialog, data)]
+        self._history: dict[str, list[dict[str, str]]] = {}
+        for dialog in data["dialogs"]:
+            name = picture_name(dialog["image_id"], str(setup.config.get("split")))
+            if not has_picture(name):
+                raise Error(f"{name}: no such picture file. The kit wants it beside the data.")
+        for one in self._rounds:
+            # Every round draws its marks here, even where the model's answers take its place later.
+            turns = self._finished(one, one.answer)
+            if not setup.online_multi_round:
+                self._history.setdefault(one.dialog, []).extend(turns)
+        if setup.online_multi_round:
+            self._rounds.sort(key=lambda one: f"{one.number}_{one.dialog}")
+
+    def __len__(self) -> int:
+        """Count rounds times copies."""
+        return len(self._rounds) * self._setup.data_duplication
+
+    def __getitem__(self, index: Any) -> Any:
+        """Visit a round.
+
+        Raises:
+            Error: Online, before the round before it was answered.
+        """
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        number, copy = divmod(index, self._setup.data_duplication)
+        one, setup = self._rounds[number], self._setup
+        before = self._history.get(one.dialog, [])[: 2 * one.number]
+        if len(before) < 2 * one.number:
+            raise Error(f"round {one.number} of dialog {one.dialog}: the round before it has no answer yet.")
+        options, answer = list(one.options), one.answer
+        if setup.shuffle_options:
+            right = options[answer]
+            self._rng.shuffle(options)
+            answer = options.index(right)
+        turn = copy if setup.random_instruct else number
+        sample: dict[str, Any] = {
+            "sample_id": one.key,
+            "round_id": one.number,
+            "image": one.image,
+            "question": one.question,
+            "answer": answer,
+            "answer_options": options,
+            "instruct": self._instructions[turn % len(self._instructions)],
+            "history": [dict(said) for said in (*self._example, *before)],
+        }
+        if setup.processor is not None:
+            sample["text"] = dialogue_text(sample, setup.processor, self._rng)
+        return {**sample, "question_with_option": marked_question(sample, setup.option_mark, self._rng)}
+
+    def update_history(self, batches: Iterable[Iterable[tuple[str, str]]]) -> None:
+        """Take in what the model answered.
+
+        Args:
+            batches: Pairs of sample id and answer text. A round is finished when all of its copies are
+                answered; the answer given most often counts, the first one where several are as common.
+        """
+        rounds = {one.key: one for one in self._rounds}
+        for batch in batches:
+            for key, text in batch:
+                one = rounds[key]
+                one.heard.append(text)
+                if len(one.heard) == self._setup.data_duplication:
+                    said = Counter(one.heard).most_common(1)[0][0]
+                    self._history.setdefault(one.dialog, []).extend(self._finished(one, said))
+
+    def _finished(self, one: Round, answer: int | str) -> list[dict[str, str]]:
+        if self._setup.inference_method == "likelihood":
+            asked, said = one.question, one.options[answer] if isinstance(answer, int) else answer
+        else:
+            asked, said = question_and_answer(one.question, one.options, answer, self._writer, self._rng)
+        return [{"from": "human", "value": asked}, {"from": "assistant", "value": said}]
+
+
+def picture_name(image_id: int, split: str) -> str:
+    """Name the picture file of a dialog.
+
+    Example:
+        >>> picture_name(7, "val")
+        'VisualDialog_val_000000000007.jpg'
+    """
+    return f"{'' if 'COCO' in split else 'VisualDialog_'}{split}_{image_id:012d}.jpg"
+
+
+def _rounds(dialog: Mapping[str, Any], data: Mapping[str, Any]) -> list[Round]:
+    try:
+        return [
+            Round(
+                str(dialog["image_id"]),
+                number,
+                dialog["image_base64"],
+                capitalized_question(data["questions"][said["question"]]),
+                [capitalized(data["answers"][place]) for place in said["answer_options"]],
+                said["answer_options"].index(said["answer"]),
+            )
+            for number, said in enumerate(dialog["dialog"])
+        ]
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise RowError("dialog.shape", "dialogs", f"a dialog cannot be read: {error!r}. Check the file.") from None

@@ -1,0 +1,336 @@
+"""ReForm-Eval's data loader: the samples that a visit of its dataset gives, draw for draw.
+
+`load` is what the kit's `load_reform_dataset` does with a file at hand. Reading a sample shuffles and
+draws, and some shuffles stay for the next visit, so samples depend on the order of visits; that is the
+kit's way, for parity only. The transforms of this project draw from a seed and the row instead.
+Source: FudanDISC/ReForm-Eval@df1cfa7 build/__init__.py, build/*/*.py, utils/data_utils.py.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from mmconvert.errors import Error, RowError, UsageError, did_you_mean, got
+from mmconvert.kits.reform_eval.dialogs import Dialogs
+from mmconvert.kits.reform_eval.dialogue import dialogue_text, marked_question
+from mmconvert.kits.reform_eval.families import CLAIM_ANSWERS, DESCRIPTION_QUESTION, FAMILIES, Item
+from mmconvert.kits.reform_eval.setup import Setup
+
+CHOICE, GENERATION = "SingleChoice", "Generation"
+METHODS = ("generation", "likelihood")
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """What a benchmark's loader does beside reading its family.
+
+    Attributes:
+        family: Key of `FAMILIES`.
+        visit: How one sample is made.
+        formulations: Those it accepts.
+        name_in_file: `dataset_name` that the file must state.
+        prefix_in_example: Whether the one-shot answer begins as the processor's responses do.
+        even_copies: Whether the copies must be a multiple of the instructions.
+    """
+
+    family: str
+    visit: str
+    formulations: tuple[str, ...] = (CHOICE,)
+    name_in_file: str | None = None
+    prefix_in_example: bool = True
+    even_copies: bool = True
+
+
+_OPEN = ("OCROpenEnded",)
+_KIE = ("OCROpenEnded", "KIEOpenEnded")
+
+DATASETS: dict[tuple[str, str | None], Dataset] = {
+    **{
+        (name, None): Dataset(name, "by_text", (CHOICE, GENERATION))
+        for name in ("VQA", "KVQA", "VQRA", "VQAR", "MCV", "CaptionSelection")
+    },
+    **{("MSCOCO", task): Dataset("Core", "by_index") for task in ("mci", "goi", "mos")},
+    ("MSCOCO", "itm"): Dataset("ITM", "by_gt", name_in_file="MSCOCO"),
+    ("MSCOCO", "its"): Dataset("ITS", "by_gt", name_in_file="MSCOCO"),
+    ("MSCOCO", "caption"): Dataset("Caption", "caption", (GENERATION,), "mscoco"),
+    **{(name, None): Dataset(name, "by_index") for name in ("CLEVR", "VSR", "MP3D")},
+    ("WikiHow", None): Dataset("WikiHow", "by_gt", name_in_file="WikiHow"),
+    ("SNLI-VE", None): Dataset("SNLI-VE", "by_gt"),
+    ("MEDIC", None): Dataset("MEDIC", "by_gt", name_in_file="MEDIC"),
+    ("RefCOCO", None): Dataset("RefCOCO", "by_gt", name_in_file="RefCOCO"),
+    **{
+        (name, None): Dataset("Classification", "by_stored_answer")
+        for name in ("CIFAR10", "Flowers102", "ImageNet-1K", "VizWiz")
+    },
+    ("Pets37", None): Dataset("Classification", "by_stored_answer", prefix_in_example=False),
+    **{(name, None): Dataset("OCR", "open", _OPEN) for name in ("IC15", "COCO_text", "TextOCR", "CUTE80")},
+    **{(name, None): Dataset("OCR", "open", _OPEN) for name in ("IIIT5K", "WordArt")},
+    **{(name, None): Dataset("KIE", "open", _KIE) for name in ("FUNSD", "POIE")},
+    ("SROIE", None): Dataset("KIE", "open", _KIE, even_copies=False),
+    ("OCR", None): Dataset("TextVQA", "open", _OPEN),
+    ("NoCaps", None): Dataset("Caption", "caption", (GENERATION,), "nocaps"),
+    ("Flickr30K", None): Dataset("Caption", "caption", (GENERATION,), "flickr30k"),
+    ("TextCaps", None): Dataset("TextCaps", "caption", (GENERATION,), "textcaps"),
+    ("VisDial", None): Dataset("VisDial", "dialog"),
+}
+"""Loaders by dataset name and, where one name holds several, by task."""
+
+
+def load(
+    data: Any, setup: Setup, rng: Random, has_picture: Callable[[str], bool] = lambda name: True
+) -> "Samples | Dialogs":
+    """Load a dataset as the kit does.
+
+    Args:
+        data: What the file holds: an object with `data`, or a list of items.
+        setup: The arguments.
+        rng: Stands for the kit's global random state; seed it as the kit's user would.
+        has_picture: Whether the picture file of a dialog exists under the configured folder; the kit
+            wants it although it reads the picture from the data.
+
+    Returns:
+        A sequence of samples.
+
+    Raises:
+        UsageError: A name or a combination of arguments is none that the kit takes.
+        Error: The file does not go with the configuration.
+        RowError: An item has not the shape of its family.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 build/__init__.py:load_reform_dataset.
+    """
+    dataset = _dataset(setup)
+    if setup.inference_method not in METHODS:
+        raise UsageError(f"inference_method is one of {', '.join(METHODS)} {got(setup.inference_method)}.")
+    _check_file(data, setup, dataset)
+    instructions = _instructions(data, setup, dataset)
+    copies = setup.data_duplication
+    if copies > 1 and dataset.even_copies and copies % len(instructions):
+        raise UsageError(
+            f"data_duplication must be a multiple of the {len(instructions)} instructions {got(copies)}. "
+            "Take as many, or 1."
+        )
+    example = _example(setup, dataset)
+    if dataset.visit == "dialog":
+        return Dialogs(data["data"], setup, instructions, example, rng, has_picture)
+    return Samples(data if isinstance(data, list) else data["data"], setup, dataset, instructions, example, rng)
+
+
+def _dataset(setup: Setup) -> Dataset:
+    task = setup.config.get("task")
+    dataset = DATASETS.get((setup.dataset_name, task)) or DATASETS.get((setup.dataset_name, None))
+    if dataset is None:
+        known = list(dict.fromkeys(name for name, _ in DATASETS))
+        hint = did_you_mean(setup.dataset_name, known)
+        raise UsageError(f"no dataset {setup.dataset_name!r} (task {task!r}).{hint} Known: {', '.join(known)}.")
+    if setup.formulation not in dataset.formulations:
+        known_text = ", ".join(dataset.formulations)
+        raise UsageError(f"{setup.dataset_name} has no formulation {setup.formulation!r}. Known: {known_text}.")
+    return dataset
+
+
+def _check_file(data: Any, setup: Setup, dataset: Dataset) -> None:
+    if isinstance(data, list):
+        return
+    for name in ("data", *(["instructs"] if dataset.family == "CLEVR" else [])):
+        if name not in data:
+            raise Error(f"the file has no member {name!r}. Check that it goes with {setup.dataset_name}.")
+    for name in ("version", "split"):
+        if name in data and data[name] != setup.config.get(name):
+            raise Error(f"the file has {name} {data[name]!r}, the configuration {setup.config.get(name)!r}.")
+    if dataset.name_in_file is not None and data.get("dataset_name") != dataset.name_in_file:
+        raise Error(f"expected dataset_name {dataset.name_in_file!r} in the file {got(data.get('dataset_name'))}.")
+
+
+def _instructions(data: Any, setup: Setup, dataset: Dataset) -> tuple[str, ...]:
+    likely = setup.inference_method == "likelihood"
+    if dataset.family == "CLEVR":
+        if likely:
+            raise UsageError("CLEVR cannot be loaded for likelihood: the kit asks for an argument that is never set.")
+        return tuple(data["instructs"][:5])
+    open_ended = likely or setup.formulation == GENERATION or setup.config.get("instruct_kind") == "vqa"
+    pool = setup.pools[FAMILIES[dataset.family].pool].instructions(open_ended)
+    ending = f" {CLAIM_ANSWERS}" if dataset.family == "MCV" and likely else ""
+    return tuple(sentence + ending for sentence in pool)
+
+
+def _example(setup: Setup, dataset: Dataset) -> tuple[dict[str, str], ...]:
+    """Give the one-shot round, the answer beginning as the processor's responses do."""
+    turns = setup.pools[FAMILIES[dataset.family].pool].example
+    if not setup.in_context_sample or setup.formulation != CHOICE:
+        return ()
+    prefix = setup.processor.prefix if setup.processor is not None and dataset.prefix_in_example else None
+    said = "" if prefix is None else f"{prefix} "
+    return tuple({**turn, "value": said * (turn["from"] == "assistant") + turn["value"]} for turn in turns)
+
+
+class Samples(Sequence[dict[str, Any]]):
+    """The samples of one dataset; item i is copy i % d of question i // d, made anew at each visit."""
+
+    def __init__(
+        self,
+        items: Sequence[Mapping[str, Any]],
+        setup: Setup,
+        dataset: Dataset,
+        instructions: Sequence[str],
+        example: Sequence[Mapping[str, str]],
+        rng: Random,
+    ) -> None:
+        """Read the items; see `load`."""
+        if dataset.visit == "caption":
+            if setup.processor is None:
+                raise UsageError("a caption dataset needs a processor.")
+            setup = replace(setup, processor=replace(setup.processor, response_prefix=None))
+        self._items: list[Item] = [FAMILIES[dataset.family].item(fields) for fields in items]
+        self._options: list[list[Any]] = [list(item.options or ()) for item in self._items]
+        self._answers: list[Any] = [item.answer for item in self._items]
+        self._setup, self._dataset = setup, dataset
+        self._instructions, self._example, self._rng = instructions, example, rng
+        self._visits: dict[str, Callable[[int, int], dict[str, Any]]] = {
+            "by_text": self._by_text,
+            "by_index": self._by_index,
+            "by_gt": self._by_gt,
+            "by_stored_answer": self._by_stored_answer,
+            "open": self._open,
+            "caption": self._caption,
+        }
+
+    def __len__(self) -> int:
+        """Count questions times copies."""
+        return len(self._items) * self._setup.data_duplication
+
+    def __getitem__(self, index: Any) -> Any:
+        """Visit a sample."""
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self._visits[self._dataset.visit](*divmod(index, self._setup.data_duplication))
+
+    def _turn(self, number: int, copy: int) -> int:
+        return copy if self._setup.random_instruct else number
+
+    def _instruct(self, number: int, copy: int) -> str:
+        return self._instructions[self._turn(number, copy) % len(self._instructions)]
+
+    def _with_history(self, sample: dict[str, Any]) -> dict[str, Any]:
+        return {**sample, "history": [dict(turn) for turn in self._example]} if self._example else sample
+
+    def _with_options(self, sample: dict[str, Any]) -> dict[str, Any]:
+        return {**sample, "question_with_option": marked_question(sample, self._setup.option_mark, self._rng)}
+
+    def _with_text(self, sample: dict[str, Any]) -> dict[str, Any]:
+        processor = self._setup.processor
+        return sample if processor is None else {**sample, "text": dialogue_text(sample, processor, self._rng)}
+
+    def _by_text(self, number: int, copy: int) -> dict[str, Any]:
+        item, setup = self._items[number], self._setup
+        options = list(self._options[number])
+        if setup.shuffle_options:
+            options = [option for option in options if option != item.answer]
+            self._rng.shuffle(options)
+            options.append(item.answer)
+            self._rng.shuffle(options)
+        if item.answer not in options:
+            raise RowError("answer.not_an_option", "answer", f"it is none of the options {got(item.answer)}.")
+        sample: dict[str, Any] = {
+            "sample_id": item.key,
+            "image": item.image,
+            "question": item.questions[0],
+            "answer": str(options.index(item.answer)),
+            "answer_options": options,
+            **item.kept,
+            "instruct": self._instruct(number, copy),
+        }
+        if self._dataset.family == "CaptionSelection" and (
+            setup.inference_method == "likelihood" or setup.formulation == GENERATION
+        ):
+            sample["question"] = DESCRIPTION_QUESTION
+        if setup.formulation == GENERATION and self._dataset.family in ("VQA", "KVQA", "VQRA", "MCV"):
+            del sample["answer_options"]
+        return self._with_text(self._with_options(self._with_history(sample)))
+
+    def _by_index(self, number: int, copy: int) -> dict[str, Any]:
+        item = self._items[number]
+        options, answer = list(self._options[number]), item.answer
+        if self._setup.shuffle_options:
+            right = _at(options, answer)
+            options = [option for option in options if option != right]
+            self._rng.shuffle(options)
+            answer = self._rng.randint(0, len(options))
+            options.insert(answer, right)
+        sample = {
+            "sample_id": item.key,
+            "image": item.image,
+            "question": item.questions[self._turn(number, copy) % len(item.questions)],
+            "answer": str(answer),
+            "answer_options": options,
+            **item.kept,
+            "instruct": self._instruct(number, copy),
+        }
+        return self._with_options(self._with_text(self._with_history(sample)))
+
+    def _by_gt(self, number: int, copy: int) -> dict[str, Any]:
+        """Shuffle the stored options but look the answer up at its first place: the kit's own fault."""
+        item, options = self._items[number], self._options[number]
+        answer: Any = str(item.answer)
+        if self._setup.shuffle_options:
+            right = _at(options, item.answer)
+            self._rng.shuffle(options)
+            answer = options.index(right)
+        question = self._instruct(number, copy)
+        # Only the matching task forgets the caption where the instruction goes by sample.
+        if item.topic is not None and (self._setup.random_instruct or self._dataset.family != "ITM"):
+            question = question.replace("{}", item.topic)
+        sample = {
+            "sample_id": number if item.key is None else item.key,
+            "image": item.image,
+            **item.kept,
+            "answer": answer,
+            "answer_options": list(options),
+            "question": question,
+        }
+        return self._with_options(self._with_text(self._with_history(sample)))
+
+    def _by_stored_answer(self, number: int, copy: int) -> dict[str, Any]:
+        item, options = self._items[number], self._options[number]
+        if self._setup.shuffle_options:
+            right = _at(options, self._answers[number])
+            self._rng.shuffle(options)
+            self._answers[number] = options.index(right)
+        sample = {
+            "sample_id": item.key,
+            "image": item.image,
+            "question": item.questions[0],
+            "answer": self._answers[number],
+            "answer_options": list(options),
+            "instruct": self._instruct(number, copy),
+        }
+        return self._with_options(self._with_text(self._with_history(sample)))
+
+    def _open(self, number: int, copy: int) -> dict[str, Any]:
+        item = self._items[number]
+        sample = {
+            "sample_id": item.key,
+            "image": item.image,
+            "question": item.questions[self._turn(number, copy) % len(item.questions)],
+            "answer": item.answer,
+            **item.kept,
+            "instruct": self._instruct(number, copy),
+        }
+        return self._with_text(sample)
+
+    def _caption(self, number: int, copy: int) -> dict[str, Any]:
+        item, pool = self._items[number], list(self._instructions)
+        question = pool[copy % len(pool)] if self._setup.data_duplication > 1 else self._rng.choice(pool)
+        sample = {
+            "sample_id": number,
+            "image": item.image,
+            "references": list(item.references),
+            "question": question,
+        }
+        return self._with_text(sample)
+
+
+def _at(options: Sequence[Any], index: int) -> Any:
+    if not -len(options) <= index < len(options):
+        raise RowError("answer.range", "answer", f"there are {len(options)} options, counted from 0 {got(index)}.")
+    return options[index]

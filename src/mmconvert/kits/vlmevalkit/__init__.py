@@ -1,0 +1,1 @@
+"""VLMEvalKit: LMUData tables, its dataset names, circular copies and pictures."""

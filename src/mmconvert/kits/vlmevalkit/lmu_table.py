@@ -1,0 +1,326 @@
+"""The table that VLMEvalKit and MMBench share: one question a row, letters as columns.
+
+The `image` cell is base64, a list of base64, or the `index` of another row (before or behind) whose
+picture it shares; `image_path` is a path or a list of paths inside an image root. Options may leave
+gaps. `answer` is a letter where there are options, else a text or a list of texts. Source:
+open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/image_base.py and its development guide.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import RowError, got, in_field
+from mmconvert.format import Context
+from mmconvert.images import is_data_url
+from mmconvert.inputs import lmudata_root
+from mmconvert.kits.vlmevalkit.datasets import is_circular
+from mmconvert.kits.vlmevalkit.lmu_rotations import ROTATION_OF, base_index, fingerprint, rotation
+from mmconvert.literals import looks_like_list, parse_list
+from mmconvert.options import answer_letter, lettered_options, plain_prompt
+from mmconvert.placeholders import interleave, slots_in
+from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
+from mmconvert.sources import Rejected, Row, Span, tables
+from mmconvert.tables import HEADERS, respell, rest
+
+REFERENCE_LENGTH = 64
+"""An `image` cell of at most this many characters may name another row."""
+
+WORDS = ("index", "question", "hint", "answer", "category", "l2-category", "split", "image", "image_path", "g_index")
+"""The columns that have a meaning, beside the letters; case, `-` and `_` may differ."""
+
+
+def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> Iterator[Row | Rejected]:
+    """Read a TSV (or CSV), what rows say about each other settled.
+
+    Args:
+        path: The file.
+        span: Bytes to read, None for all.
+        required: Columns the table must have, each as a choice of names.
+
+    Yields:
+        Rows; an `image` cell that names another row is replaced by that row's picture, and a rotated copy
+        of another row names it under `ROTATION_OF`.
+
+    Raises:
+        Error: A required column is missing, and the errors of `sources.tables.rows`.
+    """
+    names = respell(dict.fromkeys(tables.header(path)), WORDS)[0]
+    for choice in required:
+        tables.require_any(path, tuple(choice), names)
+    neighbours = _Neighbours(path, told=is_circular(path.stem) or "g_index" in names)
+    for item in tables.rows(path, span):
+        if isinstance(item, Row):
+            try:
+                yield neighbours.resolved(item)
+            except RowError as error:
+                yield Rejected.of(error, item.where, _text(item.fields, "index"))
+        else:
+            yield item
+
+
+def is_result(columns: Iterable[str]) -> bool:
+    """Tell by its columns whether a table holds the kit's predictions and no pictures.
+
+    Example:
+        >>> is_result(["index", "A", "prediction"]), is_result(["index", "image", "prediction"])
+        (True, False)
+        >>> is_result(["id", "index", "prediction"])
+        False
+    """
+    names = respell(dict.fromkeys(columns), WORDS)[0].keys()
+    own = "id" not in names or bool({"A", "l2-category"} & names)
+    return {"index", "prediction"} <= names and "image" not in names and own
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a format knows about its table beside the rows.
+
+    Attributes:
+        dataset: Benchmark name.
+        task: Task of the rows; None takes multiple choice where there are options, else vqa.
+        caption_prompt: The prompt of a caption task whose table has no questions.
+        needs_picture: Refuse a row without a picture; else `image_path` without `image` is only kept.
+        needs_question: Refuse a row without a question.
+        circular: Every row belongs to a rotated group; else the name, `g_index` and other rows tell.
+    """
+
+    dataset: str | None = None
+    task: str | None = None
+    caption_prompt: str = ""
+    needs_picture: bool = True
+    needs_question: bool = True
+    circular: bool = False
+
+
+def record(row: Row, context: Context, how: Reading) -> Record:
+    """Give a row its meaning.
+
+    Args:
+        row: A row, columns spelled as in the file.
+        context: Pictures and warnings.
+        how: What the table's format says.
+
+    Returns:
+        The record; columns without a place are in `extra`.
+
+    Raises:
+        RowError: The index, the question, the picture or the answer is missing or wrong.
+    """
+    base, name = row.fields.get(ROTATION_OF), how.dataset or Path(row.where.file).stem
+    fields, headers = respell({name: value for name, value in row.fields.items() if name != ROTATION_OF}, WORDS)
+    key = _text(fields, "index")
+    fields.pop("index", None)
+    if not key:
+        raise RowError("id.missing", "index", "the row has no index. Give each row one of its own.")
+    options = lettered_options(fields)
+    for letter in LETTERS:
+        fields.pop(letter, None)
+    task = how.task or ("multiple_choice" if options else "vqa")
+    sample, variant, group = _place(key, fields, options, task, base is not None or _is_rotated(fields, name, how))
+    images = _images(fields, context, name, how)
+    question = fields.pop("question", None)
+    hint = fields.pop("hint", None)
+    label = fields.pop("answer", None)
+    answer, answers = _answers(label, options, task, context)
+    parts, shown = _prompt(_asked(question, hint, options, task, how), images)
+    extra = rest({name: fields[name] for name in fields if name not in ("category", "l2-category", "split")})
+    if headers:
+        extra[HEADERS] = headers
+    slots = {image.slot for image in shown}
+    return Record(
+        id=key,
+        sample=sample,
+        variant=variant,
+        group=group,
+        messages=(Turn("user", parts),) if parts else (),
+        task=task,
+        source=context.source(row),
+        images=shown,
+        question=question,
+        hint=hint,
+        options=options,
+        answer=answer,
+        answers=answers,
+        label=None if label is None else canonical_json(label),
+        category=fields.get("category"),
+        l2_category=fields.get("l2-category"),
+        split=fields.get("split"),
+        dataset=how.dataset,
+        subset=context.subset,
+        attachments=tuple(image for image in images if image.slot not in slots),
+        extra=extra,
+    )
+
+
+def _place(
+    key: str, fields: Mapping[str, Any], options: Sequence[str | None], task: str, rotated: bool
+) -> tuple[str, int | None, str | None]:
+    """Tell a row's question, its rotation, and what it shares with others: question, or picture of yes/no questions."""
+    head = _text(fields, "g_index")
+    sample, variant = rotation(key, head, options) if rotated else (key, None)
+    if variant is not None:
+        return sample, variant, sample
+    return sample, None, _text(fields, "image_path") if head is None and task == "yes_no" else head
+
+
+def _is_rotated(fields: Mapping[str, Any], name: str, how: Reading) -> bool:
+    return how.circular or _text(fields, "g_index") is not None or is_circular(name)
+
+
+def _asked(question: str | None, hint: str | None, options: tuple[str | None, ...], task: str, how: Reading) -> str:
+    prompt: str = how.caption_prompt if question is None and task == "caption" else question or ""
+    if prompt.strip():
+        return plain_prompt(prompt, hint, options)
+    if how.needs_question:
+        raise RowError("question.missing", "question", f"the row has no question {got(question)}.")
+    return ""
+
+
+def _text(fields: Mapping[str, Any], word: str) -> str | None:
+    value = next((value for name, value in fields.items() if name.lower() == word), None)
+    return None if value is None else str(value).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Neighbour:
+    """Where a row begins in the file, and what its rotated copies have in common with it."""
+
+    offset: int
+    fingerprint: int
+
+
+class _Neighbours:
+    """Settles what a row says by pointing to another: its picture, and whose rotated copy it is."""
+
+    def __init__(self, path: Path, told: bool) -> None:
+        # A table that tells its rotations by name or column need not be read twice for them.
+        self._path, self._told = path, told
+        self._found: dict[str, _Neighbour] | None = None
+
+    def resolved(self, row: Row) -> Row:
+        base = None if self._told else base_index(_text(row.fields, "index"))
+        if base is not None and base in self._index() and self._index()[base].fingerprint == fingerprint(row.fields):
+            row = replace(row, fields={**row.fields, ROTATION_OF: base})
+        return self._with_picture(row)
+
+    def _with_picture(self, row: Row) -> Row:
+        name = next((name for name in row.fields if name.lower() == "image"), None)
+        cell = row.fields[name] if name else None
+        if name is None or cell is None or (len(cell) > REFERENCE_LENGTH and "[" not in cell[:2]):
+            return row
+        if looks_like_list(cell):
+            with in_field(name):
+                items = parse_list(cell)
+            if not any(isinstance(i, str | int) and len(str(i)) <= REFERENCE_LENGTH for i in items):
+                return row
+            cells = [self._shared(str(item), name) or item for item in items]
+            return replace(row, fields={**row.fields, name: canonical_json(cells)})
+        shared = self._shared(cell, name)
+        return row if shared is None else replace(row, fields={**row.fields, name: shared})
+
+    def _shared(self, cell: str, name: str) -> str | None:
+        """Follow references from a cell; None where the cell names no row."""
+        seen: set[str] = set()
+        found: str | None = None
+        while len(cell) <= REFERENCE_LENGTH and cell.strip() in self._index():
+            key = cell.strip()
+            if key in seen:
+                raise RowError(
+                    "image.reference", name, f"the rows that this cell names go round in a circle {got(key)}."
+                )
+            seen.add(key)
+            target = tables.row_at(self._path, self._index()[key].offset)
+            picture = target.get(name)
+            if picture is None:
+                raise RowError("image.reference", name, f"row {key!r} has no picture to share.")
+            cell = found = picture
+        return found
+
+    def _index(self) -> dict[str, _Neighbour]:
+        # Read once, and only for a table that points to other rows at all: they may stand behind.
+        if self._found is None:
+            self._found = {}
+            for item in tables.rows(self._path):
+                if isinstance(item, Row) and item.where.offset is not None:
+                    key = _text(item.fields, "index")
+                    if key is not None:
+                        self._found.setdefault(key, _Neighbour(item.where.offset, fingerprint(item.fields)))
+        return self._found
+
+
+def _images(fields: dict[str, Any], context: Context, name: str, how: Reading) -> list[Image]:
+    cell = fields.pop("image", None)
+    if cell is None and not how.needs_picture:
+        return []
+    paths = fields.pop("image_path", None)
+    names = _list("image_path", paths) if paths is not None else []
+    if cell is None:
+        if not names:
+            raise RowError("image.absent", "image", "the row has no picture. Leave it out, or give its picture.")
+        pictures = replace(context.pictures, roots=(*context.pictures.roots, *_kit_roots(name)))
+        with in_field("image_path"):
+            return [pictures.of_reference(given, slot) for slot, given in enumerate(names, 1)]
+    for written in names:
+        _check_name(written)
+    images = []
+    with in_field("image"):
+        for slot, text in enumerate(_list("image", cell), 1):
+            given = names[slot - 1] if slot <= len(names) else None
+            of = context.pictures.of_reference if is_data_url(text) else context.pictures.of_base64
+            images.append(replace(of(text, slot), name=given))
+    return images
+
+
+def _kit_roots(name: str) -> list[Path]:
+    """List the folders that the kit keeps a table's pictures in, those that are there."""
+    folder = lmudata_root() / "images"
+    return [root.resolve() for root in (folder / name, folder) if root.is_dir()]
+
+
+def _list(field: str, cell: str) -> list[str]:
+    if not looks_like_list(cell):
+        return [cell]
+    with in_field(field):
+        items = parse_list(cell)
+        if not items or not all(isinstance(item, str) and item for item in items):
+            raise RowError("list.type", field, f"expected a list of texts {got(cell)}.")
+    return items
+
+
+def _check_name(name: str) -> None:
+    # The kits write the decoded picture to this name below their root.
+    if re.match(r"[~/\\]|[a-zA-Z]:", name) or "\\" in name or "\0" in name or ".." in name.split("/"):
+        raise RowError("image.path", "image_path", f"the name leaves the image root {got(name)}.")
+
+
+def _answers(
+    label: str | None, options: tuple[str | None, ...], task: str, context: Context
+) -> tuple[str | None, tuple[str, ...]]:
+    if label is None:
+        return None, ()
+    if options:
+        with in_field("answer"):
+            letter = answer_letter(label, options)
+        if letter != label:
+            context.warn("an answer letter was written in lower case or with white space")
+        return letter, (letter,)
+    answers: tuple[str, ...] = (label,)
+    if looks_like_list(label):
+        try:
+            answers = tuple(str(item) for item in parse_list(label)) or (label,)
+        except RowError:
+            context.warn("an answer in brackets is no list and stays a text")
+    return (None if task == "caption" else answers[0]), answers
+
+
+def _prompt(text: str, images: list[Image]) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
+    pictures = {image.slot: image for image in images}
+    if not text:
+        return (), ()
+    if images and slots_in(text):
+        return interleave(text, pictures, "question")
+    return (*(Part("image") for _ in images), Part("text", text)), tuple(images)

@@ -1,0 +1,55 @@
+"""The rows of a table with its cells as pandas would have read them, for `--read-as`."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mmconvert.errors import UsageError
+from mmconvert.kits.vlmevalkit.lmu_rotations import ROTATION_OF
+from mmconvert.pandas_tables import Cell, read_cells
+from mmconvert.sources import Rejected, Row
+
+WORKBOOK = ".xlsx"
+SUFFIXES = (".tsv", ".csv", WORKBOOK)
+
+_LONG = 64
+_STAND_IN = "text"
+
+
+def retyped(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
+    """Give rows whose cells are the texts that Python prints for pandas' values.
+
+    Args:
+        path: The table; its ending tells a workbook from a text.
+        rows: All its rows: what a column holds hangs on every one of them. They are kept in memory.
+
+    Yields:
+        The rows in order, refused ones as they are; None for a cell that pandas takes for missing.
+
+    Raises:
+        UsageError: The file is no table.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{path}: only a {', '.join(SUFFIXES)} table can be read as pandas reads it.")
+    items = list(rows)
+    table = [item.fields for item in items if isinstance(item, Row)]
+    names = [name for name in dict.fromkeys(name for fields in table for name in fields) if name != ROTATION_OF]
+    sheet = path.suffix.lower() == WORKBOOK
+    columns = {name: _printed([fields.get(name) for fields in table], sheet) for name in names}
+    position = 0
+    for item in items:
+        if isinstance(item, Row):
+            read = {name: columns[name][position] for name in item.fields if name in columns}
+            item = replace(item, fields={**item.fields, **read})
+            position += 1
+        yield item
+
+
+def _printed(cells: Sequence[Cell], sheet: bool) -> list[str | None]:
+    # A picture as base64 makes a column of texts as any other text does; pandas need not see all of it.
+    short = [_STAND_IN if isinstance(cell, str) and len(cell) > _LONG else cell for cell in cells]
+    read = read_cells({"": short}, sheet=sheet)[""]
+    return [
+        None if value is None else str(value if known is cell else cell)
+        for cell, known, value in zip(cells, short, read, strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""EvalScope: replies, words, aggregation and report."""

@@ -1,0 +1,29 @@
+"""How EvalScope cuts a reasoning block out of a reply before it reads the answer."""
+
+from mmconvert.kits.evalscope.messages import CLOSING, OPENING
+
+
+def evalscope_reply(text: str) -> tuple[str, str | None]:
+    r"""Cut the first closed reasoning block out of a reply.
+
+    Args:
+        text: What the model wrote.
+
+    Returns:
+        The reply without the block, stripped on both sides, and the block's text, stripped. A text
+        without a closed block comes back untouched, with None.
+
+    Parity: modelscope/evalscope 1.3.0 to 1.14.1, reading of a model output's reasoning part.
+
+    Example:
+        >>> evalscope_reply("<think>B?</think>\nANSWER: A ")
+        ('ANSWER: A', 'B?')
+        >>> evalscope_reply("<think>no end ")
+        ('<think>no end ', None)
+    """
+    opening = OPENING.search(text)
+    end = text.find(CLOSING, opening.end()) if opening else -1
+    if opening is None or end < 0:
+        return text, None
+    rest = text[: opening.start()] + text[end + len(CLOSING) :]
+    return rest.strip(), text[opening.end() : end].strip()

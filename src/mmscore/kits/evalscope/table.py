@@ -1,0 +1,43 @@
+"""What EvalScope's recipes share: releases by version, names of metrics, the table."""
+
+from collections.abc import Mapping, Sequence
+
+from mmscore.kits.evalscope.aggregation import Release, identity_of, label_of
+from mmscore.kits.evalscope.report import DEFAULT, DIGITS, MetricScore, Setting, SubsetScore, report_rows
+from mmscore.recipe import Metrics, Row
+from mmscore.scored import Scored
+
+VERSIONS: Mapping[str, str] = {
+    "1.14": "modelscope/evalscope 1.14.1",
+    "1.10": "modelscope/evalscope 1.10.0",
+    "1.3": "modelscope/evalscope 1.3.0",
+}
+RELEASES: Mapping[str, Release] = {"1.14": "1.14.1", "1.10": "1.10.0", "1.3": "1.3.0"}
+OUTPUTS = frozenset(("evalscope_predictions", "evalscope_reviews"))
+"""Formats that EvalScope writes."""
+
+
+def labelled_means(scored: Scored, version: str) -> Metrics:
+    """Average every score under the name that the release gives to its mean."""
+    return {label_of(name, RELEASES[version]): scored.mean(name) for name in scored.scores}
+
+
+def mean_table(scored: Scored, version: str) -> Sequence[Row]:
+    """Lay out means as the kit's data frame does, without model and dataset.
+
+    Args:
+        scored: Rows with the column `subset`; `default` where none has one.
+        version: A key of `VERSIONS`.
+
+    Returns:
+        Metric, Subset, Num, Score and category, metric after metric; Score is a fraction rounded to four digits.
+    """
+    release = RELEASES[version]
+    parts = list(scored.split("subset")) or [(DEFAULT, scored)]
+    metrics = []
+    for name in scored.scores:
+        means = [(subset, part.mean(name)) for subset, part in parts]
+        rows = [SubsetScore(subset, (DEFAULT,), round(e.value, DIGITS), e.n, None) for subset, e in means if e.n]
+        metrics.append(MetricScore(identity_of(name), label_of(name, release), tuple(rows)))
+    headings, lines = report_rows(metrics, Setting("", "", "", {}), release)
+    return [dict(zip(headings[2:], line[2:], strict=True)) for line in lines]

@@ -1,0 +1,1 @@
+"""lmms-eval: rows of its tables."""

@@ -1,0 +1,1 @@
+"""MME: points and categories."""

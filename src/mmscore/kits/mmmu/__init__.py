@@ -1,0 +1,1 @@
+"""MMMU: grading and the seeded fallback."""

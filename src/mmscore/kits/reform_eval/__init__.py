@@ -1,0 +1,1 @@
+"""ReForm-Eval: evaluation and its log lines."""

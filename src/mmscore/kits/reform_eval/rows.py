@@ -1,0 +1,110 @@
+"""What ReForm-Eval's recipes share: which files are theirs, how a choice is read, what the kit logs."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from mmconvert.errors import Error, RowError, got
+from mmconvert.record import LETTERS
+from mmscore.kits.reform_eval.evaluation import log_lines
+from mmscore.metrics.reform_instability import entropy
+from mmscore.parsed import Parsed
+from mmscore.parsers.reform_choice import reform_choice
+from mmscore.recipe import Facts, Item, Metrics, Row
+from mmscore.scored import CLUSTER, SCORED, Scored
+
+KIT = "ReForm-Eval"
+VERSIONS: Mapping[str, str] = {"1": "FudanDISC/ReForm-Eval@df1cfa7"}
+FORMATS = frozenset(("reform_predictions", "reform_eval"))
+LIKELIHOOD = "likelihood"
+
+CHOICE_COLUMNS = ("options", "answer", "method", "extra")
+CHOICE_KEEP = ("sample", "options", "prediction")
+
+
+def is_from_kit(facts: Facts, task: str) -> bool:
+    """Tell whether a file holds predictions for the kit's data, all of one task."""
+    return facts.tasks == {task} and bool(facts.formats) and facts.formats <= FORMATS
+
+
+def log_table(formulation: str, numbers: Mapping[str, float]) -> Sequence[Row]:
+    """Lay out numbers as the kit's log does, one line a row."""
+    return [{"log": line} for line in log_lines(formulation, numbers)]
+
+
+def parse_choice(item: Item, version: str) -> Parsed:
+    """Read the choice: the letter of a likelihood run, else the first mark in brackets."""
+    if _method(item) == LIKELIHOOD:
+        return Parsed(item.prediction, LIKELIHOOD)
+    return reform_choice(item.prediction)
+
+
+def _method(item: Item) -> str | None:
+    if item.method is not None or "infer_method" not in item.extra:
+        return item.method
+    try:
+        fields = json.loads(item.extra)
+    except (ValueError, RecursionError):
+        return None
+    return fields.get("infer_method") if isinstance(fields, dict) else None
+
+
+def choice_scores(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    """Judge the choice, and whether there is one.
+
+    Raises:
+        RowError: The row has no answer.
+    """
+    if item.answer is None:
+        raise RowError("answer.missing", "answer", f"the row has no reference {got(None)}. Give --answers.")
+    return {"accuracy": float(parsed.value == item.answer), "format_hit_rate": float(parsed.value is not None)}
+
+
+def with_instability(scored: Scored) -> Scored:
+    """Measure how the predictions for one sample differ, where samples stand in several rows.
+
+    Args:
+        scored: All rows, with `CHOICE_KEEP`.
+
+    Returns:
+        The rows, those of a sample one cluster, with the score `instability` on the first scored row of
+        each sample: the entropy of the texts that were chosen. Without copies the rows as they are.
+    """
+    columns = (scored.column(name) for name in ("status", "id", "value", *CHOICE_KEEP))
+    groups: dict[str, list[int]] = {}
+    said: list[str | None] = []
+    for number, (status, id, letter, sample, options, prediction) in enumerate(zip(*columns, strict=True)):
+        if status == SCORED:
+            groups.setdefault(sample or id, []).append(number)
+        said.append(_chosen_text(letter, options or (), prediction))
+    if len(groups) == sum(map(len, groups.values())):
+        return scored
+    values, clusters = np.full(len(scored), np.nan), np.arange(len(scored))
+    for rows in groups.values():
+        values[rows[0]] = entropy(said[row] for row in rows)
+        clusters[rows] = rows[0]
+    scored = scored.with_scores(instability=values)
+    known = CLUSTER in scored.rows.column_names
+    return scored if known else scored.with_array(CLUSTER, pa.array(clusters))
+
+
+def _chosen_text(letter: str | None, options: Sequence[str | None], prediction: str | None) -> str | None:
+    place = LETTERS.find(letter) if letter else -1
+    return options[place] if 0 <= place < len(options) else prediction
+
+
+def choice_numbers(scored: Scored, metrics: Metrics) -> Mapping[str, float]:
+    """Give the numbers that the kit logs.
+
+    Args:
+        scored: Scored rows, with the column `sample`.
+        metrics: Their estimates.
+
+    Raises:
+        Error: Some samples stand more often than others, which the kit cannot average.
+    """
+    if len({len(part) for _, part in scored.split("sample")}) > 1:
+        raise Error("sample: some samples have more answered rows than others, and the kit cannot average them.")
+    return {name: estimate.value for name, estimate in metrics.items()}

@@ -1,0 +1,1 @@
+"""VLMEvalKit: choices and rows."""

@@ -1,0 +1,111 @@
+"""ReForm-Eval's loader: what the golden cases do not say, on the project's own wording."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from mmconvert.errors import Error, RowError, UsageError
+from mmconvert.kits.reform_eval.dialogue import Processor
+from mmconvert.kits.reform_eval.families import FAMILIES
+from mmconvert.kits.reform_eval.loader import DATASETS, load
+from mmconvert.kits.reform_eval.pools import own_pools
+from mmconvert.kits.reform_eval.setup import Setup
+
+VQA = {"question_id": "q", "image_id": "", "question": "Red?", "answer": "no", "answer_options": ["yes", "no", "maybe"]}
+GT = {"img": "", "anno": "a cat", "gt": 1}
+CLASS = {"id": 3, "image": "", "question": "What?", "answer": 2, "options": ["a", "b", "c", "d"]}
+DIALOG = {
+    "image_id": 9,
+    "image_base64": "",
+    "dialog": [{"question": n, "answer": n, "answer_options": [0, 1, 2]} for n in (0, 1)],
+}
+DIALOGS = {"data": {"questions": ["is it day", "and NOW?"], "answers": ["yes", "no", "mAYBE"], "dialogs": [DIALOG]}}
+NEVER = {"shuffle_options": False, "in_context_sample": False, "option_mark": "upper"}
+
+
+def opened(name: str, items: Any, seed: int = 0, formulation: str = "SingleChoice", **more: Any) -> Any:
+    return load(items, Setup(name, formulation, **more), Random(seed))
+
+
+def test_every_dataset_has_a_family_and_every_family_instructions() -> None:
+    assert {dataset.family for dataset in DATASETS.values()} <= FAMILIES.keys()
+    pools = own_pools()
+    for family in FAMILIES.values():
+        assert len(pools[family.pool].choose) == len(pools[family.pool].answer)
+        assert len(pools[family.pool].choose) in (0, 5)
+
+
+def test_copies_stand_beside_each_other_and_take_the_instructions_in_turn() -> None:
+    samples = opened("VQA", {"data": [VQA, {**VQA, "question_id": "r"}]}, **NEVER)
+    assert [sample["sample_id"] for sample in samples] == ["q"] * 5 + ["r"] * 5
+    assert [s["instruct"] for s in samples] == list(own_pools()[FAMILIES["VQA"].pool].choose) * 2
+    by_sample = opened("VQA", {"data": [VQA, VQA]}, random_instruct=False, **NEVER)
+    assert len({by_sample[n]["instruct"] for n in range(5)}) == 1
+    assert by_sample[0]["instruct"] != by_sample[5]["instruct"]
+
+
+def test_the_stored_order_moves_on_but_the_key_of_a_match_does_not() -> None:
+    samples = opened("MSCOCO", {"dataset_name": "MSCOCO", "data": [GT]}, config={"task": "itm"}, seed=5)
+    pairs = {sample["answer_options"][sample["answer"]] for sample in samples}
+    assert pairs == {"yes", "no"}
+    for seed in range(20):
+        classes = opened("CIFAR10", [CLASS], seed=seed, config={"instruct_kind": "vqa"})
+        assert all(sample["answer_options"][sample["answer"]] == "c" for sample in classes)
+
+
+def test_an_answer_that_is_no_option_joins_them_only_by_shuffling() -> None:
+    odd = {"data": [{**VQA, "answer": "perhaps"}]}
+    assert sorted(opened("VQA", odd)[0]["answer_options"]) == ["maybe", "no", "perhaps", "yes"]
+    with pytest.raises(RowError, match="none of the options"):
+        opened("VQA", odd, shuffle_options=False)[0]
+
+
+def test_a_caption_loader_takes_the_response_prefix_away() -> None:
+    processor = Processor("\n", style="one", response_prefix="The answer is")
+    data = {"dataset_name": "textcaps", "data": [{"img": "", "annos": ["a cat"]}]}
+    (sample,) = opened("TextCaps", data, formulation="Generation", data_duplication=1, processor=processor)
+    assert sample["text"].endswith("\nBot:")
+    with pytest.raises(UsageError, match="processor"):
+        opened("TextCaps", data, formulation="Generation")
+
+
+@pytest.mark.parametrize(
+    ("name", "items", "more"),
+    [
+        ("VQB", {"data": []}, {}),
+        ("VQA", {"data": []}, {"formulation": "OCROpenEnded"}),
+        ("VQA", {"data": []}, {"data_duplication": 3}),
+        ("VQA", {"data": []}, {"inference_method": "guess"}),
+        ("VQA", {"data": [], "version": "2"}, {"config": {"version": "1"}}),
+        ("VQA", {}, {}),
+        ("MEDIC", {"dataset_name": "X", "data": []}, {}),
+        ("CLEVR", {"data": []}, {}),
+        ("CLEVR", {"data": [], "instructs": ["a"]}, {"inference_method": "likelihood"}),
+        ("VQA", {"data": [{**VQA, "question": 3}]}, {}),
+        ("CIFAR10", [{**CLASS, "options": "abc"}], {}),
+        ("VisDial", {"data": {"dialogs": [{"image_id": 1}]}}, {}),
+    ],
+)
+def test_what_does_not_go_together_is_refused(name: str, items: Any, more: dict) -> None:
+    with pytest.raises(Error):
+        opened(name, items, **more)
+
+
+def test_online_a_round_waits_for_the_answer_to_the_one_before() -> None:
+    dialogs = opened("VisDial", DIALOGS, config={"split": "val"}, data_duplication=5, **NEVER)
+    assert (dialogs[0]["sample_id"], dialogs[0]["history"], dialogs[0]["question"]) == ("9_0", [], "Is it day?")
+    for number, said in enumerate(["No", "Maybe", "No", "Maybe", "Yes"]):
+        with pytest.raises(Error, match="no answer yet"):
+            dialogs[5]
+        dialogs.update_history([[(dialogs[number]["sample_id"], said)]])
+    assert [turn["value"].split()[-1] for turn in dialogs[5]["history"]] == ["Maybe.", "No"]
+
+
+def test_offline_the_history_is_right_and_has_options_for_generation_only() -> None:
+    fixed = Processor("\n", style="one", mark="upper", response_prefix="So:")
+    common = {"config": {"split": "val"}, "online_multi_round": False, "processor": fixed, **NEVER}
+    said = opened("VisDial", DIALOGS, **common)[5]["history"]
+    assert [turn["value"] for turn in said] == ["Is it day? Options: (A) Yes; (B) No; (C) Maybe.", "So: (A) Yes"]
+    said = opened("VisDial", DIALOGS, inference_method="likelihood", **common)[5]["history"]
+    assert [turn["value"] for turn in said] == ["Is it day?", "Yes"]
