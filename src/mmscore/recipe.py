@@ -38,6 +38,7 @@ class Item(NamedTuple):
     prediction: str = ""
     model: str | None = None
     method: str | None = None
+    messages: Sequence[Mapping[str, Any]] = ()
 
 
 def read_label(item: Item) -> Any:
@@ -134,6 +135,9 @@ class Recipe:
             some: seeded fallbacks, joint scores.
         reduce: The numbers of any set of settled rows; called for the whole and for each group.
         table: The report as the kit itself lays it out, one mapping a line.
+        judges: Names of the judges that fit, see `mmscore.judge`; their verdicts take the place of
+            what `parse` reads or of what `metrics` gives.
+        needs_judge: There are no scores without one: a run without `--judge` is refused.
     """
 
     summary: str
@@ -148,3 +152,5 @@ class Recipe:
     settle: Callable[[Scored, str], Scored] = unsettled
     reduce: Callable[[Scored, str], Metrics] = MEANS
     table: Callable[[Scored, str], Sequence[Row]] = no_table
+    judges: tuple[str, ...] = ()
+    needs_judge: bool = False
