@@ -1,22 +1,14 @@
 """The report at the terminal."""
 
-import math
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from mmconvert.command_line import printable
 from mmscore.recipe import Metrics
 from mmscore.report import Counts, Entry, Report
-
-_DIGITS = {"fraction": 4, "percent": 2, "points": 2, "rows": 0}
-_FILE_WIDTH = 160
-"""Columns where the output is no terminal."""
+from mmscore.terminal_table import cell, open_console, plain_table, safe, shown
 
 _MOST_LINES = 60
 _KIT_TABLE = 12
@@ -30,7 +22,7 @@ def show(report: Report, console: Console | None = None) -> None:
         report: What to print.
         console: Where to; standard output by default.
     """
-    console = console or Console(highlight=False, width=None if sys.stdout.isatty() else _FILE_WIDTH)
+    console = console or open_console()
     if len(report.entries) > 1:
         console.print(_side_by_side(report.entries))
     for entry in report.entries:
@@ -38,9 +30,9 @@ def show(report: Report, console: Console | None = None) -> None:
 
 
 def _show_entry(entry: Entry, console: Console) -> None:
-    console.print(f"\n[bold]{_safe(entry.model)}[/bold] on {_safe(entry.dataset or 'an unnamed dataset')}")
-    console.print(f"{_safe(entry.recipe)}@{_safe(entry.version)} ({_safe(entry.parity)})", soft_wrap=True)
-    console.print(f"chosen because: {_safe(entry.reason)}", soft_wrap=True)
+    console.print(f"\n[bold]{safe(entry.model)}[/bold] on {safe(entry.dataset or 'an unnamed dataset')}")
+    console.print(f"{safe(entry.recipe)}@{safe(entry.version)} ({safe(entry.parity)})", soft_wrap=True)
+    console.print(f"chosen because: {safe(entry.reason)}", soft_wrap=True)
     console.print(_numbers(entry))
     for column, values in entry.groups.items():
         if len(values) > 1:
@@ -48,34 +40,26 @@ def _show_entry(entry: Entry, console: Console) -> None:
     if entry.table and len(entry.table) <= _KIT_TABLE and len(entry.table[0]) <= _KIT_TABLE:
         console.print(_kit_table(entry.table))
     console.print(_counts(entry.counts, entry.partial), soft_wrap=True)
-    console.print(f"[dim]{_safe(entry.signature)}[/dim]", soft_wrap=True)
-
-
-def _table(*numbers: str, first: str, title: str | None = None) -> Table:
-    table = Table(box=SIMPLE, title=title, title_justify="left")
-    table.add_column(_safe(first), overflow="fold", min_width=12)
-    for heading in numbers:
-        table.add_column(_safe(heading), justify="right", overflow="fold")
-    return table
+    console.print(f"[dim]{safe(entry.signature)}[/dim]", soft_wrap=True)
 
 
 def _numbers(entry: Entry) -> Table:
-    table = _table("value", "n", "stderr", "95 % interval", "unit", first="metric")
+    table = plain_table("value", "n", "stderr", "95 % interval", "unit", first="metric")
     for name, estimate in entry.metrics.items():
-        interval = "" if estimate.ci95 is None else " - ".join(_shown(x, estimate.unit) for x in estimate.ci95)
-        value = _shown(estimate.value, estimate.unit) + (" partial" if entry.partial else "")
-        error = "" if estimate.stderr is None else _shown(estimate.stderr, estimate.unit)
-        table.add_row(_safe(name), f"[bold]{value}[/bold]", f"{estimate.n:,}", error, interval, estimate.unit)
+        interval = "" if estimate.ci95 is None else " - ".join(shown(x, estimate.unit) for x in estimate.ci95)
+        value = shown(estimate.value, estimate.unit) + (" partial" if entry.partial else "")
+        error = "" if estimate.stderr is None else shown(estimate.stderr, estimate.unit)
+        table.add_row(safe(name), f"[bold]{value}[/bold]", f"{estimate.n:,}", error, interval, estimate.unit)
     return table
 
 
 def _groups(column: str, values: Mapping[str, Metrics]) -> Table:
     names = list(dict.fromkeys(name for metrics in values.values() for name in metrics))
-    table = _table("n", *names, first=column)
+    table = plain_table("n", *names, first=column)
     for value in list(values)[:_MOST_LINES]:
         metrics = values[value]
-        cells = [_shown(metrics[name].value, metrics[name].unit) if name in metrics else "" for name in names]
-        table.add_row(_safe(value), f"{max((e.n for e in metrics.values()), default=0):,}", *cells)
+        cells = [shown(metrics[name].value, metrics[name].unit) if name in metrics else "" for name in names]
+        table.add_row(safe(value), f"{max((e.n for e in metrics.values()), default=0):,}", *cells)
     if len(values) > _MOST_LINES:
         table.caption = f"{len(values) - _MOST_LINES} more in the JSON report"
     return table
@@ -83,18 +67,18 @@ def _groups(column: str, values: Mapping[str, Metrics]) -> Table:
 
 def _kit_table(lines: Sequence[Mapping[str, Any]]) -> Table:
     first, *others = dict.fromkeys(key for line in lines for key in line)
-    table = _table(*others, first=first, title="the kit's own table")
+    table = plain_table(*others, first=first, title="the kit's own table")
     for line in lines:
-        table.add_row(*(_cell(line.get(heading)) for heading in (first, *others)))
+        table.add_row(*(cell(line.get(heading)) for heading in (first, *others)))
     return table
 
 
 def _side_by_side(entries: Sequence[Entry]) -> Table:
     names = list(dict.fromkeys(name for entry in entries for name in entry.metrics))
-    table = _table("recipe", *names, first="model")
+    table = plain_table("recipe", *names, first="model")
     for entry in entries:
-        cells = [_shown(e.value, e.unit) if (e := entry.metrics.get(name)) else "" for name in names]
-        table.add_row(_safe(entry.model), _safe(f"{entry.recipe}@{entry.version}"), *cells)
+        cells = [shown(e.value, e.unit) if (e := entry.metrics.get(name)) else "" for name in names]
+        table.add_row(safe(entry.model), safe(f"{entry.recipe}@{entry.version}"), *cells)
     return table
 
 
@@ -103,15 +87,3 @@ def _counts(counts: Counts, partial: bool) -> str:
     fates = ("excluded", "failed", "judge_failed", "missing", "rejected")
     parts += [f"{getattr(counts, fate):,} {fate}" for fate in fates if getattr(counts, fate)]
     return ", ".join(parts) + (" - a part of the dataset only" if partial else "")
-
-
-def _shown(value: float, unit: str) -> str:
-    return "-" if math.isnan(value) else f"{value:.{_DIGITS.get(unit, 4)}f}"
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else _safe(str(value))
-
-
-def _safe(text: str) -> str:
-    return escape(printable(text))
