@@ -1,1 +1,1 @@
-"""VLMEvalKit: choices and rows."""
+"""VLMEvalKit: choices, rows, and what a judge is asked and says."""

@@ -1,0 +1,91 @@
+"""When VLMEvalKit takes a judge's reply for an answer, and when it asks again.
+
+The functions see the replies so far, and give None where the kit asks once more: each try `STEP`
+warmer than the last, `TRIES` at most; an option is asked for `OPTION_TRIES` times at the same
+temperature. A call that failed has the text `FAILED_CALL` in the kit, which reads as no answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mmconvert.errors import RowError
+from mmscore.parsed import UNPARSED, Parsed
+from mmscore.parsers.vlmevalkit_option import REFUSAL, Version, vlmevalkit_option
+from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no
+
+OPTION_TRIES = 3
+TRIES = 5
+STEP = 0.5
+
+FAILED_CALL = "Failed to obtain answer via API."
+DRAWN = "Failed to predict, thus randomly generate one. "
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedOption:
+    """The option that an answer names, with a judge's help.
+
+    Attributes:
+        parsed: The letter; `UNPARSED` where the kit draws one, from the options and `Z`.
+        log: The text that the letter was read from, else the kit's remark that it drew one.
+    """
+
+    parsed: Parsed
+    log: str
+
+
+def judged_option(
+    prediction: str, options: Mapping[str, str], replies: Sequence[str], version: Version = "v3"
+) -> JudgedOption | None:
+    """Infer the option that an answer names; the judge is asked only where that fails.
+
+    Args:
+        prediction: The model's answer.
+        options: Option texts by letter, absent options left out.
+        replies: What the judge has said so far.
+        version: Dated behaviour of the kit's inference, which reads the judge's replies as well.
+
+    Returns:
+        The letter, or `Z` for a refusal, of the model's answer, else of the judge's last reply; None
+        where the judge is to be asked.
+
+    Raises:
+        RowError: No reply named an option, and `Z` is one itself, so that the kit has nothing to draw from.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/multiple_choice.py:extract_answer_from_item.
+
+    Example:
+        >>> animals = {"A": "cat", "B": "dog"}
+        >>> judged_option("the second", animals, [])
+        >>> judged_option("the second", animals, ["B"])
+        JudgedOption(parsed=Parsed(value='B', how='option letter', span=(0, 1)), log='B')
+    """
+    said = [prediction, *replies][-1]
+    parsed = vlmevalkit_option(said, options, version)
+    if parsed.value is not None:
+        return JudgedOption(parsed, said)
+    if len(replies) < OPTION_TRIES:
+        return None
+    if REFUSAL in options:
+        raise RowError("option.letter", "options", f"an option is {REFUSAL}, which means none of them. Rename it.")
+    return JudgedOption(UNPARSED, DRAWN)
+
+
+def judged_yes_no(replies: Sequence[str]) -> Parsed | None:
+    """Read yes or no off the judge's last reply.
+
+    Args:
+        replies: What the judge has said so far.
+
+    Returns:
+        `Yes` or `No`; `UNPARSED` (the kit's `Unknown`, which is wrong) when no reply holds just one
+        of the words; None where the judge is to be asked.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:YOrN_auxeval.
+
+    Example:
+        >>> judged_yes_no(["Unknown"]), judged_yes_no(["Unknown", "No."]).value
+        (None, 'No')
+    """
+    parsed = vlmevalkit_yes_no(replies[-1]) if replies else UNPARSED
+    return parsed if parsed.value is not None or len(replies) >= TRIES else None
