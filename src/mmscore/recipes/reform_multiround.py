@@ -8,24 +8,22 @@ multi_round_eval.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from mmconvert.errors import Error
-from mmscore.kits.reform_eval.evaluation import SINGLE_CHOICE
 from mmscore.kits.reform_eval.rows import (
     CHOICE_COLUMNS,
     CHOICE_KEEP,
     KIT,
     VERSIONS,
-    choice_numbers,
+    choice_means,
     choice_scores,
+    choice_table,
     is_from_kit,
-    log_table,
     parse_choice,
     with_instability,
 )
 from mmscore.metrics.reform_round_trend import reform_round_trend
-from mmscore.recipe import Facts, Metrics, Recipe, Row, means
+from mmscore.recipe import Facts, Metrics, Recipe, Row
 from mmscore.scored import SCORED, Scored
 from mmscore.stats import Estimate
 
@@ -42,9 +40,7 @@ def _settle(scored: Scored, version: str) -> Scored:
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    metrics = dict(means()(scored, version))
-    if "instability" in metrics:
-        metrics["instability"] = replace(metrics["instability"], unit="points", higher_is_better=False)
+    metrics = dict(choice_means(scored, version))
     rounds = {float(number): part.scores["accuracy"].tolist() for number, part in scored.split("round")}
     if len(rounds) > 1:
         trend = reform_round_trend(rounds)
@@ -54,7 +50,7 @@ def _reduce(scored: Scored, version: str) -> Metrics:
 
 
 def _table(scored: Scored, version: str) -> Sequence[Row]:
-    return log_table(SINGLE_CHOICE, choice_numbers(scored, _reduce(scored, version)))
+    return choice_table(scored, _reduce(scored, version))
 
 
 def _default_for(facts: Facts) -> str | None:

@@ -9,22 +9,20 @@ are not looked for, as the kit's evaluation does not; its log needs every sample
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from mmscore.kits.reform_eval.evaluation import SINGLE_CHOICE
 from mmscore.kits.reform_eval.rows import (
     CHOICE_COLUMNS,
     CHOICE_KEEP,
     KIT,
     VERSIONS,
-    choice_numbers,
+    choice_means,
     choice_scores,
+    choice_table,
     is_from_kit,
-    log_table,
     parse_choice,
     with_instability,
 )
-from mmscore.recipe import Facts, Metrics, Recipe, Row, means
+from mmscore.recipe import Facts, Recipe, Row
 from mmscore.scored import Scored
 
 
@@ -32,15 +30,8 @@ def _settle(scored: Scored, version: str) -> Scored:
     return with_instability(scored)
 
 
-def _reduce(scored: Scored, version: str) -> Metrics:
-    metrics = dict(means()(scored, version))
-    if "instability" in metrics:
-        metrics["instability"] = replace(metrics["instability"], unit="points", higher_is_better=False)
-    return metrics
-
-
 def _table(scored: Scored, version: str) -> Sequence[Row]:
-    return log_table(SINGLE_CHOICE, choice_numbers(scored, _reduce(scored, version)))
+    return choice_table(scored, choice_means(scored, version))
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -57,7 +48,7 @@ RECIPE = Recipe(
     parse=parse_choice,
     metrics=choice_scores,
     settle=_settle,
-    reduce=_reduce,
+    reduce=choice_means,
     table=_table,
     keep=CHOICE_KEEP,
     default_for=_default_for,

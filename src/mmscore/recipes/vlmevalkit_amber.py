@@ -9,9 +9,9 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:AMBER_rat
 from collections.abc import Mapping, Sequence
 
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, answer_cell, is_from_kit
+from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 from mmscore.parsed import Parsed
-from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.scored import Scored
 from mmscore.stats import macro
@@ -25,10 +25,6 @@ DIMENSIONS = {
     "discriminative-relation": "Relation",
     "relation": "Relation",
 }
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return read_yes_no(item.prediction)
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -59,8 +55,8 @@ RECIPE = Recipe(
     summary="AMBER as VLMEvalKit scores it: mean of the dimensions (exact matching)",
     parity=KIT,
     versions=VERSIONS,
-    columns=("answer", "label"),
-    parse=_parse,
+    columns=COLUMNS,
+    parse=parse,
     metrics=_metrics,
     settle=_settle,
     reduce=_reduce,

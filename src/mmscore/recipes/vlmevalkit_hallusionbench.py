@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from mmconvert.errors import Error, RowError, got
 from mmscore.joint_scores import joint_accuracy, undecided
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, answer_cell, is_from_kit
+from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 from mmscore.parsed import Parsed
-from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.scored import Scored
 
@@ -22,10 +22,6 @@ PLACES = {"figure": 4, "joint_question": 5}
 """Column -> its place in the index, counted from 0."""
 
 SET = 3
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return read_yes_no(item.prediction)
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -80,8 +76,8 @@ RECIPE = Recipe(
     summary="HallusionBench as VLMEvalKit scores it: aAcc, fAcc, qAcc (exact matching)",
     parity=KIT,
     versions=VERSIONS,
-    columns=("id", "answer", "label"),
-    parse=_parse,
+    columns=("id", *COLUMNS),
+    parse=parse,
     metrics=_metrics,
     settle=_settle,
     reduce=_reduce,

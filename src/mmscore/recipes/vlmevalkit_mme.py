@@ -7,15 +7,13 @@ the totals beside it add up the categories that there are.
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:MME_rating.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mmconvert.errors import Error, got
 from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
-from mmscore.kits.vlmevalkit.rows import KIT, answer_cell, is_from_kit
-from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
-from mmscore.parsed import Parsed
-from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.kits.vlmevalkit.rows import KIT, is_from_kit
+from mmscore.kits.vlmevalkit.yes_no import COLUMNS, accuracy, parse
+from mmscore.recipe import Facts, Metrics, Recipe, Row
 from mmscore.scored import Scored
 
 VERSIONS = {
@@ -23,14 +21,6 @@ VERSIONS = {
     "1": "ms-vlmeval 0.0.20; adds up the categories that there are",
 }
 TOTALS = dict.fromkeys(PERCEPTION, "perception") | dict.fromkeys(COGNITION, "reasoning")
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return read_yes_no(item.prediction)
-
-
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"accuracy": float(vlmevalkit_yes_no(answer_cell(item), parsed.value))}
 
 
 def _settle(scored: Scored, version: str) -> Scored:
@@ -79,9 +69,9 @@ RECIPE = Recipe(
     summary="MME as VLMEvalKit scores it, in points (exact matching)",
     parity=KIT,
     versions=VERSIONS,
-    columns=("answer", "label"),
-    parse=_parse,
-    metrics=_metrics,
+    columns=COLUMNS,
+    parse=parse,
+    metrics=accuracy,
     settle=_settle,
     reduce=_reduce,
     table=_table,

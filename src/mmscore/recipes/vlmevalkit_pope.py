@@ -6,29 +6,15 @@ and a row counts once a tag, in the overall numbers too.
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:POPE_rating.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, answer_cell, is_from_kit
-from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
-from mmscore.parsed import Parsed
-from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
+from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, rates_of_yes
+from mmscore.recipe import Facts, Metrics, Recipe, Row
 from mmscore.scored import Scored
-from mmscore.yes_no_rates import f1, rate, scores_of_yes
-
-YES = "Yes"
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return read_yes_no(item.prediction)
-
-
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    answer = answer_cell(item)
-    right = float(vlmevalkit_yes_no(answer, parsed.value))
-    return {"acc": right, **scores_of_yes(right, said=parsed.value == YES, wanted=answer == YES)}
+from mmscore.yes_no_rates import f1, rate
 
 
 def _settle(scored: Scored, version: str) -> Scored:
@@ -67,9 +53,9 @@ RECIPE = Recipe(
     summary="POPE as VLMEvalKit scores it: F1 of yes (exact matching)",
     parity=KIT,
     versions=VERSIONS,
-    columns=("answer", "label"),
-    parse=_parse,
-    metrics=_metrics,
+    columns=COLUMNS,
+    parse=parse,
+    metrics=rates_of_yes,
     settle=_settle,
     reduce=_reduce,
     table=_table,

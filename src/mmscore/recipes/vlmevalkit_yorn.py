@@ -7,25 +7,15 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_yorn.py:ImageYORN
 apart, the kit scores its failure text.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from mmscore.kits.vlmevalkit.rows import FORMATS, KIT, VERSIONS, answer_cell
-from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
-from mmscore.parsed import Parsed
-from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
-from mmscore.recipe import Facts, Item, Recipe, Row, means
+from mmscore.kits.vlmevalkit.rows import FORMATS, KIT, VERSIONS
+from mmscore.kits.vlmevalkit.yes_no import COLUMNS, accuracy, parse
+from mmscore.recipe import Facts, Recipe, Row, means
 from mmscore.scored import Scored
 
 OTHER_REPORTS = ("MME", "Hallusion", "POPE", "AMBER", "VSR-zeroshot")
 """Benchmarks whose name contains one of these have a report of their own."""
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return read_yes_no(item.prediction)
-
-
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"accuracy": float(vlmevalkit_yes_no(answer_cell(item), parsed.value))}
 
 
 def _table(scored: Scored, version: str) -> Sequence[Row]:
@@ -47,9 +37,9 @@ RECIPE = Recipe(
     summary="Yes/no questions as VLMEvalKit scores them (exact matching)",
     parity=KIT,
     versions=VERSIONS,
-    columns=("answer", "label"),
-    parse=_parse,
-    metrics=_metrics,
+    columns=COLUMNS,
+    parse=parse,
+    metrics=accuracy,
     reduce=means("percent", scale=100),
     table=_table,
     keep=("category", "l2_category"),

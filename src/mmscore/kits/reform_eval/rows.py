@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from mmconvert.errors import Error, RowError, got
 from mmconvert.record import LETTERS
-from mmscore.kits.reform_eval.evaluation import log_lines
+from mmscore.kits.reform_eval.evaluation import SINGLE_CHOICE, log_lines
 from mmscore.metrics.reform_instability import entropy
 from mmscore.parsed import Parsed
 from mmscore.parsers.reform_choice import reform_choice
-from mmscore.recipe import Facts, Item, Metrics, Row
+from mmscore.recipe import MEANS, Facts, Item, Metrics, Row
 from mmscore.scored import CLUSTER, SCORED, Scored
 
 KIT = "ReForm-Eval"
@@ -95,8 +96,16 @@ def _chosen_text(letter: str | None, options: Sequence[str | None], prediction: 
     return options[place] if 0 <= place < len(options) else prediction
 
 
-def choice_numbers(scored: Scored, metrics: Metrics) -> Mapping[str, float]:
-    """Give the numbers that the kit logs.
+def choice_means(scored: Scored, version: str) -> Metrics:
+    """Average the scores of choices; instability is in natural logarithms, and less of it is better."""
+    metrics = dict(MEANS(scored, version))
+    if "instability" in metrics:
+        metrics["instability"] = replace(metrics["instability"], unit="points", higher_is_better=False)
+    return metrics
+
+
+def choice_table(scored: Scored, metrics: Metrics) -> Sequence[Row]:
+    """Lay out the numbers of choices as the kit's log does.
 
     Args:
         scored: Scored rows, with the column `sample`.
@@ -107,4 +116,4 @@ def choice_numbers(scored: Scored, metrics: Metrics) -> Mapping[str, float]:
     """
     if len({len(part) for _, part in scored.split("sample")}) > 1:
         raise Error("sample: some samples have more answered rows than others, and the kit cannot average them.")
-    return {name: estimate.value for name, estimate in metrics.items()}
+    return log_table(SINGLE_CHOICE, {name: estimate.value for name, estimate in metrics.items()})

@@ -1,0 +1,30 @@
+"""What VLMEvalKit's yes/no recipes share: the word that is read, and whether it is the reference."""
+
+from collections.abc import Mapping
+
+from mmscore.kits.vlmevalkit.rows import answer_cell
+from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
+from mmscore.parsed import Parsed
+from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
+from mmscore.recipe import Item
+from mmscore.yes_no_rates import scores_of_yes
+
+COLUMNS = ("answer", "label")
+YES = "Yes"
+
+
+def parse(item: Item, version: str) -> Parsed:
+    """Read yes or no; see `mmscore.parsers.vlmevalkit_yes_no`."""
+    return read_yes_no(item.prediction)
+
+
+def accuracy(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    """Give a row its `accuracy`: 1.0 where the word is the reference as the table spells it."""
+    return {"accuracy": float(vlmevalkit_yes_no(answer_cell(item), parsed.value))}
+
+
+def rates_of_yes(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    """Give a row the scores behind accuracy (`acc`), `precision` and `recall` of `Yes`."""
+    answer = answer_cell(item)
+    right = float(vlmevalkit_yes_no(answer, parsed.value))
+    return {"acc": right, **scores_of_yes(right, said=parsed.value == YES, wanted=answer == YES)}
