@@ -70,8 +70,15 @@ class Difference:
     mcnemar: McNemar | None
 
     @property
+    def test(self) -> str | None:
+        """The test to go by: McNemar's for single rows of 0 and 1, else the bootstrap, which knows clusters."""
+        if self.mcnemar is not None and self.clusters == self.n:
+            return "exact McNemar"
+        return None if self.p_bootstrap is None else "paired bootstrap"
+
+    @property
     def p(self) -> float | None:
-        """The p-value to go by: McNemar's for single rows of 0 and 1, else the bootstrap's, which knows clusters."""
+        """The p-value of `test`, two-sided; None with fewer than two clusters."""
         return self.mcnemar.p if self.mcnemar is not None and self.clusters == self.n else self.p_bootstrap
 
 
@@ -160,7 +167,7 @@ def _resampled(
     # Sorted, so that the order of rows does not change what is drawn.
     distinct, times = np.unique(pairs, axis=0, return_counts=True)
     count = len(pairs)
-    random = np.random.default_rng(seed)
+    draws = np.random.default_rng(seed)
     tallied = len(distinct) * _TALLIED <= count
     width = len(distinct) if tallied else count
     resamples = min(resamples, max(_FEWEST, _DRAWS // width))
@@ -171,10 +178,10 @@ def _resampled(
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
         if tallied:
-            sums = random.multinomial(count, times / count, size=size) @ distinct
+            sums = draws.multinomial(count, times / count, size=size) @ distinct
             means.append(sums[:, 0] / sums[:, 1])
         else:
-            drawn = random.integers(0, count, size=(size, count))
+            drawn = draws.integers(0, count, size=(size, count))
             means.append(gains[drawn].sum(axis=1) / (count if alone else sizes[drawn].sum(axis=1)))
     return np.concatenate(means)
 

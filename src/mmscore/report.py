@@ -108,7 +108,7 @@ class Entry:
             "model": self.model,
             "dataset": self.dataset,
             "signature": self.signature,
-            "table": [{key: _finite(value) for key, value in line.items()} for line in self.table],
+            "table": [{key: finite(value) for key, value in line.items()} for line in self.table],
             "predictions": self.predictions,
             "messages": list(self.messages),
         }
@@ -138,7 +138,7 @@ class Report:
             for group, value, metrics in _cells(entry):
                 for name, e in metrics.items():
                     low, high = e.ci95 or (None, None)
-                    numbers = [_finite(e.value), e.unit, e.n, e.stderr, low, high]
+                    numbers = [finite(e.value), e.unit, e.n, e.stderr, low, high]
                     about = [entry.model, entry.dataset, entry.recipe, entry.version, name, group, value]
                     writer.writerow([*about, *numbers, entry.partial])
         return text.getvalue()
@@ -152,7 +152,7 @@ def _cells(entry: Entry) -> list[tuple[str | None, str | None, Metrics]]:
 def _metrics(metrics: Metrics) -> dict[str, Any]:
     return {
         name: {
-            "value": _finite(e.value),
+            "value": finite(e.value),
             "unit": e.unit,
             "n": e.n,
             "stderr": e.stderr,
@@ -163,7 +163,8 @@ def _metrics(metrics: Metrics) -> dict[str, Any]:
     }
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """Give a number for JSON, None where it is none or infinite; other values as they are."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

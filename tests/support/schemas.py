@@ -8,6 +8,7 @@ import pyarrow as pa
 from mmconvert.card import MEANINGS
 from mmconvert.record import PREDICTION_SCHEMA, SCHEMA, SCHEMA_VERSION, hf_feature
 from mmscore.rows_file import ROWS_SCHEMA
+from support.comparison_schemas import SCHEMAS
 
 ROWS_MEANINGS = {
     "id": "Id of the row that was scored.",
@@ -122,5 +123,6 @@ def documents() -> dict[str, str]:
             },
             "$defs": {"metric": _METRIC, "entry": _ENTRY},
         },
+        **SCHEMAS,
     }
     return {name: json.dumps(value, indent=1, ensure_ascii=False) + "\n" for name, value in values.items()}

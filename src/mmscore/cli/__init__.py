@@ -10,6 +10,7 @@ from mmconvert.command_line import LazyGroup, run
 COMMANDS = {
     "score": ("mmscore.cli.score:score", "Give the number a kit would give (the default command)."),
     "predict": ("mmscore.cli.predict:predict", "Fill the prediction column with a model."),
+    "compare": ("mmscore.cli.compare:compare", "Hold two predictions files against each other, row by row."),
     "list": ("mmscore.cli.list:list_plugins", "Show the recipes, metrics and other plug-ins."),
 }
 

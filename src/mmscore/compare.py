@@ -1,0 +1,218 @@
+"""Two predictions files under one recipe: how far apart, and whether that is more than chance."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mmconvert.errors import Error, UsageError
+from mmscore.choice import named_recipe
+from mmscore.paired import RESAMPLES, SEED, Difference, holm, paired_difference
+from mmscore.pairing import Pairing, listed, pair
+from mmscore.report import Entry, finite
+from mmscore.score import Options, score_each
+from mmscore.scored import CLUSTER, Scored
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One number of the recipe on both sides, over the rows that both scored.
+
+    Attributes:
+        a: The first side's.
+        b: The second side's.
+        unit: Unit of both.
+    """
+
+    a: float
+    b: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The rows of one value of a column.
+
+    Attributes:
+        scores: Score -> its difference.
+        p_holm: Score -> its p-value, adjusted for all values of the column.
+    """
+
+    scores: Mapping[str, Difference]
+    p_holm: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What two files have in common and how they differ; differences are second minus first.
+
+    Attributes:
+        a: Report of the whole first file.
+        b: Report of the whole second file.
+        pairing: The rows of both.
+        metrics: The recipe's own numbers over the rows that both scored, where both sides have them.
+        scores: Score of single rows -> its difference over the rows that both scored.
+        groups: Column -> its value -> the differences of its rows.
+        seed: Where the draws of the bootstrap began.
+    """
+
+    a: Entry
+    b: Entry
+    pairing: Pairing
+    metrics: Mapping[str, Pair]
+    scores: Mapping[str, Difference]
+    groups: Mapping[str, Mapping[str, Group]]
+    seed: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether both files hold the same rows and each of them could be compared."""
+        lacking = self.pairing.only_a or self.pairing.only_b or self.a.counts.unscored or self.b.counts.unscored
+        return not lacking
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object of schemas/compare.json."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "a": self.a.to_json(),
+            "b": self.b.to_json(),
+            "rows": {
+                "compared": len(self.pairing),
+                "only_a": list(self.pairing.only_a),
+                "only_b": list(self.pairing.only_b),
+                "unscored": list(self.pairing.unscored),
+            },
+            "metrics": {
+                name: {"a": finite(m.a), "b": finite(m.b), "difference": finite(m.b - m.a), "unit": m.unit}
+                for name, m in self.metrics.items()
+            },
+            "scores": {name: _json(difference) for name, difference in self.scores.items()},
+            "groups": {
+                column: {
+                    value: {name: _json(d) | {"p_holm": group.p_holm[name]} for name, d in group.scores.items()}
+                    for value, group in values.items()
+                }
+                for column, values in self.groups.items()
+            },
+            "seed": self.seed,
+        }
+
+
+def _json(difference: Difference) -> dict[str, Any]:
+    fields = asdict(difference)
+    return {
+        "n": fields["n"],
+        "clusters": fields["clusters"],
+        "a": fields["a"],
+        "b": fields["b"],
+        "difference": fields["value"],
+        "stderr": fields["stderr"],
+        "ci95": None if difference.ci95 is None else list(difference.ci95),
+        "p": difference.p,
+        "test": difference.test,
+        "p_bootstrap": fields["p_bootstrap"],
+        "resamples": fields["resamples"],
+        "mcnemar": fields["mcnemar"],
+    }
+
+
+def compare(
+    a: str,
+    b: str,
+    recipe: str | None = None,
+    options: Options | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Comparison:
+    """Compare two predictions files row by row.
+
+    Args:
+        a: The first file, the one to start from.
+        b: The second file.
+        recipe: Name of the recipe; None takes the one that fits both.
+        options: How to score; the columns of `by` are compared value by value.
+        resamples: Resamples of the bootstrap.
+        seed: Where its draws begin.
+
+    Returns:
+        Differences over the rows that both files have a score for.
+
+    Raises:
+        UsageError: As `score`; or no recipe was named and another fits each file.
+        Error: As `score`; or no row has a score in both files.
+    """
+    options = options or Options()
+    (entry_a, scored_a), (entry_b, scored_b) = score_each([a, b], [recipe] if recipe else [], options)
+    if (entry_a.recipe, entry_a.version) != (entry_b.recipe, entry_b.version):
+        raise UsageError(
+            f"{a} is scored by {entry_a.recipe}, {b} by {entry_b.recipe}, which cannot be compared. "
+            "Choose one for both with --recipe; to hold two recipes against each other, use `mmscore explain`."
+        )
+    pairing = pair(scored_a, scored_b)
+    if not len(pairing):
+        raise Error(
+            f"{a} and {b}: no row has a score in both (only in the first: {len(pairing.only_a)} ids, such as "
+            f"{listed(pairing.only_a) or 'none'}; only in the second: {len(pairing.only_b)}, such as "
+            f"{listed(pairing.only_b) or 'none'}). Compare answers to the same questions."
+        )
+    groups = {column: _groups(pairing, column, resamples, seed) for column in options.by}
+    every = np.ones(len(pairing), np.bool_)
+    return Comparison(
+        entry_a,
+        entry_b,
+        pairing,
+        _metrics(pairing, entry_a),
+        _differences(pairing, every, resamples, seed),
+        groups,
+        seed,
+    )
+
+
+def _metrics(pairing: Pairing, entry: Entry) -> Mapping[str, Pair]:
+    choice = named_recipe(f"{entry.recipe}@{entry.version}")
+    of_a, of_b = (choice.recipe.reduce(rows, choice.version) for rows in (pairing.a, pairing.b))
+    return {name: Pair(of_a[name].value, of_b[name].value, of_a[name].unit) for name in of_a if name in of_b}
+
+
+def _differences(pairing: Pairing, mask: npt.NDArray[np.bool_], resamples: int, seed: int) -> Mapping[str, Difference]:
+    a, b = pairing.a, pairing.b
+    clusters = _clusters(a, b)
+    found = {
+        name: paired_difference(
+            a.scores[name][mask],
+            b.scores[name][mask],
+            None if clusters is None else clusters[mask],
+            resamples=resamples,
+            seed=seed,
+        )
+        for name in a.scores
+        if name in b.scores
+    }
+    return {name: difference for name, difference in found.items() if difference.n}
+
+
+def _clusters(a: Scored, b: Scored) -> npt.NDArray[np.int64] | None:
+    for side in (a, b):
+        if CLUSTER in side.rows.column_names:
+            codes: npt.NDArray[np.int64] = side.rows[CLUSTER].to_numpy()
+            return codes
+    return None
+
+
+def _groups(pairing: Pairing, column: str, resamples: int, seed: int) -> Mapping[str, Group]:
+    """Compare the rows of each value that the first file gives; those without one take no part."""
+    encoded = pairing.a.rows[column].combine_chunks().dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    values = [str(value) for value in encoded.dictionary.to_pylist()]
+    found = {v: _differences(pairing, codes == code, resamples, seed) for code, v in enumerate(values)}
+    adjusted = {value: dict[str, float | None]() for value in values}
+    for name in pairing.a.scores:
+        having = [value for value in values if name in found[value]]
+        for value, p in zip(having, holm([found[value][name].p for value in having]), strict=True):
+            adjusted[value][name] = p
+    return {value: Group(found[value], adjusted[value]) for value in values}

@@ -1,0 +1,81 @@
+"""A comparison at the terminal."""
+
+from collections.abc import Iterator, Mapping
+
+from rich.console import Console
+from rich.table import Table
+
+from mmscore.compare import Comparison, Group
+from mmscore.paired import Difference
+from mmscore.pairing import Pairing, listed
+from mmscore.report import Entry
+from mmscore.terminal_table import open_console, plain_table, safe, shown
+
+_MOST_LINES = 60
+_HEADINGS = ("A", "B", "B - A", "95 % interval", "p", "only A right", "only B right", "n", "test")
+
+
+def show(comparison: Comparison, console: Console | None = None) -> None:
+    """Print who is compared, over which rows, and every difference.
+
+    Args:
+        comparison: What to print.
+        console: Where to; standard output by default.
+    """
+    console = console or open_console()
+    for letter, entry in (("A", comparison.a), ("B", comparison.b)):
+        console.print(f"[bold]{letter}[/bold]  {safe(_name(entry))}", soft_wrap=True)
+    console.print(f"   {safe(comparison.a.recipe)}@{safe(comparison.a.version)} ({safe(comparison.a.parity)})")
+    for line in _rows(comparison.pairing):
+        console.print(safe(line), soft_wrap=True)
+    console.print(_scores(comparison.scores))
+    if others := {name: pair for name, pair in comparison.metrics.items() if name not in comparison.scores}:
+        table = plain_table("A", "B", "B - A", "unit", first="metric", title="the recipe's numbers over these rows")
+        for name, pair in others.items():
+            table.add_row(safe(name), *(shown(x, pair.unit) for x in (pair.a, pair.b, pair.b - pair.a)), pair.unit)
+        console.print(table)
+    for column, values in comparison.groups.items():
+        for name in comparison.scores:
+            console.print(_groups(column, name, values))
+
+
+def _name(entry: Entry) -> str:
+    return f"{entry.model} on {entry.dataset or 'an unnamed dataset'} ({entry.predictions})"
+
+
+def _rows(pairing: Pairing) -> Iterator[str]:
+    yield f"{len(pairing):,} rows compared"
+    for ids, where in ((pairing.only_a, "only in A"), (pairing.only_b, "only in B"), (pairing.unscored, "in both")):
+        if ids:
+            what = f"{where} without a score on both sides" if ids is pairing.unscored else where
+            yield f"{len(ids):,} rows {what}: {listed(ids)}"
+
+
+def _scores(scores: Mapping[str, Difference]) -> Table:
+    table = plain_table(*_HEADINGS, first="score")
+    for name, difference in scores.items():
+        table.add_row(safe(name), *_cells(difference), difference.test or "-")
+    return table
+
+
+def _groups(column: str, name: str, values: Mapping[str, Group]) -> Table:
+    having = {value: group for value, group in values.items() if name in group.scores}
+    title = f"{name}: {len(having)} groups, p adjusted for having looked at all of them (Holm)"
+    table = plain_table(*_HEADINGS[:-1], "p (Holm)", first=column, title=safe(title))
+    for value, group in list(having.items())[:_MOST_LINES]:
+        table.add_row(safe(value), *_cells(group.scores[name]), _chance(group.p_holm[name]))
+    if len(having) > _MOST_LINES:
+        table.caption = f"{len(having) - _MOST_LINES} more in the JSON"
+    return table
+
+
+def _cells(difference: Difference) -> list[str]:
+    interval = "-" if difference.ci95 is None else " to ".join(f"{x:+.4f}" for x in difference.ci95)
+    test = difference.mcnemar
+    changed = ["-", "-"] if test is None else [f"{test.only_a:,}", f"{test.only_b:,}"]
+    numbers = [shown(difference.a, "fraction"), shown(difference.b, "fraction"), f"{difference.value:+.4f}"]
+    return [*numbers, interval, _chance(difference.p), *changed, f"{difference.n:,}"]
+
+
+def _chance(p: float | None) -> str:
+    return "-" if p is None else f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"

@@ -1,0 +1,59 @@
+import json
+
+import pytest
+
+from support.predictions import choices, write_predictions
+from support.terminal import mmscore, one_message
+
+
+@pytest.fixture
+def files(tmp_path):
+    a = choices(*[("A", "A")] * 4, *[("B", "A")] * 8, model="m\x1b[31m[red]x")
+    b = choices(*[("B", "A")] * 1, *[("A", "A")] * 11, model="other")
+    for rows in (a, b):
+        for n, row in enumerate(rows):
+            row["category"] = "[bold]" if n % 2 else "plain"
+    return write_predictions(tmp_path / "a.parquet", a), write_predictions(tmp_path / "b.parquet", b)
+
+
+def test_the_table_says_who_how_far_and_how_sure(files):
+    shown = mmscore("compare", *files, "--recipe", "vlmevalkit_mcq", "--by", "category")
+    assert shown.code == 0
+    for text in ("+0.5833", "0.0391", "exact McNemar", "12 rows compared", "p (Holm)", "[bold]", "other"):
+        assert text in shown.out
+    assert "\x1b" not in shown.out
+
+
+def test_json_is_one_object_and_the_file_holds_the_same(files, tmp_path):
+    shown = mmscore("compare", *files, "--recipe", "vlmevalkit_mcq", "--json", "-o", tmp_path / "c.json")
+    found = json.loads(shown.out)
+    assert found == json.loads((tmp_path / "c.json").read_text())
+    accuracy = found["scores"]["accuracy"]
+    assert (accuracy["a"], accuracy["b"], accuracy["n"]) == (4 / 12, 11 / 12, 12)
+    assert (accuracy["mcnemar"]["only_a"], accuracy["mcnemar"]["only_b"]) == (1, 8)
+
+
+def test_rows_of_one_side_only_are_named_and_give_exit_code_3(files, tmp_path):
+    short = write_predictions(tmp_path / "short.parquet", choices(*[("A", "A")] * 10))
+    shown = mmscore("compare", files[0], short, "--recipe", "vlmevalkit_mcq")
+    assert shown.code == 3
+    assert "2 rows only in A: 10, 11" in shown.out
+    assert mmscore("compare", files[0], short, "--recipe", "vlmevalkit_mcq", "--allow-rejects").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["{a}"], 2, "Missing argument 'B'."),
+        (["{a}", "none.parquet"], 2, "none.parquet: no such file or folder."),
+        (["{a}", "{b}", "--recipe", "own_chioce"], 2, "Did you mean own_choice"),
+        (["{a}", "{b}", "--by", "categroy"], 2, "Did you mean category?"),
+        (["{a}", "{b}", "--resamples", "1"], 2, "Invalid value for '--resamples'"),
+        (["{a}", "{b}", "-o", "no/such/c.json"], 2, "no/such/c.json: cannot be written"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_is_one_message(files, arguments, code, message):
+    ended = mmscore("compare", *(text.format(a=files[0], b=files[1]) for text in arguments))
+    assert message in one_message(ended, "mmscore")
+    assert ended.code == code
