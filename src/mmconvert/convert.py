@@ -15,7 +15,7 @@ from typing import Any
 
 from mmconvert.engines import Engine
 from mmconvert.errors import Error, UsageError, did_you_mean
-from mmconvert.format import Format, Loss, Target
+from mmconvert.format import Format, Loss, Target, require_honoured
 from mmconvert.inputs import Input, fingerprint
 from mmconvert.manifest import DEFAULT_CONFIG
 from mmconvert.parts import Part, PartError, PartResult, convert_part, spans_of, without_duplicates
@@ -63,7 +63,7 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
         What the format could not hold, row by row.
 
     Raises:
-        UsageError: The format is unknown or only read, or does not go by the file's suffix.
+        UsageError: The format is unknown or only read, does not go by the file's suffix, or cannot honour an option.
     """
     plugin: Format = load("mmconvert.formats", format)
     if plugin.write is None:
@@ -72,6 +72,7 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
         raise UsageError(
             f"{target.path}: format {format!r} is written to {' or '.join(plugin.suffixes)}. Name the file so."
         )
+    require_honoured(target, plugin, format)
     with published_file(target.path) as temporary:
         return list(plugin.write(records, replace(target, path=temporary, name=target.path.resolve().name)))
 

@@ -1,16 +1,38 @@
 """How a writer stores pictures: inside the file, by content name, or under the source's own names."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pybase64
 
 from mmconvert.errors import Error
-from mmconvert.format import Target
+from mmconvert.format import Loss, Target
 from mmconvert.images import MIME_TYPES, SUFFIXES
-from mmconvert.record import Image
+from mmconvert.record import Image, Record
+
+
+def with_bytes(
+    records: Iterable[Record], losses: list[Loss], stored: Callable[[Record], Iterable[Image]]
+) -> Iterator[Record]:
+    """Pass on the records whose pictures can be stored; those with a kept address are left out and named.
+
+    Args:
+        records: Any records.
+        losses: Collects a loss for each record that is left out.
+        stored: Gives the pictures of a record that the format stores.
+
+    Yields:
+        Records in order.
+    """
+    for record in records:
+        address = next((image.url for image in stored(record) if image.bytes is None), None)
+        if address is None:
+            yield record
+        else:
+            message = f"the row is left out: the picture {address} was kept as an address and has no bytes."
+            losses.append(Loss(record.id, "images", message))
 
 
 def data_url(image: Image) -> str:

@@ -6,9 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mmconvert.errors import UsageError, did_you_mean
 from mmconvert.images import Pictures
 from mmconvert.record import Record, Source
 from mmconvert.sources import Rejected, Row, Span
+from mmconvert.sources.tables import DELIMITERS
+
+IMAGES = ("inline", "files", "original")
+"""How a writer stores pictures: inside the file, as files named by content, or under the source's own names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ class Target:
 
     Attributes:
         path: The file to write (a temporary name; published by the caller).
-        images: `inline`, `files` (named by content) or `original` (the source's names).
+        images: One of `IMAGES`; None for the format's own way.
         image_dir: Folder for picture files.
         columns: Named column set of the format, None for its own.
         csv_safe: Escape cells that a spreadsheet would run as a formula.
@@ -60,7 +65,7 @@ class Target:
     """
 
     path: Path
-    images: str = "inline"
+    images: str | None = None
     image_dir: Path | None = None
     columns: str | None = None
     csv_safe: bool = False
@@ -98,6 +103,11 @@ class Format:
         mismatch: Head of a file -> why it is not this format, or None when it is.
         write: (records, target) -> losses, written as they are read; None when the format is only read.
         cuttable: `rows` gives for the spans of a file, one after the other, what it gives for the file.
+        columns: Names of the column sets that `write` knows beside its own; what `--columns` may say.
+        images: Ways of `IMAGES` in which `write` stores pictures, its own way first, by suffix where they differ;
+            () where it stores none or leaves no choice.
+        file_name: First record -> the name by convention, without a folder; raises UsageError where the record
+            does not say what the name needs; None where there is no convention.
     """
 
     summary: str
@@ -107,3 +117,35 @@ class Format:
     mismatch: Callable[[Sample], str | None]
     write: Callable[[Iterable[Record], Target], Iterator[Loss]] | None = None
     cuttable: bool = False
+    columns: tuple[str, ...] = ()
+    images: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
+    file_name: Callable[[Record], str] | None = None
+
+
+def require_honoured(target: Target, plugin: Format, name: str) -> None:
+    """Refuse options of a target that the format's writer would pass over.
+
+    Args:
+        target: What is asked for.
+        plugin: The format.
+        name: Its name, for messages.
+
+    Raises:
+        UsageError: Columns or a way of storing pictures that the format does not have, a folder for pictures where
+            none become files, `csv_safe` where the file is no text table.
+    """
+    if target.columns is not None and target.columns not in plugin.columns:
+        known = f"Known: {', '.join(plugin.columns)}." if plugin.columns else "Leave out --columns."
+        hint = did_you_mean(target.columns, plugin.columns)
+        raise UsageError(f"format {name!r}: unknown columns {target.columns!r}.{hint} {known}")
+    suffix = target.path.suffix.lower()
+    ways = plugin.images.get(suffix, ()) if isinstance(plugin.images, Mapping) else plugin.images
+    if target.images is not None and target.images not in ways:
+        next_step = f"Give --images {' or '.join(ways)}." if ways else "Leave out --images."
+        raise UsageError(f"format {name!r}: no {target.images!r} pictures in a {suffix} file. {next_step}")
+    if target.image_dir is not None and (target.images or next(iter(ways), "inline")) == "inline":
+        files = [way for way in ways if way != "inline"]
+        next_step = f"Give --images {' or '.join(files)} with it." if files else "Leave out --image-dir."
+        raise UsageError(f"format {name!r}: no picture becomes a file of its own. {next_step}")
+    if target.csv_safe and suffix not in DELIMITERS:
+        raise UsageError(f"{target.path}: --csv-safe is for {' and '.join(DELIMITERS)} files. Leave it out.")

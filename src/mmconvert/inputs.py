@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from mmconvert.errors import Error, UsageError, did_you_mean, no_such_path
 from mmconvert.guess import READERS, is_one_input
-from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, folder_of, read_manifest
+from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, config_folder
 from mmconvert.store import Dataset, open_dataset
 
 DEFAULT_SPLIT = "test"
@@ -117,17 +117,7 @@ def _prefixes(origins: Sequence[tuple[Path, str]]) -> dict[tuple[Path, str], str
 
 def _dataset(path: Path) -> Dataset | None:
     """Open a dataset of ours, or the folder of one of its configs; None for anything else."""
-    if (path / MANIFEST).is_file():
-        configs = read_manifest(path)[0]
-        if len(configs) > 1:
-            folders = " or ".join(str(path / folder_of(config)) for config in configs)
-            raise UsageError(f"{path}: holds several configs. Name the folder of one: {folders}.")
-        return open_dataset(path)
-    if path.is_dir() and (path.parent / MANIFEST).is_file():
-        for config in read_manifest(path.parent)[0]:
-            if folder_of(config) == path.name:
-                return open_dataset(path.parent, config)
-    return None
+    return open_dataset(path) if (path / MANIFEST).is_file() or config_folder(path) is not None else None
 
 
 def _located(name: str, download: Callable[[str], Path] | None) -> tuple[str | None, Path]:

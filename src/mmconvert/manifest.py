@@ -74,6 +74,18 @@ def folder_of(config: str) -> str:
     return DATA_FOLDER if config == DEFAULT_CONFIG else config
 
 
+def config_folder(path: Path) -> tuple[Path, str] | None:
+    """Tell whether a path is the folder of one config of a converted dataset.
+
+    Returns:
+        The dataset's folder and the config's name; None for anything else.
+    """
+    if not path.is_dir() or not (path.parent / MANIFEST).is_file():
+        return None
+    found = (name for name in read_manifest(path.parent)[0] if folder_of(name) == path.name)
+    return next(((path.parent, name) for name in found), None)
+
+
 def check_names(config: str, split: str) -> None:
     """Refuse names that cannot be those of a folder and of `load_dataset`.
 

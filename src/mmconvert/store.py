@@ -25,7 +25,15 @@ from mmconvert import __version__
 from mmconvert.card import SplitInfo, card
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, UsageError, did_you_mean, first_line, no_such_path
-from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, folder_of, joined, read_manifest
+from mmconvert.manifest import (
+    DEFAULT_CONFIG,
+    MANIFEST,
+    check_names,
+    config_folder,
+    folder_of,
+    joined,
+    read_manifest,
+)
 from mmconvert.publishing import clear_leftovers, link_or_copy, temporary
 from mmconvert.record import SCHEMA_VERSION, Record, from_arrow, missing_columns
 from mmconvert.shards import RecordWriter, Shard, numbered, sync_folder, write_synced
@@ -292,15 +300,16 @@ def _batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBat
         raise Error(f"{file}: cannot be read as parquet ({first_line(error)}). Write it again.") from None
 
 
-def open_dataset(path: str | Path, config: str = DEFAULT_CONFIG) -> Dataset:
+def open_dataset(path: str | Path, config: str | None = None) -> Dataset:
     """Open a dataset without reading a row.
 
     Args:
-        path: A converted dataset, a parquet file, or a folder of parquet files (each its own split).
-        config: Config of a converted dataset.
+        path: A converted dataset, the folder of one of its configs, a parquet file, or a folder of parquet files
+            (each its own split).
+        config: Config of a converted dataset; None for its only one.
 
     Raises:
-        UsageError: Nothing stands there, or the config is unknown.
+        UsageError: Nothing stands there, the config is unknown, or there are several and none is named.
         Error: What stands there is no dataset, or its manifest and files do not agree.
     """
     path = Path(path)
@@ -308,6 +317,9 @@ def open_dataset(path: str | Path, config: str = DEFAULT_CONFIG) -> Dataset:
         raise no_such_path(path)
     if path.is_file():
         return _plain(path, {path.stem: [path]})
+    inside = config_folder(path) if config is None else None
+    if inside is not None:
+        return _ours(*inside)
     if (path / MANIFEST).is_file():
         return _ours(path, config)
     found = sorted(path.rglob("*.parquet"))
@@ -316,15 +328,14 @@ def open_dataset(path: str | Path, config: str = DEFAULT_CONFIG) -> Dataset:
     return _plain(path, {file.relative_to(path).with_suffix("").as_posix(): [file] for file in found})
 
 
-def _ours(path: Path, config: str) -> Dataset:
+def _ours(path: Path, config: str | None) -> Dataset:
     configs, _ = read_manifest(path)
+    if config is None and len(configs) > 1:
+        folders = " or ".join(str(path / folder_of(name)) for name in configs)
+        raise UsageError(f"{path}: holds several configs: {', '.join(configs)}. Name the folder of one: {folders}.")
+    config = config if config is not None else next(iter(configs))
     if config not in configs:
-        if config == DEFAULT_CONFIG and len(configs) == 1:
-            (config,) = configs
-        else:
-            raise UsageError(
-                f"{path}: no config {config!r}.{did_you_mean(config, configs)} Known: {', '.join(configs)}."
-            )
+        raise UsageError(f"{path}: no config {config!r}.{did_you_mean(config, configs)} Known: {', '.join(configs)}.")
     splits = configs[config]
     for shard in (s for shards in splits.values() for s in shards):
         file = path / shard.file

@@ -113,13 +113,20 @@ def test_other_formats_are_refused_with_a_reason(name: str) -> None:
             assert plugin.mismatch(head), f"{name} takes the example of {other}"
 
 
+def target_of(name: str, path: Path) -> Target:
+    """Ask for the source's own names of pictures where the format can store them so."""
+    ways = load("mmconvert.formats", name).images
+    ways = ways.get(path.suffix, ()) if isinstance(ways, dict) else ways
+    return Target(path, "original", path.parent) if "original" in ways else Target(path)
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_what_is_written_reads_back_equal(name: str, tmp_path: Path) -> None:
     source = example(name)
     first = converted(source, tmp_path / "first", name)
     target = tmp_path / "back" / source.name
     target.parent.mkdir()
-    losses = write(read(tmp_path / "first"), Target(target, "original", target.parent), name)
+    losses = write(read(tmp_path / "first"), target_of(name, target), name)
     second = converted(target, tmp_path / "second", name)
     lost = {loss.field for loss in losses}
     lost |= {"answers", "label"} if "answer" in lost else set()

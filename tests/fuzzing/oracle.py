@@ -183,11 +183,11 @@ def _check_writers(case: Case, output: Path) -> None:
     other = writers[hash_file(next(output.glob("data/*"))).encode()[0] % len(writers)]
     own = [case.target] if load("mmconvert.formats", case.target).write is not None else []
     for target in dict.fromkeys([*own, other]):
-        for images in ("inline", "files"):
+        for images in (None, "files"):
             _check_writer(target, images, case, output)
 
 
-def _check_writer(target: str, images: str, case: Case, output: Path) -> None:
+def _check_writer(target: str, images: str | None, case: Case, output: Path) -> None:
     plugin: Format = load("mmconvert.formats", target)
     folder = case.scratch / "back"
     shutil.rmtree(folder, ignore_errors=True)
@@ -196,7 +196,7 @@ def _check_writer(target: str, images: str, case: Case, output: Path) -> None:
     suffix = case.path.suffix if case.path.suffix in suffixes else suffixes[-1]
     path = folder / f"{case.path.stem}{suffix}"
     try:
-        losses = write(read(output), Target(path, images, folder), target)
+        losses = write(read(output), Target(path, images, folder if images else None), target)
     except Error as error:
         _expect(bool(str(error)), "an error without a message")
         _expect(not path.exists(), "a refused export left a file")

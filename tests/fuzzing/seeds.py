@@ -94,7 +94,7 @@ def _rewritten(target: str, source: Path, folder: Path) -> list[Seed]:
             root.mkdir()
             path = root / f"{source.stem}{suffix}"
             try:
-                write(read(source, target), Target(path, "inline", root), target)
+                write(read(source, target), Target(path), target)
             except Error:
                 continue
             made.append(Seed(path, root))

@@ -113,7 +113,9 @@ def test_no_config_is_dropped_in_silence(tmp_path: Path) -> None:
     write_dataset(tmp_path / "ds", {"test": [record(1)]})
     with DatasetWriter(tmp_path / "ds", append=True) as writer:
         writer.write([record(2)], "dev", "zh")
-    with pytest.raises(UsageError, match=r"several configs. Name the folder of one: \S+/ds/data or \S+/ds/zh."):
+    with pytest.raises(
+        UsageError, match=r"several configs: default, zh. Name the folder of one: \S+/ds/data or \S+/ds/zh."
+    ):
         plan([str(tmp_path / "ds")])
     assert [(i.path.parent.name, i.split) for i in plan([str(tmp_path / "ds/zh")])] == [("zh", "dev")]
     assert [(i.path.parent.name, i.split) for i in plan([str(tmp_path / "ds/data")])] == [("data", "test")]

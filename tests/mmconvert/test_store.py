@@ -155,7 +155,7 @@ def test_splits_and_configs_are_added(tmp_path: Path) -> None:
     with DatasetWriter(tmp_path / "out", append=True, about={"format": "mmmu", "input": [{"name": "b"}]}) as writer:
         writer.write(rows(1), "train")
         writer.write(rows(7), "test", "zh")
-    assert open_dataset(tmp_path / "out").splits == {"test": 1, "train": 1}
+    assert open_dataset(tmp_path / "out", "default").splits == {"test": 1, "train": 1}
     assert ids(tmp_path / "out", config="zh") == ["7"]
     assert next((tmp_path / "out/data").glob("test-*")).stat().st_ino == inode
     assert verify(tmp_path / "out") == []
@@ -163,6 +163,23 @@ def test_splits_and_configs_are_added(tmp_path: Path) -> None:
     assert (manifest["format"], [i["name"] for i in manifest["input"]]) == ("vmcq, mmmu", ["a", "b"])
     assert datasets.load_dataset(str(tmp_path / "out"), "zh", split="test")["id"][:] == ["7"]
     assert set(datasets.load_dataset(str(tmp_path / "out"))) == {"test", "train"}
+
+
+def test_of_several_configs_one_is_named_and_the_only_one_needs_no_name(tmp_path: Path) -> None:
+    with DatasetWriter(tmp_path / "out") as writer:
+        writer.write(rows(1), "test", "zh")
+    assert [record.id for record in open_dataset(tmp_path / "out").records()] == ["1"]
+    with pytest.raises(UsageError, match=r"no config 'default'\. Known: zh"):
+        open_dataset(tmp_path / "out", "default")
+    with DatasetWriter(tmp_path / "out", append=True) as writer:
+        writer.write(rows(2), "dev", "en")
+    with pytest.raises(
+        UsageError, match=r"holds several configs: zh, en. Name the folder of one: \S+/out/zh or \S+/en."
+    ):
+        open_dataset(tmp_path / "out")
+    with pytest.raises(UsageError, match=r"no config 'enn'. Did you mean en\? Known: zh, en"):
+        open_dataset(tmp_path / "out", "enn")
+    assert open_dataset(tmp_path / "out", "en").splits == open_dataset(tmp_path / "out/en").splits == {"dev": 1}
 
 
 @pytest.mark.parametrize("append", [False, True])
@@ -338,7 +355,8 @@ def test_the_fingerprint_follows_the_rows(tmp_path: Path) -> None:
 
 def test_bare_parquet_is_a_dataset_too(tmp_path: Path) -> None:
     write_dataset(tmp_path / "a", {"test": rows(1, 2)})
-    plain = open_dataset(tmp_path / "a/data")
+    (tmp_path / "a/data").rename(tmp_path / "plain")
+    plain = open_dataset(tmp_path / "plain")
     assert plain.splits == {"test-00000-of-00001": 2}
     assert [r.id for r in plain.records()] == ["1", "2"]
     (tmp_path / "bad.parquet").write_bytes(b"PAR1")

@@ -6,6 +6,7 @@ import json
 import re
 import tempfile
 import textwrap
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +26,8 @@ _WHY = """\
 This part is written by `scripts/docs` from the formats, their examples and a trial export. **Fills** are the columns
 that the example has, beside id, prompt, pictures and provenance. **Kept** is what has no column, **refused** what
 stops a row or a file, **lost** what reading leaves out. **Not written** are columns that an export cannot hold; it
-names them row by row and exits with 3 (not `dataset` and `subset` where the file itself is called so)."""
+names them row by row and exits with 3 (not `dataset` and `subset` where the file itself is called so). **Options** are
+what `export` knows for the format; another one is refused. Of `--images` the first is the format's own way."""
 _ALWAYS = {"id", "sample", "messages", "task", "source", "images", "image_info", "extra", "label", "answers"}
 _ROW = re.compile(r"\| `(?P<name>\w+)`[^|]*\| (?P<what>.*) \| [^|]* \|")
 _HEAD = "| name | what | files |\n| --- | --- | --- |\n"
@@ -66,7 +68,7 @@ def block(name: str) -> str:
     """Describe one format."""
     plugin: Format = load("mmconvert.formats", name)
     lines = [f"### `{name}`", "", *_wrapped(f"{plugin.summary}. {_files(name)}", ""), ""]
-    points = {"Fills": _fills(name), **notes(name), "Not written": _not_written(name)}
+    points = {"Fills": _fills(name), **notes(name), "Not written": _not_written(name), "Options": _options(name)}
     for word, text in points.items():
         if text:
             lines += _wrapped(f"- **{word}:** {text}", "  ")
@@ -114,6 +116,16 @@ def _fills(name: str) -> str:
     rows = (ROOT / f"tests/data/{name}/expected.jsonl").read_text(encoding="utf-8").splitlines()
     found = {column for row in rows for column in json.loads(row)}
     return ", ".join(f"`{column}`" for column in SCHEMA.names if column in found - _ALWAYS)
+
+
+def _options(name: str) -> str:
+    plugin: Format = load("mmconvert.formats", name)
+    ways = plugin.images if isinstance(plugin.images, Mapping) else {"": plugin.images}
+    said = [f"`--columns` {' or '.join(plugin.columns)}"] if plugin.columns else []
+    for suffix, images in ways.items():
+        said += [f"`--images` {' or '.join(images)}{f' ({suffix})' if suffix else ''}"] if images else []
+    said += ["a folder as output gets a file of the conventional name"] if plugin.file_name is not None else []
+    return "; ".join(said)
 
 
 def _not_written(name: str) -> str:

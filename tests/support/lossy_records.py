@@ -54,7 +54,7 @@ def written(record: Record, path: Path, name: str) -> tuple[set[str], Record | N
     Returns:
         The fields that were named as lost, and the record, None where it was left out.
     """
-    losses = write([record], Target(path, "inline", path.parent), name)
+    losses = write([record], Target(path), name)
     try:
         back = list(read(path, name, image_roots=(path.parent,)))
     except Error:
@@ -70,6 +70,6 @@ def targets(name: str, folder: Path) -> Iterator[Path]:
     for suffix in filter(None, plugin.suffixes):
         path = folder / f"out{suffix}"
         with contextlib.suppress(UsageError):  # a suffix that is only read
-            write([CHOICE], Target(path, "inline", folder), name)
+            write([CHOICE], Target(path), name)
             path.unlink()
             yield path

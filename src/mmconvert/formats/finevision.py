@@ -109,4 +109,5 @@ FORMAT = Format(
     mismatch=_mismatch,
     write=_write,
     cuttable=True,
+    images=("inline",),
 )

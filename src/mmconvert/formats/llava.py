@@ -89,4 +89,5 @@ FORMAT = Format(
     records=_records,
     mismatch=_mismatch,
     write=_write,
+    images=("files", "original"),
 )

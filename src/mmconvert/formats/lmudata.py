@@ -13,8 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.exported_images import as_files, base64_text, stored_file
-from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.exported_images import as_files, base64_text, stored_file, with_bytes
+from mmconvert.file_names import said
+from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
 from mmconvert.kits.vlmevalkit import lmu_table
 from mmconvert.kits.vlmevalkit.datasets import TASKS
 from mmconvert.kits.vlmevalkit.lmu_dialogs import rounds
@@ -22,7 +23,7 @@ from mmconvert.kits.vlmevalkit.lmu_rotations import index_cell, said_by_index
 from mmconvert.kits.vlmevalkit.lmu_table import Reading
 from mmconvert.losses import unheld
 from mmconvert.placeholders import slots_in
-from mmconvert.record import LETTERS, Record, canonical_json
+from mmconvert.record import LETTERS, Image, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter
@@ -67,19 +68,18 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     first = ("index", "question", "hint", *LETTERS, "answer", "category", "l2-category", "split", "prediction")
     with TableWriter(target, first) as table:
-        table.write_all(lambda: (_fields(record, target, losses) for record in records))
+        table.write_all(lambda: (_fields(record, target, losses) for record in with_bytes(records, losses, _pictures)))
     yield from dict.fromkeys(losses)
 
 
 def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
     headers = extra.pop(HEADERS, {})
-    images = sorted({i.slot: i for i in (*record.images, *record.attachments)}.values(), key=lambda i: i.slot)
+    images = _pictures(record)
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the last user turn has a place"))
     if record.attachments and not slots_in(record.question or ""):
         losses.append(Loss(record.id, "attachments", "the row would show them"))
-        images = sorted(record.images, key=lambda i: i.slot)
     said = ("group",) if str(extra.get(_GROUP)) == record.group else said_by_index(record)
     losses += unheld(record, (*_HELD, *said), target)
     fields: dict[str, Any] = {
@@ -104,6 +104,12 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     return {headers.get(name, name): value for name, value in {**fields, **extra}.items()}
 
 
+def _pictures(record: Record) -> list[Image]:
+    """List the pictures that a row holds, by slot; attachments only where the question says what it shows."""
+    hidden = record.attachments if slots_in(record.question or "") else ()
+    return sorted({image.slot: image for image in (*record.images, *hidden)}.values(), key=lambda image: image.slot)
+
+
 def _one_or_list(values: list[str]) -> str | list[str] | None:
     return values[0] if len(values) == 1 else values or None
 
@@ -115,5 +121,7 @@ FORMAT = Format(
     records=_records,
     mismatch=_mismatch,
     write=_write,
+    file_name=lambda record: f"{said(record.dataset, 'dataset')}.tsv",
     cuttable=True,
+    images=IMAGES,
 )

@@ -104,6 +104,9 @@ def _mismatch(sample: Sample) -> str | None:
     return None if "l2_category" in sample.columns else "no column 'l2_category'"
 
 
+OF_RUN = ("model", "method")
+"""Fields of `extra` that tell of the run that made the predictions and not of the question."""
+
 _CELLS = ("options", "category", "l2_category", "prediction", "hint", "split")
 """Columns that have a cell, or whose loss is named with the cells."""
 
@@ -111,17 +114,15 @@ _CELLS = ("options", "category", "l2_category", "prediction", "hint", "split")
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     if target.path.suffix.lower() != WORKBOOK:
         raise UsageError("MMBench's submission is an .xlsx file; for the question table use --to lmudata.")
-    name = target.columns or "submission"
-    if name not in COLUMNS:
-        raise UsageError(f"unknown columns {name!r}.{did_you_mean(name, COLUMNS)} Known: {', '.join(COLUMNS)}.")
+    columns = COLUMNS[target.columns or "submission"]
     losses: list[Loss] = []
 
     def rows() -> Iterator[Mapping[str, str | None]]:
         for record in records:
-            losses.extend(_losses(record, COLUMNS[name], target))
+            losses.extend(_losses(record, columns, target))
             yield _cells(record)
 
-    write_workbook(target.path, COLUMNS[name], rows())
+    write_workbook(target.path, columns, rows())
     yield from losses
 
 
@@ -155,7 +156,7 @@ def _losses(record: Record, columns: Collection[str], target: Target) -> Iterato
     yield from unheld(record, (*_CELLS, *said_by_index(record)), target)
     fields = {"hint": record.hint, "split": record.split, **record.extra}
     for name in fields:
-        if name not in columns and name != HEADERS and fields[name] is not None:
+        if name not in (*columns, HEADERS, *OF_RUN) and fields[name] is not None:
             yield Loss(record.id, name, "a submission has no such column")
 
 
@@ -166,4 +167,5 @@ FORMAT = Format(
     records=_records,
     mismatch=_mismatch,
     write=_write,
+    columns=tuple(COLUMNS),
 )

@@ -3,10 +3,10 @@
 Records come back as they are, with their own provenance; pictures are checked again, because a dataset
 may come from anywhere.
 
-Kept: everything, `source` included.
+Kept: everything, `source` included; of a predictions file `model` and `method` in `extra`.
 Refused: columns of another type, rows that do not have the shape of a record (`record.shape`), pictures that
 are damaged.
-Lost: of a predictions file the columns beside `prediction`, such as status and log-probabilities.
+Lost: the other columns of a predictions file beside `prediction`, such as status and log-probabilities.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,10 +17,13 @@ import pyarrow as pa
 
 from mmconvert.errors import Error, RowError, got, in_field
 from mmconvert.format import Context, Format, Sample
-from mmconvert.manifest import MANIFEST
+from mmconvert.manifest import MANIFEST, config_folder
 from mmconvert.record import PICTURE_COLUMNS, SCHEMA, Image, Record, from_row, missing_columns
 from mmconvert.sources import Rejected, Row, Span, parquet
 from mmconvert.store import open_dataset
+
+_OF_RUN = ("model", "method")
+"""Columns of a predictions file that say what made its predictions, which kits' file names tell."""
 
 
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
@@ -71,8 +74,10 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         raise RowError("record.shape", "", f"the row does not have the shape of a record ({error}).") from None
     if not record.id:
         raise RowError("id.missing", "id", f"the row has no id {got(record.id)}.")
+    said = {name: fields[name] for name in _OF_RUN if isinstance(fields.get(name), str)}
     yield replace(
         record,
+        extra={**said, **record.extra},
         images=tuple(_checked(image, "images", context) for image in record.images),
         attachments=tuple(_checked(image, "attachments", context) for image in record.attachments),
         dataset=context.dataset or record.dataset,
@@ -91,7 +96,8 @@ def _checked(image: Image, field: str, context: Context) -> Image:
 
 def _mismatch(sample: Sample) -> str | None:
     if sample.path.is_dir():
-        return None if (sample.path / MANIFEST).is_file() else f"no {MANIFEST} in the folder"
+        ours = (sample.path / MANIFEST).is_file() or config_folder(sample.path) is not None
+        return None if ours else f"no {MANIFEST} in the folder"
     missing = missing_columns(sample.columns)
     return f"no column {missing[0]!r}" if missing else None
 

@@ -209,4 +209,5 @@ FORMAT = Format(
     mismatch=_mismatch,
     write=_write,
     cuttable=True,
+    images=("inline",),
 )

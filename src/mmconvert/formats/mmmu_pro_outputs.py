@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import RowError, got, in_field
+from mmconvert.file_names import model_of, said
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.kits.mmmu.subjects import DOMAIN_OF
 from mmconvert.literals import parse_list
@@ -29,19 +30,9 @@ REQUIRED = ("id", "options", "answer", "response")
 NAME = re.compile(r"(?P<model>.+)_(?P<setting>standard ?(?:\(\d+ options\))?|vision)_(?P<mode>cot|direct)")
 
 
-def proposed_name(model: str, setting: str, mode: str) -> str:
-    """Name an output file as MMMU-Pro does.
-
-    Args:
-        model: Name of the model; of a path or Hub name only the last part counts.
-        setting: `standard (10 options)`, `standard (4 options)` or `vision`.
-        mode: `direct` or `cot`.
-
-    Example:
-        >>> proposed_name("openai/gpt-4o", "vision", "direct")
-        'gpt-4o_vision_direct.jsonl'
-    """
-    return f"{model.rstrip('/').rpartition('/')[2]}_{setting}_{mode}.jsonl"
+def _file_name(record: Record) -> str:
+    setting, mode = said(record.subset, "setting (subset)"), record.extra.get("mode", "direct")
+    return f"{model_of(record)}_{setting}_{mode}.jsonl"
 
 
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
@@ -177,4 +168,5 @@ FORMAT = Format(
     records=_records,
     mismatch=_mismatch,
     write=_write,
+    file_name=_file_name,
 )

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import RowError, got, in_field
-from mmconvert.exported_images import stored_path
+from mmconvert.exported_images import stored_path, with_bytes
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.losses import unheld
 from mmconvert.record import Image, Part, Record, Turn, canonical_json
@@ -134,7 +134,8 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     first = next(stream, None)
     every = chain([] if first is None else [first], stream)
     if first is None or first.prediction is None:
-        write_json_array((_sample(record, target, losses) for record in every), target.path)
+        kept = with_bytes(every, losses, lambda record: last_turn_images(record)[:1])
+        write_json_array((_sample(record, target, losses) for record in kept), target.path)
     else:
         write_json_object({SUMMARY: {}}, RESULTS, (_result(record, target, losses) for record in every), target.path)
     yield from dict.fromkeys(losses)
@@ -193,4 +194,5 @@ FORMAT = Format(
     records=_records,
     mismatch=_mismatch,
     write=_write,
+    images=("files", "original"),
 )

@@ -27,7 +27,7 @@ from mmconvert.dialogs import (
     with_system,
 )
 from mmconvert.exported_images import reference
-from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
 from mmconvert.image_markers import Markers
 from mmconvert.record import Part, Record, Turn
 from mmconvert.sources import Rejected, Row, Span, jsonl
@@ -98,4 +98,5 @@ FORMAT = Format(
     mismatch=_mismatch,
     write=_write,
     cuttable=True,
+    images=IMAGES,
 )

@@ -18,7 +18,7 @@ from typing import Any
 import PIL.Image
 
 from mmconvert.dialogs import dialog_record, listed, message_list
-from mmconvert.errors import RowError, UsageError
+from mmconvert.errors import RowError
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.openai_chat import ends_with_assistant, opened, part_json, part_types, read_content
@@ -76,8 +76,6 @@ def _mismatch(sample: Sample) -> str | None:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    if target.images == "files":
-        raise UsageError("the service reads no files beside the data. Give --images inline.")
     losses: list[Loss] = []
     limits = _Limits()
     rows = training_rows(records, losses, lambda record: _fields(record, target, losses, limits), addresses=True)
@@ -163,4 +161,5 @@ FORMAT = Format(
     mismatch=_mismatch,
     write=_write,
     cuttable=True,
+    images=("inline",),
 )

@@ -18,7 +18,7 @@ from typing import Any
 from mmconvert.dialogs import MESSAGES_EXTRA, message_list
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import reference
-from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.losses import unheld
 from mmconvert.openai_chat import ends_with_assistant, opened, part_json, part_types, read_content
@@ -158,4 +158,5 @@ FORMAT = Format(
     mismatch=_mismatch,
     write=_write,
     cuttable=True,
+    images=IMAGES,
 )

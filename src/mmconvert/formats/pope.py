@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import RowError, got
+from mmconvert.file_names import model_of, said
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.losses import unheld
 from mmconvert.record import Image, Part, Record, Turn, canonical_json
@@ -32,19 +33,9 @@ _QUESTION = re.compile(r"is there an? .+ in the (?:image|imange)", re.IGNORECASE
 _LABELS = ("yes", "no")
 
 
-def proposed_name(model: str, category: str, source: str = "coco") -> str:
-    """Name an answer file after its model and its question file.
-
-    Args:
-        model: Name of the model; of a path or Hub name only the last part counts.
-        category: random, popular or adversarial.
-        source: Where the pictures are from.
-
-    Example:
-        >>> proposed_name("org/m-7b", "random")
-        'm-7b_coco_pope_random.json'
-    """
-    return f"{model.rstrip('/').rpartition('/')[2]}_{source}_pope_{category}.json"
+def _file_name(record: Record) -> str:
+    """Name an answer file after its model and its question file, whose pictures are COCO's as a rule."""
+    return f"{model_of(record)}_coco_pope_{said(record.category, 'category')}.json"
 
 
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
@@ -155,4 +146,5 @@ FORMAT = Format(
     records=_records,
     mismatch=_mismatch,
     write=_write,
+    file_name=_file_name,
 )

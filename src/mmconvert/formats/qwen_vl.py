@@ -27,7 +27,7 @@ from mmconvert.dialogs import (
     role_of,
     shown_pictures,
 )
-from mmconvert.errors import RowError, UsageError, got, in_field
+from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import stored_path
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.image_markers import Markers, escape, unescape
@@ -131,8 +131,6 @@ def _only_here(row: Any) -> bool:
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     suffix = target.path.suffix.lower()
-    if target.columns not in (None, INLINE):
-        raise UsageError(f"unknown columns {target.columns!r}. Known: {INLINE}.")
     losses: list[Loss] = []
     fields = _inline_fields if target.columns == INLINE else _fields
     rows = training_rows(records, losses, lambda record: fields(record, target, losses))
@@ -187,4 +185,6 @@ FORMAT = Format(
     mismatch=_mismatch,
     write=_write,
     cuttable=True,
+    columns=(INLINE,),
+    images=("files", "original"),
 )

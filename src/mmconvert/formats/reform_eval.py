@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import RowError, got, in_field
-from mmconvert.exported_images import as_files, base64_text, stored_file
-from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.exported_images import as_files, base64_text, stored_file, with_bytes
+from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
 from mmconvert.kits.reform_eval.dialogs import HISTORY
 from mmconvert.kits.reform_eval.families import FAMILIES, Family, Item
 from mmconvert.kits.reform_eval.loader import DATASETS
@@ -218,7 +218,9 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     stream = iter(records)
     first = next(stream, None)
     name = _family(first) if first is not None else "VQA"
-    rows = (_fields(r, name, target, losses) for r in _of(name, chain([first] if first else [], stream), losses))
+    every = chain([first] if first else [], stream)
+    kept = with_bytes(_of(name, every, losses), losses, lambda record: record.images[:1])
+    rows = (_fields(record, name, target, losses) for record in kept)
     if SHAPES[name].array:
         write_json_array(rows, target.path)
     else:
@@ -304,4 +306,5 @@ FORMAT = Format(
     records=_records,
     mismatch=_mismatch,
     write=_write,
+    images=IMAGES,
 )

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import RowError, got, in_field
+from mmconvert.file_names import model_of, said
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.losses import unheld
 from mmconvert.options import option_texts
@@ -251,12 +252,24 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
 
 _HELD = ("options", "instruction", "round", "prediction", "sample")
+_SAID_BY_NAME = ("infer_method", "method", "model")
+
+
+def _infer_method(record: Record) -> str:
+    """Say how the prediction was made: in the kit's own word, else in ours."""
+    method = record.extra.get("infer_method") or record.extra.get("method")
+    return "likelihood" if method == "likelihood" else "generation"
+
+
+def _file_name(record: Record) -> str:
+    formulation = next((name for name, task in OPEN_TASKS.items() if task == record.task), "Generation")
+    formulation = "SingleChoice" if record.options else formulation
+    return f"{said(record.dataset, 'dataset')}_{formulation}_{_infer_method(record)}_{model_of(record)}.json"
 
 
 def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    extra = dict(record.extra)
-    method, key = extra.pop("infer_method", None), extra.pop("sample_id", record.sample)
-    extra.pop("model", None)
+    extra = {name: value for name, value in record.extra.items() if name not in _SAID_BY_NAME}
+    method, key = _infer_method(record), extra.pop("sample_id", record.sample)
     answer, prediction = _answer_field(record, losses), record.prediction
     if prediction is None:
         losses.append(Loss(record.id, "prediction", "there is none yet, and the kit refuses such a row"))
@@ -304,4 +317,5 @@ FORMAT = Format(
     records=_records,
     mismatch=_mismatch,
     write=_write,
+    file_name=_file_name,
 )

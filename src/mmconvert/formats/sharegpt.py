@@ -88,8 +88,6 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     if suffix == ".parquet":
         raise UsageError("the format is written to .json or .jsonl; parquet is only read.")
     form = target.columns or "messages"
-    if form not in FORMS:
-        raise UsageError(f"unknown columns {form!r}. Known: {', '.join(FORMS)}.")
     losses: list[Loss] = []
     rows = training_rows(records, losses, lambda record: _fields(record, form, target, losses))
     (write_jsonl if suffix == ".jsonl" else write_json_array)(rows, target.path)
@@ -153,4 +151,6 @@ FORMAT = Format(
     mismatch=_mismatch,
     write=_write,
     cuttable=True,
+    columns=tuple(FORMS),
+    images=("files", "original"),
 )

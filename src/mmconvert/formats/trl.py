@@ -28,7 +28,7 @@ from mmconvert.dialogs import (
     refuse_media,
     role_of,
 )
-from mmconvert.errors import RowError, UsageError, got, in_field
+from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import stored_path
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.image_markers import check_count, escape, unescape
@@ -176,11 +176,8 @@ def _mismatch(sample: Sample) -> str | None:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    suffix = target.path.suffix.lower()
-    if target.columns not in SCHEMAS:
-        raise UsageError(f"unknown columns {target.columns!r}. Known: {SPLIT}.")
     losses: list[Loss] = []
-    if suffix == ".jsonl":
+    if target.path.suffix.lower() == ".jsonl":
         write_jsonl(training_rows(records, losses, lambda record: _line(record, target, losses)), target.path)
     else:
         rows = training_rows(records, losses, lambda record: _cells(record, target, losses))
@@ -223,4 +220,6 @@ FORMAT = Format(
     mismatch=_mismatch,
     write=_write,
     cuttable=True,
+    columns=(SPLIT,),
+    images={".parquet": ("inline",), ".jsonl": ("files", "original")},
 )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import Error, RowError, did_you_mean
+from mmconvert.file_names import model_of, said
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.kits.vlmevalkit import lmu_table
 from mmconvert.kits.vlmevalkit.datasets import TASKS, named
@@ -170,4 +171,5 @@ FORMAT = Format(
     records=_records,
     mismatch=_mismatch,
     write=_write,
+    file_name=lambda record: f"{model_of(record)}_{said(record.dataset, 'dataset')}.xlsx",
 )

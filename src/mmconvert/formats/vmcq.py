@@ -16,7 +16,7 @@ from typing import Any
 
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import reference
-from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
 from mmconvert.losses import unheld
 from mmconvert.options import answer_letter, option_texts, plain_prompt
 from mmconvert.placeholders import image_slot, interleave, slots_in
@@ -149,4 +149,5 @@ FORMAT = Format(
     mismatch=_mismatch,
     write=_write,
     cuttable=True,
+    images=IMAGES,
 )

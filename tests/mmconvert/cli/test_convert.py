@@ -110,7 +110,7 @@ def test_splits_and_configs_are_added(table: str) -> None:
     assert convert(f"dev={table}", "-o", "out", allowed).code == 0
     assert convert(f"train={table}", "-o", "out", "--append", allowed).code == 0
     assert convert(table, "-o", "out", "--append", "--config-name", "zh", allowed).code == 0
-    assert open_dataset("out").splits == {"dev": 2, "train": 2}
+    assert open_dataset("out", "default").splits == {"dev": 2, "train": 2}
     assert open_dataset("out", "zh").splits == {"test": 2}
     assert verify("out") == []
     ended = convert(table, "-o", "out", "--append", "--split", "dev")

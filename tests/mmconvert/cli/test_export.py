@@ -1,11 +1,16 @@
 """`mmconvert export`: a dataset back into files, losses told."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.convert import read
+from mmconvert.errors import UsageError
+from mmconvert.record import Image, to_arrow
 from support.datasets_on_disk import record, write_dataset
 from support.terminal import mmconvert, one_message
 
@@ -57,7 +62,25 @@ def test_the_summary_has_exactly_its_keys(dataset: str) -> None:
         (["ds", "-o", "x.docx", "--to", "lmudata"], "x.docx: format 'lmudata' is written to .tsv or .csv"),
         (["ds", "-o", "x.json", "--to", "mmmu_outputs"], "format 'mmmu_outputs' is only read"),
         (["dss", "-o", "x.tsv", "--to", "lmudata"], "'dss' does not exist"),
-        (["ds", "-o", "ds", "--to", "lmudata"], "'ds' is a directory"),
+        (["ds", "-o", "ds", "--to", "lmudata"], "ds: is a dataset, which holds no other files"),
+        (["ds", "-o", "new/", "--to", "vmcq"], "format 'vmcq' has no file name by convention. Name the file"),
+        (["ds", "-o", "new/", "--to", "vlmevalkit_predictions"], "needs the model, which the first row does not say"),
+        (["ds", "-o", "x.tsv", "--to", "lmudata", "--columns", "server"], "format 'lmudata': unknown columns 'server'"),
+        (
+            ["ds", "-o", "x.xlsx", "--to", "mmbench", "--columns", "sever"],
+            "unknown columns 'sever'. Did you mean server? Known: submission, server.",
+        ),
+        (
+            ["ds", "-o", "x.xlsx", "--to", "mmbench", "--images", "files"],
+            "format 'mmbench': no 'files' pictures in a .xlsx file. Leave out --images.",
+        ),
+        (["ds", "-o", "x.json", "--to", "llava", "--images", "inline"], "Give --images files or original."),
+        (["ds", "-o", "x.parquet", "--to", "trl", "--images", "files"], "Give --images inline."),
+        (["ds", "-o", "x.jsonl", "--to", "trl", "--images", "inline"], "Give --images files or original."),
+        (["ds", "-o", "x.tsv", "--to", "lmudata", "--image-dir", "p"], "Give --images files or original with it."),
+        (["ds", "-o", "x.parquet", "--to", "mmmu", "--image-dir", "p"], "Leave out --image-dir."),
+        (["ds", "-o", "x.jsonl", "--to", "vmcq", "--csv-safe"], "--csv-safe is for .tsv and .csv files."),
+        (["ds", "-o", "x.tsv", "--to", "lmudata", "--config-name", "zh"], "ds: no config 'zh'. Known: default."),
         (["ds", "--to", "lmudata"], "Missing option '-o'"),
     ],
 )
@@ -99,3 +122,82 @@ def test_a_path_of_a_record_cannot_leave_the_folder(tmp_path: Path, monkeypatch:
     assert "leaves the folder" in one_message(ended)
     assert not Path("evil.png").exists()
     assert not (tmp_path.parent / "evil.png").exists()
+
+
+def test_a_folder_gets_a_file_of_the_conventional_name(dataset: str) -> None:
+    ended = mmconvert("export", dataset, "-o", "root/", "--to", "lmudata", "--json")
+    assert ended.code == 2
+    assert "needs the dataset" in one_message(ended)
+    mmconvert("convert", DEMO / "lmudata/Colours.tsv", "-o", "named", "--dataset", "Mine", "--quiet")
+    assert not Path("root").exists()
+    ended = mmconvert("export", "named", "-o", "root/", "--to", "lmudata", "--json")
+    assert (ended.code, json.loads(ended.out)["output"]) == (0, "root/Mine.tsv")
+    assert len(list(read("root/Mine.tsv", "lmudata"))) == 4
+
+
+def predictions(folder: Path, method: str = "generate", **columns: object) -> Path:
+    row = {
+        "options": ["x", "y"],
+        "answer": "A",
+        "prediction": "B",
+        "method": method,
+        "model": "org/model-7b",
+        **columns,
+    }
+    answered = {**to_arrow([record(1)]).to_pylist()[0], **row}
+    pq.write_table(pa.Table.from_pylist([answered]), folder / "p.parquet")
+    return folder / "p.parquet"
+
+
+@pytest.mark.parametrize(
+    ("to", "columns", "name"),
+    [
+        ("vlmevalkit_predictions", {}, "model-7b_MME.xlsx"),
+        ("vlmevalkit_predictions", {"dataset": "../../up"}, "model-7b_.._.._up.xlsx"),
+        ("reform_predictions", {}, "MME_SingleChoice_generation_model-7b.json"),
+        ("reform_predictions", {"method": "likelihood"}, "MME_SingleChoice_likelihood_model-7b.json"),
+        ("reform_predictions", {"options": [], "task": "ocr"}, "MME_OCROpenEnded_generation_model-7b.json"),
+        ("mmmu_pro_outputs", {"subset": "vision"}, "model-7b_vision_direct.jsonl"),
+        ("pope", {"category": "random"}, "model-7b_coco_pope_random.json"),
+    ],
+)
+def test_results_are_named_as_their_kit_names_them(
+    to: str, columns: dict[str, object], name: str, tmp_path: Path
+) -> None:
+    source = predictions(tmp_path, **{"dataset": "MME", **columns})
+    ended = mmconvert("export", source, "-o", tmp_path / "out", "--to", to)
+    assert ended.code == 2
+    (tmp_path / "out").mkdir()
+    assert mmconvert("export", source, "-o", tmp_path / "out", "--to", to, "--allow-rejects").code == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [name]
+
+
+def test_what_a_likelihood_run_chose_is_an_index_for_reform_eval(tmp_path: Path) -> None:
+    mmconvert("export", predictions(tmp_path, "likelihood"), "-o", tmp_path / "p.json", "--to", "reform_predictions")
+    assert json.loads((tmp_path / "p.json").read_text())[0]["prediction"] == 1
+
+
+def test_of_several_configs_one_must_be_named(dataset: str) -> None:
+    mmconvert("convert", DEMO / "lmudata/Colours.tsv", "-o", "ds", "--append", "--config-name", "zh", "--limit", "1")
+    ended = mmconvert("export", "ds", "-o", "x.tsv", "--to", "lmudata")
+    assert (ended.code, one_message(ended)) == (2, "ds: holds several configs. Name one: --config-name default or zh.")
+    assert not Path("x.tsv").exists()
+    for config, rows in (("default", 4), ("zh", 1)):
+        assert mmconvert("export", "ds", "-o", "x.tsv", "--to", "lmudata", "--config-name", config).code == 0
+        assert len(list(read("x.tsv", "lmudata"))) == rows
+    with pytest.raises(UsageError, match="holds several configs"):
+        list(read("ds"))
+    assert len(list(read("ds/zh"))) == 1
+
+
+def test_a_row_whose_picture_is_an_address_is_left_out_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = replace(record(2), question="Which?")
+    kept = replace(asked, id="1", images=(Image(None, 1, url="https://example.org/a.png"),))
+    write_dataset(tmp_path / "ds", {"test": [kept, asked]})
+    ended = mmconvert("export", "ds", "-o", "back.tsv", "--to", "lmudata")
+    assert ended.code == 3
+    assert "row 1 images: the row is left out: the picture https://example.org/a.png was kept" in ended.err
+    assert [r.id for r in read("back.tsv", "lmudata")] == ["2"]

@@ -114,8 +114,8 @@ def test_an_evaluation_row_gets_its_answer_and_tells_its_other_columns(tmp_path:
     assert {loss.field for loss in losses} == {"messages", "options", "category"}
 
 
-@pytest.mark.parametrize("images", ["inline", "files", "original"])
-def test_pictures_are_files_whatever_was_asked(images: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("images", [None, "files", "original"])
+def test_pictures_are_files(images: str | None, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     source = rows(tmp_path / "in", {"image": "a.png", "conversations": said("<image>\nQ", "A")})
     (tmp_path / "pics").mkdir()

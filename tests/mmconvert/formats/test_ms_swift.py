@@ -76,8 +76,8 @@ def test_pictures_are_inline_files_or_addresses(tmp_path: Path) -> None:
     address = "https://example.org/a.png"
     rows(tmp_path, {"messages": said("<image><image>Q", "A"), "images": ["a.png", address]})
     source = read(tmp_path / "t.jsonl", "ms_swift", keep_urls=True)
-    for images, beginning in (("inline", "data:image/png;base64,"), ("files", "")):
-        assert write(source, Target(tmp_path / "o.jsonl", images, tmp_path / "pics"), "ms_swift") == []
+    for images, folder, beginning in (("inline", None, "data:image/png;base64,"), ("files", tmp_path / "pics", "")):
+        assert write(source, Target(tmp_path / "o.jsonl", images, folder), "ms_swift") == []
         first, second = json.loads((tmp_path / "o.jsonl").read_text())["images"]
         assert first.startswith(beginning)
         assert second == address

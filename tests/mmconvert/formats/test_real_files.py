@@ -55,7 +55,11 @@ def test_goes_back_to_its_own_format_and_returns_equal(name: str, images: str, r
     first = converted(file, root, tmp_path / "first")
     back = tmp_path / f"back/{file.name}"
     back.parent.mkdir()
-    losses = write(read(tmp_path / "first"), Target(back, images, tmp_path / "back"), FILES[name][0])
+    losses = write(
+        read(tmp_path / "first"),
+        Target(back, images, None if images == "inline" else tmp_path / "back"),
+        FILES[name][0],
+    )
     assert losses == []
     second = converted(back, tmp_path / "back", tmp_path / "second")
     for row in (*first, *second):

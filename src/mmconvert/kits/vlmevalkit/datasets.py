@@ -70,7 +70,6 @@ _TAIL = r"(?:_(?:exact_matching|[^_]+))?_(?:result|results|detailed_results)|_au
 _NAME = re.compile(
     rf"(?:(?P<model>.+?)_)?(?P<dataset>{'|'.join(map(re.escape, sorted(TASKS, key=len, reverse=True)))})(?:{_TAIL})?"
 )
-_UNFIT = re.compile(r"[^\w.\-]+")
 
 
 def is_circular(name: str) -> bool:
@@ -98,18 +97,3 @@ def named(stem: str) -> tuple[str | None, str | None]:
     """
     match = _NAME.fullmatch(stem)
     return (match["model"], match["dataset"]) if match else (None, None)
-
-
-def proposed_name(model: str, dataset: str, suffix: str = ".xlsx") -> str:
-    """Name a result file as the kit does.
-
-    Args:
-        model: Name of the model; of a path or Hub name only the last part counts.
-        dataset: Benchmark.
-        suffix: Ending of the file, with the dot.
-
-    Example:
-        >>> proposed_name("Qwen/Qwen2.5-VL-7B", "MMBench_DEV_EN")
-        'Qwen2.5-VL-7B_MMBench_DEV_EN.xlsx'
-    """
-    return _UNFIT.sub("_", f"{model.rstrip('/').rpartition('/')[2]}_{dataset}") + suffix
