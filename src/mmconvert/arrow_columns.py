@@ -27,14 +27,22 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if not any(value is not None for value in values):
         return pa.nulls(len(values), kind)
     if kind == pa.string():
-        builder = pa.lib.StringBuilder()
-        builder.append_values(values)
-        return builder.finish()
+        return _strings(values)
     if kind in _INTEGERS and None not in values:
         return pa.Array.from_buffers(kind, len(values), [None, _integers(kind, values)])
     if pa.types.is_list(kind):
         return lists(values, column([item for row in values for item in row], kind.value_type))
     return pa.array(values, kind)
+
+
+def _strings(values: Sequence[str | None]) -> pa.StringArray:
+    if None not in values:
+        joined = "".join(values)  # type: ignore[arg-type]
+        if joined.isascii():
+            return pa.Array.from_buffers(pa.string(), len(values), [None, _ends(values), pa.py_buffer(joined.encode())])
+    builder = pa.lib.StringBuilder()
+    builder.append_values(values)
+    return builder.finish()
 
 
 def _integers(kind: pa.DataType, values: Sequence[int]) -> pa.Buffer:

@@ -10,6 +10,7 @@ from mmconvert.format import Context, Target
 from mmconvert.record import Image, Part
 
 ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_OWN = {"role", "content"}
 _MEDIA = ("input_audio", "video_url", "file", "audio_url")
 
 
@@ -34,7 +35,7 @@ def opened(message: Mapping[str, Any], where: str) -> tuple[str, Any, dict[str, 
         raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
     if not isinstance(word, str) or word not in ROLES:
         raise RowError("messages.role", f"{where}.role", f"expected system, user or assistant {got(word)}.")
-    extra = {name: value for name, value in message.items() if name not in ("role", "content")}
+    extra = {} if message.keys() == _OWN else {name: value for name, value in message.items() if name not in _OWN}
     if ROLES[word] != word:
         extra["role"] = word
     return ROLES[word], message.get("content"), extra

@@ -10,6 +10,7 @@ from mmconvert.errors import Error, RowError, got
 from mmconvert.sources import Rejected, Row, Span, Where
 
 _SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_BUFFER = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _OTHER_MAGIC = {
     b"\xff\xfe": "UTF-16 text",
@@ -67,7 +68,8 @@ def parse_json(text: str, *, nan: bool = False) -> Any:
         value, end = (_LENIENT if nan else _DECODER).raw_decode(text, len(text) - len(text.lstrip(" \t\n\r")))
         if text[end:].strip(" \t\n\r"):
             raise RowError("json.syntax", "", f"something follows the JSON value {got(text[end:].strip())}.")
-        if _SURROGATE.search(text):
+        # The plain search first: it is many times as fast over a picture in base64.
+        if "\\u" in text and _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise RowError("json.syntax", "", f"bad JSON at character {error.pos + 1}: {error.msg}.") from None
@@ -107,7 +109,8 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
         Error: The file is empty, not UTF-8 text, or one JSON array.
     """
     number = span.row if span is not None else 0
-    with path.open("rb") as file:
+    name = path.name
+    with path.open("rb", buffering=_BUFFER) as file:
         refuse_other_magic(file.read(4), path, "JSON Lines")
         file.seek(span.start if span is not None else 0)
         left = span.end - span.start if span is not None else -1
@@ -117,9 +120,9 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
             left -= len(raw)
             if line == 1:
                 raw = raw.removeprefix(_BOM)
-            if not raw.strip():
+            if not raw or raw.isspace():
                 continue
-            where = Where(path.name, number, line)
+            where = Where(name, number, line)
             if number == 0 and raw.lstrip()[:1] == b"[":
                 raise Error(f"{path}: this is one JSON array, not JSON Lines. Put each element on a line of its own.")
             number += 1
@@ -137,7 +140,7 @@ def cut(path: Path, size: int) -> Iterator[Span]:
     """
     start = at = row = number = 0
     first = 1
-    with path.open("rb") as file:
+    with path.open("rb", buffering=_BUFFER) as file:
         refuse_other_magic(file.read(4), path, "JSON Lines")
         file.seek(0)
         for line, raw in enumerate(file, 1):

@@ -1,0 +1,162 @@
+"""The files that scripts/bench reads, made once, and what users do with such files today."""
+
+import csv
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import xlsxwriter
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared/bench"
+DATA = ROOT / "build/bench"
+
+
+def made(name: str, make: Callable[[Path], None]) -> Path:
+    """Give a file of the bench's folder, made by the first who asks."""
+    path = DATA / name
+    if not path.exists():
+        DATA.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"new-{name}")
+        make(temporary)
+        temporary.rename(path)
+    return path
+
+
+def lmudata(rows: int) -> Path:
+    """An LMUData TSV with a picture of 100 kB in each row: 107 kB a row."""
+
+    def make(path: Path) -> None:
+        command = [sys.executable, SHARED / "make_lmudata.py", path, "--rows", str(rows)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+    return made(f"lmudata-{rows}.tsv", make)
+
+
+def messages_with_pictures() -> Path:
+    """4,000 rows of OpenAI messages, each with a picture of 100 kB as a data URL."""
+
+    def make(path: Path) -> None:
+        csv.field_size_limit(1 << 30)
+        with lmudata(8_000).open(newline="", encoding="utf-8") as source, path.open("w", encoding="utf-8") as target:
+            for row, _ in zip(csv.DictReader(source, delimiter="\t"), range(4_000), strict=False):
+                picture = {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{row['image']}"}}
+                text = {"type": "text", "text": row["question"]}
+                turn = {"role": "user", "content": [picture, text]}
+                target.write(json.dumps({"id": row["index"], "messages": [turn], "answer": row["answer"]}) + "\n")
+
+    return made("messages-4000.jsonl", make)
+
+
+def text_messages() -> Path:
+    """A million rows of OpenAI messages without pictures."""
+
+    def make(path: Path) -> None:
+        words = random.Random(1)
+        with path.open("w", encoding="utf-8") as target:
+            for n in range(1_000_000):
+                question = f"Question {n}: which of {words.randrange(99)} and {words.randrange(99)} is larger, and why?"
+                turns = [{"role": "system", "content": "Answer briefly."}, {"role": "user", "content": question}]
+                target.write(json.dumps({"id": str(n), "messages": turns, "answer": "the second"}) + "\n")
+
+    return made("messages-1m.jsonl", make)
+
+
+def workbook() -> Path:
+    """A workbook of 100,000 predictions as VLMEvalKit writes them."""
+    names = ["index", "question", "A", "B", "C", "D", "answer", "category", "l2-category", "split", "prediction"]
+
+    def make(path: Path) -> None:
+        with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
+            sheet = book.add_worksheet()
+            sheet.write_row(0, 0, names)
+            for n in range(100_000):
+                question = f"Which of these is in picture {n}?"
+                row = [n, question, "red", "green", "blue", "black", "ABCD"[n % 4], "colour", "perception", "dev"]
+                sheet.write_row(n + 1, 0, [*row, f"The answer is {'ABCD'[n % 3]}."])
+
+    return made("model_MMBench_DEV_EN.xlsx", make)
+
+
+def predictions() -> Path:
+    """A million multiple-choice predictions."""
+
+    def make(path: Path) -> None:
+        words, n = random.Random(1), 1_000_000
+        forms = ["{}", "({})", "The answer is {}.", "{}. because of it", "I would say that it is option {}"]
+        columns = {
+            "id": [str(i) for i in range(n)],
+            "task": ["multiple_choice"] * n,
+            "question": ["q"] * n,
+            "options": [["red", "green", "blue", "black"]] * n,
+            "answer": [words.choice("ABCD") for _ in range(n)],
+            "prediction": [words.choice(forms).format(words.choice("ABCD")) for _ in range(n)],
+            "category": [f"c{i % 20}" for i in range(n)],
+        }
+        pq.write_table(pa.table(columns), path)
+
+    return made("predictions-1m.parquet", make)
+
+
+FLOOR = """
+import csv, hashlib, io, os, sys
+import pyarrow as pa, pyarrow.parquet as pq, pybase64
+source, out = sys.argv[1:]
+csv.field_size_limit(1 << 30)
+schema = pa.schema([("image", pa.binary()), ("sha256", pa.string()), ("question", pa.string())])
+options = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+with open(source, "rb") as file, pq.ParquetWriter(out, schema, **options) as writer:
+    names = file.readline().rstrip(b"\\n").split(b"\\t")
+    image, question = names.index(b"image"), names.index(b"question")
+    rows, held = [], b""
+    def write():
+        pictures = [pybase64.b64decode(row[image], validate=True) for row in rows]
+        digests = [hashlib.sha256(picture).hexdigest() for picture in pictures]
+        texts = [row[question].decode() for row in rows]
+        writer.write_table(pa.table([pictures, digests, texts], schema=schema))
+        rows.clear()
+    for line in file:
+        held += line
+        if held.count(b'"', 0, 4096) % 2:
+            continue
+        rows.append(held.rstrip(b"\\n").split(b"\\t"))
+        held = b""
+        if len(rows) == 160:
+            write()
+    write()
+with open(out, "rb") as file:
+    os.fsync(file.fileno())
+"""
+"""What converting the LMUData TSV costs at least in one process and one thread: read, split at tabs, decode, hash,
+write, fsync; no check, no metadata, no digest of the result."""
+
+JSON_RECIPE = """
+import base64, datasets, json, sys, tempfile
+source, out = sys.argv[1:]
+def rows():
+    for line in open(source, encoding="utf-8"):
+        row = json.loads(line)
+        pictures = []
+        for turn in row["messages"]:
+            for part in turn["content"] if isinstance(turn["content"], list) else []:
+                if part["type"] == "image_url":
+                    pictures.append({"bytes": base64.b64decode(part["image_url"].pop("url").partition(",")[2]), "path": None})
+        yield {"id": row["id"], "messages": json.dumps(row["messages"]), "answer": row["answer"], "images": pictures}
+features = datasets.Features({"id": datasets.Value("string"), "messages": datasets.Value("string"),
+    "answer": datasets.Value("string"), "images": datasets.List(datasets.Image())})
+with tempfile.TemporaryDirectory() as cache:
+    datasets.Dataset.from_generator(rows, cache_dir=cache, features=features).to_parquet(out)
+"""
+"""JSON Lines by json, base64 and Dataset.from_generator."""
+
+WORKBOOK_RECIPE = """
+import datasets, pandas, sys
+source, out = sys.argv[1:]
+datasets.Dataset.from_pandas(pandas.read_excel(source, dtype=str, keep_default_na=False)).to_parquet(out)
+"""
+"""A workbook by pandas.read_excel (openpyxl) and Dataset.from_pandas."""
