@@ -31,6 +31,14 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
+def _has_unicode_escape(text: str) -> bool:
+    """Look for a backslash and `u`; from backslash to backslash, which is fast over a picture in base64."""
+    at = text.find("\\")
+    while at != -1 and text[at + 1 : at + 2] != "u":
+        at = text.find("\\", at + 2)
+    return at != -1
+
+
 def _no_constant(name: str) -> NoReturn:
     raise RowError("json.constant", "", f"{name} is no JSON value. Write null or a number.")
 
@@ -68,8 +76,7 @@ def parse_json(text: str, *, nan: bool = False) -> Any:
         value, end = (_LENIENT if nan else _DECODER).raw_decode(text, len(text) - len(text.lstrip(" \t\n\r")))
         if text[end:].strip(" \t\n\r"):
             raise RowError("json.syntax", "", f"something follows the JSON value {got(text[end:].strip())}.")
-        # The plain search first: it is many times as fast over a picture in base64.
-        if "\\u" in text and _SURROGATE.search(text):
+        if _has_unicode_escape(text) and _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise RowError("json.syntax", "", f"bad JSON at character {error.pos + 1}: {error.msg}.") from None
