@@ -98,9 +98,9 @@ class Entry:
             "version": self.version,
             "parity": self.parity,
             "reason": self.reason,
-            "metrics": _metrics(self.metrics),
+            "metrics": metrics_json(self.metrics),
             "groups": {
-                column: {value: _metrics(metrics) for value, metrics in values.items()}
+                column: {value: metrics_json(metrics) for value, metrics in values.items()}
                 for column, values in self.groups.items()
             },
             "counts": asdict(self.counts),
@@ -149,7 +149,8 @@ def _cells(entry: Entry) -> list[tuple[str | None, str | None, Metrics]]:
     return [(None, None, entry.metrics), *groups]
 
 
-def _metrics(metrics: Metrics) -> dict[str, Any]:
+def metrics_json(metrics: Metrics) -> dict[str, Any]:
+    """Give the numbers of a recipe as JSON values, the object `metric` of schemas/report.json each."""
     return {
         name: {
             "value": finite(e.value),

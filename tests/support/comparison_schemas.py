@@ -57,4 +57,58 @@ COMPARE = document(
     groups=mapping(mapping(mapping(record(**_DIFFERENCE, p_holm=NUMBER)))),
     seed=COUNT,
 )
-SCHEMAS = {"compare.json": COMPARE}
+TEXT = {"type": "string"}
+TEXT_OR_NULL = {"type": ["string", "null"]}
+METRICS = mapping({"$ref": "report.json#/$defs/metric"})
+_READING = record(
+    status=TEXT,
+    value=TEXT_OR_NULL,
+    how=TEXT_OR_NULL,
+    span={"type": ["array", "null"], "items": COUNT, "description": "start and end in the reply, in characters"},
+    score=NUMBER,
+)
+_PAIR = record(
+    how_a=TEXT,
+    how_b=TEXT,
+    rows=COUNT,
+    changed=COUNT,
+    sum_a={"type": "number"},
+    sum_b={"type": "number"},
+    contribution={"type": "number", "description": "(sum_b - sum_a) over all rows that both scored"},
+)
+_COVERAGE = record(rows=COUNT, contribution={"type": "number"})
+_GAP = record(
+    difference={"type": "number", "description": "b - a, the sum of all contributions"},
+    rows=COUNT,
+    pairs={"type": "array", "items": _PAIR},
+    only_a=_COVERAGE,
+    only_b=_COVERAGE,
+)
+EXPLAIN = document(
+    "What mmscore explain --json prints",
+    predictions=TEXT,
+    recipes={
+        "type": "array",
+        "items": record(
+            recipe=TEXT,
+            version=TEXT,
+            parity=TEXT,
+            reason=TEXT,
+            score=TEXT,
+            value=NUMBER,
+            n=COUNT,
+            metrics=METRICS,
+            rules={"type": "array", "items": record(how=TEXT, rows=COUNT, total={"type": "number"})},
+        ),
+    },
+    gap={**_GAP, "type": ["object", "null"]},
+    rows_found={**COUNT, "description": "rows there are to show: all, or those that two recipes score differently"},
+    rows={
+        "type": "array",
+        "items": record(
+            id=TEXT_OR_NULL, reference=IDS, prediction=TEXT_OR_NULL, readings={"type": "array", "items": _READING}
+        ),
+    },
+    messages=IDS,
+)
+SCHEMAS = {"compare.json": COMPARE, "explain.json": EXPLAIN}

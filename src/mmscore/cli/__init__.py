@@ -11,6 +11,7 @@ COMMANDS = {
     "score": ("mmscore.cli.score:score", "Give the number a kit would give (the default command)."),
     "predict": ("mmscore.cli.predict:predict", "Fill the prediction column with a model."),
     "compare": ("mmscore.cli.compare:compare", "Hold two predictions files against each other, row by row."),
+    "explain": ("mmscore.cli.explain:explain", "Show the rule that fired in each row, and why two recipes differ."),
     "list": ("mmscore.cli.list:list_plugins", "Show the recipes, metrics and other plug-ins."),
 }
 

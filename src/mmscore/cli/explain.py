@@ -1,0 +1,53 @@
+"""`mmscore explain`: which rule read each row, and why two recipes differ."""
+
+import json
+
+import click
+
+from mmconvert.command_line import OPTIONS_FILE
+from mmscore.explain import LIMIT, Explanation
+from mmscore.explain import explain as run
+from mmscore.report import publish
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("predictions")
+@click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="One recipe, or two to hold together.")
+@click.option("--answers", metavar="DATASET", help="Dataset with the references, joined by id.")
+@click.option("--dataset", metavar="NAME", help="Name of the benchmark, for files that do not say it.")
+@click.option("--score", metavar="NAME", help="The score to explain. [default: the first that the recipes share]")
+@click.option("--limit", type=click.IntRange(0), default=LIMIT, show_default=True, help="Most rows to show.")
+@click.option("-o", "--output", metavar="FILE", help="Write the explanation as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@OPTIONS_FILE
+def explain(
+    predictions: str,
+    recipes: tuple[str, ...],
+    answers: str | None,
+    dataset: str | None,
+    score: str | None,
+    limit: int,
+    output: str | None,
+    as_json: bool,
+) -> int:
+    """Show what was read out of each reply of PREDICTIONS, by which rule, and where.
+
+    With --recipe given twice: the rows that get another score, and how much of the difference of the two
+    numbers comes from each pair of rules; these contributions add up to the difference.
+    """
+    found = run(predictions, recipes, answers=answers, dataset=dataset, score=score, limit=limit)
+    text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
+    if output:
+        publish(output, text.encode() + b"\n")
+    if as_json:
+        click.echo(text)
+    else:
+        _show(found)
+    return 0
+
+
+def _show(found: Explanation) -> None:
+    # Loaded only where a table is printed, as in `mmscore score`.
+    from mmscore.explain_view import show
+
+    show(found)
