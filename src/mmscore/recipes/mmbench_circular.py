@@ -60,4 +60,5 @@ RECIPE = Recipe(
     keep=("sample", "variant", "group", "split", *LEVELS),
     groups=("split", *LEVELS),
     default_for=_default_for,
+    judges=("vlmevalkit_option",),
 )

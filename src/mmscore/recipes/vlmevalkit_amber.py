@@ -64,4 +64,5 @@ RECIPE = Recipe(
     keep=("category", "dimension"),
     groups=("dimension",),
     default_for=_default_for,
+    judges=("vlmevalkit_yes_no",),
 )

@@ -85,4 +85,5 @@ RECIPE = Recipe(
     keep=("figure", "joint_question"),
     groups=("category", "l2_category"),
     default_for=_default_for,
+    judges=("vlmevalkit_yes_no",),
 )

@@ -1,11 +1,12 @@
-"""VLMEvalKit's multiple choice, each row by itself: rule-based matching, no judge.
+"""VLMEvalKit's multiple choice, each row by itself: rule-based matching, then a judge where one is asked for.
 
-A reply that nothing can be read from is wrong. The table is the kit's `_acc.csv`: splits, Overall,
-l2-categories, categories.
+Without a judge a reply that nothing can be read from is wrong. The table is the kit's `_acc.csv`:
+splits, Overall, l2-categories, categories.
 
-Parity: open-compass/VLMEvalKit vlmeval/dataset/image_mcq.py:evaluate_heuristic with
-`exact_matching`, vlmeval/dataset/utils/multiple_choice.py:mcq_vanilla_eval, report_acc. Not kept: a
-failed inference is no answer here and counts apart; the kit scores its failure text as wrong.
+Parity: open-compass/VLMEvalKit vlmeval/dataset/image_mcq.py:evaluate_heuristic (with
+`exact_matching` where no judge is asked), vlmeval/dataset/utils/multiple_choice.py:mcq_vanilla_eval,
+report_acc. Not kept: a failed inference is no answer here and counts apart; the kit scores its
+failure text as wrong.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,4 +68,5 @@ RECIPE = Recipe(
     keep=("split", *LEVELS),
     groups=("split", *LEVELS),
     default_for=_default_for,
+    judges=("vlmevalkit_option",),
 )

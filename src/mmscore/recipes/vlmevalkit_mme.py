@@ -78,4 +78,5 @@ RECIPE = Recipe(
     keep=("category", "group"),
     groups=("category",),
     default_for=_default_for,
+    judges=("vlmevalkit_yes_no",),
 )

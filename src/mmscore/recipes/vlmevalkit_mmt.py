@@ -112,4 +112,5 @@ RECIPE = Recipe(
     keep=("split", *LEVELS),
     groups=("split", *LEVELS),
     default_for=_default_for,
+    judges=("vlmevalkit_option",),
 )

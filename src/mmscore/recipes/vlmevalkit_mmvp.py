@@ -60,4 +60,5 @@ RECIPE = Recipe(
     keep=("question",),
     groups=(),
     default_for=_default_for,
+    judges=("vlmevalkit_option",),
 )

@@ -62,4 +62,5 @@ RECIPE = Recipe(
     keep=("category",),
     groups=(),
     default_for=_default_for,
+    judges=("vlmevalkit_yes_no",),
 )

@@ -37,4 +37,5 @@ RECIPE = Recipe(
     reduce=_reduce,
     table=_table,
     default_for=_default_for,
+    judges=("vlmevalkit_yes_no",),
 )

@@ -57,7 +57,7 @@ def is_circular(facts: Facts) -> bool:
 
 def parse(item: Item, version: str) -> Parsed:
     """Read the choice; see `vlmevalkit_option`."""
-    return vlmevalkit_option(item.prediction, _options(item), version)  # type: ignore[arg-type]
+    return vlmevalkit_option(item.prediction, options_of(item), version)  # type: ignore[arg-type]
 
 
 def hit(item: Item, parsed: Parsed) -> float:
@@ -69,7 +69,8 @@ def hit(item: Item, parsed: Parsed) -> float:
     return float((parsed.value or REFUSAL) == _reference(item))
 
 
-def _options(item: Item) -> dict[str, str]:
+def options_of(item: Item) -> dict[str, str]:
+    """Give the texts of a row's options by letter, absent ones left out; two are made up for an open question."""
     options = {letter: text for letter, text in zip(LETTERS, item.options, strict=False) if text is not None}
     if item.dataset is not None and NO_OPTIONS in item.dataset and "A" not in options:
         options |= {"A": _verbatim(item) or "", "B": OTHER_ANSWERS}

@@ -4,6 +4,9 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from mmscore.kits.vlmevalkit.rows import other_cells, required_cell
+from mmscore.recipe import Item
+
 OVERALL = "overall"
 LOWEST, HIGHEST = 1.0, 10.0
 TEMPERATURE = 0.2
@@ -14,6 +17,23 @@ class Pair(NamedTuple):
 
     gpt4: float
     model: float
+
+
+class Asked(NamedTuple):
+    """What the kit's table knows beside the question: the picture in words, and GPT-4's answer."""
+
+    caption: str
+    gpt4_answer: str
+
+
+def asked_of(item: Item) -> Asked:
+    """Read what the judge is shown of a row.
+
+    Raises:
+        RowError: A column of the table is missing, or `extra` is no JSON object.
+    """
+    cells = other_cells(item)
+    return Asked(required_cell(cells, "caption"), required_cell(cells, "gpt4_ans"))
 
 
 def pair_of(reply: str) -> Pair | None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from mmconvert.errors import Error, RowError, got
 from mmconvert.literals import parse_list
+from mmscore.kits.vlmevalkit.rows import answer_cell, other_cells, required_cell
 from mmscore.parsers.vlmevalkit_option import vlmevalkit_option
+from mmscore.recipe import Item
 
 # Values of the kit's columns `question_type` and `answer_type`
 MULTI_CHOICE = "multi_choice"
@@ -35,6 +37,22 @@ class Question:
     choices: str
     answer: str
     answer_option: str
+
+
+def question_of(item: Item) -> Question:
+    """Read what the kit's table says about the question of a row.
+
+    Raises:
+        RowError: A column of the table is missing, or `extra` is no JSON object.
+    """
+    cells = other_cells(item)
+    return Question(
+        question_type=required_cell(cells, "question_type"),
+        answer_type=required_cell(cells, "answer_type"),
+        choices=cells.get("choices", ""),
+        answer=answer_cell(item),
+        answer_option=cells.get("answer_option", ""),
+    )
 
 
 def read_directly(question: Question, prediction: str) -> str | int | float | None:

@@ -1,10 +1,16 @@
 """What VLMEvalKit's recipes beside multiple choice share: which files are theirs, and the answer cell."""
 
+import json
 from collections.abc import Mapping
 
+from mmconvert.errors import RowError, got
+from mmconvert.record import canonical_json
 from mmscore.recipe import Facts, Item, read_label
 
 KIT = "VLMEvalKit (exact matching)"
+JUDGED_KIT = "VLMEvalKit"
+"""The kit where a judge has the last word."""
+
 VERSIONS: Mapping[str, str] = {"1": "open-compass/VLMEvalKit@e8e78f05"}
 FORMATS = frozenset(("lmudata", "vlmevalkit_predictions"))
 """Formats that the kit reads or writes."""
@@ -35,3 +41,34 @@ def answer_cell(item: Item) -> str:
         return "nan" if item.answer is None else item.answer
     label = read_label(item)
     return label if isinstance(label, str) else item.label
+
+
+def other_cells(item: Item) -> Mapping[str, str]:
+    """Give the cells of the kit's columns that have no place of their own, by name; empty ones are left out.
+
+    Raises:
+        RowError: `extra` is no JSON object.
+
+    Example:
+        >>> other_cells(Item(extra='{"caption": "A cat.", "gpt4_ans": null, "n": 2}'))
+        {'caption': 'A cat.', 'n': '2'}
+    """
+    try:
+        fields = json.loads(item.extra)
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise RowError("extra.json", "extra", f"expected a JSON object {got(item.extra)}. Write the column as one.")
+    present = {name: value for name, value in fields.items() if value is not None}
+    return {name: value if isinstance(value, str) else canonical_json(value) for name, value in present.items()}
+
+
+def required_cell(cells: Mapping[str, str], name: str) -> str:
+    """Give one of `other_cells`.
+
+    Raises:
+        RowError: The row has no such cell.
+    """
+    if name not in cells:
+        raise RowError("extra.missing", f"extra.{name}", "is missing. Keep this column of the kit's table.")
+    return cells[name]

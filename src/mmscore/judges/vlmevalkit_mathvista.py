@@ -1,0 +1,38 @@
+"""The final answer in an answer, asked as VLMEvalKit does for MathVista.
+
+One question, where nothing could be read directly; the reply is the answer whatever it says, and is
+compared by the recipe.
+
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mathvista.py:MathVista_auxeval, whose further
+tries are for calls that failed.
+"""
+
+from collections.abc import Sequence
+
+from mmscore.judge import JUDGED, LEAVE, Case, Judge, Question, Step, Verdict
+from mmscore.kits.vlmevalkit.judge_prompts import mathvista_prompt
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
+from mmscore.parsed import Parsed
+
+UNREAD = "unread"
+
+
+def _step(case: Case, replies: Sequence[str]) -> Step:
+    if case.parsed.value is not None:
+        return LEAVE
+    if replies:
+        return Verdict(Parsed(replies[-1], JUDGED))
+    return Question(mathvista_prompt(case.wording, case.item.question or "", case.item.prediction))
+
+
+JUDGE = Judge(
+    summary="The final answer in an answer, as VLMEvalKit asks for MathVista",
+    parity=JUDGED_KIT,
+    versions=VERSIONS,
+    strategies={UNREAD: "asks about answers in which the rules find no option and no right number"},
+    auto=UNREAD,
+    columns=("question",),
+    step=_step,
+    slots=("question", "prediction"),
+    required=("prediction",),
+)

@@ -1,0 +1,43 @@
+"""How right an answer is, from 0 to 1, asked as VLMEvalKit does for MM-Vet.
+
+Up to five questions, each half a degree warmer, until a reply is a number in range and nothing else. The slot
+`row` of a wording holds the question, the reference and the answer as a row of a table.
+
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mmvet.py:MMVet_auxeval. Not kept: after
+five replies without a number, or a reply `nan`, the row has no score; the kit counts 0, and NaN.
+"""
+
+import math
+from collections.abc import Sequence
+
+from mmscore.judge import Case, Judge, NoVerdict, Question, Step, Verdict
+from mmscore.kits.vlmevalkit.judge_prompts import mmvet_prompt
+from mmscore.kits.vlmevalkit.judge_replies import STEP, TRIES
+from mmscore.kits.vlmevalkit.mmvet import grade
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, answer_cell
+
+ALL = "all"
+
+
+def _step(case: Case, replies: Sequence[str]) -> Step:
+    graded = grade(replies)
+    if graded is None:
+        prompt = mmvet_prompt(case.wording, case.item.question or "", answer_cell(case.item), case.item.prediction)
+        return Question(prompt, {"temperature": STEP * len(replies)})
+    if graded.score is None or math.isnan(graded.score):
+        return NoVerdict(f"{len(replies)} replies without a number from 0 to 1")
+    return Verdict(scores={"score": graded.score})
+
+
+JUDGE = Judge(
+    summary="How right an answer is, as VLMEvalKit asks for MM-Vet",
+    parity=JUDGED_KIT,
+    versions=VERSIONS,
+    strategies={ALL: "asks about every answer"},
+    auto=ALL,
+    columns=("question", "answer", "label"),
+    step=_step,
+    tries=TRIES,
+    slots=("row",),
+    required=("row",),
+)

@@ -1,0 +1,51 @@
+"""Which option an answer means, asked as VLMEvalKit does where its matching finds none.
+
+Up to three questions; a reply is read as an answer of the model's would be. `Z` is none of the
+options, and wrong.
+
+Parity: open-compass/VLMEvalKit vlmeval/dataset/utils/multiple_choice.py:extract_answer_from_item. Not
+kept: after three replies without an option the kit draws one at random; here the row has no score. In
+a circular group the kit stops at the first wrong rotation; here every unread one is asked about.
+"""
+
+from collections.abc import Sequence
+
+from mmconvert.errors import RowError
+from mmscore.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict
+from mmscore.kits.vlmevalkit.choices import COLUMNS, VERSIONS, options_of
+from mmscore.kits.vlmevalkit.judge_prompts import option_prompt
+from mmscore.kits.vlmevalkit.judge_replies import OPTION_TRIES, judged_option
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT
+from mmscore.parsed import Parsed
+
+UNREAD = "unread"
+SLOTS = ("question", "options", "prediction")
+
+
+def _step(case: Case, replies: Sequence[str]) -> Step:
+    if case.parsed.value is not None:
+        return LEAVE
+    item, options = case.item, options_of(case.item)
+    try:
+        judged = judged_option(item.prediction, options, replies, case.version)  # type: ignore[arg-type]
+    except RowError as error:
+        return NoVerdict(error.message)
+    if judged is None:
+        return Question(option_prompt(case.wording, item.question or "", options, item.prediction))
+    if judged.parsed.value is None:
+        return NoVerdict(f"{OPTION_TRIES} replies that name no option")
+    return Verdict(Parsed(judged.parsed.value, JUDGED))
+
+
+JUDGE = Judge(
+    summary="Which option an answer means, as VLMEvalKit asks",
+    parity=JUDGED_KIT,
+    versions=VERSIONS,
+    strategies={UNREAD: "asks about answers in which the rules find no option"},
+    auto=UNREAD,
+    columns=("question", *COLUMNS),
+    step=_step,
+    tries=OPTION_TRIES,
+    slots=SLOTS,
+    required=("options", "prediction"),
+)

@@ -1,0 +1,48 @@
+"""Whether an answer means yes or no, asked as VLMEvalKit does where it holds neither word or both.
+
+Up to five questions, each half a degree warmer. A judge that says `Unknown` is asked again; if it never says yes or
+no the answer counts as it stands, as neither.
+
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:YOrN_auxeval. Not kept: after
+five replies that are none of the three words the row has no score; the kit counts it as wrong.
+"""
+
+from collections.abc import Sequence
+
+from mmscore.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict
+from mmscore.kits.vlmevalkit.judge_prompts import yes_no_prompt
+from mmscore.kits.vlmevalkit.judge_replies import STEP, TRIES, judged_yes_no
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
+from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
+from mmscore.parsed import Parsed
+
+UNREAD = "unread"
+SLOTS = ("question", "prediction")
+
+
+def _step(case: Case, replies: Sequence[str]) -> Step:
+    if case.parsed.value is not None:
+        return LEAVE
+    parsed = judged_yes_no(replies)
+    if parsed is None:
+        prompt = yes_no_prompt(case.wording, case.item.question or "", case.item.prediction)
+        return Question(prompt, {"temperature": STEP * len(replies)})
+    if parsed.value is not None:
+        return Verdict(Parsed(parsed.value, JUDGED))
+    if any(reply.strip().strip(".").lower() == UNKNOWN.lower() for reply in replies):
+        return Verdict()
+    return NoVerdict(f"{TRIES} replies that are none of Yes, No, {UNKNOWN}")
+
+
+JUDGE = Judge(
+    summary="Whether an answer means yes or no, as VLMEvalKit asks",
+    parity=JUDGED_KIT,
+    versions=VERSIONS,
+    strategies={UNREAD: "asks about answers in which the rules find neither word, or both"},
+    auto=UNREAD,
+    columns=("question",),
+    step=_step,
+    tries=TRIES,
+    slots=SLOTS,
+    required=("prediction",),
+)

@@ -1,0 +1,70 @@
+"""LLaVA-Bench as VLMEvalKit reports it: a judge's scores of the model's answers and of GPT-4's.
+
+`relative_score` is the model's mean as a percentage of GPT-4's; the other two are means on a scale of 10
+to 100. Without a judge no row has a score.
+
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:LLaVABench.evaluate,
+vlmeval/dataset/utils/llavabench.py:LLaVABench_score. Not kept: a reply of the judge that cannot be read
+is no score here, the kit averages -1 in.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from mmscore.kits.vlmevalkit.llavabench import Pair, asked_of, llavabench_table
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, is_from_kit
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.scored import Scored
+from mmscore.stats import Z95, Estimate
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    asked_of(item)
+    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {}
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    means = {name: scored.mean(name).scaled(10, "points") for name in ("vlm_score", "gpt4_score")}
+    return {"relative_score": _relative(scored).scaled(100, "percent"), **means}
+
+
+def _relative(scored: Scored) -> Estimate:
+    """Divide the two means; the error is that of a ratio of means (delta method)."""
+    model, gpt4 = scored.mean("vlm_score"), scored.mean("gpt4_score")
+    ratio = model.value / gpt4.value
+    rest = scored.with_scores(rest=scored.scores["vlm_score"] - ratio * scored.scores["gpt4_score"]).mean("rest")
+    if rest.stderr is None:
+        return Estimate(ratio, model.n)
+    error = rest.stderr / gpt4.value
+    return Estimate(ratio, model.n, error, (ratio - Z95 * error, ratio + Z95 * error))
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    columns = scored.scores["gpt4_score"].tolist(), scored.scores["vlm_score"].tolist()
+    categories = [name or "" for name in scored.column("category")]
+    return llavabench_table(zip(categories, map(Pair, *columns), strict=True))
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "rows of LLaVA-Bench from a VLMEvalKit table" if is_from_kit(facts, "LLaVABench") else None
+
+
+RECIPE = Recipe(
+    summary="LLaVA-Bench as VLMEvalKit scores it: a judge's scores beside those of GPT-4's answers",
+    parity=JUDGED_KIT,
+    versions=VERSIONS,
+    columns=("question", "extra"),
+    parse=_parse,
+    metrics=_metrics,
+    reduce=_reduce,
+    table=_table,
+    keep=("category",),
+    groups=("category",),
+    default_for=_default_for,
+    judges=("vlmevalkit_llavabench",),
+    needs_judge=True,
+)

@@ -1,0 +1,67 @@
+"""MathVista as VLMEvalKit reports it: options and numbers, read directly or by a judge, in percent.
+
+A reply that is nothing but the right number, or names an option, is read without a judge; from any other a
+judge takes the answer, and without one it is wrong. Kept on purpose: free-form questions whose
+answer is a text or a list are always wrong.
+
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:MathVista.evaluate,
+vlmeval/dataset/utils/mathvista.py:post_check, MathVista_acc. Not kept: the kit asks its judge about a
+right answer 0 as well.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from mmconvert.errors import Error
+from mmscore.judge import JUDGED
+from mmscore.kits.vlmevalkit.mathvista import Result, is_right, mathvista_table, question_of, read_directly
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, is_from_kit
+from mmscore.parsed import UNPARSED, Parsed
+from mmscore.recipe import Facts, Item, Recipe, Row, means
+from mmscore.scored import Scored
+
+TASK, SKILLS = "extra.task", "extra.skills"
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    value = read_directly(question_of(item), item.prediction)
+    return UNPARSED if value is None else Parsed(str(value), "read directly")
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"accuracy": float(parsed.value is not None and is_right(question_of(item), parsed.value))}
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    """Lay out the kit's table.
+
+    Raises:
+        Error: A row lacks its task or its skills.
+    """
+    tasks, skills = scored.column(TASK), scored.column(SKILLS)
+    if None in tasks or None in skills:
+        raise Error("extra: a row has no task or no skills. Keep these columns of the kit's table.")
+    direct = [
+        value is not None and how != JUDGED for value, how in zip(*map(scored.column, ("value", "how")), strict=True)
+    ]
+    right = scored.scores["accuracy"].astype(bool).tolist()
+    return mathvista_table(map(Result, tasks, skills, direct, right))
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "rows of MathVista from a VLMEvalKit table" if is_from_kit(facts, "MathVista") else None
+
+
+RECIPE = Recipe(
+    summary="MathVista as VLMEvalKit scores it: options and numbers, read directly or by a judge",
+    parity=JUDGED_KIT,
+    versions=VERSIONS,
+    columns=("question", "answer", "label", "extra"),
+    parse=_parse,
+    metrics=_metrics,
+    reduce=means("percent", scale=100),
+    table=_table,
+    keep=(TASK, SKILLS),
+    groups=(TASK,),
+    default_for=_default_for,
+    judges=("vlmevalkit_mathvista",),
+)

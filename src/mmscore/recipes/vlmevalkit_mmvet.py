@@ -1,0 +1,61 @@
+"""MM-Vet as VLMEvalKit reports it: a judge's grades from 0 to 1, in percent, by capability.
+
+Without a judge no row has a score. The table is the kit's first report, in which a row counts for every
+capability that its category names; the second, by exact category, stands in the groups. Kept on
+purpose: in the table a row of a single capability counts twice under its name.
+
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:MMVet.evaluate,
+vlmeval/dataset/utils/mmvet.py:MMVet_acc. Not kept: a reply of the judge without a number is no
+score here, the kit counts it as 0.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from mmscore.kits.vlmevalkit.mmvet import CAPABILITIES, mmvet_tables
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, is_from_kit
+from mmscore.parsed import Parsed
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.scored import Scored
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {}
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    categories = [name or "" for name in scored.column("category")]
+    parts = {name: scored.where(np.array([name in category for category in categories])) for name in CAPABILITIES}
+    estimates = {name: part.mean("score") for name, part in (("score", scored), *parts.items()) if len(part)}
+    return {name: estimate.scaled(100, "percent") for name, estimate in estimates.items()}
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    categories = [name or "" for name in scored.column("category")]
+    return mmvet_tables(zip(categories, scored.scores["score"].tolist(), strict=True))[0]
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "rows of MM-Vet from a VLMEvalKit table" if is_from_kit(facts, "MMVet") else None
+
+
+RECIPE = Recipe(
+    summary="MM-Vet as VLMEvalKit scores it: a judge's grades",
+    parity=JUDGED_KIT,
+    versions=VERSIONS,
+    columns=("question", "answer", "label"),
+    parse=_parse,
+    metrics=_metrics,
+    reduce=_reduce,
+    table=_table,
+    keep=("category",),
+    groups=("category",),
+    default_for=_default_for,
+    judges=("vlmevalkit_mmvet",),
+    needs_judge=True,
+)

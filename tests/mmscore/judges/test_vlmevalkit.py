@@ -1,0 +1,102 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmconvert.plugins import load
+from mmscore.judge import JUDGED, JUDGES, LEAVE, Case, NoVerdict, Question, Verdict
+from mmscore.parsed import UNPARSED, Parsed
+from mmscore.recipe import Item
+
+ROWS = {
+    "vlmevalkit_option": Item(question="Which fruit?", options=["pear", "plum"], answer="B", prediction="hard to say"),
+    "vlmevalkit_yes_no": Item(question="Is it a cat?", answer="Yes", prediction="so it seems"),
+    "vlmevalkit_mmvet": Item(question="What is it?", answer="cat<OR>kitten", prediction="a cat"),
+    "vlmevalkit_mathvista": Item(question="How many?", answer="7", prediction="seven of them"),
+    "vlmevalkit_llavabench": Item(
+        question="What is it?", extra=json.dumps({"caption": "A cat.", "gpt4_ans": "A cat."}), prediction="a cat"
+    ),
+}
+FITTING = {
+    "vlmevalkit_option": "B",
+    "vlmevalkit_yes_no": "No",
+    "vlmevalkit_mmvet": "0.5",
+    "vlmevalkit_mathvista": "7",
+    "vlmevalkit_llavabench": "8 6\nBecause.",
+}
+NAMES = pytest.mark.parametrize("name", ROWS)
+
+
+def stepped(name, replies=(), *, parsed=UNPARSED, wording=None, **changes):
+    judge = load(JUDGES, name)
+    version = next(iter(judge.versions))
+    case = Case(ROWS[name]._replace(**changes), parsed, {}, version, judge.auto, wording)
+    return judge.step(case, replies)
+
+
+@NAMES
+def test_a_fitting_reply_settles_the_row(name):
+    assert isinstance(stepped(name), Question)
+    assert isinstance(stepped(name, [FITTING[name]]), Verdict)
+
+
+@NAMES
+def test_a_judge_asks_no_more_often_than_it_says(name):
+    replies = []
+    while isinstance(stepped(name, replies), Question):
+        replies.append("I would rather not.")
+    assert len(replies) == load(JUDGES, name).tries
+
+
+@NAMES
+@given(replies=st.lists(st.text(), max_size=5), prediction=st.text())
+def test_any_text_is_judged(name, replies, prediction):
+    judge = load(JUDGES, name)
+    assert stepped(name, replies[: judge.tries], prediction=prediction) is not None
+
+
+@NAMES
+def test_a_wording_is_filled(name):
+    judge = load(JUDGES, name)
+    wording = " ~ ".join(f"{{{slot}}}" for slot in judge.slots)
+    asked = stepped(name, wording=wording).prompt
+    assert ROWS[name].prediction in asked
+    assert ROWS[name].question in asked
+    assert asked.count(" ~ ") == len(judge.slots) - 1
+
+
+@pytest.mark.parametrize("name", ["vlmevalkit_option", "vlmevalkit_yes_no", "vlmevalkit_mathvista"])
+def test_what_the_rules_could_read_is_not_asked_about(name):
+    assert stepped(name, parsed=Parsed("A", "option letter")) is LEAVE
+
+
+@pytest.mark.parametrize("name", ["vlmevalkit_yes_no", "vlmevalkit_mmvet"])
+def test_each_try_is_half_a_degree_warmer(name):
+    asked = [stepped(name, ["?"] * tries).generation["temperature"] for tries in range(5)]
+    assert asked == [0, 0.5, 1, 1.5, 2]
+
+
+def test_an_option_is_read_off_the_judges_reply():
+    assert stepped("vlmevalkit_option", ["hm", "The answer is B"]) == Verdict(Parsed("B", JUDGED))
+    assert stepped("vlmevalkit_option", ["Z"]) == Verdict(Parsed("Z", JUDGED))
+
+
+def test_no_option_is_drawn():
+    assert isinstance(stepped("vlmevalkit_option", ["hm"] * 3), NoVerdict)
+    assert isinstance(stepped("vlmevalkit_option", ["hm"] * 3, options=[*"abcdefghijklmnopqrstuvwxyz"]), NoVerdict)
+
+
+def test_a_judge_that_cannot_tell_yes_from_no_leaves_the_answer_as_neither():
+    assert stepped("vlmevalkit_yes_no", ["Unknown."] * 5) == Verdict()
+    assert isinstance(stepped("vlmevalkit_yes_no", ["maybe"] * 5), NoVerdict)
+
+
+@pytest.mark.parametrize("reply", ["nan", "1.1", "score: 1", ""])
+def test_a_reply_that_is_no_grade_gives_none(reply):
+    assert isinstance(stepped("vlmevalkit_mmvet", [reply] * 5), NoVerdict)
+
+
+def test_scores_out_of_range_give_none():
+    assert isinstance(stepped("vlmevalkit_llavabench", ["11 6"]), NoVerdict)
+    assert stepped("vlmevalkit_llavabench", ["8 6"]).scores == {"vlm_score": 6, "gpt4_score": 8}
