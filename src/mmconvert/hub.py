@@ -6,7 +6,6 @@ decoded. Uploaded bytes are content-addressed, so a push that was cut off sends 
 
 import contextlib
 import json
-import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from huggingface_hub.hf_api import RepoFile
 
 from mmconvert import __version__
 from mmconvert.card import merge, shard_glob
+from mmconvert.cores import usable_cores
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.images import verify_decoded
@@ -120,7 +120,7 @@ def prepare(folder: str | Path) -> Upload:
         raise Error(f"{folder}: has no {CARD}. Convert the dataset again.")
     for shard in (s for splits in configs.values() for shards in splits.values() for s in shards):
         _check_bytes(folder, shard)
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(usable_cores()) as threads:
         for config in configs:
             _check_pictures(folder, config, threads)
     return Upload(folder, configs, _without_paths(manifest))

@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import stat
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -111,6 +112,35 @@ def declared_format(url: str) -> str | None:
     return {"jpg": "JPEG", "tif": "TIFF"}.get(subtype) or (subtype.upper() if subtype.upper() in FORMATS else None)
 
 
+class _PillowsWarnings:
+    """Pillow's warnings, refused or silent while some thread decodes.
+
+    `catch_warnings` is no thread's own: the first thread sets the filters, the last one puts them back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._threads = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._threads += 1
+            if self._threads == 1:
+                self._before = warnings.catch_warnings()
+                self._before.__enter__()
+                warnings.simplefilter("ignore")
+                warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._threads -= 1
+            if not self._threads:
+                self._before.__exit__(None, None, None)
+
+
+_PILLOWS_WARNINGS = _PillowsWarnings()
+
+
 def verify_decoded(data: bytes) -> None:
     """Decode a picture completely, only to see that it can be.
 
@@ -118,11 +148,8 @@ def verify_decoded(data: bytes) -> None:
         RowError: `image.truncated` or `image.decode`: the decoder refused it.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
-            with PIL.Image.open(BytesIO(data), formats=FORMATS) as picture:
-                picture.load()
+        with _PILLOWS_WARNINGS, PIL.Image.open(BytesIO(data), formats=FORMATS) as picture:
+            picture.load()
     except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning):
         raise RowError("image.too_large", "", f"the picture has more than {MAX_PIXELS:,} pixels.") from None
     except Exception as error:  # Pillow's plug-ins raise whatever their parsers raise on broken bytes

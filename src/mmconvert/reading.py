@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
+from mmconvert.decoding import decoded_ahead
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.format import Context, Format
 from mmconvert.guess import guess
@@ -13,7 +15,7 @@ from mmconvert.images import MAX_IMAGE_BYTES, Pictures
 from mmconvert.inputs import Input
 from mmconvert.plugins import load
 from mmconvert.prompt import rewording
-from mmconvert.record import Record
+from mmconvert.record import Image, Record
 from mmconvert.record_shape import checked
 from mmconvert.remote import Limits, fetch
 from mmconvert.sources import Rejected, Row, Span, Where
@@ -110,7 +112,6 @@ class Records:
         roots = options.image_roots or (self._input.path.parent if self._input.path.is_file() else self._input.path,)
         pictures = Pictures.within(
             roots,
-            decode=options.decode,
             max_bytes=options.max_image_bytes,
             keep_urls=options.keep_urls,
             fetch=partial(fetch, limits=Limits(options.max_image_bytes)) if options.allow_remote else None,
@@ -129,32 +130,50 @@ class Records:
         rows: Iterator[Row | Rejected] = self.plugin.rows(self._input.path, self._span)
         if self._reading is not None:
             rows = self._reading(self._input.path, rows)
+        made: Iterator[_Made] = (self._made(item, context, chain, reword) for item in rows)
+        if options.decode:
+            strict = replace(context, pictures=replace(pictures, decode=True), warnings=Counter())
+            made = decoded_ahead(made, _pictures, lambda one: self._made(one.row, strict, chain, reword))
         written = 0
-        for item in rows:
+        for row, records, rejected in made:
             if written == options.limit:
                 return
             self.rows_read += 1
-            self.where = item.where
+            self.where = row.where
             if options.max_rows is not None and self.rows_read > options.max_rows:
                 raise too_long(self._input, options.max_rows)
-            for record in self._records(item, context, chain, reword):
+            if rejected is not None:
+                self.rejects.append(rejected)
+            for record in records:
                 written += 1
                 yield record
 
-    def _records(
-        self, item: Row | Rejected, context: Context, chain: Sequence[Step], reword: Callable[[Record], Record]
-    ) -> Sequence[Record]:
-        if isinstance(item, Rejected):
-            self.rejects.append(item)
-            return ()
-        for remark in item.remarks:
+    def _made(
+        self, row: Row | Rejected, context: Context, chain: Sequence[Step], reword: Callable[[Record], Record]
+    ) -> "_Made":
+        if isinstance(row, Rejected):
+            return _Made(row, (), row)
+        for remark in row.remarks:
             context.warn(remark)
         try:
-            records = map(checked, self.plugin.records(item, context))
-            return tuple(reword(made) for record in records for made in transformed(record, chain))
+            records = map(checked, self.plugin.records(row, context))
+            return _Made(row, tuple(reword(made) for record in records for made in transformed(record, chain)))
         except RowError as error:
-            self.rejects.append(Rejected.of(error, item.where, _row_id(item)))
-            return ()
+            return _Made(row, (), Rejected.of(error, row.where, _row_id(row)))
+
+
+class _Made(NamedTuple):
+    """What a row gave: records, or the reason why there are none."""
+
+    row: Row | Rejected
+    records: tuple[Record, ...]
+    rejected: Rejected | None = None
+
+
+def _pictures(made: _Made) -> Iterator[Image]:
+    for record in made.records:
+        yield from record.images
+        yield from record.attachments
 
 
 def too_long(source: Input, max_rows: int) -> Error:

@@ -1,7 +1,6 @@
 """`mmconvert convert`: files of any known format into one dataset."""
 
 import json
-import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from mmconvert.cli.push import check_push, publish, published_text, push_options
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.convert import ReadOptions, Summary, WriteOptions
 from mmconvert.convert import convert as run_convert
+from mmconvert.cores import usable_cores
 from mmconvert.downloads import download_table
 from mmconvert.inputs import plan
 from mmconvert.manifest import DEFAULT_CONFIG
@@ -162,7 +162,7 @@ def convert(
         rejects=rejects,
         allow_empty=allow_empty,
         view=view,
-        workers=workers or len(os.sched_getaffinity(0)),
+        workers=workers or usable_cores(),
     )
     download = _download(inputs, allow_remote, md5, sha256)
     summary = run_convert(plan(inputs, split=split, subsets=subsets, download=download), output, how, where)
