@@ -1,0 +1,1 @@
+"""MMTrustEval: its evaluators, their chains, its task log and the scores made from many logs."""

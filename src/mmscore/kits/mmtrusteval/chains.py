@@ -1,0 +1,136 @@
+"""Chains of MMTrustEval's evaluators: each works on what the one before it made."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmconvert.errors import UsageError, did_you_mean, got
+from mmscore.kits.mmtrusteval.evaluators import ALONE, EVALUATORS, Evaluator, Process, Setting, Settings
+from mmscore.kits.mmtrusteval.measures import COLUMN, check_settings, measure, named_measure
+
+METRICS_CFG = "metrics_cfg"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One evaluator of a chain.
+
+    Attributes:
+        key: Ids of the chain up to here, joined by `->`.
+        evaluator: What it is.
+        process: What it makes of a sample.
+    """
+
+    key: str
+    evaluator: Evaluator
+    process: Process
+
+    def outputs(self, preds: Sequence[Any], labels: Sequence[Any] | None, extras: Sequence[Any] | None) -> list[Any]:
+        """Process every sample, in order.
+
+        Raises:
+            RowError: A sample is of another type than the evaluator takes, or a column is missing.
+        """
+        return [self.process(sample) for sample in self.evaluator.samples(preds, labels, extras)]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Evaluators in order, and the metrics of the last.
+
+    Attributes:
+        links: The evaluators.
+        metrics: Metric id -> its settings, of the last evaluator.
+    """
+
+    links: tuple[Link, ...]
+    metrics: Mapping[str, Settings]
+
+
+def chain_of(config: Any, setting: Setting = ALONE) -> Chain:
+    """Read one entry of `evaluator_seq_cfgs`.
+
+    Args:
+        config: Evaluator id -> its settings, `metrics_cfg` among them, in the order of the chain. The metrics
+            of all but the last are checked and not computed.
+        setting: What evaluators work with.
+
+    Raises:
+        UsageError: An evaluator, a metric or a setting is unknown or missing.
+
+    Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/base.py:SequentialEvaluator.
+
+    Example:
+        >>> [link.key for link in chain_of({"chatmodel_eval": {"model_id": "m", "prompt_template": "{pred}",
+        ...     "metrics_cfg": {}}, "rule_yes_or_no_eval": {"metrics_cfg": {"pred_mean": {}}}}).links]
+        ['chatmodel_eval', 'chatmodel_eval->rule_yes_or_no_eval']
+    """
+    if not isinstance(config, Mapping):
+        raise UsageError(f"evaluator_seq_cfgs: expected evaluators with their settings {got(config)}.")
+    links: list[Link] = []
+    metrics: Mapping[str, Settings] = {}
+    for name, settings in config.items():
+        evaluator = _named(name)
+        metrics = _checked(name, settings, evaluator)
+        own = {key: value for key, value in settings.items() if key != METRICS_CFG}
+        key = f"{links[-1].key}->{name}" if links else name
+        links.append(Link(key, evaluator, evaluator.build(own, setting)))
+    for name, settings in metrics.items():
+        check_settings(name, settings, named_measure(name).settings)
+    return Chain(tuple(links), metrics)
+
+
+def _named(name: Any) -> Evaluator:
+    if name not in EVALUATORS:
+        hint = did_you_mean(str(name), EVALUATORS)
+        raise UsageError(f"evaluator_seq_cfgs: no evaluator {name!r}.{hint} Known: {', '.join(EVALUATORS)}.")
+    return EVALUATORS[name]
+
+
+def _checked(name: str, settings: Any, evaluator: Evaluator) -> Mapping[str, Settings]:
+    check_settings(name, settings, evaluator.settings | {METRICS_CFG})
+    missing = sorted((evaluator.required | {METRICS_CFG}) - settings.keys())
+    if missing:
+        raise UsageError(f"{name}: {missing[0]} is missing. Write {METRICS_CFG}: {{}} for no metrics.")
+    metrics = settings[METRICS_CFG]
+    if not isinstance(metrics, Mapping):
+        raise UsageError(f"{name}: {METRICS_CFG}: expected metrics with their settings {got(metrics)}.")
+    for metric in metrics:
+        named_measure(metric)
+    return metrics
+
+
+def results(
+    chain: Chain, preds: Sequence[Any], labels: Sequence[Any] | None, extras: Sequence[Any] | None = None
+) -> dict[str, Any]:
+    """Run a chain over all samples.
+
+    Args:
+        chain: The chain.
+        preds: Replies.
+        labels: References, or None.
+        extras: More about each sample, or None.
+
+    Returns:
+        `a:pred_no_op` -> outputs of each evaluator but the last; then `a->b:metric` -> each metric of the
+        last, in the order of the configuration.
+
+    Raises:
+        RowError: A value is of a type that an evaluator or a metric does not take.
+        Error: A chat model or a classifier is needed and not connected.
+
+    Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/base.py:SequentialEvaluator.eval.
+
+    Example:
+        >>> chain = chain_of({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_no_op": {}, "accuracy_score": {}}}})
+        >>> results(chain, ["Yes.", "no"], [1, 1])
+        {'rule_yes_or_no_eval:pred_no_op': [1, 0], 'rule_yes_or_no_eval:accuracy_score': 0.5}
+    """
+    found: dict[str, Any] = {}
+    for number, link in enumerate(chain.links, start=1):
+        preds = link.outputs(preds, labels, extras)
+        if number < len(chain.links):
+            found[f"{link.key}:{COLUMN}"] = preds
+        else:
+            found |= {f"{link.key}:{m}": measure(m, labels, preds, s) for m, s in chain.metrics.items()}
+    return found

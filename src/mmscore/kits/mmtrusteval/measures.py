@@ -1,0 +1,180 @@
+"""MMTrustEval's ten metrics by their ids: references and processed predictions to a number or a list."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mmconvert.errors import RowError, UsageError, did_you_mean, got
+from mmscore.metrics.label_accuracy import label_accuracy
+from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou
+from mmscore.metrics.mmtrust_pearson import float32_of, mmtrust_pearson
+from mmscore.metrics.precision_recall import precision_recall
+
+Values = Sequence[Any]
+COLUMN = "pred_no_op"
+"""The metric that is no number but the column of processed predictions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One metric.
+
+    Attributes:
+        compute: (references, predictions, settings by name) -> its value.
+        settings: Names of its settings.
+        unit: Unit of the value in a report.
+        higher_is_better: Direction of progress; None where the kit's tasks differ in it.
+    """
+
+    compute: Callable[..., Any]
+    settings: frozenset[str] = frozenset()
+    unit: str = "fraction"
+    higher_is_better: bool | None = None
+
+
+def _column(true: Values | None, said: Values) -> list[Any]:
+    return list(said)
+
+
+def _sum(true: Values | None, said: Values) -> float:
+    with np.errstate(all="ignore"):
+        return float(_numbers(said).sum())
+
+
+def _mean(true: Values | None, said: Values) -> float:
+    numbers = _numbers(said)
+    with np.errstate(all="ignore"):
+        return float(numbers.mean()) if numbers.size else math.nan
+
+
+def _numbers(said: Values) -> Any:
+    try:
+        numbers = np.array(said)
+    except ValueError:  # lists of several lengths
+        numbers = np.array(None)
+    if numbers.dtype.kind not in "biuf":
+        raise RowError(
+            "pred.number", "pred", f"expected numbers {got(said)}. Add a rule that turns texts into numbers."
+        )
+    return numbers
+
+
+def failure(true: Values | None, said: Values, fails_num: float = math.nan) -> float:
+    """Count predictions that failed.
+
+    Args:
+        true: Not looked at.
+        said: Numbers, texts of numbers, or None for NaN.
+        fails_num: The number that stands for a failure.
+
+    Returns:
+        Share, 0 to 1, of predictions that are the number, in single precision; NaN for none at all.
+
+    Raises:
+        RowError: A prediction is no number.
+        UsageError: `fails_num` is none.
+
+    Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/metrics.py:failure.
+
+    Example:
+        >>> failure(None, [0.0, math.nan]), failure(None, [0.0, math.nan], fails_num=0)
+        (0.5, 0.5)
+    """
+    if not isinstance(fails_num, int | float):
+        raise UsageError(f"fails_num: expected a number {got(fails_num)}.")
+    numbers = float32_of(said, "pred")
+    failed = np.isnan(numbers) if math.isnan(fails_num) else numbers == np.float32(fails_num)
+    return float(failed.mean()) if failed.size else math.nan
+
+
+def _precision(true: Values | None, said: Values, **settings: Any) -> Any:
+    return precision_recall(true, said, **settings).precision
+
+
+def _recall(true: Values | None, said: Values, **settings: Any) -> Any:
+    return precision_recall(true, said, **settings).recall
+
+
+def _f1(true: Values | None, said: Values, **settings: Any) -> Any:
+    return precision_recall(true, said, **settings).f1
+
+
+_RATE_SETTINGS = frozenset(("labels", "pos_label", "average", "sample_weight", "zero_division"))
+
+MEASURES: Mapping[str, Measure] = {
+    COLUMN: Measure(_column),
+    "pred_sum": Measure(_sum, unit="points"),
+    "pred_mean": Measure(_mean),
+    "accuracy_score": Measure(label_accuracy, frozenset(("normalize", "sample_weight")), higher_is_better=True),
+    "precision_score": Measure(_precision, _RATE_SETTINGS, higher_is_better=True),
+    "recall_score": Measure(_recall, _RATE_SETTINGS, higher_is_better=True),
+    "f1_score": Measure(_f1, _RATE_SETTINGS, higher_is_better=True),
+    "pearson_corr": Measure(mmtrust_pearson, frozenset(("nan_to_num",)), higher_is_better=True),
+    "failure": Measure(failure, frozenset(("fails_num",)), higher_is_better=False),
+    "iou_judge": Measure(mmtrust_box_iou, unit="percent", higher_is_better=True),
+}
+"""Metric id -> metric."""
+
+
+def named_measure(name: str) -> Measure:
+    """Find a metric.
+
+    Raises:
+        UsageError: No metric has the id.
+
+    Example:
+        >>> named_measure("pred_sum").unit
+        'points'
+    """
+    if name not in MEASURES:
+        hint = did_you_mean(name, MEASURES)
+        raise UsageError(f"metrics_cfg: no metric {name!r}.{hint} Known: {', '.join(MEASURES)}.")
+    return MEASURES[name]
+
+
+def measure(name: str, true: Values | None, said: Values, settings: Mapping[str, Any]) -> Any:
+    """Compute one metric.
+
+    Args:
+        name: Its id.
+        true: References.
+        said: Processed predictions.
+        settings: As in `metrics_cfg`.
+
+    Returns:
+        A number; a list for `pred_no_op`; an array of one number a label where nothing is averaged.
+
+    Raises:
+        UsageError: The id or a setting is unknown.
+        RowError: The metric cannot be computed of such values.
+
+    Example:
+        >>> measure("pred_mean", None, [1, 0, 0, 1], {})
+        0.5
+    """
+    found = named_measure(name)
+    check_settings(name, settings, found.settings)
+    return found.compute(true, said, **settings)
+
+
+def check_settings(name: str, settings: Any, known: frozenset[str]) -> None:
+    """Refuse settings that are no mapping, or hold a name that is not known.
+
+    Args:
+        name: Whose settings, for the message.
+        settings: What the user gave.
+        known: Names of the settings.
+
+    Raises:
+        UsageError: See above.
+    """
+    if not isinstance(settings, Mapping):
+        raise UsageError(f"{name}: expected settings by name {got(settings)}. Write {{}} for none.")
+    for setting in settings:
+        if setting not in known:
+            hint = did_you_mean(str(setting), known)
+            listed = ", ".join(sorted(known)) or "none"
+            raise UsageError(f"{name}: no setting {setting!r}.{hint} Known: {listed}.")

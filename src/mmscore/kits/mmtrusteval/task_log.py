@@ -1,0 +1,104 @@
+"""The log that MMTrustEval's task runner writes: numbers over all samples and over each subset, then the samples."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mmconvert.errors import Error, RowError, got
+from mmscore.kits.mmtrusteval.chains import Chain, results
+
+TOTAL, SAMPLES = "total_results", "per_sample_results"
+SUBSET = "subset"
+
+
+def task_log(chains: Sequence[Chain], responses: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Evaluate answered samples as the runner does.
+
+    A column in which nothing is true is left out, references that are all 0 among them.
+
+    Args:
+        chains: One an entry of `evaluator_seq_cfgs`; of two results with one key the later stays.
+        responses: Samples with `content`, `response`, `target` and `extra`. Where the first `extra` holds
+            `subset` all must, and every number is given for each subset too, as `key_subset`.
+
+    Returns:
+        `total_results`, key -> number, and `per_sample_results`, one mapping a sample.
+
+    Raises:
+        Error: There are no samples, no columns, columns of several lengths, a subset is missing, or a value
+            is of a type that an evaluator or a metric does not take.
+
+    Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.eval, BaseTask.save_results.
+
+    Example:
+        >>> from mmscore.kits.mmtrusteval.chains import chain_of
+        >>> chain = chain_of({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_mean": {}}}})
+        >>> task_log([chain], [{"content": "Is it?", "response": "Yes", "target": 1, "extra": None}])
+        {'total_results': {'rule_yes_or_no_eval:pred_mean': 1.0},
+         'per_sample_results': [{'content': 'Is it?', 'pred': 'Yes', 'label': 1}]}
+    """
+    if not responses:
+        raise Error("there are no answered samples, and the kit's runner needs one.")
+    names = {"content": "content", "pred": "response", "label": "target", "extra": "extra"}
+    columns = {name: [sample[key] for sample in responses] for name, key in names.items()}
+    found = _run(chains, columns)
+    for subset, numbers in _subsets(columns["extra"]).items():
+        part = {name: [values[number] for number in numbers] for name, values in columns.items()}
+        found |= {f"{key}_{subset}": value for key, value in _run(chains, part).items() if not _is_column(value)}
+    found |= {name: values for name, values in columns.items() if any(values)}
+    scattered = {key: value for key, value in found.items() if _is_column(value)}
+    if len({len(values) for values in scattered.values()}) != 1:
+        raise Error("the log has no column, or columns of several lengths. Add pred_no_op to a chain.")
+    rows = [dict(zip(scattered, values, strict=True)) for values in zip(*scattered.values(), strict=True)]
+    return {TOTAL: {key: _number(key, value) for key, value in found.items() if key not in scattered}, SAMPLES: rows}
+
+
+def _run(chains: Sequence[Chain], columns: Mapping[str, list[Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for chain in chains:
+        found |= results(chain, columns["pred"], columns["label"], columns["extra"])
+    return found
+
+
+def _subsets(extras: Sequence[Any]) -> dict[Any, list[int]]:
+    if not isinstance(extras[0], Mapping) or SUBSET not in extras[0]:
+        return {}
+    subsets: dict[Any, list[int]] = {}
+    for number, extra in enumerate(extras):
+        if not isinstance(extra, Mapping) or SUBSET not in extra:
+            raise RowError(
+                "subset.missing", SUBSET, f"the first sample has one, sample {number} has none {got(extra)}."
+            )
+        if not isinstance(extra[SUBSET], str | int | float | None):
+            raise RowError("subset.type", SUBSET, f"expected a text {got(extra[SUBSET])}.")
+        subsets.setdefault(extra[SUBSET], []).append(number)
+    if not any(subsets):
+        raise RowError("subset.missing", SUBSET, "no sample has one. Leave the field out.")
+    return subsets
+
+
+def _is_column(value: Any) -> bool:
+    return isinstance(value, Sequence)
+
+
+def _number(key: str, value: Any) -> float:
+    if isinstance(value, np.ndarray):
+        raise Error(f"{key}: is one number a label, which the kit's log cannot hold. Choose an average.")
+    return float(value)
+
+
+def log_text(log: Mapping[str, Any]) -> str:
+    """Write a log as the kit does: indented by four, ASCII only, NaN bare.
+
+    Example:
+        >>> print(log_text({"total_results": {"a:pred_mean": float("nan")}, "per_sample_results": []}))
+        {
+            "total_results": {
+                "a:pred_mean": NaN
+            },
+            "per_sample_results": []
+        }
+    """
+    return json.dumps(log, indent=4)

@@ -1,0 +1,129 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmconvert.errors import Error
+from mmscore.kits.mmtrusteval.chains import chain_of, results
+from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, Setting
+from mmscore.kits.mmtrusteval.measures import measure
+from mmscore.kits.mmtrusteval.releases import V0_2_1
+
+CHAT = {"model_id": "judge", "prompt_template": "Is {pred} right? {k}", "metrics_cfg": {}}
+MEAN = {"metrics_cfg": {"pred_mean": {}}}
+values = st.none() | st.booleans() | st.integers(-5, 200) | st.floats() | st.text(max_size=12)
+anything = st.recursive(
+    values, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2)
+)
+
+
+@pytest.mark.parametrize("name", EVALUATORS)
+@given(samples=st.lists(st.tuples(anything, anything, anything), max_size=3))
+def test_any_values_are_processed_or_refused(name, samples):
+    config = {name: {"metrics_cfg": {}, **(dict(CHAT, prompt_template="{pred}") if name.startswith("chat") else {})}}
+    setting = Setting(ask=lambda *_: "yes", classify=lambda *_: 1)
+    preds, labels, extras = ([sample[n] for sample in samples] for n in range(3))
+    try:
+        (link,) = chain_of(config, setting).links
+        assert len(link.outputs(preds, labels, extras)) == len(samples)
+    except Error:
+        pass
+
+
+def test_a_chain_keeps_the_outputs_of_each_evaluator_and_the_metrics_of_the_last():
+    asked = []
+
+    def ask(model, prompt, generation):
+        asked.append((model, prompt, dict(generation)))
+        return "[Yes]"
+
+    config = {"chatmodel_eval": dict(CHAT, generation_kwargs={"do_sample": False}), "rule_yes_or_no_eval": MEAN}
+    found = results(chain_of(config, Setting(ask=ask)), ["a"], [1], [{"k": 3}])
+    assert found == {"chatmodel_eval:pred_no_op": ["[Yes]"], "chatmodel_eval->rule_yes_or_no_eval:pred_mean": 1.0}
+    assert asked == [("judge", "Is a right? 3", {"do_sample": False})]
+
+
+def test_a_reply_that_is_the_answer_needs_no_judge_and_noise_is_asked_about():
+    replies = iter(["25", "Yes."])
+    setting = Setting(ask=lambda model, prompt, generation: next(replies))
+    config = {
+        "chatmodel_score": {"model_id": "m", "prompt_template": "{} {} {}", "metrics_cfg": {}, "test_noise": True},
+        "rule_score_eval": MEAN,
+    }
+    found = results(chain_of(config, setting), ["Red.<\\s>\n", "blurred"], ["Colour?\nx->red"] * 2)
+    assert found["chatmodel_score:pred_no_op"] == ["100", "100"]
+    assert list(replies) == []
+
+
+def test_releases_differ_in_what_refuses():
+    config = {"rule_reject_template_eval": MEAN}
+    latest, older = (results(chain_of(config, s), ["I can't.", "sorry"], None) for s in (Setting(), Setting(V0_2_1)))
+    assert [found["rule_reject_template_eval:pred_mean"] for found in (latest, older)] == [1.0, 0.5]
+
+
+def test_repaired_rules_take_a_text_as_one_label_and_points_as_numbers():
+    contain, score = {"rule_contain_eval": MEAN}, {"rule_score_eval": MEAN}
+    assert results(chain_of(contain), ["a dog"], ["cat"])["rule_contain_eval:pred_mean"] == 1.0
+    assert results(chain_of(contain, Setting(fixed=True)), ["a dog"], ["cat"])["rule_contain_eval:pred_mean"] == 0.0
+    assert results(chain_of(score), ["75.0"], [None])["rule_score_eval:pred_mean"] == 0.0
+    assert results(chain_of(score, Setting(fixed=True)), ["75.0"], [None])["rule_score_eval:pred_mean"] == 75.0
+
+
+def test_what_an_evaluator_needs_and_is_not_connected_is_named():
+    config = {"harmbenchmodel_eval": MEAN}
+    with pytest.raises(Error, match="harmbenchmodel_eval needs a model"):
+        results(chain_of(config), ["a"], ["b"])
+    with pytest.raises(Error, match="asks the chat model 'judge'"):
+        results(chain_of({"chatmodel_eval": dict(CHAT, prompt_template="{pred}")}), ["a"], ["b"], [None])
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ([], "expected evaluators"),
+        ({"rule_yes_or_no": MEAN}, "Did you mean rule_yes_or_no_eval"),
+        ({"rule_yes_or_no_eval": {}}, "metrics_cfg is missing"),
+        ({"rule_yes_or_no_eval": None}, "expected settings by name"),
+        ({"rule_yes_or_no_eval": {"metrics_cfg": []}}, "expected metrics"),
+        ({"rule_yes_or_no_eval": {"metrics_cfg": {"acuracy_score": {}}}}, "Did you mean accuracy_score"),
+        ({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_mean": {"x": 1}}}}, "no setting 'x'"),
+        ({"rule_yes_or_no_eval": {**MEAN, "foo": 1}}, "no setting 'foo'"),
+        ({"rule_yes_or_no_eval": {**MEAN, "yes_template": [1]}}, "list of texts"),
+        ({"chatmodel_eval": MEAN}, "model_id is missing"),
+    ],
+)
+def test_a_configuration_that_cannot_run_is_refused_before_it_runs(config, message):
+    with pytest.raises(Error, match=message):
+        chain_of(config)
+
+
+@pytest.mark.parametrize(
+    ("config", "pred", "label", "message"),
+    [
+        ({"rule_match_and_score_eval": {**MEAN, "fail_id": None}}, "x", 1, "fail_id"),
+        ({"rule_match_and_score_eval": {**MEAN, "kv_mapping": {}}}, "50", 1, "kv_mapping: is empty"),
+        ({"rule_contain_eval": MEAN}, "abc 5", 5, "fuzzy_match"),
+        ({"rule_contain_adv_eval": MEAN}, "yes", "zzz->0", "no task of AdvGLUE"),
+        ({"rule_contain_adv_eval": MEAN}, None, "mnli", "task->code"),
+        ({"rule_yes_or_no_eval": {"metrics_cfg": {"iou_judge": {}}}}, "yes", "[0,0,1,1]", "expected a text"),
+        ({"chatmodel_eval": CHAT}, "a", "b", "prompt_template asks for it"),
+        ({"chatmodel_eval": dict(CHAT, prompt_template="{pred.x}")}, "a", "b", "prompt_template asks for it"),
+        ({"chatmodel_eval": dict(CHAT, prompt_template="{pred!r}")}, "a", "b", "a name only"),
+        ({"chatmodel_eval": dict(CHAT, prompt_template="{pred")}, "a", "b", "prompt_template"),
+    ],
+)
+def test_a_value_that_a_rule_does_not_take_is_refused(config, pred, label, message):
+    with pytest.raises(Error, match=message):
+        results(chain_of(config), [pred], [label], [None])
+
+
+def test_sums_and_failures_are_of_numbers():
+    assert measure("pred_sum", None, [True, 2.5], {}) == 3.5
+    assert math.isnan(measure("pred_mean", None, [], {}))
+    assert measure("failure", None, [0.1, None], {"fails_num": 0.1}) == 0.5
+    for name, settings in (("pred_sum", {}), ("pred_mean", {}), ("failure", {})):
+        with pytest.raises(Error, match="expected numbers"):
+            measure(name, None, ["a", None], settings)
+    with pytest.raises(Error, match="fails_num"):
+        measure("failure", None, [1], {"fails_num": None})
