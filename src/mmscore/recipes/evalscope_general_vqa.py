@@ -52,4 +52,5 @@ RECIPE = Recipe(
     keep=("subset",),
     groups=("subset",),
     default_for=_default_for,
+    judges=("evalscope", "evalscope_numeric"),
 )

@@ -46,4 +46,5 @@ RECIPE = Recipe(
     parse=_parse,
     metrics=_metrics,
     default_for=_default_for,
+    judges=("own",),
 )

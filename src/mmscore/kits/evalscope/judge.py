@@ -1,0 +1,87 @@
+"""EvalScope's judge as a protocol: which rows it is asked about, with which prompt, and what becomes of it.
+
+The wording is ours: instructions first, then what is judged between marks that it cannot imitate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mmscore.judge import JUDGED, LEAVE, RULE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced
+from mmscore.kits.evalscope.aggregation import NEW, Release
+from mmscore.kits.evalscope.judging import (
+    VERDICT,
+    Scale,
+    fill_template,
+    merge,
+    needs_judge,
+    question_text,
+    read_verdict,
+)
+from mmscore.kits.evalscope.reply import evalscope_reply
+from mmscore.kits.evalscope.table import RELEASES, VERSIONS
+from mmscore.metrics.evalscope_accuracy import reference_text
+from mmscore.recipe import Item, read_label
+
+LLM = "llm"
+LLM_RECALL = "llm_recall"
+STRATEGIES = {
+    LLM: "the judge alone, about every row",
+    LLM_RECALL: "the judge where the rules give no full score",
+}
+GENERATION = {"temperature": 0, "max_tokens": 4096}
+
+
+def evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_form: str, new_form: str) -> Judge:
+    """Make the judge of one kind of verdict.
+
+    Args:
+        scale: What a verdict may be; with labels the judge sees the reference.
+        summary: One line for `mmscore list`.
+        instruction: Our wording of the task.
+        old_form: Our wording of how to reply, until 1.10.
+        new_form: The same since 1.14, also put behind a wording of the user's.
+    """
+    compared = scale.kind == "pattern"
+
+    def prompt(case: Case, release: Release) -> str:
+        gold = _gold(case.item, release)
+        question = question_text(case.item.messages, case.item.question)
+        pred = evalscope_reply(case.item.prediction)[0]
+        form = new_form if release == NEW else old_form
+        if case.wording is not None:
+            text = fill_template(case.wording, question, gold, pred, release)
+            return f"{text}\n\n{new_form}" if release == NEW else text
+        parts = [fenced(question, "question"), *([fenced(gold, "reference")] if compared else []), fenced(pred)]
+        return "\n\n".join([instruction, *parts, form])
+
+    def step(case: Case, replies: Sequence[str]) -> Step:
+        recall = case.strategy == LLM_RECALL
+        if recall and not (case.scores and needs_judge(case.scores)):
+            return LEAVE
+        release = RELEASES[case.version]
+        if not replies:
+            return Question(prompt(case, release))
+        reading = read_verdict(replies[-1], scale, release)
+        if reading.fault or reading.score is None:
+            return NoVerdict(f"the reply holds no verdict ({reading.fault})")
+        scores = merge(case.scores, reading.score, release) if recall else {VERDICT: reading.score}
+        return Verdict(replace(case.parsed, how=JUDGED), scores)
+
+    return Judge(
+        summary=summary,
+        parity="EvalScope llm judge",
+        versions=VERSIONS,
+        strategies=STRATEGIES,
+        auto=RULE,
+        columns=("question", "messages", *(("answer", "answers", "label") if compared else ())),
+        step=step,
+        slots=("question", "pred", "gold"),
+        required=("pred",),
+        generation=GENERATION,
+    )
+
+
+def _gold(item: Item, release: Release) -> str:
+    target = read_label(item) if item.label is not None else list(item.answers) or item.answer
+    # No answer, 0 and false are an empty text to the kit.
+    return reference_text(target if isinstance(target, str | list) else str(target or ""), release)

@@ -1,0 +1,73 @@
+"""What every judge owes: names that exist, an end of its questions, and no crash on any reply."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mmconvert.errors import Error
+from mmconvert.plugins import available, load
+from mmscore.judge import JUDGES, RULE, Case, Judge, Leave, NoVerdict, Question, Verdict
+from mmscore.parsed import UNPARSED, Parsed
+from mmscore.recipe import Item, Recipe
+
+NAMES = list(available(JUDGES))
+ITEM = Item(
+    id="1",
+    task="multiple_choice",
+    question="Which?",
+    options=("red", "green"),
+    answer="A",
+    answers=("A",),
+    label='"A"',
+    prediction="hm",
+    category="rec",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_says_what_it_follows_and_names_what_exists(name: str) -> None:
+    judge: Judge = load(JUDGES, name)
+    assert judge.summary
+    assert judge.parity
+    assert judge.versions
+    assert judge.strategies
+    assert RULE not in judge.strategies
+    assert judge.auto in (RULE, *judge.strategies)
+    assert set(judge.columns) <= set(Item._fields)
+    assert set(judge.required) <= set(judge.slots)
+    assert judge.tries >= 1
+
+
+@pytest.mark.parametrize("name", list(available("mmscore.recipes")))
+def test_a_recipe_names_judges_that_exist(name: str) -> None:
+    recipe: Recipe = load("mmscore.recipes", name)
+    assert set(recipe.judges) <= set(NAMES)
+    assert recipe.judges or not recipe.needs_judge
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_some_recipe_takes_it(name: str) -> None:
+    recipes: list[Recipe] = [load("mmscore.recipes", recipe) for recipe in available("mmscore.recipes")]
+    assert any(name in recipe.judges for recipe in recipes)
+
+
+@settings(deadline=None, max_examples=60)
+@given(replies=st.lists(st.text(max_size=40), min_size=10, max_size=10), prediction=st.text(max_size=40))
+@pytest.mark.parametrize("name", NAMES)
+def test_it_comes_to_an_end_within_its_tries_and_says_the_same_twice(
+    name: str, replies: list[str], prediction: str
+) -> None:
+    judge: Judge = load(JUDGES, name)
+    for version in judge.versions:
+        for strategy in judge.strategies:
+            for parsed, scores in ((UNPARSED, {"accuracy": 0.0}), (Parsed("A", "letter"), {"accuracy": 1.0})):
+                case = Case(ITEM._replace(prediction=prediction), parsed, scores, version, strategy)
+                asked = 0
+                try:
+                    while isinstance(step := judge.step(case, replies[:asked]), Question):
+                        assert step == judge.step(case, replies[:asked])
+                        asked += 1
+                        assert asked <= judge.tries
+                except Error:
+                    continue
+                assert isinstance(step, Verdict | NoVerdict | Leave)
