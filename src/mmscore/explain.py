@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from mmconvert.errors import Error, UsageError, did_you_mean
-from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
-from mmscore.joining import join
+from mmscore.choice import Choice
 from mmscore.pairing import pair
-from mmscore.predictions import open_rows
 from mmscore.recipe import Metrics
 from mmscore.report import metrics_json
 from mmscore.rule_gap import Gap, Rule, Side, gap_of, rules_of
 from mmscore.scored import SCORED, Floats, Scored
-from mmscore.scoring import REFERENCES, score_rows
+from mmscore.scoring import REFERENCES
+from mmscore.settled import Settled, choices_for, open_joined, settle
 
 SCHEMA_VERSION = 1
 LIMIT = 20
@@ -145,29 +144,21 @@ def explain(
     """
     if len(recipes) > MOST_RECIPES:
         raise UsageError(f"explain holds at most two recipes against each other, not {len(recipes)}. Drop some.")
-    named = [named_recipe(name) for name in recipes]
-    rows = open_rows(predictions)
-    if answers is not None:
-        rows = join(rows, open_rows(answers, required=("id",)))
+    rows = open_joined(predictions, answers)
     shown = sorted({_TEXT, *(REFERENCES & rows.names)})
-    settled, refusals = [], dict[str, None]()
-    choices = named or [fitting_recipe(facts_of(rows, dataset))]
-    for choice in choices:
-        raw, refused = score_rows(rows, choice.recipe, choice.version, dataset=dataset, by=shown)
-        if not raw.scores:
-            raise Error(f"{predictions}: {choice.name} scores no row. See why with `mmscore score`.")
-        settled.append(choice.recipe.settle(raw, choice.version))
-        refusals.update(dict.fromkeys(refusal.message for refusal in refused))
+    found = [settle(rows, choice, dataset=dataset, keep=shown) for choice in choices_for(rows, recipes, dataset)]
+    settled = [one.rows for one in found]
     names = _score_names(settled, score)
-    readers = tuple(map(_reader, choices, settled, names))
+    readers = tuple(map(_reader, found, names))
+    refusals = tuple(dict.fromkeys(refusal.message for one in found for refusal in one.refusals))
     if len(readers) < MOST_RECIPES:
         every = settled[0].take(np.arange(min(limit, len(settled[0]))))
         listed = _explained([every], names)
-        return Explanation(predictions, readers, None, len(settled[0]), listed, tuple(refusals))
+        return Explanation(predictions, readers, None, len(settled[0]), listed, refusals)
     gap = _gap(*readers)
     sides = _differing(*readers)
     listed = _explained([side.take(np.arange(min(limit, len(side)))) for side in sides], names)
-    return Explanation(predictions, readers, gap, len(sides[0]), listed, tuple(refusals))
+    return Explanation(predictions, readers, gap, len(sides[0]), listed, refusals)
 
 
 def _score_names(settled: Sequence[Scored], wanted: str | None) -> list[str]:
@@ -181,19 +172,19 @@ def _score_names(settled: Sequence[Scored], wanted: str | None) -> list[str]:
     return [wanted] * len(having)
 
 
-def _reader(choice: Choice, settled: Scored, name: str) -> Reader:
-    valid = settled.with_status(SCORED)
+def _reader(settled: Settled, name: str) -> Reader:
+    valid = settled.rows.with_status(SCORED)
     having = valid.where(~np.isnan(valid.scores[name]))
     values = having.scores[name]
     n = len(having)
     return Reader(
-        choice,
+        settled.choice,
         name,
         math.fsum(values) / n if n else math.nan,
         n,
-        choice.recipe.reduce(valid, choice.version),
+        settled.metrics(),
         rules_of(having, values),
-        settled,
+        settled.rows,
     )
 
 

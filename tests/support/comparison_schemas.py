@@ -111,4 +111,43 @@ EXPLAIN = document(
     },
     messages=IDS,
 )
-SCHEMAS = {"compare.json": COMPARE, "explain.json": EXPLAIN}
+RANKS = mapping({"type": "number"})
+_STANDING = record(
+    model=TEXT,
+    scores={**RANKS, "description": "column -> mean of its datasets, in percent where numbers are shares"},
+    ranks={**RANKS, "description": "column -> place, from 1; equal scores share the mean of theirs"},
+    average_score={"type": "number"},
+    average_rank={"type": "number"},
+    missing={**IDS, "description": "datasets that another model has"},
+)
+RANK = document(
+    "What mmscore rank --json prints",
+    by=TEXT,
+    tables={
+        "type": "array",
+        "items": record(
+            method={"type": "string", "enum": ["generation", "likelihood"]},
+            columns={
+                "type": "array",
+                "items": record(name=TEXT, datasets=IDS, size={"type": ["integer", "null"]}),
+            },
+            standings={"type": "array", "items": _STANDING},
+        ),
+    },
+    cells={
+        "type": "array",
+        "items": record(
+            model=TEXT,
+            method=TEXT,
+            dataset=TEXT,
+            column=TEXT,
+            metric=TEXT,
+            score={"type": "number"},
+            n=COUNT,
+            unscored=COUNT,
+            recipe=TEXT,
+            predictions=TEXT,
+        ),
+    },
+)
+SCHEMAS = {"compare.json": COMPARE, "explain.json": EXPLAIN, "rank.json": RANK}

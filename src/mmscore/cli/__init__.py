@@ -12,6 +12,8 @@ COMMANDS = {
     "predict": ("mmscore.cli.predict:predict", "Fill the prediction column with a model."),
     "compare": ("mmscore.cli.compare:compare", "Hold two predictions files against each other, row by row."),
     "explain": ("mmscore.cli.explain:explain", "Show the rule that fired in each row, and why two recipes differ."),
+    "judge": ("mmscore.cli.judge:judge", "Ask a judge model about every row, and keep its replies."),
+    "rank": ("mmscore.cli.rank:rank_models", "Rank models over many datasets: average score, average rank."),
     "list": ("mmscore.cli.list:list_plugins", "Show the recipes, metrics and other plug-ins."),
 }
 

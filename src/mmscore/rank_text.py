@@ -1,0 +1,89 @@
+"""A ranking as lines of cells, for every way to print it; as CSV and as Markdown."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from mmscore.rank import GENERATION, LIKELIHOOD, Ranking, Table
+
+_SHORT = {GENERATION: "Gen", LIKELIHOOD: "Like"}
+Grid = tuple[Sequence[str], Sequence[Sequence[str]]]
+"""Headings, and one line a model."""
+
+
+def overview(ranking: Ranking) -> Grid:
+    """Lay out average ranks and scores, the methods side by side; models with missing datasets bear a star."""
+    headings = ["Model"]
+    models: dict[str, list[str]] = {}
+    for number, table in enumerate(ranking.tables):
+        headings += [f"{_SHORT[table.method]}-Avg-Rank", f"{_SHORT[table.method]}-Avg-Score"]
+        for standing in table.standings:
+            cells = models.setdefault(standing.model, ["-"] * 2 * len(ranking.tables))
+            star = "*" if standing.missing else ""
+            cells[2 * number : 2 * number + 2] = [f"{standing.average_rank:.1f}{star}", f"{standing.average_score:.2f}"]
+    return headings, [[model, *cells] for model, cells in models.items()]
+
+
+def detail(ranking: Ranking, table: Table) -> Grid:
+    """Lay out one method: score and rank in each column, and how many of its datasets are there."""
+    headings = ["Model"]
+    for name, datasets in table.datasets.items():
+        size = ranking.sizes.get(name)
+        headings.append(name if size is None else f"{name} ({len(datasets)}/{size})")
+    lines = []
+    for standing in table.standings:
+        cells = [
+            f"{standing.scores[name]:.2f} ({standing.ranks[name]:g})" if name in standing.scores else "-"
+            for name in table.datasets
+        ]
+        lines.append([standing.model, *cells])
+    return headings, lines
+
+
+def gaps(ranking: Ranking) -> list[str]:
+    """Name what a model lacks that another has, one line a model and method."""
+    return [
+        f"{standing.model} by {table.method} lacks {', '.join(standing.missing)}"
+        for table in ranking.tables
+        for standing in table.standings
+        if standing.missing
+    ]
+
+
+def to_markdown(ranking: Ranking) -> str:
+    """Write the overview, then a table for each method, then what is missing."""
+    parts = [_markdown(overview(ranking))]
+    for table in ranking.tables:
+        parts.append(
+            f"{table.method.capitalize()}: score (rank) by {ranking.by}\n\n{_markdown(detail(ranking, table))}"
+        )
+    if lines := gaps(ranking):
+        parts.append("\\* not all datasets:\n\n" + "\n".join(f"- {_markdown_cell(line)}" for line in lines) + "\n")
+    return "\n".join(parts)
+
+
+def _markdown(grid: Grid) -> str:
+    headings, lines = grid
+    rule = ["---", *["---:"] * (len(headings) - 1)]
+    return "".join(f"| {' | '.join(map(_markdown_cell, line))} |\n" for line in (headings, rule, *lines))
+
+
+def _markdown_cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def to_csv(ranking: Ranking) -> str:
+    """Write one line for each model and method: averages, then score and rank in each column, then what is missing."""
+    columns = list(dict.fromkeys(name for table in ranking.tables for name in table.datasets))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    pairs: Iterable[tuple[str, str]] = ((f"{name} score", f"{name} rank") for name in columns)
+    writer.writerow(
+        ["model", "method", "average_rank", "average_score", *(h for pair in pairs for h in pair), "missing"]
+    )
+    for table in ranking.tables:
+        for standing in table.standings:
+            numbers = [n for name in columns for n in (standing.scores.get(name), standing.ranks.get(name))]
+            about = [standing.model, table.method, standing.average_rank, standing.average_score]
+            writer.writerow([*about, *numbers, "; ".join(standing.missing)])
+    return text.getvalue()

@@ -1,0 +1,75 @@
+"""One predictions file under one recipe, its rows at hand: for commands that look at rows, not at a report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mmconvert.errors import Error
+from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
+from mmscore.joining import join
+from mmscore.predictions import Refusal, Rows, open_rows
+from mmscore.recipe import Metrics
+from mmscore.scored import EXCLUDED, SCORED, STATUSES, Scored
+from mmscore.scoring import score_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a recipe made of a file.
+
+    Attributes:
+        choice: The recipe.
+        rows: All rows, judged.
+        refusals: Why rows were rejected.
+    """
+
+    choice: Choice
+    rows: Scored
+    refusals: tuple[Refusal, ...]
+
+    def metrics(self) -> Metrics:
+        """Give the recipe's numbers over all scored rows."""
+        return self.choice.recipe.reduce(self.rows.with_status(SCORED), self.choice.version)
+
+    @property
+    def unscored(self) -> int:
+        """Count the rows that should have a score and have none."""
+        return sum(len(self.rows.with_status(status)) for status in STATUSES if status not in (SCORED, EXCLUDED))
+
+
+def choices_for(rows: Rows, recipes: Sequence[str], dataset: str | None = None) -> list[Choice]:
+    """Find the recipes that were named, or the one that fits the file.
+
+    Raises:
+        UsageError: A name is unknown, or none was given and no recipe fits.
+    """
+    return [named_recipe(name) for name in recipes] or [fitting_recipe(facts_of(rows, dataset))]
+
+
+def open_joined(predictions: str, answers: str | None = None) -> Rows:
+    """Open a predictions file, with the references of a dataset where one is given.
+
+    Raises:
+        UsageError: Nothing stands there.
+        Error: A file is damaged, or they have no row in common.
+    """
+    rows = open_rows(predictions)
+    return rows if answers is None else join(rows, open_rows(answers, required=("id",)))
+
+
+def settle(rows: Rows, choice: Choice, *, dataset: str | None = None, keep: Sequence[str] = ()) -> Settled:
+    """Score a file by one recipe.
+
+    Args:
+        rows: The file.
+        choice: The recipe.
+        dataset: Name of the benchmark, for files that do not say it.
+        keep: Columns of the file to keep beside those of the recipe, `extra.key` for a key of `extra`.
+
+    Raises:
+        Error: The file has no references, or no row is scored.
+    """
+    raw, refusals = score_rows(rows, choice.recipe, choice.version, dataset=dataset, by=keep)
+    if not raw.scores:
+        first = f" The first of {len(refusals)} rejected rows: {refusals[0].message}" if refusals else ""
+        raise Error(f"{rows.path}: {choice.name} scores no row.{first} See `mmscore score`.")
+    return Settled(choice, choice.recipe.settle(raw, choice.version), refusals)
