@@ -1,22 +1,30 @@
-"""ReForm-Eval's captions: BLEU-1 to 4, ROUGE-L and CIDEr of the texts as they are.
+"""ReForm-Eval's captions: BLEU-1 to 4, METEOR, ROUGE-L and CIDEr of the texts as they are.
 
 Every row is an image of its own, copies of a sample too. CIDEr takes the rarity of words from the
-references of all scored rows, for groups too.
+references of all scored rows, for groups too. METEOR is there where Java and pycocoevalcap (the extra
+`captions`) are found.
 
-Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/generation.py with pycocoevalcap 1.2. Not given: METEOR,
-which needs Java (and never ends there where a reference holds a line break).
+Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/generation.py with pycocoevalcap 1.2. Not kept: METEOR
+never ends there where a reference holds a line break; here the break is a blank.
 """
 
 from collections.abc import Mapping, Sequence
 
 from mmconvert.errors import RowError, got
-from mmscore.caption_scores import CIDER, COUNTS, ROUGE_L, TEXTS, caption_metrics, with_caption_scores
+from mmscore import meteor_jar
+from mmscore.caption_scores import CIDER, COUNTS, ROUGE_L, TEXTS, caption_metrics, counts_of, with_caption_scores
 from mmscore.kits.reform_eval.evaluation import GENERATION
 from mmscore.kits.reform_eval.rows import KIT, is_from_kit, log_table
+from mmscore.metrics.coco_meteor import meteor_counts, meteor_of
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
 from mmscore.scored import Scored
+from mmscore.stats import Estimate
+
+METEOR, METEOR_COUNTS = "meteor", "meteor_counts"
+LAST = (ROUGE_L, CIDER)
+"""Numbers that the kit logs after METEOR."""
 
 VERSIONS = {
     "2": "FudanDISC/ReForm-Eval@df1cfa7",
@@ -42,12 +50,20 @@ def _references(item: Item) -> Sequence[str]:
 
 
 def _settle(scored: Scored, version: str) -> Scored:
-    return with_caption_scores(scored, _references)
+    wanted = version != "1" and meteor_jar.missing() is None
+    return with_caption_scores(scored, _references, {METEOR_COUNTS: meteor_counts} if wanted else {})
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
     metrics = caption_metrics(scored, 1, "fraction")
-    return {CIDER: metrics[CIDER]} if version == "1" else metrics
+    if version == "1":
+        return {CIDER: metrics[CIDER]}
+    counts = counts_of(scored, METEOR_COUNTS)
+    if counts is None:
+        return metrics
+    bleu = {name: estimate for name, estimate in metrics.items() if name not in LAST}
+    meteor = Estimate(meteor_of(counts), len(scored))
+    return {**bleu, METEOR: meteor, **{name: metrics[name] for name in LAST}}
 
 
 def _table(scored: Scored, version: str) -> Sequence[Row]:
@@ -60,7 +76,7 @@ def _default_for(facts: Facts) -> str | None:
 
 
 RECIPE = Recipe(
-    summary="Captions as ReForm-Eval scores them: BLEU, ROUGE-L, CIDEr",
+    summary="Captions as ReForm-Eval scores them: BLEU, METEOR, ROUGE-L, CIDEr",
     parity=KIT,
     versions=VERSIONS,
     columns=("answers", "label"),
@@ -69,6 +85,6 @@ RECIPE = Recipe(
     settle=_settle,
     reduce=_reduce,
     table=_table,
-    keep=(*TEXTS, COUNTS),
+    keep=(*TEXTS, COUNTS, METEOR_COUNTS),
     default_for=_default_for,
 )

@@ -1,4 +1,4 @@
-"""Golden rules of ReForm-Eval's metrics and of its whole evaluation, METEOR left out."""
+"""Golden rules of ReForm-Eval's metrics and of its whole evaluation."""
 
 from mmconvert.errors import RowError
 from mmscore.kits.reform_eval.evaluation import choice, chosen_text, evaluate

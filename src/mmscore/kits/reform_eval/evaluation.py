@@ -10,8 +10,10 @@ from typing import Any
 
 from mmconvert.errors import Error, RowError, did_you_mean, got
 from mmconvert.record import LETTERS
+from mmscore import meteor_jar
 from mmscore.metrics.coco_bleu import coco_bleu
 from mmscore.metrics.coco_cider import coco_cider
+from mmscore.metrics.coco_meteor import coco_meteor
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.metrics.reform_instability import reform_instability
 from mmscore.metrics.reform_round_trend import reform_round_trend
@@ -186,7 +188,7 @@ def evaluate(
         infer_method: `generation` or `likelihood`.
 
     Returns:
-        Numbers and log lines; METEOR, which needs Java, is not among them.
+        Numbers and log lines; METEOR is among them where Java and its program are found.
 
     Raises:
         Error: The kit would break off: no records, samples in unequal numbers, stability of answers that
@@ -286,4 +288,5 @@ def _caption_numbers(records: Sequence[Record]) -> dict[str, float]:
     bleu = {f"bleu_{order}": value for order, value in enumerate(coco_bleu(predictions, references), 1)}
     rouge = [coco_rouge_l(*row) for row in zip(predictions, references, strict=True)]
     cider = float(coco_cider(predictions, references).mean())
-    return {**bleu, "rouge_l": sum(rouge) / len(rouge), "cider": cider}
+    meteor = {} if meteor_jar.missing() else {"meteor": coco_meteor(predictions, references)}
+    return {**bleu, **meteor, "rouge_l": sum(rouge) / len(rouge), "cider": cider}

@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from mmconvert.errors import Error
+from mmscore import meteor_jar
+from mmscore.metrics.coco_meteor import coco_meteor, meteor_counts, meteor_of
+
+CAPTIONS = ["a cat on the mat", "two dogs are running", "eine Katze 猫", "", "a mat"]
+REFERENCES = [["the cat is on a mat", "a cat sat on the mat"], ["two dogs run"], ["ein Hund"], ["a plate"], ["a mat"]]
+
+with_java = pytest.mark.skipif(meteor_jar.missing() is not None, reason=str(meteor_jar.missing()))
+
+
+@with_java
+def test_the_number_is_that_of_the_package():
+    meteor = pytest.importorskip("pycocoevalcap.meteor.meteor").Meteor()
+    references = dict(enumerate(REFERENCES))
+    total, each = meteor.compute_score(references, {number: [caption] for number, caption in enumerate(CAPTIONS)})
+    assert coco_meteor(CAPTIONS, REFERENCES) == pytest.approx(total, abs=1e-12)
+    alone = [coco_meteor([caption], [REFERENCES[number]]) for number, caption in enumerate(CAPTIONS)]
+    assert alone == pytest.approx(each, abs=1e-12)
+
+
+@with_java
+@pytest.mark.parametrize("broken", ["a red\ncat", "a red\r\ncat", "a red\n\ncat", "a red\rcat"])
+def test_a_line_break_is_a_blank(broken):
+    whole = coco_meteor(["a cat"], [["a red cat"]])
+    assert coco_meteor(["a cat"], [[broken]]) == whole
+    assert coco_meteor([broken], [["a red cat"]]) == 1
+
+
+def test_without_java_the_reason_is_told(monkeypatch):
+    monkeypatch.setattr(meteor_jar.shutil, "which", lambda name: None)
+    with pytest.raises(Error, match="Install a Java runtime"):
+        coco_meteor(["a cat"], [["a cat"]])
+
+
+def test_without_the_program_the_reason_is_told(monkeypatch):
+    monkeypatch.setattr(meteor_jar.shutil, "which", lambda name: "/usr/bin/java")
+    monkeypatch.setattr(meteor_jar.importlib.util, "find_spec", lambda name: None)
+    assert "captions" in meteor_jar.missing()
+
+
+def test_no_rows_and_no_matches_are_worth_nothing():
+    assert meteor_of(np.zeros((0, meteor_jar.NUMBERS))) == 0
+    assert meteor_of(np.array([[3, 3, 1, 1, *[0] * 19]])) == 0
+    assert meteor_counts([], []).shape == (0, meteor_jar.NUMBERS)
