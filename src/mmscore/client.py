@@ -15,6 +15,7 @@ import json
 import math
 import os
 import random
+import signal
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -177,8 +178,15 @@ class Chat:
             self._runner.close()
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run a coroutine that asks, to its end; an interrupt cancels what is under way."""
-        return self._runner.run(work)
+        """Run a coroutine that asks, to its end.
+
+        Raises:
+            KeyboardInterrupt: The process was told to stop; what was under way is cancelled.
+        """
+        results = self._runner.run(_until_stopped(work))
+        if not results:
+            raise KeyboardInterrupt
+        return results[0]
 
     async def ask(self, messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any]) -> Answer:
         """Ask one question.
@@ -334,6 +342,35 @@ def _pause(headers: Mapping[str, str]) -> float | None:
         until = until if until.tzinfo else until.replace(tzinfo=UTC)
         seconds = (until - datetime.now(UTC)).total_seconds()
     return seconds if seconds >= 0 and not math.isnan(seconds) else None
+
+
+async def _until_stopped(work: Coroutine[Any, Any, _T]) -> list[_T]:
+    """Run a coroutine; SIGTERM cancels it in order, as SIGINT does, and nothing is returned then.
+
+    A handler that raises wherever the loop happens to be would leave tasks behind that complain.
+    """
+    loop, task, stopped = asyncio.get_running_loop(), asyncio.ensure_future(work), False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        task.cancel()
+
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        loop.add_signal_handler(signal.SIGTERM, stop)
+    except (ValueError, RuntimeError, NotImplementedError):
+        # Not the main thread, or a system without signals: whoever stops the process does it alone.
+        return [await task]
+    try:
+        return [await task]
+    except asyncio.CancelledError:
+        if stopped:
+            return []
+        raise
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, before)
 
 
 async def together(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from mmconvert.errors import UsageError
 from mmscore.report import Entry
-from mmscore.scored import Scored
+from mmscore.scored import JUDGE_FIELDS, Scored
 
 SPAN = pa.struct([("start", pa.int32()), ("end", pa.int32())])
 SCORES = pa.list_(pa.struct([("name", pa.string()), ("value", pa.float64())]))
@@ -25,10 +25,7 @@ ROWS_SCHEMA = pa.schema(
         ("how", pa.string()),
         ("span", SPAN),
         ("scores", SCORES),
-        ("judge_model", pa.string()),
-        ("judge_reply", pa.string()),
-        ("judge_prompt_sha256", pa.string()),
-        ("tries", pa.int32()),
+        *JUDGE_FIELDS,
     ]
 )
 """The columns of schemas/rows.json: one row an id, recipe and model."""
@@ -94,6 +91,7 @@ def rows_table(entry: Entry, scored: Scored) -> pa.Table:
         "span": pa.StructArray.from_arrays([start, end], fields=list(SPAN), mask=pc.is_null(start)),
         "scores": _scores(scored),
     }
+    columns |= {name: rows[name] for name in JUDGE_FIELDS.names if name in rows.column_names}
     arrays = [columns.get(f.name, pa.nulls(n, f.type)) for f in ROWS_SCHEMA]
     return pa.Table.from_arrays(arrays, schema=ROWS_SCHEMA)
 

@@ -1,5 +1,6 @@
 """Predictions to numbers, with their uncertainty, their counts and their signature."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,9 @@ from mmconvert import __version__
 from mmconvert.errors import Error, UsageError, did_you_mean
 from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
 from mmscore.joining import join
+from mmscore.judge import AUTO
+from mmscore.judge_request import JudgeRequest, chosen_judge, opened_dry_jury
+from mmscore.judging import Estimate, Jury, Setting
 from mmscore.parsed import UNPARSED
 from mmscore.predictions import Refusal, Rows, column_type, open_rows
 from mmscore.recipe import OWN, Metrics, Recipe, Row
@@ -35,6 +39,7 @@ class Options:
         average: micro: every row counts the same. macro: every group of the first breakdown
             column that the rows have does.
         progress: Called now and then with the rows done so far, and those of the file.
+        judge: A model that judges after the rules; None when the rules stand alone.
     """
 
     answers: str | Path | None = None
@@ -42,6 +47,24 @@ class Options:
     by: tuple[str, ...] = ()
     average: str = "micro"
     progress: Callable[[int, int], None] = lambda done, total: None
+    judge: JudgeRequest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeEstimate:
+    """What judging one file under one recipe would cost.
+
+    Attributes:
+        predictions: The file, as the user wrote it.
+        recipe: Name and version of the recipe.
+        setting: The judge.
+        estimate: Rows, calls and tokens.
+    """
+
+    predictions: str
+    recipe: str
+    setting: Setting
+    estimate: Estimate
 
 
 def score(
@@ -52,6 +75,7 @@ def score(
     dataset: str | None = None,
     by: Sequence[str] = (),
     average: str = "micro",
+    judge: JudgeRequest | None = None,
 ) -> Report:
     """Score predictions as each recipe's kit would.
 
@@ -62,6 +86,7 @@ def score(
         dataset: Name of the benchmark, for files that do not say it.
         by: Columns to break the numbers down by, `extra.key` for a key of `extra`.
         average: `micro` or `macro`, see `Options`.
+        judge: A model that judges after the rules.
 
     Returns:
         One entry for each file and recipe, files first.
@@ -72,7 +97,7 @@ def score(
     """
     paths = [predictions] if isinstance(predictions, str | Path) else list(predictions)
     names = [recipe] if isinstance(recipe, str) else list(recipe)
-    options = Options(answers, dataset, tuple(by), average)
+    options = Options(answers, dataset, tuple(by), average, judge=judge)
     return Report(tuple(entry for entry, _ in score_each(paths, names, options)))
 
 
@@ -91,6 +116,63 @@ def score_each(paths: Sequence[str | Path], recipes: Sequence[str], options: Opt
         UsageError: As `score`.
         Error: As `score`.
     """
+    work = _planned(paths, recipes, options)
+    if options.judge is not None and any(setting.asks for _, _, setting in work if setting):
+        yield from _judge_each(work, options, options.judge)
+        return
+    for rows, choice, setting in work:
+        yield _score_one(rows, choice, options, setting)
+
+
+def _judge_each(
+    work: Sequence[tuple[Rows, Choice, Setting | None]], options: Options, request: JudgeRequest
+) -> Iterator[tuple[Entry, Scored]]:
+    # Imported here: whoever has no judge need not wait for the client to load.
+    from mmscore.model_jury import opened_chat, opened_jury
+
+    with opened_chat(request) as chat:
+        for rows, choice, setting in work:
+            with contextlib.ExitStack() as stack:
+                jury = None
+                if setting is not None and setting.asks:
+                    jury = stack.enter_context(opened_jury(request, setting, chat, rows.path))
+                    setting = jury.setting
+                found = _score_one(rows, choice, options, setting, jury)
+            yield found
+
+
+def estimate_each(paths: Sequence[str | Path], recipes: Sequence[str], options: Options) -> Iterator[JudgeEstimate]:
+    """Count what the judge would be asked; nobody is asked, and nothing is written.
+
+    Args:
+        paths: Predictions files.
+        recipes: Names of recipes; none takes the one that fits each file.
+        options: How to score, with a judge.
+
+    Yields:
+        The count for each file and recipe.
+
+    Raises:
+        UsageError: As `score`.
+        Error: As `score`.
+    """
+    for rows, choice, setting in _planned(paths, recipes, options):
+        if options.judge is None or setting is None:
+            continue
+        name = f"{choice.name}@{choice.version}"
+        if not setting.asks:
+            yield JudgeEstimate(rows.path, name, setting, Estimate())
+            continue
+        with opened_dry_jury(options.judge, setting, rows.path) as jury:
+            score_rows(rows, choice.recipe, choice.version, dataset=options.dataset, jury=jury)
+            estimate = jury.estimate
+        yield JudgeEstimate(rows.path, name, setting, estimate)
+
+
+def _planned(
+    paths: Sequence[str | Path], recipes: Sequence[str], options: Options
+) -> list[tuple[Rows, Choice, Setting | None]]:
+    """Look at every file and name before the first row is read."""
     if options.average not in AVERAGES:
         raise UsageError(f"no average {options.average!r}. Known: {', '.join(AVERAGES)}.")
     named = [named_recipe(name) for name in recipes]
@@ -100,9 +182,19 @@ def score_each(paths: Sequence[str | Path], recipes: Sequence[str], options: Opt
         opened = [join(rows, references) for rows in opened]
     for rows in opened:
         _check_columns(rows, options)
-    work = [(rows, choice) for rows in opened for choice in named or [fitting_recipe(facts_of(rows, options.dataset))]]
-    for rows, choice in work:
-        yield _score_one(rows, choice, options)
+    chosen = [
+        (rows, choice) for rows in opened for choice in named or [fitting_recipe(facts_of(rows, options.dataset))]
+    ]
+    return [(rows, choice, _setting(choice, options)) for rows, choice in chosen]
+
+
+def _setting(choice: Choice, options: Options) -> Setting | None:
+    if options.judge is not None:
+        return chosen_judge(options.judge, choice)
+    if choice.recipe.needs_judge:
+        judges = ", ".join(choice.recipe.judges)
+        raise UsageError(f"recipe {choice.name!r} has no scores without a judge. Add --judge, one of: {judges}.")
+    return None
 
 
 def _check_columns(rows: Rows, options: Options) -> None:
@@ -117,9 +209,13 @@ def _check_columns(rows: Rows, options: Options) -> None:
             )
 
 
-def _score_one(rows: Rows, choice: Choice, options: Options) -> tuple[Entry, Scored]:
+def _score_one(
+    rows: Rows, choice: Choice, options: Options, setting: Setting | None, jury: Jury | None = None
+) -> tuple[Entry, Scored]:
     recipe, version = choice.recipe, choice.version
-    raw, refusals = score_rows(rows, recipe, version, dataset=options.dataset, by=options.by, progress=options.progress)
+    raw, refusals = score_rows(
+        rows, recipe, version, dataset=options.dataset, by=options.by, progress=options.progress, jury=jury
+    )
     settled = recipe.settle(raw, version) if raw.scores else raw
     numbers = _numbers(rows, settled, choice, options) if raw.scores else _Numbers()
     datasets = facts_of(rows, options.dataset).datasets
@@ -134,10 +230,10 @@ def _score_one(rows: Rows, choice: Choice, options: Options) -> tuple[Entry, Sco
         partial=rows.partial or bool(rows.missing),
         model=", ".join(rows.distinct("model")) or _name_of(Path(rows.path)),
         dataset=next(iter(datasets)) if len(datasets) == 1 else None,
-        signature=_signature(choice, options),
+        signature=_signature(choice, options, setting),
         table=numbers.table,
         predictions=rows.path,
-        messages=[*_messages(refusals), *numbers.remarks],
+        messages=[*_unasked(options, setting), *_messages(refusals), *numbers.remarks],
     )
     return entry, settled
 
@@ -191,12 +287,21 @@ def _counts(raw: Scored, settled: Scored) -> Counts:
     return Counts(total=len(settled), unparsed=unparsed, **{status: statuses[status] for status in STATUSES})
 
 
-def _signature(choice: Choice, options: Options) -> str:
+def _unasked(options: Options, setting: Setting | None) -> list[str]:
+    """Say that the judge's own choice was to ask nobody: whoever names a judge may expect otherwise."""
+    if options.judge is None or setting is None or setting.asks or options.judge.strategy != AUTO:
+        return []
+    others = " or ".join(setting.judge.strategies)
+    return [f"judge {setting.name}: strategy auto stands for rule, nobody was asked. Give --judge-strategy {others}."]
+
+
+def _signature(choice: Choice, options: Options, setting: Setting | None) -> str:
     parts = {
         "recipe": f"{choice.name}@{choice.version}",
         "parity": choice.recipe.parity,
         "average": options.average,
         "mmscore": __version__,
+        **(setting.signature() if setting else {}),
     }
     if options.answers is not None:
         parts["answers"] = Path(options.answers).name
@@ -205,4 +310,4 @@ def _signature(choice: Choice, options: Options) -> str:
 
 def _messages(refusals: Sequence[Refusal]) -> list[str]:
     shown = [refusal.message for refusal in refusals[:_MESSAGES]]
-    return shown if len(refusals) <= _MESSAGES else [*shown, f"... and {len(refusals) - _MESSAGES} more rejected rows."]
+    return shown if len(refusals) <= _MESSAGES else [*shown, f"... and {len(refusals) - _MESSAGES} more such rows."]

@@ -39,6 +39,16 @@ ROW_FIELDS = pa.schema(
 )
 """What every row has: its id, its status, and what the parser read, by which rule, and where."""
 
+JUDGE_FIELDS = pa.schema(
+    [
+        ("judge_model", pa.string()),
+        ("judge_reply", pa.string()),
+        ("judge_prompt_sha256", pa.string()),
+        ("tries", pa.int32()),
+    ]
+)
+"""What a row also has where a judge was at work: null for rows that it was not asked about."""
+
 CLUSTER = "cluster"
 """Column of whole numbers, equal for rows whose `group` is equal; there only when groups are."""
 
@@ -48,7 +58,8 @@ class Scored:
     """Rows in file order with their scores.
 
     Attributes:
-        rows: `ROW_FIELDS`, then the columns that the recipe keeps, then `CLUSTER` where rows have groups.
+        rows: `ROW_FIELDS`, `JUDGE_FIELDS` where a judge was at work, then the columns that the recipe
+            keeps, then `CLUSTER` where rows have groups.
         scores: Score name -> one number a row, in the order in which a recipe first gave them;
             NaN where the row has no such score.
     """

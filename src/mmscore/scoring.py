@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise, repeat
 from typing import Any
 
@@ -11,12 +12,16 @@ import pyarrow.compute as pc
 
 from mmconvert.errors import Error, RowError, got
 from mmconvert.record import PREDICTION_SCHEMA, canonical_json
+from mmscore.judge import JUDGED, Case, NoVerdict, Verdict
+from mmscore.judging import UNASKED, Jury, Outcome
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.predictions import Refusal, Rows, column_type
 from mmscore.recipe import Item, Recipe
 from mmscore.scored import (
     EXCLUDED,
     FAILED,
+    JUDGE_FAILED,
+    JUDGE_FIELDS,
     MISSING,
     REJECTED,
     ROW_FIELDS,
@@ -41,6 +46,7 @@ def score_rows(
     dataset: str | None = None,
     by: Sequence[str] = (),
     progress: Callable[[int, int], None] = lambda done, total: None,
+    jury: Jury | None = None,
 ) -> tuple[Scored, tuple[Refusal, ...]]:
     """Parse and score every row; `Recipe.settle` comes later.
 
@@ -51,22 +57,25 @@ def score_rows(
         dataset: Name of the benchmark that stands in for the column `dataset`.
         by: Further columns to keep, `extra.key` for a key of `extra`.
         progress: Called after each batch with the rows done so far, and those of the file.
+        jury: Whoever judges rows after the rules; None when the rules stand alone.
 
     Returns:
         All rows, whatever became of them: those of the file in order, then those that could not be
-        read and those that are missing; and why rows were rejected.
+        read and those that are missing; and why rows were rejected, or got no verdict.
 
     Raises:
         Error: No row has a reference although the recipe compares with one.
     """
     kept = list(dict.fromkeys([*by, *recipe.groups, *recipe.keep]))
-    needed = {"id", "prediction", "prediction_status", "group", *recipe.columns, *map(source_column, kept)}
-    wanted = sorted(needed & REFERENCES)
+    judged = jury.setting.judge.columns if jury else ()
+    needed = {"id", "prediction", "prediction_status", "group", *recipe.columns, *judged, *map(source_column, kept)}
+    # A judge that compares with no reference needs none.
+    wanted = [] if jury and not REFERENCES & set(judged) else sorted(needed & REFERENCES)
     references = [name for name in wanted if name in rows.names]
     labelled = not wanted
     if wanted and not references:
         raise _no_reference(rows.path, wanted)
-    collector = _Collector(rows.path, kept)
+    collector = _Collector(rows.path, kept, jury)
     for batch in rows.read(sorted(needed & rows.names)):
         if dataset is not None:
             batch = _with_dataset(batch, dataset)
@@ -118,9 +127,11 @@ def source_column(name: str) -> str:
 class _Collector:
     """Gathers the results of batches as columns."""
 
-    def __init__(self, path: str, kept: Sequence[str]) -> None:
+    def __init__(self, path: str, kept: Sequence[str], jury: Jury | None = None) -> None:
         self._path = path
-        self._schema = pa.schema([*ROW_FIELDS, *((name, column_type(name)) for name in kept)])
+        self._jury = jury
+        fields = [*ROW_FIELDS, *(JUDGE_FIELDS if jury else ())]
+        self._schema = pa.schema([*fields, *((name, column_type(name)) for name in kept)])
         self._tables: list[pa.Table] = []
         self._scores: list[tuple[int, Mapping[str, Floats]]] = []
         self._groups: list[pa.Array] = []
@@ -146,7 +157,41 @@ class _Collector:
                     self._refuse(batch, number, f"{error.field}: {error.message}" if error.field else error.message)
             parsed.append(reply)
             scores.append(row_scores)
-        self._append(batch, statuses, parsed, scores)
+        outcomes = self._judge(batch, recipe, version, statuses, parsed, scores) if self._jury else ()
+        self._append(batch, statuses, parsed, scores, outcomes)
+
+    def _judge(
+        self,
+        batch: pa.RecordBatch,
+        recipe: Recipe,
+        version: str,
+        statuses: list[str],
+        parsed: list[Parsed],
+        scores: list[Mapping[str, float]],
+    ) -> Sequence[Outcome]:
+        """Put the answered rows to the judge, and write its verdicts over what the rules gave."""
+        if self._jury is None:
+            return ()
+        setting = self._jury.setting
+        items = list(_items(batch, {*recipe.columns, *setting.judge.columns}))
+        numbers = [number for number, status in enumerate(statuses) if status in (SCORED, EXCLUDED)]
+        about = (setting.version, setting.strategy, setting.wording)
+        judged = self._jury.judge([Case(items[n], parsed[n], scores[n], *about) for n in numbers])
+        outcomes = [UNASKED] * len(statuses)
+        for number, outcome in zip(numbers, judged, strict=True):
+            outcomes[number] = outcome
+            if isinstance(outcome.step, NoVerdict):
+                statuses[number], scores[number] = JUDGE_FAILED, {}
+                self._refuse(batch, number, f"judge: {outcome.step.reason.rstrip('.')}.")
+            elif isinstance(outcome.step, Verdict):
+                try:
+                    given = _verdict_scores(outcome.step, recipe, items[number], parsed[number], version)
+                    parsed[number], scores[number] = given
+                    statuses[number] = SCORED if scores[number] else EXCLUDED
+                except RowError as error:
+                    statuses[number], scores[number] = REJECTED, {}
+                    self._refuse(batch, number, f"{error.field}: {error.message}" if error.field else error.message)
+        return outcomes
 
     def _statuses(self, batch: pa.RecordBatch) -> list[str]:
         answers, ids = batch.column("prediction"), batch.column("id")
@@ -171,14 +216,21 @@ class _Collector:
         statuses: Sequence[str],
         parsed: Sequence[Parsed],
         scores: Sequence[Mapping[str, float]],
+        outcomes: Sequence[Outcome],
     ) -> None:
-        results = {
+        results: dict[str, Sequence[Any]] = {
             "status": statuses,
             "value": [reply.value for reply in parsed],
             "how": [reply.how for reply in parsed],
             "start": [reply.span[0] if reply.span else None for reply in parsed],
             "end": [reply.span[1] if reply.span else None for reply in parsed],
         }
+        if self._jury:
+            model = self._jury.setting.model
+            results["judge_model"] = [model if outcome.tries else None for outcome in outcomes]
+            results["judge_reply"] = [outcome.reply for outcome in outcomes]
+            results["judge_prompt_sha256"] = [outcome.prompt_sha256 for outcome in outcomes]
+            results["tries"] = [outcome.tries or None for outcome in outcomes]
         arrays = [
             pa.array(results[f.name], f.type) if f.name in results else _column(batch, f.name) for f in self._schema
         ]
@@ -205,6 +257,13 @@ class _Collector:
         }
         rows = with_clusters(pa.concat_tables(self._tables), pa.chunked_array(self._groups, pa.string()))
         return Scored(rows, scores)
+
+
+def _verdict_scores(
+    verdict: Verdict, recipe: Recipe, item: Item, parsed: Parsed, version: str
+) -> tuple[Parsed, Mapping[str, float]]:
+    read = verdict.parsed or replace(parsed, how=JUDGED)
+    return read, recipe.metrics(item, read, version) if verdict.scores is None else verdict.scores
 
 
 def _with_dataset(batch: pa.RecordBatch, dataset: str) -> pa.RecordBatch:
@@ -236,7 +295,7 @@ def _items(batch: pa.RecordBatch, columns: Iterable[str]) -> Iterator[Item]:
 
 def _python(array: pa.Array) -> list[Any]:
     """Turn a column into Python values, five times faster than `to_pylist` for texts."""
-    if pa.types.is_list(array.type):
+    if pa.types.is_list(array.type) and pa.types.is_string(array.type.value_type):
         texts = array.values.to_numpy(zero_copy_only=False).tolist()
         lists = [texts[start:end] for start, end in pairwise(array.offsets.to_numpy().tolist())]
         return [v if valid else None for v, valid in zip(lists, array.is_valid().to_pylist(), strict=True)]

@@ -3,12 +3,15 @@
 import contextlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
-from mmconvert.errors import Error
+from mmconvert.errors import Error, UsageError
+from mmscore.cli.estimates import show_estimates
+from mmscore.cli.judge_options import judge_options
+from mmscore.judge_request import JudgeRequest
 from mmscore.report import Entry, Report, publish
 from mmscore.rows_file import RowsWriter
 from mmscore.score import AVERAGES, Options, score_each
@@ -24,6 +27,8 @@ from mmscore.scored import Scored
 @click.option(
     "--average", type=click.Choice(AVERAGES), default="micro", help="Mean of rows, or of the groups of the first --by."
 )
+@judge_options
+@click.option("--dry-run", is_flag=True, help="Estimate the judge's calls and tokens; ask and score nothing.")
 @click.option("-o", "--output", metavar="FILE", help="Write the report as JSON.")
 @click.option("--csv", "csv_file", metavar="FILE", help="Write every number as a line of CSV.")
 @click.option("--rows", "rows_file", metavar="FILE", help="Write every row with what was read in it, as parquet.")
@@ -45,6 +50,8 @@ def score(
     dataset: str | None,
     by: tuple[str, ...],
     average: str,
+    judge: JudgeRequest | None,
+    dry_run: bool,
     output: str | None,
     csv_file: str | None,
     rows_file: str | None,
@@ -58,8 +65,11 @@ def score(
     PREDICTIONS is a parquet file of ours, a folder of them, or a kit's own result file; several are
     models side by side. Without --recipe the recipe follows from dataset, task and source.
     """
+    options = Options(answers, dataset, by, average, _progress(quiet), judge)
+    if dry_run:
+        _check_dry({"--output": output, "--csv": csv_file, "--rows": rows_file})
+        return show_estimates(predictions, recipes, options, as_json=as_json)
     with contextlib.ExitStack() as stack:
-        options = Options(answers, dataset, by, average, _progress(quiet))
         rows = stack.enter_context(RowsWriter(rows_file)) if rows_file else None
         report = Report(tuple(_checked(*pair, rows, max_failed) for pair in score_each(predictions, recipes, options)))
     text = json.dumps(report.to_json(), ensure_ascii=False, indent=1)
@@ -76,6 +86,11 @@ def score(
             for message in entry.messages:
                 click.echo(printable(f"mmscore: {message}"), err=True)
     return 0 if report.complete or allow_rejects else EXIT_PARTIAL
+
+
+def _check_dry(files: Mapping[str, str | None]) -> None:
+    if named := [flag for flag, file in files.items() if file]:
+        raise UsageError(f"{', '.join(named)}: --dry-run scores nothing and writes no file. Leave one of them out.")
 
 
 def _checked(entry: Entry, scored: Scored, rows: RowsWriter | None, max_failed: float) -> Entry:

@@ -1,0 +1,54 @@
+"""What `--dry-run` prints: calls and tokens that a judge would take."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import click
+
+from mmconvert.command_line import printable
+from mmconvert.errors import UsageError
+from mmscore.score import JudgeEstimate, Options, estimate_each
+
+
+def show_estimates(predictions: Sequence[str], recipes: Sequence[str], options: Options, *, as_json: bool) -> int:
+    """Print what judging would take; nobody is asked.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        UsageError: There is no judge to estimate.
+    """
+    if options.judge is None:
+        raise UsageError("--dry-run: estimates what a judge would take. Add --judge NAME.")
+    found = list(estimate_each(predictions, recipes, options))
+    if as_json:
+        click.echo(json.dumps({"estimates": [_json(one) for one in found]}, ensure_ascii=False, indent=1))
+        return 0
+    for one in found:
+        click.echo(printable(_sentence(one)))
+    return 0
+
+
+def _json(one: JudgeEstimate) -> dict[str, object]:
+    named = {
+        "predictions": one.predictions,
+        "recipe": one.recipe,
+        "judge": f"{one.setting.name}@{one.setting.version}",
+        "strategy": one.setting.strategy,
+        "model": one.setting.model or None,
+    }
+    return {**named, **asdict(one.estimate)}
+
+
+def _sentence(one: JudgeEstimate) -> str:
+    guess = one.estimate
+    limit = guess.most_completion_tokens
+    replies = "" if limit is None else f" and at most {limit:,} tokens of replies"
+    tries = f", at most {guess.most_calls:,} when every try is needed" if guess.most_calls > guess.calls else ""
+    return (
+        f"{one.predictions} under {one.recipe}: judge {one.setting.name}@{one.setting.version}, strategy "
+        f"{one.setting.strategy}: {guess.rows:,} rows, {guess.calls:,} calls{tries}; {guess.stored:,} replies are "
+        f"stored; about {guess.prompt_tokens:,} tokens of prompts{replies}. Nobody was asked."
+    )

@@ -1,0 +1,56 @@
+"""`mmscore judge`: ask a judge about every row, and keep what it replies."""
+
+import json
+from dataclasses import asdict, replace
+
+import click
+
+from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.errors import UsageError
+from mmscore.cli.estimates import show_estimates
+from mmscore.cli.judge_options import judge_options
+from mmscore.judge_request import JudgeRequest
+from mmscore.judging import Spent
+from mmscore.score import Options, score_each
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("predictions", nargs=-1, required=True)
+@click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
+@click.option("--answers", metavar="DATASET", help="Dataset with the references, joined by id.")
+@click.option("--dataset", metavar="NAME", help="Name of the benchmark, for files that do not say it.")
+@judge_options
+@click.option("--dry-run", is_flag=True, help="Estimate calls and tokens; ask nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@OPTIONS_FILE
+def judge(
+    predictions: tuple[str, ...],
+    recipes: tuple[str, ...],
+    answers: str | None,
+    dataset: str | None,
+    judge: JudgeRequest | None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Ask a judge about PREDICTIONS and keep its replies; `mmscore score` with the same judge asks nothing then.
+
+    A run that was stopped goes on where it was. Exit code 3: some rows have no verdict.
+    """
+    if judge is None:
+        raise UsageError("no judge is named. Add --judge NAME, see `mmscore list judges`.")
+    runs: list[Spent] = []
+    options = Options(answers, dataset, judge=replace(judge, spent=runs.append))
+    if dry_run:
+        return show_estimates(predictions, recipes, options, as_json=as_json)
+    notes = [note for entry, _ in score_each(predictions, recipes, options) for note in entry.messages]
+    if as_json:
+        click.echo(json.dumps({"runs": [asdict(run) for run in runs]}, ensure_ascii=False, indent=1))
+    else:
+        for run in runs:
+            click.echo(printable(str(run)))
+    if not quiet:
+        for note in notes:
+            click.echo(printable(f"mmscore: {note}"), err=True)
+    return EXIT_PARTIAL if any(run.failed for run in runs) else 0

@@ -1,0 +1,231 @@
+"""A judge ready for rows: its settings, what becomes of a row, and what asking would cost.
+
+A reply is kept under a digest of what was asked: prompt, model, generation options and the number
+of the try.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from mmconvert.record import canonical_json
+from mmscore.answers import FAILED, AnswerStore, answer_key
+from mmscore.judge import LEAVE, RULE, Case, Judge, Leave, NoVerdict, Question, Verdict
+
+Message = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A judge with all that its replies depend on.
+
+    Attributes:
+        name: The judge, as the user named it.
+        judge: Its protocol.
+        version: One of its versions.
+        strategy: One of its strategies, or `RULE`; `auto` is settled.
+        model: Name of the judge model; "" when it is not known (a dry run).
+        wording: The user's own wording, or None.
+        generation: The user's options of the chat completion.
+    """
+
+    name: str
+    judge: Judge
+    version: str
+    strategy: str
+    model: str = ""
+    wording: str | None = None
+    generation: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def asks(self) -> bool:
+        """Whether anybody is asked at all."""
+        return self.strategy != RULE
+
+    def messages(self, question: Question) -> list[Message]:
+        """Lay a question out as chat turns."""
+        system = [] if question.system is None else [{"role": "system", "content": question.system}]
+        return [*system, {"role": "user", "content": question.prompt}]
+
+    def options(self, question: Question) -> dict[str, Any]:
+        """Give the options of the chat completion: the judge's, the question's, the user's; the last wins."""
+        return {**self.judge.generation, **question.generation, **self.generation}
+
+    def key(self, question: Question, number: int) -> str:
+        """Digest all that the reply to a row's question number `number` (from 0) depends on."""
+        return answer_key("judge", self.messages(question), self.model, self.options(question), number)
+
+    def signature(self) -> Mapping[str, str]:
+        """Name what the numbers depend on, for the signature of a report."""
+        if not self.asks:
+            return {"judge": f"{self.name}@{self.version}", "judge_strategy": self.strategy}
+        options = {**self.judge.generation, **self.generation}
+        named = {
+            "judge": f"{self.name}@{self.version}",
+            "judge_strategy": self.strategy,
+            "judge_model": self.model,
+            "judge_generation": ",".join(f"{name}={canonical_json(options[name])}" for name in sorted(options)),
+        }
+        return named if self.wording is None else {**named, "judge_prompt": answer_key(self.wording)[:16]}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one case.
+
+    Attributes:
+        step: The judge's last word.
+        reply: The last reply; None when there was none.
+        prompt_sha256: Digest of the last question, as chat turns; None when nothing was asked.
+        tries: Questions asked about the row, now or earlier.
+    """
+
+    step: Verdict | NoVerdict | Leave
+    reply: str | None = None
+    prompt_sha256: str | None = None
+    tries: int = 0
+
+
+UNASKED = Outcome(LEAVE)
+
+
+class Jury(Protocol):
+    """Whoever cases are put to: a judge model, or a dry run that only counts.
+
+    Attributes:
+        setting: The judge.
+    """
+
+    setting: Setting
+
+    def judge(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Settle cases; one outcome a case, in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What judging one file took.
+
+    Attributes:
+        predictions: The file, as the user wrote it.
+        judge: Name and version of the judge.
+        model: The judge model.
+        rows: Rows that the judge was asked about, now or earlier.
+        failed: Those of them without a verdict.
+        stored: Replies from the store.
+        asked: New replies.
+        calls: Calls that were sent, retries included.
+        prompt_tokens: Tokens of the prompts of new replies, as the service counts them.
+        completion_tokens: Tokens of the new replies.
+    """
+
+    predictions: str
+    judge: str
+    model: str
+    rows: int
+    failed: int
+    stored: int
+    asked: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        failed = f", {self.failed} rows without a verdict (--rejudge failed asks them again)" if self.failed else ""
+        return (
+            f"{self.predictions}: judge {self.judge} ({self.model}): {self.rows} rows, {self.stored} replies from the "
+            f"store, {self.asked} new in {self.calls} calls, {self.prompt_tokens:,} + {self.completion_tokens:,} "
+            f"tokens{failed}"
+        )
+
+
+@dataclass(slots=True)
+class Estimate:
+    """What a judge would cost; tokens are guessed at three to four characters each, one for Chinese.
+
+    Attributes:
+        rows: Rows that the judge would be asked about, the answered ones included.
+        calls: Calls that the store cannot answer, if every first reply holds a verdict.
+        most_calls: The same if none does and every try is needed, retries aside.
+        stored: Questions that stored replies answer.
+        prompt_tokens: Tokens of `calls` prompts.
+        most_completion_tokens: Tokens that `calls` replies may have; None where the judge sets no limit.
+    """
+
+    rows: int = 0
+    calls: int = 0
+    most_calls: int = 0
+    stored: int = 0
+    prompt_tokens: int = 0
+    most_completion_tokens: int | None = 0
+
+
+class DryJury:
+    """Counts what a judge would be asked, and asks nothing.
+
+    Attributes:
+        setting: The judge.
+        estimate: The count so far.
+    """
+
+    def __init__(self, setting: Setting, store: AnswerStore | None, *, again: bool = False) -> None:
+        """Join a judge and the store of its replies, None where there is none yet."""
+        self.setting = setting
+        self.estimate = Estimate()
+        self._store = store
+        self._again = again
+        self._seen: set[str] = set()
+
+    def judge(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Count; every case is left as the rules scored it."""
+        for case in cases:
+            self._count(case)
+        return [UNASKED] * len(cases)
+
+    def _count(self, case: Case) -> None:
+        judge, replies = self.setting.judge, list[str]()
+        first = step = judge.step(case, ())
+        if not isinstance(first, Question):
+            return
+        self.estimate.rows += 1
+        while isinstance(step, Question):
+            key = self.setting.key(step, len(replies))
+            stored = self._store.get([key]).get(key) if self._store and self.setting.model else None
+            if stored is None:
+                self._add(key, step, judge.tries - len(replies))
+                return
+            self.estimate.stored += 1
+            if stored.text is None:
+                step = NoVerdict(stored.error or FAILED)
+                break
+            replies.append(stored.text)
+            step = judge.step(case, tuple(replies))
+        if self._again and isinstance(step, NoVerdict):
+            self._add(self.setting.key(first, 0), first, judge.tries)
+
+    def _add(self, key: str, question: Question, tries: int) -> None:
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        estimate = self.estimate
+        estimate.calls += 1
+        estimate.most_calls += tries
+        estimate.prompt_tokens += sum(tokens_of(turn["content"]) for turn in self.setting.messages(question))
+        options = self.setting.options(question)
+        limit = options.get("max_tokens", options.get("max_completion_tokens"))
+        if isinstance(limit, int) and estimate.most_completion_tokens is not None:
+            estimate.most_completion_tokens += limit
+        else:
+            estimate.most_completion_tokens = None
+
+
+def tokens_of(text: str) -> int:
+    """Guess the tokens of a text: bytes of UTF-8 by three and a half, so that a Chinese character is about one.
+
+    Example:
+        >>> tokens_of("A cat sits on the mat."), tokens_of("一只猫")
+        (7, 3)
+    """
+    return -(-2 * len(text.encode(errors="surrogatepass")) // 7)

@@ -1,0 +1,305 @@
+"""`mmscore score --judge` and `mmscore judge` from the command line to a service on the loopback interface."""
+
+import json
+import re
+import threading
+
+import pyarrow.parquet as pq
+import pytest
+
+from mmscore.cli import program
+from support.chat_server import chat_server, refused, said
+from support.predictions import write_predictions
+
+ROWS = [
+    {"id": "same", "question": "What?", "prediction": "a cat", "answer": "cat"},
+    {"id": "other_words", "question": "What?", "prediction": "a kitten", "answer": "cat"},
+    {"id": "wrong", "question": "What?", "prediction": "a dog", "answer": "cat"},
+]
+VERDICTS = {"a cat": "correct", "a kitten": "correct", "a dog": "incorrect"}
+
+
+@pytest.fixture
+def run(capfd, monkeypatch):
+    """Run `mmscore` in this process; give exit code, standard output and standard error."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-shown")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+    def call(*arguments):
+        from mmconvert.command_line import run as run_program
+
+        with pytest.raises(SystemExit) as caught:
+            run_program(program, [str(a) for a in arguments], program="mmscore")
+        out, err = capfd.readouterr()
+        assert "sk-never-shown" not in out + err
+        return caught.value.code, out, err
+
+    return call
+
+
+@pytest.fixture
+def file(tmp_path):
+    return write_predictions(tmp_path / "p.parquet", ROWS, task="vqa")
+
+
+def _answer_of(prompt):
+    return re.search(r"<answer-(\w+)>\n(.*)\n</answer-\1>", prompt, re.DOTALL)[2]
+
+
+def _grade(request):
+    return said(json.dumps({"reason": "r", "verdict": VERDICTS[_answer_of(request["messages"][-1]["content"])]}))
+
+
+@pytest.fixture
+def server():
+    with chat_server(_grade) as server:
+        yield server
+
+
+OWN = ("--recipe", "own_short_answer", "--judge", "own")
+
+
+def _entry(out):
+    (entry,) = json.loads(out)["entries"]
+    return entry
+
+
+def test_the_judge_is_asked_where_the_rules_do_not_say_correct(run, file, server, tmp_path):
+    rows = tmp_path / "rows.parquet"
+    code, out, err = run(file, *OWN, "--judge-base-url", server.url, "--json", "--rows", rows)
+    entry = _entry(out)
+    assert code == 0
+    assert entry["metrics"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert entry["counts"]["judge_failed"] == 0
+    assert sorted(map(_answer_of, server.prompts())) == ["a dog", "a kitten"]
+    assert "2 rows, 0 replies from the store, 2 new in 2 calls, 14 + 8 tokens" in err
+    table = {row["id"]: row for row in pq.read_table(rows).to_pylist()}
+    assert table["same"]["judge_model"] is None
+    judged = table["other_words"]
+    assert (judged["judge_model"], judged["tries"], judged["how"], judged["status"]) == (
+        "loopback",
+        1,
+        "judge",
+        "scored",
+    )
+    assert json.loads(judged["judge_reply"])["verdict"] == "correct"
+    assert re.fullmatch("[0-9a-f]{64}", judged["judge_prompt_sha256"])
+
+
+def test_a_second_run_asks_nothing_and_says_the_same(run, file, server):
+    options = [file, *OWN, "--judge-base-url", server.url, "--json"]
+    first, second = run(*options), run(*options)
+    assert len(server.asked) == 2
+    assert first[1] == second[1]
+    assert "2 replies from the store, 0 new in 0 calls" in second[2]
+
+
+def test_the_signature_names_the_judge(run, file, server):
+    _, out, _ = run(
+        file, *OWN, "--judge-base-url", server.url, "--judge-model", "m", "--judge-generation", '{"seed": 7}', "--json"
+    )
+    signature = _entry(out)["signature"]
+    assert "judge:own@1|judge_strategy:llm_recall|judge_model:m|" in signature
+    assert "max_tokens=1024,seed=7,temperature=0" in signature
+    assert server.asked[0] == {**server.asked[0], "model": "m", "seed": 7, "temperature": 0}
+
+
+@pytest.mark.parametrize("change", [{"prediction": "a kitten!"}, {"question": "Who?"}, {"answer": "CAT 2"}])
+def test_an_edited_row_is_asked_again_and_the_others_are_not(run, file, server, change):
+    options = [file, *OWN, "--judge-strategy", "llm", "--judge-base-url", server.url, "--quiet"]
+    run(*options)
+    VERDICTS["a kitten!"] = "incorrect"
+    write_predictions(file, [ROWS[0], {**ROWS[1], **change}, ROWS[2]], task="vqa")
+    run(*options)
+    assert len(server.asked) == 4
+
+
+def test_a_failed_judge_is_judge_failed_and_asked_again_only_when_told(run, file, tmp_path):
+    healthy = threading.Event()
+
+    def moody(request):
+        return _grade(request) if healthy.is_set() else said("I think it is correct")
+
+    with chat_server(moody) as server:
+        options = [file, *OWN, "--judge-base-url", server.url, "--json"]
+        code, out, err = run(*options)
+        entry = _entry(out)
+        assert code == 3
+        assert (entry["counts"]["scored"], entry["counts"]["judge_failed"]) == (1, 2)
+        assert entry["metrics"]["accuracy"]["n"] == 1
+        assert "row 1 judge: the reply is not one JSON object with a verdict." in err
+        healthy.set()
+        code, out, _ = run(*options)
+        assert (code, len(server.asked)) == (3, 2)
+        code, out, _ = run(*options, "--rejudge", "failed")
+        assert (code, len(server.asked)) == (0, 4)
+        assert _entry(out)["counts"]["scored"] == 3
+        run(*options, "--rejudge", "failed")
+        assert len(server.asked) == 4
+
+
+def test_a_call_without_a_reply_is_judge_failed_and_kept_as_a_state(run, file):
+    def broken(request):
+        return refused(400, "content filter") if "kitten" in request["messages"][-1]["content"] else _grade(request)
+
+    with chat_server(broken) as server:
+        options = [file, *OWN, "--judge-base-url", server.url, "--json"]
+        code, out, err = run(*options)
+        run(*options)
+    assert code == 3
+    assert _entry(out)["counts"]["judge_failed"] == 1
+    assert "no reply: 400 content filter" in err
+    assert len(server.asked) == 2
+
+
+def test_max_failed_counts_failures_of_the_judge(run, file):
+    with chat_server(lambda _: said("?")) as server:
+        code, _, err = run(file, *OWN, "--judge-base-url", server.url, "--max-failed", "0.5")
+    assert code == 1
+    assert "2 judge_failed" in err
+
+
+def test_a_refused_key_ends_the_run(run, file):
+    with chat_server(lambda _: refused(401, "bad key sk-never-shown")) as server:
+        code, out, err = run(file, *OWN, "--judge-base-url", server.url, "--judge-concurrency", 1)
+    assert (code, out) == (1, "")
+    assert "refuses the key (401 bad key ***)" in err
+    assert len(server.asked) == 1
+
+
+def test_a_dry_run_counts_and_asks_nothing(run, file, server):
+    before = sorted(file.parent.iterdir())
+    code, out, _ = run(file, *OWN, "--judge-model", "loopback", "--dry-run", "--json")
+    (guess,) = json.loads(out)["estimates"]
+    assert code == 0
+    assert (guess["rows"], guess["calls"], guess["most_calls"], guess["stored"]) == (2, 2, 2, 0)
+    assert guess["prompt_tokens"] > 100
+    assert guess["most_completion_tokens"] == 2048
+    assert server.asked == []
+    assert sorted(file.parent.iterdir()) == before
+    run(file, *OWN, "--judge-base-url", server.url)
+    _, out, _ = run(file, *OWN, "--judge-model", "loopback", "--dry-run")
+    assert "2 rows, 0 calls; 2 replies are stored" in out
+    assert "Nobody was asked." in out
+
+
+def test_the_cap_on_calls_holds_and_the_rest_is_asked_later(run, file, server):
+    options = [file, *OWN, "--judge-base-url", server.url, "--judge-concurrency", 1]
+    code, _, err = run(*options, "--judge-max-calls", 1)
+    assert (code, len(server.asked)) == (3, 1)
+    assert "the cap of 1 calls is used up" in err
+    code, _, _ = run(*options)
+    assert (code, len(server.asked)) == (0, 2)
+
+
+def test_judging_first_lets_scoring_ask_nothing(run, file, server):
+    code, out, _ = run("judge", file, *OWN, "--judge-base-url", server.url, "--json")
+    assert code == 0
+    (spent,) = json.loads(out)["runs"]
+    assert (spent["rows"], spent["asked"], spent["failed"]) == (2, 2, 0)
+    run(file, *OWN, "--judge-base-url", server.url)
+    assert len(server.asked) == 2
+
+
+def test_a_wording_of_the_users_is_sent(run, file, server, tmp_path):
+    wording = tmp_path / "wording.txt"
+    wording.write_text("MINE {reference} {answer} {other}", encoding="utf-8")
+    code, out, _ = run(file, *OWN, "--judge-base-url", server.url, "--judge-prompt", wording, "--json")
+    assert code == 0
+    assert all(prompt.startswith("MINE <reference-") and prompt.endswith("> {other}") for prompt in server.prompts())
+    assert "judge_prompt:" in _entry(out)["signature"]
+
+
+def test_evalscope_auto_asks_nobody_and_says_so(run, tmp_path, server):
+    file = write_predictions(tmp_path / "l.parquet", [{**row, "answers": [row["answer"]]} for row in ROWS], task="vqa")
+    options = [file, "--recipe", "evalscope_general_vqa", "--judge", "evalscope", "--judge-base-url", server.url]
+    code, _, err = run(*options)
+    assert (code, server.asked) == (0, [])
+    assert "strategy auto stands for rule, nobody was asked" in err
+
+
+def test_evalscope_llm_gives_the_verdict_alone(run, file):
+    with chat_server(lambda _: said("B")) as server:
+        code, out, _ = run(
+            file, "--recipe", "evalscope_general_vqa@1.10", "--judge", "evalscope", "--judge-strategy", "llm",
+            "--judge-base-url", server.url, "--json",
+        )  # fmt: skip
+    assert code == 0
+    metrics = _entry(out)["metrics"]
+    assert {name: metric["value"] for name, metric in metrics.items()} == {"mean_acc": 0.0}
+    assert "judge:evalscope@1.10|" in _entry(out)["signature"]
+    assert len(server.asked) == 3
+
+
+def test_a_rating_needs_no_reference(run, tmp_path):
+    rows = [{"id": row["id"], "question": row["question"], "prediction": row["prediction"]} for row in ROWS]
+    file = write_predictions(tmp_path / "open.parquet", rows, task="vqa")
+    with chat_server(lambda _: said('{"score": 0.25}')) as server:
+        code, out, err = run(
+            file, "--recipe", "evalscope_general_vqa", "--judge", "evalscope_numeric", "--judge-strategy", "llm",
+            "--judge-base-url", server.url, "--json",
+        )  # fmt: skip
+    assert (code, err.count("tokens")) == (0, 1)
+    assert _entry(out)["metrics"]["accuracy:mean"]["value"] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--judge-model", "m"], "--judge-model: no judge is named"),
+        (["--rejudge", "failed"], "--rejudge: no judge is named"),
+        (["--dry-run"], "--dry-run: estimates what a judge would take"),
+        (["--judge", "owl"], "Did you mean own?"),
+        (["--judge", "own@2"], "judge 'own' has no version '2'"),
+        (["--judge", "evalscope"], "judge 'evalscope' does not fit recipe 'own_short_answer'. Judges that do: own."),
+        (["--judge", "own", "--judge-strategy", "lm"], "has no strategy 'lm'"),
+        (["--judge", "own", "--judge-generation", "{"], "--judge-generation: is no JSON"),
+        (["--judge", "own", "--judge-generation", "[1]"], "--judge-generation: expected an object"),
+        (["--judge", "own", "--judge-generation", '{"x": NaN}'], "NaN is no JSON number"),
+        (["--judge", "own", "--judge-generation", '{"model": "m"}'], "model cannot be set here"),
+        (["--judge", "own", "--judge-prompt", "none.txt"], "none.txt: no such file"),
+        (["--judge", "own"], "no address to ask"),
+        (["--judge", "own", "--judge-base-url", "localhost:1"], "base URL"),
+        (
+            ["--judge", "own", "--api-key-env", "NO_SUCH_KEY", "--judge-base-url", "http://127.0.0.1:9/v1"],
+            "NO_SUCH_KEY",
+        ),
+        (["--judge", "own", "--dry-run", "--csv", "x.csv"], "--csv: --dry-run scores nothing"),
+    ],
+)
+def test_an_option_that_cannot_be_honoured_is_refused(run, file, arguments, message):
+    code, out, err = run(file, "--recipe", "own_short_answer", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_wording_without_the_answer_is_refused(run, file, tmp_path):
+    (tmp_path / "w.txt").write_text("{question}", encoding="utf-8")
+    code, _, err = run(file, *OWN, "--judge-prompt", tmp_path / "w.txt")
+    assert code == 2
+    assert "lacks {reference}, {answer}; judge 'own' fills in {question}, {reference}, {answer}." in err
+
+
+def test_several_models_and_none_named_is_refused(run, file):
+    with chat_server(_grade, models=["a", "b"]) as server:
+        code, _, err = run(file, *OWN, "--judge-base-url", server.url)
+    assert code == 2
+    assert "It offers a, b. Name it with --judge-model." in err
+
+
+def test_a_judge_of_ones_own_fits_any_recipe(run, file, server, tmp_path):
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(
+        "from mmscore.judge import Judge, Question, Verdict\n"
+        "from mmscore.parsed import Parsed\n"
+        "def step(case, replies):\n"
+        "    if replies:\n"
+        "        return Verdict(parsed=Parsed('cat', 'mine'))\n"
+        "    return Question(f'<answer-1>\\n{case.item.prediction}\\n</answer-1>')\n"
+        "JUDGE = Judge('mine', 'own', {'1': ''}, {'all': ''}, 'all', (), step)\n"
+    )
+    code, out, _ = run(
+        file, "--recipe", "own_short_answer", "--judge", f"{plugin}@JUDGE", "--judge-base-url", server.url, "--json"
+    )
+    assert code == 0
+    assert _entry(out)["metrics"]["accuracy"]["value"] == 1.0
