@@ -8,10 +8,9 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
+from mmconvert.manifest import DATA_FOLDER, DEFAULT_CONFIG
 from mmconvert.record import hf_feature
 
-DEFAULT_CONFIG = "default"
-DATA_FOLDER = "data"
 BEGIN = "<!-- mmconvert: this part is written anew by every push; write your own text outside it -->"
 END = "<!-- /mmconvert -->"
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.card import DATA_FOLDER
 from mmconvert.errors import Error, UsageError, got
 from mmconvert.record import SCHEMA_VERSION
 from mmconvert.shards import Shard
 
 MANIFEST = ".mmconvert/manifest.json"
 DEFAULT_CONFIG = "default"
+DATA_FOLDER = "data"
+"""Folder of the shards of the default config."""
 
 # What `datasets` accepts, and nothing that would leave the dataset's folder.
 _CONFIG = re.compile(r"\w[\w.\-]*")

@@ -12,7 +12,6 @@ import pkgutil
 import sys
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +61,9 @@ def available(group: str) -> dict[str, Plugin]:
     """
     package = importlib.import_module(group)
     found = {p.name: Plugin(p.name, f"{group}.{p.name}", "built-in") for p in pkgutil.iter_modules(package.__path__)}
+    # Imported here: most runs load built-in plug-ins alone, and looking at every distribution takes its time.
+    from importlib.metadata import entry_points
+
     for entry in entry_points(group=group):
         module, _, _ = entry.value.partition(":")
         origin = entry.dist.name if entry.dist is not None else "entry point"
@@ -87,6 +89,9 @@ def load(group: str, name: str) -> Any:
         return _from_file(file, attribute)
     if name.endswith(".py"):
         raise UsageError(f"{name}: say which object of the file is meant: {name}@NAME.")
+    module = f"{group}.{name}"
+    if name.isidentifier() and importlib.util.find_spec(module) is not None:
+        return getattr(importlib.import_module(module), GROUPS[group])
     plugins = available(group)
     if name not in plugins:
         kind = group.rpartition(".")[2].rstrip("s")
