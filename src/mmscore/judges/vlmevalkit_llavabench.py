@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from mmscore.judge import Case, Judge, NoVerdict, Question, Step, Verdict
 from mmscore.kits.vlmevalkit.judge_prompts import llavabench_prompt
+from mmscore.kits.vlmevalkit.judge_replies import GENERATION
 from mmscore.kits.vlmevalkit.llavabench import TEMPERATURE, asked_of, pair_of
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
 
@@ -40,5 +41,5 @@ JUDGE = Judge(
     step=_step,
     slots=SLOTS,
     required=("reference", "prediction"),
-    generation={"temperature": TEMPERATURE},
+    generation={**GENERATION, "temperature": TEMPERATURE},
 )

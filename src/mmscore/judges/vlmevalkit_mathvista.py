@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from mmscore.judge import JUDGED, LEAVE, Case, Judge, Question, Step, Verdict
 from mmscore.kits.vlmevalkit.judge_prompts import mathvista_prompt
+from mmscore.kits.vlmevalkit.judge_replies import GENERATION
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
 from mmscore.parsed import Parsed
 
@@ -31,8 +32,9 @@ JUDGE = Judge(
     versions=VERSIONS,
     strategies={UNREAD: "asks about answers in which the rules find no option and no right number"},
     auto=UNREAD,
-    columns=("question",),
+    columns=("question", "answer", "label", "extra"),
     step=_step,
     slots=("question", "prediction"),
     required=("prediction",),
+    generation=GENERATION,
 )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from mmscore.judge import Case, Judge, NoVerdict, Question, Step, Verdict
 from mmscore.kits.vlmevalkit.judge_prompts import mmvet_prompt
-from mmscore.kits.vlmevalkit.judge_replies import STEP, TRIES
+from mmscore.kits.vlmevalkit.judge_replies import GENERATION, STEP, TRIES
 from mmscore.kits.vlmevalkit.mmvet import grade
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, answer_cell
 
@@ -40,4 +40,5 @@ JUDGE = Judge(
     tries=TRIES,
     slots=("row",),
     required=("row",),
+    generation=GENERATION,
 )

@@ -14,7 +14,7 @@ from mmconvert.errors import RowError
 from mmscore.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict
 from mmscore.kits.vlmevalkit.choices import COLUMNS, VERSIONS, options_of
 from mmscore.kits.vlmevalkit.judge_prompts import option_prompt
-from mmscore.kits.vlmevalkit.judge_replies import OPTION_TRIES, judged_option
+from mmscore.kits.vlmevalkit.judge_replies import GENERATION, OPTION_TRIES, judged_option
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT
 from mmscore.parsed import Parsed
 
@@ -48,4 +48,5 @@ JUDGE = Judge(
     tries=OPTION_TRIES,
     slots=SLOTS,
     required=("options", "prediction"),
+    generation=GENERATION,
 )

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from mmscore.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict
 from mmscore.kits.vlmevalkit.judge_prompts import yes_no_prompt
-from mmscore.kits.vlmevalkit.judge_replies import STEP, TRIES, judged_yes_no
+from mmscore.kits.vlmevalkit.judge_replies import GENERATION, STEP, TRIES, judged_yes_no
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
+from mmscore.kits.vlmevalkit.yes_no import COLUMNS
 from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
 from mmscore.parsed import Parsed
 
@@ -40,9 +41,10 @@ JUDGE = Judge(
     versions=VERSIONS,
     strategies={UNREAD: "asks about answers in which the rules find neither word, or both"},
     auto=UNREAD,
-    columns=("question",),
+    columns=("question", *COLUMNS),
     step=_step,
     tries=TRIES,
     slots=SLOTS,
     required=("prediction",),
+    generation=GENERATION,
 )

@@ -7,6 +7,7 @@ temperature. A call that failed has the text `FAILED_CALL` in the kit, which rea
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from mmconvert.errors import RowError
 from mmscore.parsed import UNPARSED, Parsed
@@ -16,6 +17,8 @@ from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no
 OPTION_TRIES = 3
 TRIES = 5
 STEP = 0.5
+GENERATION = MappingProxyType({"temperature": 0, "max_tokens": 1024})
+"""Options of the first try. The kit allows fewer tokens for some benchmarks, too few for a judge that thinks."""
 
 FAILED_CALL = "Failed to obtain answer via API."
 DRAWN = "Failed to predict, thus randomly generate one. "
