@@ -16,6 +16,7 @@ COMMANDS = {
     "push": ("mmconvert.cli.push:push", "Publish a converted dataset on the Hub."),
     "verify": ("mmconvert.cli.verify:verify", "Re-read every byte of a dataset against its manifest."),
     "list": ("mmconvert.cli.list:list_plugins", "Show the formats and other plug-ins."),
+    "check-plugin": ("mmconvert.cli.check_plugin:check_plugin", "Try a plug-in of yours against what each one owes."),
     "demo": ("mmconvert.cli.demo:demo", "Run the main job on small example files in a scratch folder."),
 }
 

@@ -70,10 +70,12 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     fields = {**{name: [] for name in PICTURE_COLUMNS}, **row.fields}
     try:
         record = from_row(fields)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise RowError("record.shape", "", f"the row does not have the shape of a record ({error}).") from None
     if not record.id:
         raise RowError("id.missing", "id", f"the row has no id {got(record.id)}.")
+    if not isinstance(record.extra, dict):
+        raise RowError("record.shape", "extra", f"expected an object of fields {got(record.extra)}.")
     said = {name: fields[name] for name in _OF_RUN if isinstance(fields.get(name), str)}
     yield replace(
         record,

@@ -67,7 +67,7 @@ def _cells(raw: bytes) -> dict[str, str]:
 
 def _records(row: Row, context: Context) -> Iterable[Record]:
     image, question, answer, response = (row.fields[name] for name in FIELDS)
-    if answer.strip().lower() not in ANSWERS:
+    if str(answer).strip().lower() not in ANSWERS:
         raise RowError("answer.type", "answer", f"expected Yes or No {got(answer)}.")
     category = Path(row.where.file).stem
     key = f"{category}-{row.where.row:09d}"

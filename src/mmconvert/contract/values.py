@@ -1,10 +1,13 @@
 """Records that have something in every column, to see which of it a format brings back."""
 
 import contextlib
+import io
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import PIL.Image
 
 from mmconvert.convert import read, write
 from mmconvert.errors import Error, UsageError
@@ -12,10 +15,17 @@ from mmconvert.format import Format, Target
 from mmconvert.images import Pictures
 from mmconvert.plugins import load
 from mmconvert.record import Part, Record, Source, Turn
-from support.records import picture_bytes
 
-SHOWN = Pictures(()).of_bytes(picture_bytes("PNG"), 1)
-HIDDEN = Pictures(()).of_bytes(picture_bytes("PNG", 5), 2)
+
+def picture(shade: int) -> bytes:
+    """Make a small PNG of one colour."""
+    out = io.BytesIO()
+    PIL.Image.new("RGB", (3, 2), (shade, 80, 160)).save(out, "PNG")
+    return out.getvalue()
+
+
+SHOWN = Pictures(()).of_bytes(picture(0), 1)
+HIDDEN = Pictures(()).of_bytes(picture(5), 2)
 USER = Turn("user", (Part("image"), Part("text", "What is it?")))
 ANSWERED = Record(
     "q1", "q1", (USER,), "vqa", Source("x", "x.jsonl", 3),

@@ -1,0 +1,52 @@
+"""`mmconvert check-plugin`: the contract of a format, a prompt or a transform, run on anybody's."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import click
+
+from mmconvert.command_line import EXIT_REFUSED, OPTIONS_FILE, printable
+from mmconvert.contract import KINDS, Breach, breaches, promises
+
+
+@click.command("check-plugin")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("name", metavar="NAME")
+@click.argument("examples", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[EXAMPLE]...")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@OPTIONS_FILE
+def check_plugin(kind: str, name: str, examples: tuple[Path, ...], as_json: bool) -> int:
+    """Try a format, prompt or transform of your own against what every plug-in owes.
+
+    NAME is file.py@OBJECT or an installed plug-in, with parameters behind a colon; EXAMPLE is a file without fault: one
+    that the format reads, or one with records for the prompt or transform. The code of the plug-in runs. The exit code
+    is 1 where a promise is not kept.
+    """
+    found = breaches(kind, name, examples)
+    if as_json:
+        shown = {
+            "kind": kind,
+            "name": name,
+            "promises": promises(kind),
+            "breaches": list(map(dataclasses.asdict, found)),
+        }
+        click.echo(json.dumps(shown, ensure_ascii=False))
+    else:
+        for promise in promises(kind):
+            click.echo(printable(_lines(promise, found, seen=not found or found[0].check != promises(kind)[0])))
+        click.echo(f"{name}: {_verdict(len(promises(kind)), len({breach.check for breach in found}))}", err=True)
+    return EXIT_REFUSED if found else 0
+
+
+def _verdict(promised: int, broken: int) -> str:
+    if not broken:
+        return f"all {promised} promises are kept."
+    return f"{broken} of {promised} promises {'is' if broken == 1 else 'are'} broken."
+
+
+def _lines(promise: str, found: list[Breach], *, seen: bool) -> str:
+    """Show one promise with its breaches; `seen` tells whether those behind the first were looked at."""
+    messages = [breach.message for breach in found if breach.check == promise]
+    mark = "broken" if messages else "kept" if seen else "-"
+    return "\n".join([f"{mark:<8}{promise}", *(f"        {message}" for message in messages)])

@@ -1,0 +1,40 @@
+"""What every prompt owes: the contract that anybody can run, on any record, and a row in the docs."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from mmconvert.contract import breaches_of
+from mmconvert.contract.elsewhere import digests
+from mmconvert.contract.prompts import CHECKS, faults, subject
+from mmconvert.plugins import available
+from mmconvert.prompt import prompt_of
+from mmconvert.record import Record
+from support.records import records
+
+PROMPTS = list(available("mmconvert.prompts"))
+PAGE = Path(__file__).resolve().parents[2] / "docs/prompts.md"
+
+
+@pytest.mark.parametrize("promise", list(CHECKS)[:-1])
+@pytest.mark.parametrize("name", PROMPTS)
+def test_it_keeps_the_promise(name: str, promise: str) -> None:
+    assert not list(breaches_of(CHECKS, promise, subject(name, [])))
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+@settings(max_examples=30, deadline=None)
+@given(record=records())
+def test_any_record_is_worded_or_refused(name: str, record: Record) -> None:
+    assert not list(faults(record, prompt_of(name)))
+
+
+def test_wordings_are_the_same_in_every_process() -> None:
+    assert len(digests("prompts", PROMPTS)) == 1
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_it_is_documented(name: str) -> None:
+    assert re.search(rf"^\| `{name}` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
