@@ -14,6 +14,7 @@ COMMANDS = {
     "explain": ("mmscore.cli.explain:explain", "Show the rule that fired in each row, and why two recipes differ."),
     "judge": ("mmscore.cli.judge:judge", "Ask a judge model about every row, and keep its replies."),
     "rank": ("mmscore.cli.rank:rank_models", "Rank models over many datasets: average score, average rank."),
+    "submit": ("mmscore.cli.submit:submit", "Write predictions as the file that a benchmark's server takes."),
     "list": ("mmscore.cli.list:list_plugins", "Show the recipes, metrics and other plug-ins."),
 }
 

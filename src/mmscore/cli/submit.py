@@ -1,0 +1,49 @@
+"""`mmscore submit`: predictions as the file that a benchmark's server takes."""
+
+import json
+from pathlib import Path
+
+import click
+
+from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmscore.submit import Submission
+from mmscore.submit import submit as run
+
+_SHOWN = 10
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("predictions", type=click.Path(path_type=Path))
+@click.option("--to", required=True, metavar="FORMAT", help="Format of the file, such as mmbench.")
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
+@click.option("--columns", metavar="NAME", help="Column set of the format: for mmbench submission or server.")
+@click.option("--allow-rejects", is_flag=True, help="Exit 0 although rows lack what a server looks for.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="No summary.")
+@OPTIONS_FILE
+def submit(
+    predictions: Path, to: str, output: Path, columns: str | None, allow_rejects: bool, as_json: bool, quiet: bool
+) -> int:
+    """Write PREDICTIONS as a submission, for example MMBench's workbook.
+
+    Exit code 3: the file is written, but rows lack a prediction or a question, or could not be read.
+    """
+    found = run(predictions, to, output, columns)
+    if as_json:
+        click.echo(json.dumps(found.to_json(), ensure_ascii=False))
+    elif not quiet:
+        click.echo(printable(f"{output}: {found.rows:,} rows as {to}"))
+        if found.left_out:
+            listed = ", ".join(f"{name} ({rows:,})" for name, rows in found.left_out.items())
+            click.echo(printable(f"not in a submission: {listed}"))
+    if not quiet:
+        _show_faults(found)
+    return 0 if found.complete or allow_rejects else EXIT_PARTIAL
+
+
+def _show_faults(found: Submission) -> None:
+    lines = [*found.rejected, *(f"row {fault.id} {fault.field}: {fault.message}" for fault in found.faults)]
+    for line in lines[:_SHOWN]:
+        click.echo(printable(line), err=True)
+    if len(lines) > _SHOWN:
+        click.echo(f"... and {len(lines) - _SHOWN:,} more; --json names them all", err=True)
