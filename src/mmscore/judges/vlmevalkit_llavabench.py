@@ -16,7 +16,7 @@ from mmscore.kits.vlmevalkit.judge_replies import GENERATION
 from mmscore.kits.vlmevalkit.llavabench import TEMPERATURE, asked_of, pair_of
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
 
-ALL = "all"
+LLM = "llm"
 SLOTS = ("caption", "question", "reference", "prediction")
 
 
@@ -35,8 +35,8 @@ JUDGE = Judge(
     summary="What two answers are worth, as VLMEvalKit asks for LLaVA-Bench",
     parity=JUDGED_KIT,
     versions=VERSIONS,
-    strategies={ALL: "asks about every answer"},
-    auto=ALL,
+    strategies={LLM: "asks about every answer"},
+    auto=LLM,
     columns=("question", "extra"),
     step=_step,
     slots=SLOTS,

@@ -16,7 +16,7 @@ from mmscore.kits.vlmevalkit.judge_replies import GENERATION, STEP, TRIES
 from mmscore.kits.vlmevalkit.mmvet import grade
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, answer_cell
 
-ALL = "all"
+LLM = "llm"
 
 
 def _step(case: Case, replies: Sequence[str]) -> Step:
@@ -33,8 +33,8 @@ JUDGE = Judge(
     summary="How right an answer is, as VLMEvalKit asks for MM-Vet",
     parity=JUDGED_KIT,
     versions=VERSIONS,
-    strategies={ALL: "asks about every answer"},
-    auto=ALL,
+    strategies={LLM: "asks about every answer"},
+    auto=LLM,
     columns=("question", "answer", "label"),
     step=_step,
     tries=TRIES,
