@@ -18,7 +18,10 @@ MODULES = {
 TREES = {name: ast.parse(path.read_bytes()) for name, path in MODULES.items()}
 PLUGINS = [name for name in MODULES if name.rpartition(".")[0] in GROUPS]
 
-SCORING = ("parsers", "metrics", "judges", "recipes", "score", "scoring", "stats", "report", "compare", "kits")
+SCORING = (
+    *("parsers", "metrics", "judge", "judges", "judging", "judge_request", "model_jury", "recipes"),
+    *("score", "scoring", "stats", "report", "compare", "kits"),
+)
 SHARED = ("mmscore.client", "mmscore.answers")
 FORBIDDEN_CALLS = {"eval", "exec", "print", "compile", "__import__", "globals"}
 FORBIDDEN_MODULES = {"pickle", "dill", "shelve", "marshal", "cloudpickle"}

@@ -195,11 +195,11 @@ def _from_kit(path: str) -> Rows:
     stream = iter(records)
     tables = []
     while chunk := list(islice(stream, BATCH_ROWS)):
-        # A message repeats the question, and no recipe looks at a picture.
-        batch = to_arrow([replace(record, images=(), attachments=(), messages=()) for record in chunk])
+        # No recipe looks at a picture.
+        batch = to_arrow([replace(record, images=(), attachments=()) for record in chunk])
         said = [record.extra.get("model") for record in chunk]
         models = pa.array([model if isinstance(model, str) else None for model in said], column_type("model"))
-        table = pa.Table.from_batches([batch]).drop_columns([*PICTURE_COLUMNS, "messages"])
+        table = pa.Table.from_batches([batch]).drop_columns(list(PICTURE_COLUMNS))
         tables.append(table.append_column("model", models))
     table = pa.concat_tables(tables) if tables else PREDICTION_SCHEMA.empty_table()
     table = table.append_column(FORMAT, pc.struct_field(table["source"], "format")).drop_columns(["source"])

@@ -1,6 +1,5 @@
 """Predictions to numbers, with their uncertainty, their counts and their signature."""
 
-import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -126,19 +125,20 @@ def score_each(paths: Sequence[str | Path], recipes: Sequence[str], options: Opt
 
 def _judge_each(
     work: Sequence[tuple[Rows, Choice, Setting | None]], options: Options, request: JudgeRequest
-) -> Iterator[tuple[Entry, Scored]]:
+) -> list[tuple[Entry, Scored]]:
+    """Score with a judge; all at once, so that no connection stays open while the caller holds an entry."""
     # Imported here: whoever has no judge need not wait for the client to load.
     from mmscore.model_jury import opened_chat, opened_jury
 
+    found = []
     with opened_chat(request) as chat:
         for rows, choice, setting in work:
-            with contextlib.ExitStack() as stack:
-                jury = None
-                if setting is not None and setting.asks:
-                    jury = stack.enter_context(opened_jury(request, setting, chat, rows.path))
-                    setting = jury.setting
-                found = _score_one(rows, choice, options, setting, jury)
-            yield found
+            if setting is None or not setting.asks:
+                found.append(_score_one(rows, choice, options, setting))
+                continue
+            with opened_jury(request, setting, chat, rows.path) as jury:
+                found.append(_score_one(rows, choice, options, jury.setting, jury))
+    return found
 
 
 def estimate_each(paths: Sequence[str | Path], recipes: Sequence[str], options: Options) -> Iterator[JudgeEstimate]:
@@ -222,7 +222,7 @@ def _score_one(
     entry = Entry(
         recipe=choice.name,
         version=version,
-        parity=OWN if recipe.parity == OWN else f"{recipe.parity}, {recipe.versions[version]}",
+        parity=_parity(choice, setting),
         reason=choice.reason,
         metrics=numbers.metrics,
         groups=numbers.groups,
@@ -285,6 +285,15 @@ def _counts(raw: Scored, settled: Scored) -> Counts:
     kept = pc.is_in(raw.rows["status"], value_set=pa.array([SCORED, EXCLUDED]))
     unparsed = pc.sum(pc.and_(kept, pc.equal(raw.rows["how"], UNPARSED.how))).as_py() or 0
     return Counts(total=len(settled), unparsed=unparsed, **{status: statuses[status] for status in STATUSES})
+
+
+def _parity(choice: Choice, setting: Setting | None) -> str:
+    """Name whose number it is; with a judge whose prompt is in our words, the kit's own may differ."""
+    recipe = choice.recipe
+    if recipe.parity == OWN:
+        return OWN
+    wording = "" if setting is None or not setting.asks else "the user's" if setting.wording else "ours"
+    return f"{recipe.parity}, {recipe.versions[choice.version]}" + (f"; judged, wording {wording}" if wording else "")
 
 
 def _unasked(options: Options, setting: Setting | None) -> list[str]:

@@ -231,6 +231,51 @@ def test_evalscope_llm_gives_the_verdict_alone(run, file):
     assert len(server.asked) == 3
 
 
+def test_recall_merges_verdicts_into_the_main_score_of_each_model(run, tmp_path):
+    rows = [{**row, "answers": [row["answer"]]} for row in ROWS]
+    files = [write_predictions(tmp_path / f"{name}.parquet", rows, task="vqa", model=name) for name in ("x", "y")]
+    with chat_server(lambda _: said('{"verdict": "A"}')) as server:
+        code, out, err = run(
+            *files, "--recipe", "evalscope_general_vqa", "--judge", "evalscope", "--judge-strategy", "llm_recall",
+            "--judge-base-url", server.url, "--json",
+        )  # fmt: skip
+    entries = json.loads(out)["entries"]
+    main = 'rouge:mean[statistic="recall",variant="l"]'
+    assert code == 0
+    assert [entry["metrics"][main]["value"] for entry in entries] == [1.0, 1.0]
+    assert all(entry["metrics"]["bleu:mean[ngram=1]"]["value"] < 0.5 for entry in entries)
+    assert all(entry["parity"].endswith("; judged, wording ours") for entry in entries)
+    # Each file has its store; only rows whose rule score is not full are asked about.
+    assert err.count("2 rows, 0 replies from the store, 2 new in 2 calls") == len(files)
+
+
+def test_a_review_file_of_the_kit_is_judged_with_all_its_turns(run, tmp_path):
+    turns = [{"role": "system", "content": "sys"}, {"role": "user", "content": [{"type": "text", "text": "q"}]}]
+    score = {"value": {"acc": 0.0}, "extracted_prediction": "a dog", "prediction": "a dog", "main_score_name": "acc"}
+    sample = {"index": 0, "target": "cat", "messages": turns}
+    sample["sample_score"] = {"score": score, "sample_id": 0, "group_id": 0}
+    file = tmp_path / "reviews" / "m" / "general_vqa_default.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(sample) + "\n", encoding="utf-8")
+    with chat_server(lambda _: said('{"verdict": "B"}')) as server:
+        code, out, _ = run(
+            file, "--judge", "evalscope", "--judge-strategy", "llm", "--judge-base-url", server.url, "--json"
+        )
+    assert code == 0
+    assert _entry(out)["recipe"] == "evalscope_general_vqa"
+    assert "**System**: sys\n\n**User**: q\n</question-" in server.prompts()[0]
+
+
+def test_replies_are_kept_where_told_and_shared_between_files(run, tmp_path, server):
+    cache = tmp_path / "cache.sqlite"
+    for name in ("a", "b"):
+        file = write_predictions(tmp_path / f"{name}.parquet", ROWS, task="vqa")
+        run(file, *OWN, "--judge-base-url", server.url, "--judge-cache", cache)
+    assert len(server.asked) == 2
+    assert cache.is_file()
+    assert not list(tmp_path.glob("*.judge.sqlite"))
+
+
 def test_a_rating_needs_no_reference(run, tmp_path):
     rows = [{"id": row["id"], "question": row["question"], "prediction": row["prediction"]} for row in ROWS]
     file = write_predictions(tmp_path / "open.parquet", rows, task="vqa")

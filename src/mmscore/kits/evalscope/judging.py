@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from mmconvert.placeholders import PLACEHOLDER
 from mmscore.json_objects import json_objects
 from mmscore.judge import filled
 from mmscore.kits.evalscope.aggregation import NEW, Release
@@ -203,7 +204,7 @@ def question_text(messages: Sequence[Mapping[str, Any]], question: str | None) -
 
     Args:
         messages: Turns of the row, see docs/schema.md; pictures are left out.
-        question: Stands in where there are no turns.
+        question: Stands in where there are no turns; its `<image k>` are left out as pictures are.
 
     Returns:
         Blocks `**Role**: text`, a blank line between; text parts on lines of their own.
@@ -213,9 +214,12 @@ def question_text(messages: Sequence[Mapping[str, Any]], question: str | None) -
     Example:
         >>> question_text([{"role": "user", "content": [{"type": "text", "text": "a"}]}], None)
         '**User**: a'
+        >>> question_text([], "<image 1>What?")
+        '**User**: What?'
     """
     if not messages:
-        return f"**User**: {question or ''}"
+        texts = PLACEHOLDER.split(question or "")[::2]
+        return "**User**: " + "\n".join(text for text in texts if text)
     blocks = []
     for turn in messages:
         text = "\n".join(part["text"] or "" for part in turn["content"] or () if part["type"] == "text")
