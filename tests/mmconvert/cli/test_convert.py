@@ -45,7 +45,9 @@ def test_a_clean_run_ends_with_0_and_says_what_comes_next(tmp_path: Path) -> Non
     assert (ended.code, ended.err) == (0, "")
     first, last = ended.out.splitlines()
     assert f"{tmp_path}/out: 4 rows (test: 4), 4 pictures" in first
-    assert f"load_dataset('{tmp_path}/out')" in last
+    assert last.endswith(
+        f"load_dataset('{tmp_path}/out'), or: mmscore predict {tmp_path}/out -o p.parquet --model MODEL"
+    )
     assert len(datasets.load_dataset(str(tmp_path / "out"), split="test")) == 4
 
 
@@ -55,6 +57,11 @@ def test_refused_rows_end_with_3_unless_they_are_allowed(table: str) -> None:
     assert "refused: a.tsv:4 prediction: the row has no prediction" in ended.out
     assert "1 of 3 rows refused, reasons in " in ended.out
     assert convert(table, "-o", "out", "--overwrite", "--allow-rejects").code == 0
+
+
+def test_what_has_predictions_is_scored_next(table: str) -> None:
+    ended = convert(table, "-o", "out")
+    assert ended.out.splitlines()[-1] == "Next: load_dataset('out'), or: mmscore out"
 
 
 def test_the_summary_has_exactly_its_keys(table: str) -> None:
