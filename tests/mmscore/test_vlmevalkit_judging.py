@@ -66,6 +66,17 @@ def test_options_that_the_rules_cannot_read_are_read_by_the_judge(tmp_path):
     assert not any("\nB\n</answer" in request["messages"][-1]["content"] for request in asked)
 
 
+def test_a_question_is_right_when_the_judge_reads_its_open_rotations_so(tmp_path):
+    right = {"question": "Which?", "A": "cat", "B": "dog", "answer": "B", "index": "1", "prediction": "B"}
+    turned = {**right, "A": "dog", "B": "cat", "answer": "A", "index": "1000001", "prediction": "the barking one"}
+    lost = {**right, "index": "2", "prediction": "who knows"}
+    file = kit_table(tmp_path / "m_MMBench_DEV_EN.tsv", [right, turned, lost])
+    entry, _ = judged(file, "vlmevalkit_option", {"the barking one": "A", "who knows": "It depends"})
+    assert fates(entry) == {"total": 3, "scored": 2, "judge_failed": 1}
+    assert entry.metrics["circular_accuracy"].value == 1
+    assert entry.metrics["circular_accuracy"].n == 1
+
+
 def test_yes_and_no_that_the_rules_cannot_read_are_read_by_the_judge(tmp_path):
     said = {"Yes.": "", "so it seems": "Yes", "I doubt it": "No", "perhaps": "Unknown", "hm": "?"}
     rows = [{"question": "A cat?", "answer": "Yes", "prediction": text} for text in said]

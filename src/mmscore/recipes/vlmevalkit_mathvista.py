@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from mmconvert.errors import Error
 from mmscore.judge import JUDGED
 from mmscore.kits.vlmevalkit.mathvista import Result, is_right, mathvista_table, question_of, read_directly
-from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, is_from_kit
+from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.recipe import Facts, Item, Recipe, Row, means
 from mmscore.scored import Scored
@@ -53,7 +53,7 @@ def _default_for(facts: Facts) -> str | None:
 
 RECIPE = Recipe(
     summary="MathVista as VLMEvalKit scores it: options and numbers, read directly or by a judge",
-    parity=JUDGED_KIT,
+    parity=KIT,
     versions=VERSIONS,
     columns=("question", "answer", "label", "extra"),
     parse=_parse,

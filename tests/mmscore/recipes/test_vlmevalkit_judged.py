@@ -19,7 +19,7 @@ def question(prediction, answer="7", **cells):
 @pytest.mark.parametrize("name", ["MMVet", "MathVista_MINI", "LLaVABench"])
 def test_a_table_of_the_kit_finds_its_recipe(name):
     facts = Facts(frozenset([name]), frozenset(["vqa"]), frozenset(["vlmevalkit_predictions"]))
-    assert load(RECIPES, fitting_recipe(facts).name).parity == "VLMEvalKit"
+    assert load(RECIPES, fitting_recipe(facts).name).parity.startswith("VLMEvalKit")
 
 
 def test_mathvista_reads_options_and_right_numbers_directly():
