@@ -187,6 +187,18 @@ def test_a_question_has_a_total_of_time():
     assert "no reply within 0.3 s" in answer.error
 
 
+def test_a_reply_that_trickles_ends_with_the_total_of_time():
+    answer, server, _ = _ask(script(Said(said("2").body, trickle=0.05)), total_seconds=0.5)
+    assert "no reply within 0.5 s" in answer.error
+    assert len(server.asked) == 1
+
+
+def test_silence_after_the_first_bytes_is_asked_again():
+    answer, server, _ = _ask(script(Said(said("2").body, trickle=0.8), said("2")))
+    assert answer.text == "2"
+    assert len(server.asked) == 2
+
+
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_reply_that_is_too_large_fails_and_is_not_kept(compressed):
     body = b" " * 10_000_000

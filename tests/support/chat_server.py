@@ -23,6 +23,8 @@ class Said:
     """Reset the connection after the body so far; the head alone when there is none."""
     silent: float = 0.0
     """Seconds of silence before the head."""
+    trickle: float = 0.0
+    """Seconds between two bytes of the body."""
 
 
 def said(text: str | None, finish_reason: str = "stop", *, status: int = 200, **headers: str) -> Said:
@@ -90,7 +92,9 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in ({"Content-Length": str(length)} | answer.headers).items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(answer.body)
+        for piece in [answer.body] if not answer.trickle else [bytes([byte]) for byte in answer.body]:
+            self.wfile.write(piece)
+            time.sleep(answer.trickle)
         if answer.hang_up:
             self.wfile.flush()
             # No lingering: what is not read yet is lost, and the other side sees a reset.
