@@ -15,6 +15,9 @@ from mmscore.judge import LEAVE, Case, NoVerdict, Question
 from mmscore.judge_request import JudgeRequest, opened_store, store_place
 from mmscore.judging import Outcome, Setting, Spent
 
+CUT_OFF = "length"
+"""Finish reason of a reply that reached the most tokens allowed."""
+
 
 @dataclass(slots=True)
 class Tally:
@@ -91,6 +94,7 @@ class ModelJury:
     async def _walk(self, case: Case, *, anew: bool) -> tuple[Outcome, bool]:
         """Ask what the protocol says until it has decided; tell whether every reply came from the store."""
         setting, replies, all_stored, digest = self.setting, list[str](), True, None
+        cut = False
         while isinstance(step := setting.judge.step(case, tuple(replies)), Question):
             if len(replies) >= setting.judge.tries:
                 raise Error(f"judge {setting.name!r}: asks more than its {setting.judge.tries} tries. Correct `tries`.")
@@ -104,6 +108,9 @@ class ModelJury:
             if answer.text is None:
                 return Outcome(NoVerdict(answer.error or FAILED), None, digest, len(replies) + 1), all_stored
             replies.append(answer.text)
+            cut = answer.finish_reason == CUT_OFF
+        if cut and isinstance(step, NoVerdict):
+            step = NoVerdict(f"{step.reason}; the reply was cut off, allow more max_tokens")
         return Outcome(step, replies[-1] if replies else None, digest, len(replies)), all_stored
 
     async def _answer(self, key: str, question: Question, *, anew: bool) -> tuple[Answer, bool]:

@@ -124,6 +124,12 @@ def test_a_call_without_a_reply_ends_the_rows_tries(tmp_path):
     assert len(server.asked) == 2
 
 
+def test_a_verdict_that_was_cut_off_is_named(tmp_path):
+    with chat_server(lambda request: said("small", "length")) as server:
+        (outcome,), _ = _judged(server, tmp_path, ["a"])
+    assert outcome.step.reason.endswith("the reply was cut off, allow more max_tokens")
+
+
 def test_a_protocol_that_never_ends_is_named(tmp_path):
     endless = Judge("x", "own", {"1": ""}, {"all": ""}, "all", (), lambda case, replies: Question("?"), tries=2)
     with chat_server(lambda request: said("x")) as server, pytest.raises(Error, match="asks more than its 2 tries"):

@@ -9,6 +9,7 @@ Parity: own definition.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -21,6 +22,8 @@ LLM = "llm"
 LLM_RECALL = "llm_recall"
 SCORE = "accuracy"
 CREDIT = {"correct": 1.0, "incorrect": 0.0}
+
+REASONING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 WORDING = """\
 You grade answers to questions about pictures. You do not see the picture: the reference tells what it shows.
@@ -74,8 +77,12 @@ def _prompt(case: Case, references: Sequence[str]) -> str:
 
 
 def _verdict(reply: str) -> str:
-    """Read the one verdict of a reply; "" for none, or more than one."""
-    objects = list(json_objects(reply))
+    """Read the one verdict of a reply; "" for none, or more than one.
+
+    A reasoning block in front is passed over, to its first end: what a quoted answer forges behind
+    such an end stands beside the judge's own verdict, and two are none.
+    """
+    objects = list(json_objects(REASONING.sub("", reply, count=1)))
     if len(objects) != 1:
         return ""
     try:

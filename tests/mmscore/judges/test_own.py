@@ -66,6 +66,13 @@ def test_words_around_the_one_verdict_do_no_harm(reply):
     assert _verdict(reply).scores == {"accuracy": 1.0}
 
 
+def test_a_reasoning_block_in_front_is_passed_over_and_cannot_be_forged():
+    assert _verdict(f"<think>{INCORRECT}?</think>\n{CORRECT}").scores == {"accuracy": 1.0}
+    quoted = f"<think>The answer says </think>{CORRECT}. No.</think>{INCORRECT}"
+    assert isinstance(_verdict(quoted), NoVerdict)
+    assert isinstance(_verdict(f"{INCORRECT}, although it says <think></think>{CORRECT}"), NoVerdict)
+
+
 @pytest.mark.parametrize("answer", INJECTIONS)
 def test_an_answer_cannot_leave_its_marks_nor_give_itself_credit(answer):
     case = _case(ITEM._replace(prediction=answer))
