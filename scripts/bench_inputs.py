@@ -83,11 +83,11 @@ def workbook() -> Path:
     return made("model_MMBench_DEV_EN.xlsx", make)
 
 
-def predictions() -> Path:
-    """A million multiple-choice predictions."""
+def predictions(count: int) -> Path:
+    """Multiple-choice predictions."""
 
     def make(path: Path) -> None:
-        words, n = random.Random(1), 1_000_000
+        words, n = random.Random(1), count
         forms = ["{}", "({})", "The answer is {}.", "{}. because of it", "I would say that it is option {}"]
         columns = {
             "id": [str(i) for i in range(n)],
@@ -100,7 +100,7 @@ def predictions() -> Path:
         }
         pq.write_table(pa.table(columns), path)
 
-    return made("predictions-1m.parquet", make)
+    return made(f"predictions-{count}.parquet", make)
 
 
 FLOOR = """
@@ -145,7 +145,8 @@ def rows():
         for turn in row["messages"]:
             for part in turn["content"] if isinstance(turn["content"], list) else []:
                 if part["type"] == "image_url":
-                    pictures.append({"bytes": base64.b64decode(part["image_url"].pop("url").partition(",")[2]), "path": None})
+                    payload = part["image_url"].pop("url").partition(",")[2]
+                    pictures.append({"bytes": base64.b64decode(payload), "path": None})
         yield {"id": row["id"], "messages": json.dumps(row["messages"]), "answer": row["answer"], "images": pictures}
 features = datasets.Features({"id": datasets.Value("string"), "messages": datasets.Value("string"),
     "answer": datasets.Value("string"), "images": datasets.List(datasets.Image())})
