@@ -4,7 +4,8 @@ A file is an object whose `data` lists the items, an array of items, or (VisDial
 `answers` and `dialogs`; the fields of an item tell its family (`families.FAMILIES`), which stands in `category`.
 Nothing is drawn: options keep their order, a question with several wordings takes the first, a family whose
 question is the instruction takes the project's first one. The rounds of a dialog are records of their own.
-Source: FudanDISC/ReForm-Eval@df1cfa7 build; Hugging Face dataset Aweminus/ReForm-Eval-Data.
+TDIUC is a folder with two lists (`kits/reform_eval/tdiuc.py`). Source: FudanDISC/ReForm-Eval@df1cfa7 build; Hugging
+Face dataset Aweminus/ReForm-Eval-Data.
 
 Kept: fields without a place, and what the file says of itself, in `extra`.
 Refused: items of no known family (`item.shape`), an answer outside the options (`answer.range`).
@@ -20,6 +21,7 @@ from typing import Any
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import as_files, base64_text, stored_file, with_bytes
 from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
+from mmconvert.kits.reform_eval import tdiuc
 from mmconvert.kits.reform_eval.dialogs import HISTORY
 from mmconvert.kits.reform_eval.families import FAMILIES, Family, Item
 from mmconvert.kits.reform_eval.loader import DATASETS
@@ -40,10 +42,16 @@ OF_FILE = "of_file"
 NAMED = {name: dataset.family for (name, task), dataset in DATASETS.items() if task is None}
 """Family of the kit's dataset names that have one; `--dataset` tells what the fields do not (CaptionSelection)."""
 
+_QUESTION_ALONE = {"question_id", "image_id", "question"}
 _FACTS = "#file"  # carries the file's members to `_records`; no field of a source begins so
 
 
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    if path.is_dir():
+        for item in tdiuc.rows(path):
+            named = tdiuc.TASKS.get(str(item.fields.get(tdiuc.TYPE)), "TDIUC") if isinstance(item, Row) else ""
+            yield _with_facts(item, {"dataset_name": named})
+        return
     if not is_object(path):
         for item in json_array.rows(path):
             yield _with_facts(item, {})
@@ -58,7 +66,7 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 
 
 def _with_facts(item: Row | Rejected, facts: Mapping[str, Any]) -> Row | Rejected:
-    return Row({**item.fields, _FACTS: facts}, item.where) if isinstance(item, Row) else item
+    return replace(item, fields={**item.fields, _FACTS: facts}) if isinstance(item, Row) else item
 
 
 def _spelled_out(row: Row, texts: Mapping[str, Any]) -> Row | Rejected:
@@ -197,6 +205,8 @@ def _reference(family: Family, item: Item) -> tuple[tuple[str, ...], str | None,
 
 
 def _mismatch(sample: Sample) -> str | None:
+    if sample.path.is_dir():
+        return None if tdiuc.is_tdiuc(sample.path) else "no lists *_ques.json and *_anns.json"
     if "data" in sample.columns:
         data = sample.rows[0]["data"]
         if isinstance(data, dict):
@@ -206,6 +216,8 @@ def _mismatch(sample: Sample) -> str | None:
         items = sample.rows
     if not items or not isinstance(items[0], dict):
         return "no member 'data' that lists items"
+    if {*items[0]} == _QUESTION_ALONE:
+        return "TDIUC's questions have their answers in another file; name the folder that holds both"
     try:
         family_of(items[0], sample.rows[0] if "data" in sample.columns else {})
     except RowError as error:
@@ -301,7 +313,7 @@ def _answer(record: Record, family: Family) -> Any:
 
 FORMAT = Format(
     summary="ReForm-Eval dataset JSON",
-    suffixes=(".json",),
+    suffixes=(".json", ""),
     rows=_rows,
     records=_records,
     mismatch=_mismatch,

@@ -17,6 +17,9 @@ CLAIM_ANSWERS = "Please answer supported, refuted or not enough information."
 SELECTION_QUESTION = "Which description matches this image?"
 DESCRIPTION_QUESTION = "Please generate a sentence to describe this image."
 
+COCO_NAME = "COCO_val2014_{:0>12}.jpg"
+"""TDIUC's pictures, where the file has their number alone. Source: build/TDIUC/tdiuc_dataset.py"""
+
 MATCH_OPTIONS = ("no", "yes")
 ENTAILMENT_OPTIONS = ("yes", "not sure", "no")
 
@@ -296,6 +299,24 @@ def _counting(fields: Mapping[str, Any]) -> Item:
     )
 
 
+def _typed_question(fields: Mapping[str, Any]) -> Item:
+    answers = _need(fields, "answers", list, "a list of answers")
+    answer = answers[0].get("answer") if answers and isinstance(answers[0], dict) else None
+    if not isinstance(answer, str):
+        raise RowError(
+            "answers.type", "answers", f"expected a list that begins with {{'answer': TEXT}} {got(answers)}."
+        )
+    image = _need(fields, "image_id", (str, int), "base64 text or COCO's number")
+    return Item(
+        _key(fields, "question_id"),
+        COCO_NAME.format(image) if isinstance(image, int) or image.isdigit() else image,
+        (_text(fields, "question"),),
+        None,
+        answer,
+        used=("question_id", "image_id", "question", *(("answers",) if answers == [{"answer": answer}] else ())),
+    )
+
+
 def _round(fields: Mapping[str, Any]) -> Item:
     return Item(
         f"{fields['image_id']}_{fields['round_id']}",
@@ -337,6 +358,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "Classification": Family(_classification, _CLASS_POOL),
     "ObjectCounting": Family(_counting, _CLASS_POOL, "vqa"),
+    "TDIUC": Family(_typed_question, "build/TDIUC/tdiuc_dataset.py:TDIUC_Dataset", "vqa"),
     "OCR": Family(_reading, _OCR_POOL, "ocr"),
     "KIE": Family(_reading, _OCR_POOL, "kie"),
     "TextVQA": Family(_text_question, "build/OCR/ocr_dataset.py:OCR_OpenEnded", "ocr"),

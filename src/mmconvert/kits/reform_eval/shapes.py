@@ -16,6 +16,7 @@ _MARKS = (
     ("context", "KVQA"),
     ("questions", "MP3D"),
     ("Image_ID", "ObjectCounting"),
+    ("ans_source", "TDIUC"),
 )
 """Fields that one family alone has, to be looked for in this order."""
 
