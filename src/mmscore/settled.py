@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mmconvert.errors import Error
+from mmconvert.errors import Error, UsageError
 from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
 from mmscore.joining import join
 from mmscore.predictions import Refusal, Rows, open_rows
@@ -40,9 +40,13 @@ def choices_for(rows: Rows, recipes: Sequence[str], dataset: str | None = None) 
     """Find the recipes that were named, or the one that fits the file.
 
     Raises:
-        UsageError: A name is unknown, or none was given and no recipe fits.
+        UsageError: A name is unknown, none was given and no recipe fits, or one has no scores without a judge.
     """
-    return [named_recipe(name) for name in recipes] or [fitting_recipe(facts_of(rows, dataset))]
+    choices = [named_recipe(name) for name in recipes] or [fitting_recipe(facts_of(rows, dataset))]
+    for choice in choices:
+        if choice.recipe.needs_judge:
+            raise UsageError(f"recipe {choice.name!r} has no scores without a judge, and here none is asked.")
+    return choices
 
 
 def open_joined(predictions: str, answers: str | None = None) -> Rows:

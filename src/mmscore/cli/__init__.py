@@ -15,6 +15,8 @@ COMMANDS = {
     "judge": ("mmscore.cli.judge:judge", "Ask a judge model about every row, and keep its replies."),
     "rank": ("mmscore.cli.rank:rank_models", "Rank models over many datasets: average score, average rank."),
     "submit": ("mmscore.cli.submit:submit", "Write predictions as the file that a benchmark's server takes."),
+    "bundle": ("mmscore.cli.bundle:bundle", "Put a score and all it depends on into one folder."),
+    "verify": ("mmscore.cli.verify:verify", "Recompute a bundle and compare every number."),
     "list": ("mmscore.cli.list:list_plugins", "Show the recipes, metrics and other plug-ins."),
 }
 

@@ -1,0 +1,227 @@
+"""A score that anyone can recompute: predictions, references, recipe, versions and hashes in one folder."""
+
+import json
+import os
+import platform
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mmconvert import __version__
+from mmconvert.digest import hash_file
+from mmconvert.errors import Error, UsageError, no_such_path
+from mmconvert.publishing import clear_leftovers, temporary
+from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA
+from mmconvert.shards import sync_folder, write_synced
+from mmscore.joining import ANSWER_COLUMNS
+from mmscore.predictions import open_rows
+from mmscore.report import Report
+from mmscore.score import Options, score_each
+from mmscore.scoring import source_column
+
+SCHEMA_VERSION = 1
+MANIFEST, REPORT = "bundle.json", "report.json"
+PREDICTIONS, ANSWERS = "predictions", "answers.parquet"
+LIBRARIES = ("jieba", "nltk", "numpy", "pandas", "pyarrow", "rapidfuzz", "scipy")
+"""Libraries whose release may change a number."""
+
+NUMBERS = ("recipe", "version", "model", "dataset", "metrics", "groups", "counts", "partial", "table")
+"""What of a report must come out the same; the rest names places and releases."""
+
+_DROPPED = {*PICTURE_COLUMNS, "messages", "source", *ANSWER_COLUMNS} - {"id"}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to score, and how.
+
+    Attributes:
+        predictions: Files or folders; in a bundle relative to it.
+        recipes: Names of recipes, with their version; empty for the one that fits.
+        answers: Dataset with the references; in a bundle `ANSWERS`, or None.
+        dataset: Name of the benchmark, for files that do not say it.
+        by: Columns to break the numbers down by.
+        average: As `mmscore.score.Options`.
+    """
+
+    predictions: tuple[str, ...]
+    recipes: tuple[str, ...] = ()
+    answers: str | None = None
+    dataset: str | None = None
+    by: tuple[str, ...] = ()
+    average: str = "micro"
+
+    @property
+    def command(self) -> str:
+        """The command line that gives the same report."""
+        words = ["mmscore", "score", *self.predictions]
+        words += [word for name in self.recipes for word in ("--recipe", name)]
+        for flag, value in (("--answers", self.answers), ("--dataset", self.dataset)):
+            words += [] if value is None else [flag, value]
+        words += [word for name in self.by for word in ("--by", name)]
+        return shlex.join([*words, "--average", self.average, "-o", REPORT])
+
+
+def bundle(request: Request, output: Path) -> dict[str, Any]:
+    """Put everything behind a report into one folder, which appears whole or not at all.
+
+    The report is computed from the folder's own files, and is compared with that of the files as they
+    stood before.
+
+    Args:
+        request: What to score.
+        output: The folder; nothing may stand there.
+
+    Returns:
+        The report, the object of schemas/report.json.
+
+    Raises:
+        UsageError: The place is taken, a file is missing, or a recipe is the user's own code.
+        Error: As `score`; or the numbers depend on where the files stand.
+    """
+    if output.exists() or output.is_symlink():
+        raise UsageError(f"{output}: exists already. Name a folder that does not.")
+    if not output.resolve().parent.is_dir():
+        raise UsageError(f"{output}: its folder does not exist. Name a place in a folder that does.")
+    refuse_own_code(request.recipes)
+    names = [Path(path).resolve().name for path in request.predictions]
+    if len(set(names)) < len(names):
+        raise UsageError("two predictions files have the same name. Rename one, or bundle each by itself.")
+    before = run(request)
+    named = tuple(dict.fromkeys(f"{entry['recipe']}@{entry['version']}" for entry in before["entries"]))
+    if len(named) > 1 and not request.recipes:
+        raise UsageError(f"the files are of different recipes ({', '.join(named)}). Bundle each by itself.")
+    clear_leftovers(output)
+    new = temporary(output)
+    new.mkdir()
+    try:
+        report = _fill(new, request, named, before)
+        for folder, _, _ in os.walk(new, topdown=False):
+            sync_folder(Path(folder))
+        new.rename(output.resolve())
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    sync_folder(output.resolve().parent)
+    return report
+
+
+def refuse_own_code(recipes: Sequence[str]) -> None:
+    """Refuse recipes that are files: whoever recomputes a bundle shall not run a stranger's code.
+
+    Raises:
+        UsageError: A recipe is a file.
+    """
+    for name in recipes:
+        if ".py" in name:
+            raise UsageError(f"{name}: a bundle takes recipes that `mmscore list recipes` names, not a file of code.")
+
+
+def run(request: Request, folder: Path | None = None) -> dict[str, Any]:
+    """Score as a request says.
+
+    Args:
+        request: What to score.
+        folder: The bundle that its paths are relative to; None for the current folder.
+
+    Returns:
+        The report as JSON values; the folder is left out of every path in it.
+    """
+    prefix = "" if folder is None else f"{folder}{os.sep}"
+    answers = None if request.answers is None else prefix + request.answers
+    options = Options(answers, request.dataset, request.by, request.average)
+    paths = [prefix + path for path in request.predictions]
+    found = Report(tuple(entry for entry, _ in score_each(paths, request.recipes, options))).to_json()
+    for entry in found["entries"] if prefix else ():
+        entry["predictions"] = entry["predictions"].replace(prefix, "")
+        entry["messages"] = [message.replace(prefix, "") for message in entry["messages"]]
+    values: dict[str, Any] = json.loads(json.dumps(found))
+    return values
+
+
+def numbers(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Give what of a report must come out the same."""
+    return [{name: entry.get(name) for name in NUMBERS} for entry in report["entries"]]
+
+
+def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping[str, Any]) -> dict[str, Any]:
+    if request.answers is not None:
+        _write_answers(request.answers, new / ANSWERS, request.by)
+    answers = None if request.answers is None else ANSWERS
+    # Some formats read a name off the folder that a file stands in: it comes along where it makes a difference.
+    for depth in (1, 2):
+        paths = [_copied(Path(path), new, depth) for path in request.predictions]
+        inside = Request(tuple(paths), recipes, answers, request.dataset, request.by, request.average)
+        report = run(inside, new)
+        if numbers(report) == numbers(before):
+            break
+        shutil.rmtree(new / PREDICTIONS)
+    else:
+        raise Error("the numbers depend on where the files stand, and a bundle stands elsewhere. Bundle their folder.")
+    files = [_file(path, new) for path in sorted(new.rglob("*")) if path.is_file()]
+    text = _text(report)
+    files.append({"path": REPORT, "bytes": len(text), "sha256": _sha256(text, new / REPORT)})
+    about = {
+        "schema_version": SCHEMA_VERSION,
+        "command": inside.command,
+        "request": asdict(inside),
+        "recipes": [
+            {"name": f"{e['recipe']}@{e['version']}", "parity": e["parity"], "chosen_because": b["reason"]}
+            for e, b in zip(report["entries"], before["entries"], strict=True)
+        ],
+        "versions": versions(),
+        "files": files,
+    }
+    write_synced(new / MANIFEST, _text(about))
+    return report
+
+
+def _copied(source: Path, new: Path, depth: int) -> str:
+    """Copy a file or folder; give its path inside the bundle."""
+    if not source.exists():
+        raise no_such_path(source)
+    place = Path(PREDICTIONS, *source.resolve().parts[-depth:])
+    target = new / place
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, ignore_dangling_symlinks=True)
+    else:
+        shutil.copyfile(source, target)
+    return place.as_posix()
+
+
+def _write_answers(answers: str, target: Path, by: Sequence[str]) -> None:
+    """Write the columns of a dataset that scores can need: no pictures, no prompts."""
+    rows = open_rows(answers, required=("id",))
+    known = {*PREDICTION_SCHEMA.names, *map(source_column, by)}
+    columns = sorted(name for name in rows.names & known if name not in _DROPPED)
+    batches = list(rows.read(columns))
+    with pq.ParquetWriter(target, batches[0].schema, compression="zstd", write_page_checksum=True) as writer:
+        writer.write_table(pa.Table.from_batches(batches))
+
+
+def _file(path: Path, new: Path) -> dict[str, Any]:
+    return {"path": path.relative_to(new).as_posix(), "bytes": path.stat().st_size, "sha256": hash_file(path)}
+
+
+def _sha256(text: bytes, path: Path) -> str:
+    write_synced(path, text)
+    return hash_file(path)
+
+
+def _text(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=1).encode(errors="backslashreplace") + b"\n"
+
+
+def versions() -> dict[str, str]:
+    """Name the releases that are at work."""
+    found = {"mmscore": __version__, "python": platform.python_version()}
+    for name in LIBRARIES:
+        found[name] = metadata.version(name)
+    return found

@@ -1,0 +1,28 @@
+"""`mmscore verify`: recompute a bundle."""
+
+import json
+from pathlib import Path
+
+import click
+
+from mmconvert.command_line import EXIT_REFUSED, printable
+from mmscore.bundle_check import verify as check
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def verify(bundle: Path, as_json: bool) -> int:
+    """Compare every byte of BUNDLE with its manifest, score it anew and compare every number.
+
+    Exit code 1: something is not as it was; it is named.
+    """
+    found = check(bundle)
+    if as_json:
+        click.echo(json.dumps(found.to_json(), ensure_ascii=False, indent=1))
+    else:
+        said = found.faults or (f"{bundle}: every byte is as it was bundled, and every number comes out the same.",)
+        click.echo(printable("\n".join(said)))
+        for remark in found.remarks:
+            click.echo(printable(remark), err=True)
+    return EXIT_REFUSED if found.faults else 0
