@@ -81,7 +81,7 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
 class Summary:
     """What a conversion did.
 
-    Not part of the JSON: `reasons`, the first refused rows, and `predictions`, how many rows have one.
+    Not part of the JSON: `reasons`, the first refused rows, and `predicted`, how many rows have a prediction.
     """
 
     format: str = ""
@@ -96,11 +96,11 @@ class Summary:
     splits: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
-    predictions: int = 0
+    predicted: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Give the object that `mmconvert convert --json` prints."""
-        return {name: value for name, value in asdict(self).items() if name not in ("reasons", "predictions")}
+        return {name: value for name, value in asdict(self).items() if name not in ("reasons", "predicted")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ def _summary(parts: Sequence[Part], results: Sequence[PartResult], formats: str,
         summary.rows_written += len(result.ids)
         summary.rows_rejected += len(result.rejects)
         summary.images += result.images
-        summary.predictions += result.predictions
+        summary.predicted += result.predicted
         summary.bytes += result.bytes
         warnings += result.warnings
         summary.reasons += map(str, result.rejects[: _SHOWN_REASONS - len(summary.reasons)])

@@ -70,7 +70,7 @@ class PartResult:
     warnings: Counter[str] = field(default_factory=Counter)
     rows_read: int = 0
     images: int = 0
-    predictions: int = 0
+    predicted: int = 0
     bytes: int = 0
 
 
@@ -162,7 +162,7 @@ def _copy(part: Part, records: Records, result: PartResult) -> None:
             size = weight(record)
             sink.add(record, size)
             result.images += len(record.images)
-            result.predictions += record.prediction is not None
+            result.predicted += record.prediction is not None
             result.bytes += size
     result.shards = sink.shards
 

@@ -206,6 +206,6 @@ def _summary_text(summary: Summary) -> str:
     if summary.rejects:
         lines += [f"refused: {reason}" for reason in summary.reasons]
         lines.append(f"{summary.rows_rejected:,} of {summary.rows_read:,} rows refused, reasons in {summary.rejects}")
-    use = summary.output if summary.predictions else f"predict {summary.output} -o p.parquet --model MODEL"
+    use = summary.output if summary.predicted else f"predict {summary.output} -o p.parquet --model MODEL"
     lines.append(f"Next: load_dataset({summary.output!r}), or: mmscore {use}")
     return "\n".join(lines)
