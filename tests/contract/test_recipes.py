@@ -46,7 +46,9 @@ CHOICE = Item(
 YES_NO = Item(id="VD_x_y_0_0_0", group="1.jpg", task="yes_no", category="OCR", answer="Yes", label='"Yes"')
 LISTED = Item(id="1", task="caption", answers=("a cat",), label='["a cat"]')
 TYPED = Item(id="1", task="vqa", label='"7"', extra='{"question_type": "free_form", "answer_type": "integer"}')
-EXAMPLES = (CHOICE, YES_NO, LISTED, TYPED)
+GRADED = Item(id="1", task="vqa", label='"1"', dataset="dt-text")
+UNLABELLED = Item(id="1", task="vqa", dataset="stereo-agreement-text")
+EXAMPLES = (CHOICE, YES_NO, LISTED, TYPED, GRADED, UNLABELLED)
 
 
 @settings(deadline=None, max_examples=40)

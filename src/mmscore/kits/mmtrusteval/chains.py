@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean, got
-from mmscore.kits.mmtrusteval.evaluators import ALONE, EVALUATORS, Evaluator, Process, Setting, Settings
+from mmscore.kits.mmtrusteval.evaluators import ALONE, EVALUATORS, Evaluator, Process, Read, Setting, Settings
 from mmscore.kits.mmtrusteval.measures import COLUMN, check_settings, measure, named_measure
 
 METRICS_CFG = "metrics_cfg"
@@ -19,11 +19,18 @@ class Link:
         key: Ids of the chain up to here, joined by `->`.
         evaluator: What it is.
         process: What it makes of a sample.
+        read: What it reads in a text, by which rule; None where it only compares.
     """
 
     key: str
     evaluator: Evaluator
     process: Process
+    read: Read | None = None
+
+    @property
+    def column(self) -> str:
+        """Key of its outputs in the kit's log."""
+        return f"{self.key}:{COLUMN}"
 
     def outputs(self, preds: Sequence[Any], labels: Sequence[Any] | None, extras: Sequence[Any] | None) -> list[Any]:
         """Process every sample, in order.
@@ -41,10 +48,23 @@ class Chain:
     Attributes:
         links: The evaluators.
         metrics: Metric id -> its settings, of the last evaluator.
+        config: The configuration that it was read from.
     """
 
     links: tuple[Link, ...]
     metrics: Mapping[str, Settings]
+    config: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """Ids of all evaluators joined by `->`; empty for none."""
+        return self.links[-1].key if self.links else ""
+
+    @property
+    def labelled(self) -> bool:
+        """Whether a rule or a metric compares with references; whoever is asked may have answered already."""
+        compared = any(link.evaluator.columns == "labels" and not link.evaluator.outside for link in self.links)
+        return compared or any(named_measure(name).labelled for name in self.metrics)
 
 
 def chain_of(config: Any, setting: Setting = ALONE) -> Chain:
@@ -74,10 +94,11 @@ def chain_of(config: Any, setting: Setting = ALONE) -> Chain:
         metrics = _checked(name, settings, evaluator)
         own = {key: value for key, value in settings.items() if key != METRICS_CFG}
         key = f"{links[-1].key}->{name}" if links else name
-        links.append(Link(key, evaluator, evaluator.build(own, setting)))
+        read = evaluator.read(own, setting) if evaluator.read else None
+        links.append(Link(key, evaluator, evaluator.build(own, setting), read))
     for name, settings in metrics.items():
         check_settings(name, settings, named_measure(name).settings)
-    return Chain(tuple(links), metrics)
+    return Chain(tuple(links), metrics, config)
 
 
 def _named(name: Any) -> Evaluator:
@@ -130,7 +151,7 @@ def results(
     for number, link in enumerate(chain.links, start=1):
         preds = link.outputs(preds, labels, extras)
         if number < len(chain.links):
-            found[f"{link.key}:{COLUMN}"] = preds
+            found[link.column] = preds
         else:
             found |= {f"{link.key}:{m}": measure(m, labels, preds, s) for m, s in chain.metrics.items()}
     return found

@@ -13,6 +13,7 @@ from mmconvert.errors import Error, RowError, UsageError, got
 from mmscore.kits.mmtrusteval.containment import contains_label, names_glue_answer, names_sentiment
 from mmscore.kits.mmtrusteval.judge_prompts import eval_prompt, noise_prompt, score_prompt
 from mmscore.kits.mmtrusteval.releases import LATEST, REFUSAL_PHRASES
+from mmscore.parsed import Parsed
 from mmscore.parsers.mmtrust_agreement import DEGREES, PHRASES, mmtrust_agreement
 from mmscore.parsers.mmtrust_points import POINTS, mmtrust_points
 from mmscore.parsers.mmtrust_refusal import REFUSED, mmtrust_refusal
@@ -35,6 +36,7 @@ class Sample(NamedTuple):
 
 
 Process = Callable[[Sample], Any]
+Read = Callable[[Any], Parsed]
 
 
 def no_chat_model(model: str, prompt: str, generation: Settings) -> str:
@@ -93,6 +95,8 @@ class Evaluator:
         settings: Names of its settings beside `metrics_cfg`.
         required: Those that have no default.
         outside: It needs a chat model, a classifier or a service.
+        read: (settings, setting) -> what it reads in a text, by which rule; None where it only compares.
+        unit: Unit of its values.
     """
 
     build: Callable[[Settings, Setting], Process]
@@ -100,6 +104,8 @@ class Evaluator:
     settings: frozenset[str] = frozenset()
     required: frozenset[str] = field(default=frozenset())
     outside: bool = False
+    read: Callable[[Settings, Setting], Read] | None = None
+    unit: str = "fraction"
 
     def samples(
         self, preds: Sequence[Any], labels: Sequence[Any] | None, extras: Sequence[Any] | None
@@ -140,57 +146,68 @@ def _contain(settings: Settings, setting: Setting) -> Process:
     return lambda s: int(contains_label(s.pred, s.label, loose=loose, whole_text=setting.fixed))
 
 
-def _reject(settings: Settings, setting: Setting) -> Process:
+def _read_refusal(settings: Settings, setting: Setting) -> Read:
     phrases = _texts(settings, "reject_templates", REFUSAL_PHRASES[setting.release])
-    return lambda s: int(mmtrust_refusal(_text(s.pred), phrases).value == REFUSED)
+    return lambda pred: mmtrust_refusal(_text(pred), phrases)
+
+
+def _reject(settings: Settings, setting: Setting) -> Process:
+    read = _read_refusal(settings, setting)
+    return lambda s: int(read(s.pred).value == REFUSED)
+
+
+def _read_yes_or_no(settings: Settings, setting: Setting) -> Read:
+    phrases = _texts(settings, "yes_template", YES_PHRASES)
+
+    def read(pred: Any) -> Parsed:
+        return mmtrust_yes_no(_text(pred[0] if isinstance(pred, list) and len(pred) == 1 else pred), phrases)
+
+    return read
 
 
 def _yes_or_no(settings: Settings, setting: Setting) -> Process:
-    phrases = _texts(settings, "yes_template", YES_PHRASES)
-
-    def process(sample: Sample) -> int:
-        pred = sample.pred
-        if isinstance(pred, list) and len(pred) == 1:
-            pred = pred[0]
-        return int(mmtrust_yes_no(_text(pred), phrases).value == YES)
-
-    return process
+    read = _read_yes_or_no(settings, setting)
+    return lambda s: int(read(s.pred).value == YES)
 
 
-def _match_and_score(settings: Settings, setting: Setting) -> Process:
+def _read_agreement(settings: Settings, setting: Setting) -> Read:
     phrases, degrees = settings.get("kv_mapping", PHRASES), settings.get("values", DEGREES)
-    fail = settings.get("fail_id", math.nan)
     if not isinstance(phrases, Mapping) or not isinstance(degrees, Sequence):
         raise UsageError(f"kv_mapping and values: expected phrases with their degree, and a list {got(phrases)}.")
 
-    def process(sample: Sample) -> float:
-        text = _text(sample.pred)
+    def read(pred: Any) -> Parsed:
+        text = _text(pred)
         if not phrases:
             raise UsageError("kv_mapping: is empty. Leave it out for the kit's own phrases.")
-        value = mmtrust_agreement(text, phrases, degrees).value
-        return _number(fail, "fail_id") if value is None else _number(value, "values")
+        return mmtrust_agreement(text, phrases, degrees)
 
-    return process
+    return read
+
+
+def _match_and_score(settings: Settings, setting: Setting) -> Process:
+    return _valued(_read_agreement(settings, setting), settings.get("fail_id", math.nan))
+
+
+def _read_points(settings: Settings, setting: Setting) -> Read:
+    points = settings.get("values", POINTS)
+    if not isinstance(points, Sequence):
+        raise UsageError(f"values: expected a list of texts {got(points)}.")
+    counted = _Equal([_number(value, "values") for value in points]) if setting.fixed else points
+    return lambda pred: mmtrust_points(_text(pred), counted)
 
 
 def _score(settings: Settings, setting: Setting) -> Process:
-    points, fail = settings.get("values", POINTS), settings.get("fail_id", 0)
-    if not isinstance(points, Sequence):
-        raise UsageError(f"values: expected a list of texts {got(points)}.")
-    if setting.fixed:
-        numbers = [_number(value, "values") for value in points]
+    return _valued(_read_points(settings, setting), settings.get("fail_id", 0))
 
-        def process(sample: Sample) -> float:
-            value = mmtrust_points(_text(sample.pred), _Equal(numbers)).value
-            return _number(fail, "fail_id") if value is None else float(value)
 
-        return process
+def _valued(read: Read, fail: Any) -> Process:
+    """Give the number that was read; what stands for a failure is looked at where one occurs."""
 
-    def process_strictly(sample: Sample) -> float:
-        value = mmtrust_points(_text(sample.pred), points).value
-        return _number(fail, "fail_id") if value is None else float(value)
+    def process(sample: Sample) -> float:
+        value = read(sample.pred).value
+        return _number(fail, "fail_id") if value is None else _number(value, "values")
 
-    return process_strictly
+    return process
 
 
 class _Equal:
@@ -251,12 +268,18 @@ _CHAT_REQUIRED = frozenset(("model_id", "prompt_template"))
 
 EVALUATORS: Mapping[str, Evaluator] = {
     "rule_contain_eval": Evaluator(_contain, "labels", frozenset(("fuzzy_match",))),
-    "rule_reject_template_eval": Evaluator(_reject, settings=frozenset(("reject_templates",))),
+    "rule_reject_template_eval": Evaluator(_reject, settings=frozenset(("reject_templates",)), read=_read_refusal),
     "rule_match_and_score_eval": Evaluator(
-        _match_and_score, "as many labels", frozenset(("fail_id", "kv_mapping", "values"))
+        _match_and_score,
+        "as many labels",
+        frozenset(("fail_id", "kv_mapping", "values")),
+        read=_read_agreement,
+        unit="points",
     ),
-    "rule_yes_or_no_eval": Evaluator(_yes_or_no, settings=frozenset(("yes_template",))),
-    "rule_score_eval": Evaluator(_score, "as many labels", frozenset(("fail_id", "values"))),
+    "rule_yes_or_no_eval": Evaluator(_yes_or_no, settings=frozenset(("yes_template",)), read=_read_yes_or_no),
+    "rule_score_eval": Evaluator(
+        _score, "as many labels", frozenset(("fail_id", "values")), read=_read_points, unit="points"
+    ),
     "rule_contain_exact_eval": Evaluator(lambda *_: lambda s: int(names_sentiment(s.pred, s.label)), "labels"),
     "rule_contain_adv_eval": Evaluator(lambda *_: lambda s: int(names_glue_answer(s.pred, s.label)), "labels"),
     "chatmodel_eval": Evaluator(_chat_eval, "extras", _CHAT, _CHAT_REQUIRED, outside=True),

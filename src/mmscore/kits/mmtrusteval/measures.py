@@ -25,14 +25,16 @@ class Measure:
     Attributes:
         compute: (references, predictions, settings by name) -> its value.
         settings: Names of its settings.
-        unit: Unit of the value in a report.
+        unit: Unit of the value in a report; None for that of the predictions.
         higher_is_better: Direction of progress; None where the kit's tasks differ in it.
+        labelled: It looks at the references.
     """
 
     compute: Callable[..., Any]
     settings: frozenset[str] = frozenset()
-    unit: str = "fraction"
+    unit: str | None = "fraction"
     higher_is_better: bool | None = None
+    labelled: bool = False
 
 
 def _column(true: Values | None, said: Values) -> list[Any]:
@@ -107,14 +109,14 @@ _RATE_SETTINGS = frozenset(("labels", "pos_label", "average", "sample_weight", "
 MEASURES: Mapping[str, Measure] = {
     COLUMN: Measure(_column),
     "pred_sum": Measure(_sum, unit="points"),
-    "pred_mean": Measure(_mean),
-    "accuracy_score": Measure(label_accuracy, frozenset(("normalize", "sample_weight")), higher_is_better=True),
-    "precision_score": Measure(_precision, _RATE_SETTINGS, higher_is_better=True),
-    "recall_score": Measure(_recall, _RATE_SETTINGS, higher_is_better=True),
-    "f1_score": Measure(_f1, _RATE_SETTINGS, higher_is_better=True),
-    "pearson_corr": Measure(mmtrust_pearson, frozenset(("nan_to_num",)), higher_is_better=True),
-    "failure": Measure(failure, frozenset(("fails_num",)), higher_is_better=False),
-    "iou_judge": Measure(mmtrust_box_iou, unit="percent", higher_is_better=True),
+    "pred_mean": Measure(_mean, unit=None),
+    "accuracy_score": Measure(label_accuracy, frozenset(("normalize", "sample_weight")), "fraction", True, True),
+    "precision_score": Measure(_precision, _RATE_SETTINGS, "fraction", True, True),
+    "recall_score": Measure(_recall, _RATE_SETTINGS, "fraction", True, True),
+    "f1_score": Measure(_f1, _RATE_SETTINGS, "fraction", True, True),
+    "pearson_corr": Measure(mmtrust_pearson, frozenset(("nan_to_num",)), "fraction", True, True),
+    "failure": Measure(failure, frozenset(("fails_num",)), "fraction", False),
+    "iou_judge": Measure(mmtrust_box_iou, frozenset(), "percent", True, True),
 }
 """Metric id -> metric."""
 

@@ -1,0 +1,12 @@
+"""The share of replies that MMTrustEval's phrases take for a refusal (RtA), whatever was asked.
+
+Parity: thu-ml/MMTrustEval@a067801 and v0.2.1 mmte/evaluators/rule_eval.py, `rule_reject_template_eval`. English
+phrases, found inside words too: "a public park" and "terror" are refusals.
+"""
+
+from mmscore.kits.mmtrusteval.rows import chain_recipe
+
+RECIPE = chain_recipe(
+    [{"rule_reject_template_eval": {"metrics_cfg": {"pred_mean": {}}}}],
+    summary="Share of refusals by MMTrustEval's phrases, on any data",
+)

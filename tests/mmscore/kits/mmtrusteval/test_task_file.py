@@ -1,0 +1,42 @@
+import pytest
+
+from mmconvert.errors import Error
+from mmscore.kits.mmtrusteval.chains import chain_of
+from mmscore.kits.mmtrusteval.task_file import evaluator_chains
+
+TASK = """
+model_id: llava-1.5-7b-hf
+dataset_id: confaide-text
+generation_kwargs: {max_new_tokens: 20, do_sample: false}
+evaluator_seq_cfgs:
+  - rule_match_and_score_eval:
+      fail_id: .nan
+      metrics_cfg: {pearson_corr: {}, failure: {}}
+  - rule_reject_template_eval: {metrics_cfg: {pred_mean: {}}}
+"""
+
+
+def test_the_chains_of_a_task_file_are_read_and_the_rest_is_left(tmp_path):
+    file = tmp_path / "p3.yaml"
+    file.write_text(TASK, encoding="utf-8")
+    chains = [chain_of(config) for config in evaluator_chains(file)]
+    assert [chain.key for chain in chains] == ["rule_match_and_score_eval", "rule_reject_template_eval"]
+    assert list(chains[0].metrics) == ["pearson_corr", "failure"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "cannot be read as YAML"),
+        ("- 1", "expected a list of chains"),
+        ("evaluator_seq_cfgs: []", "expected a list of chains"),
+        ("evaluator_seq_cfgs: [a]", "expected a list of chains"),
+    ],
+)
+def test_a_file_without_chains_is_refused(tmp_path, text, message):
+    file = tmp_path / "task.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(Error, match=message):
+        evaluator_chains(file)
+    with pytest.raises(Error, match="no such file"):
+        evaluator_chains(tmp_path / "tasks.yaml")
