@@ -20,6 +20,7 @@ from mmconvert.errors import Error, UsageError, no_such_path
 from mmconvert.publishing import clear_leftovers, temporary
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA
 from mmconvert.shards import sync_folder, write_synced
+from mmscore.choice import named_recipe
 from mmscore.joining import ANSWER_COLUMNS
 from mmscore.predictions import open_rows
 from mmscore.report import Report
@@ -91,6 +92,8 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
     if not output.resolve().parent.is_dir():
         raise UsageError(f"{output}: its folder does not exist. Name a place in a folder that does.")
     refuse_own_code(request.recipes)
+    if judged := [name for name in request.recipes if named_recipe(name).recipe.needs_judge]:
+        raise UsageError(f"recipe {judged[0]!r} has no scores without a judge, which a bundle cannot hold.")
     names = [Path(path).resolve().name for path in request.predictions]
     if len(set(names)) < len(names):
         raise UsageError("two predictions files have the same name. Rename one, or bundle each by itself.")

@@ -60,17 +60,21 @@ def _gap(gap: Gap, readers: Sequence[Reader]) -> Table:
         "rule in B", "rows", "changed", "sum in A", "sum in B", "of B - A", first="rule in A", title=title
     )
     for pair in gap.pairs[:_MOST_LINES]:
-        sums = [f"{pair.sum_a:,.4g}", f"{pair.sum_b:,.4g}", f"{pair.contribution:+.4f}"]
+        sums = [_sum(pair.sum_a), _sum(pair.sum_b), f"{pair.contribution:+.4f}"]
         table.add_row(safe(pair.how_a), safe(pair.how_b), f"{pair.rows:,}", f"{pair.changed:,}", *sums)
     if rest := gap.pairs[_MOST_LINES:]:
         counts = [f"{sum(pair.rows for pair in rest):,}", f"{sum(pair.changed for pair in rest):,}"]
         totals = [math.fsum(pair.sum_a for pair in rest), math.fsum(pair.sum_b for pair in rest)]
         contribution = math.fsum(pair.contribution for pair in rest)
-        table.add_row(f"{len(rest)} more pairs", "", *counts, *(f"{t:,.4g}" for t in totals), f"{contribution:+.4f}")
+        table.add_row(f"{len(rest)} more pairs", "", *counts, *map(_sum, totals), f"{contribution:+.4f}")
     for part, where in ((gap.only_a, "scored by A alone"), (gap.only_b, "scored by B alone")):
         if part.rows:
             table.add_row(where, "", f"{part.rows:,}", "", "", "", f"{part.contribution:+.4f}")
     return table
+
+
+def _sum(value: float) -> str:
+    return f"{value:,.0f}" if value.is_integer() else f"{value:,.2f}"
 
 
 def _show_row(row: ExplainedRow, console: Console) -> None:

@@ -195,6 +195,7 @@ def test_what_cannot_be_bundled_is_refused_and_leaves_nothing(file, tmp_path, re
         (Request((str(file), str(other))), "of different recipes"),
         (Request((str(file), str(twin)), ("own_choice",)), "the same name"),
         (Request((str(file),), (f"{repository}/tests/support/plain_recipe.py@RECIPE",)), "not a file of code"),
+        (Request((str(file),), ("vlmevalkit_mmvet",)), "no scores without a judge, which a bundle cannot hold"),
         (Request((str(tmp_path / "none"),)), "no such file"),
     ):
         with pytest.raises(UsageError, match=words):
