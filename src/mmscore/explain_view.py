@@ -73,16 +73,20 @@ def _gap(gap: Gap, readers: Sequence[Reader]) -> Table:
     return table
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= _AROUND else f"{text[:_AROUND]}..."
+
+
 def _sum(value: float) -> str:
     return f"{value:,.0f}" if value.is_integer() else f"{value:,.2f}"
 
 
 def _show_row(row: ExplainedRow, console: Console) -> None:
     reference = " | ".join(row.reference[:3]) or "no reference"
-    console.print(f"\n[bold]{safe(str(row.id))}[/bold]  reference: {safe(_line(reference))}", soft_wrap=True)
+    console.print(f"\n[bold]{safe(str(row.id))}[/bold]  reference: {safe(_line(_cut(reference)))}", soft_wrap=True)
     for letter, reading in zip("AB", row.readings, strict=False):
         score = "-" if reading.score is None else f"{reading.score:g}"
-        what = f"{reading.how} -> {'nothing' if reading.value is None else reading.value}"
+        what = f"{reading.how} -> {'nothing' if reading.value is None else _cut(reading.value)}"
         fate = what if reading.status == SCORED else reading.status
         text = excerpt(row.prediction or "", reading.span)
         console.print(f"  {letter}  {score:>5}  {safe(_line(fate))}:  {safe(text)}", soft_wrap=True)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow.compute as pc
+
 from mmconvert.errors import Error, UsageError
 from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
 from mmscore.joining import join
@@ -76,4 +78,14 @@ def settle(rows: Rows, choice: Choice, *, dataset: str | None = None, keep: Sequ
     if not raw.scores:
         first = f" The first of {len(refusals)} rejected rows: {refusals[0].message}" if refusals else ""
         raise Error(f"{rows.path}: {choice.name} scores no row.{first} See `mmscore score`.")
-    return Settled(choice, choice.recipe.settle(raw, choice.version), refusals)
+    return Settled(choice, _with(keep, choice.recipe.settle(raw, choice.version), raw), refusals)
+
+
+def _with(columns: Sequence[str], settled: Scored, raw: Scored) -> Scored:
+    """Put back columns that the recipe dropped once it had no more use for them."""
+    dropped = [name for name in columns if name not in settled.rows.column_names]
+    if dropped:
+        place = pc.index_in(settled.rows["id"], value_set=raw.rows["id"].combine_chunks(), skip_nulls=True)
+        for name in dropped:
+            settled = settled.with_array(name, raw.rows[name].take(place.combine_chunks()))
+    return settled

@@ -71,6 +71,19 @@ def test_a_row_that_one_recipe_leaves_out_is_accounted_for(tmp_path, repository)
     assert "d" not in [row.id for row in found.rows]
 
 
+def test_replies_are_shown_where_the_recipe_drops_them(tmp_path, repository):
+    own = tmp_path / "dropping.py"
+    own.write_text(
+        "from dataclasses import replace\n"
+        "from mmconvert.plugins import load\n"
+        f"PLAIN = load('mmscore.recipes', {str(repository / PLAIN)!r})\n"
+        "KEPT = ('id', 'status', 'value', 'how', 'start', 'end')\n"
+        "RECIPE = replace(PLAIN, settle=lambda scored, version: scored.only(KEPT))\n"
+    )
+    found = explain(str(write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("B", "A")))), [f"{own}@RECIPE"])
+    assert [(row.prediction, row.reference) for row in found.rows] == [("A", ("A",)), ("B", ("A",))]
+
+
 def test_the_recipe_that_fits_is_taken_and_the_limit_kept(file):
     found = explain(file, limit=2)
     assert found.readers[0].choice.name == "own_choice"
