@@ -10,7 +10,7 @@ for the table.
 from mmscore.kits.mmtrusteval.rows import offered, recipe_of, task_chains
 
 RECIPE = recipe_of(
-    task_chains(labelled=False),
+    task_chains(lambda task: not task.labelled),
     "MMTrustEval's tasks without references, each by its own chains",
     labelled=False,
     default_for=offered(labelled=False),

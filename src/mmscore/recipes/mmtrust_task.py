@@ -10,7 +10,7 @@ for the table. Of several numbers in a grader's reply the first counts; the kit 
 from mmscore.kits.mmtrusteval.rows import offered, recipe_of, task_chains
 
 RECIPE = recipe_of(
-    task_chains(labelled=True),
+    task_chains(lambda task: task.labelled),
     "MMTrustEval's tasks with references, each by its own chains",
     labelled=True,
     default_for=offered(labelled=True),

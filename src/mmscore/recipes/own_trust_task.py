@@ -9,7 +9,7 @@ from mmscore.kits.mmtrusteval.rows import recipe_of, task_chains
 from mmscore.recipe import OWN
 
 RECIPE = recipe_of(
-    task_chains(labelled=True, setting=Setting(fixed=True)),
+    task_chains(lambda task: task.labelled, Setting(fixed=True)),
     "MMTrustEval's tasks with references, a text being one label and points numbers",
     labelled=True,
     parity=OWN,

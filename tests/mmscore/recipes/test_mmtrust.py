@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.errors import Error
-from mmconvert.plugins import available, load
+from mmconvert.plugins import load
 from mmconvert.record import canonical_json
 from mmscore.choice import fitting_recipe
 from mmscore.kits.mmtrusteval.evaluators import Setting
@@ -232,10 +232,8 @@ def test_every_dataset_has_one_recipe_and_chains_that_can_be_built():
         assert chain_recipe(task.chains).versions
     with pytest.raises(Error, match="Did you mean dt-text"):
         task_of("dt-txt")
-    names = [name for name in available("mmscore.recipes") if "trust" in name]
-    assert len(names) == 5
 
 
 def test_a_dataset_of_the_other_recipe_is_named():
-    with pytest.raises(Error, match="tasks without references"):
+    with pytest.raises(Error, match="which another recipe scores"):
         _numbers(load("mmscore.recipes", "mmtrust_task"), [_item("a", 1, 0, "vision-preference")])

@@ -39,15 +39,19 @@ Process = Callable[[Sample], Any]
 Read = Callable[[Any], Parsed]
 
 
+class UnconnectedError(Error):
+    """Somebody has to be asked, and nobody is there to ask."""
+
+
 def no_chat_model(model: str, prompt: str, generation: Settings) -> str:
     """Refuse to ask a chat model.
 
     Raises:
-        Error: Always.
+        UnconnectedError: Always.
     """
-    raise Error(
-        f"the chain asks the chat model {model!r}, and none is connected here. "
-        "Score a log in which the evaluator's column stands, or give a function to ask with."
+    raise UnconnectedError(
+        f"the chain asks the chat model {model!r}, and none is connected here. Score a log in which the evaluator's "
+        "column stands, or a dataset of the kit with --recipe mmtrust_judged --judge mmtrust."
     )
 
 
@@ -55,11 +59,11 @@ def no_classifier(evaluator: str, pred: Any, label: Any, settings: Settings) -> 
     """Refuse to classify.
 
     Raises:
-        Error: Always.
+        UnconnectedError: Always.
     """
-    raise Error(
+    raise UnconnectedError(
         f"{evaluator} needs a model or a service that is not connected here. "
-        "Score a log in which its column stands, or give a function to classify with."
+        "Score a log in which its column stands, or connect one in a recipe of your own (docs/recipes.md)."
     )
 
 
@@ -73,12 +77,14 @@ class Setting:
         classify: Asks a classifier or a service.
         fixed: Repair what the kit does against its own documentation: a text is one label, points are
             compared as numbers.
+        shown: How the reply stands in a prompt.
     """
 
     release: str = LATEST
     ask: Ask = no_chat_model
     classify: Classify = no_classifier
     fixed: bool = False
+    shown: Callable[[str], str] = str
 
 
 ALONE = Setting()
@@ -229,7 +235,7 @@ def _number(value: Any, name: str) -> float:
 
 def _chat_eval(settings: Settings, setting: Setting) -> Process:
     model, template, generation = _chat(settings)
-    return lambda s: setting.ask(model, eval_prompt(template, *s), generation)
+    return lambda s: setting.ask(model, eval_prompt(template, *s, setting.shown), generation)
 
 
 def _chat_score(settings: Settings, setting: Setting) -> Process:
@@ -237,11 +243,11 @@ def _chat_score(settings: Settings, setting: Setting) -> Process:
     full, noise = settings.get("full_score", "100"), bool(settings.get("test_noise", False))
 
     def process(sample: Sample) -> Any:
-        prompt = score_prompt(template, sample.pred, sample.label)
+        prompt = score_prompt(template, sample.pred, sample.label, setting.shown)
         if prompt is None:
             return full
         reply = setting.ask(model, prompt, generation)
-        if noise and "yes" in setting.ask(model, noise_prompt(sample.pred), generation).lower():
+        if noise and "yes" in setting.ask(model, noise_prompt(setting.shown(sample.pred)), generation).lower():
             return full
         return reply
 

@@ -1,6 +1,6 @@
 """What MMTrustEval's two chat evaluators ask their model, and when they need not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
@@ -68,7 +68,7 @@ def _fields(template: str) -> list[tuple[str, str | None, str | None, str | None
         raise UsageError(f"prompt_template: {error} {got(template)}. Write {{{{ for a brace.") from None
 
 
-def eval_prompt(template: str, pred: Any, label: Any, extra: Any) -> str:
+def eval_prompt(template: str, pred: Any, label: Any, extra: Any, shown: Callable[[str], str] = str) -> str:
     """Word what `chatmodel_eval` asks about a sample.
 
     Args:
@@ -76,6 +76,7 @@ def eval_prompt(template: str, pred: Any, label: Any, extra: Any) -> str:
         pred: The reply to judge.
         label: The reference.
         extra: More about the sample, by name, or None.
+        shown: How the reply stands in the prompt.
 
     Raises:
         RowError: The reply is no text, or the sample lacks a placeholder's value.
@@ -88,10 +89,10 @@ def eval_prompt(template: str, pred: Any, label: Any, extra: Any) -> str:
         'Is a cat cat in 1?'
     """
     more = extra if isinstance(extra, Mapping) else {}
-    return filled(template, {**more, "pred": _text(pred, "pred"), "label": label})
+    return filled(template, {**more, "pred": shown(_text(pred, "pred")), "label": label})
 
 
-def score_prompt(template: str, pred: Any, label: Any) -> str | None:
+def score_prompt(template: str, pred: Any, label: Any, shown: Callable[[str], str] = str) -> str | None:
     """Word what `chatmodel_score` asks about a sample.
 
     Args:
@@ -99,6 +100,7 @@ def score_prompt(template: str, pred: Any, label: Any) -> str | None:
             the question, the answer, and the reply.
         pred: The reply to judge.
         label: The reference, a text.
+        shown: How the reply stands in the prompt.
 
     Returns:
         The prompt; None where the reply is the answer but for case, full stops, `END_MARK` and line ends, so
@@ -116,11 +118,11 @@ def score_prompt(template: str, pred: Any, label: Any) -> str | None:
     """
     reply, parts = _text(pred, "pred"), _text(label, "label").split(ARROW)
     if len(parts) < 2:
-        return filled(template, {}, (reply, label))
+        return filled(template, {}, (shown(reply), label))
     question, answer = parts[0].split("\n")[0], parts[1]
     if reply.strip("\n").replace(".", "").replace(END_MARK, "").lower() == answer.lower():
         return None
-    return filled(template, {}, (question, answer, reply))
+    return filled(template, {}, (question, answer, shown(reply)))
 
 
 def noise_prompt(pred: str) -> str:

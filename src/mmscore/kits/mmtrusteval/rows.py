@@ -15,15 +15,15 @@ import numpy as np
 
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmscore.kits.mmtrusteval.chains import Chain, Link, chain_of
-from mmscore.kits.mmtrusteval.evaluators import ALONE, Sample, Setting, no_chat_model, no_classifier
+from mmscore.kits.mmtrusteval.evaluators import ALONE, Sample, Setting, UnconnectedError, no_chat_model, no_classifier
 from mmscore.kits.mmtrusteval.measures import COLUMN, MEASURES, measure
 from mmscore.kits.mmtrusteval.releases import KIT, REFUSAL_PHRASES, VERSIONS
 from mmscore.kits.mmtrusteval.task_log import SAMPLES, TOTAL
 from mmscore.kits.mmtrusteval.task_scores import TASK_SCORES, task_scores
-from mmscore.kits.mmtrusteval.tasks import TASKS, Config, task_of
+from mmscore.kits.mmtrusteval.tasks import TASKS, Config, Task, task_of
 from mmscore.metrics.label_accuracy import label_accuracy
 from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou
-from mmscore.parsed import Parsed
+from mmscore.parsed import UNPARSED, Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
 from mmscore.scored import Scored
 from mmscore.stats import Estimate
@@ -33,6 +33,7 @@ ChainsOf = Callable[[str | None, str], Sequence[Chain]]
 
 FORMAT = "mmtrust"
 EXTRA = "extra"
+LEAVE_OUT = "Leave --recipe out."
 BOXES, MEAN, ACCURACY = "iou_judge", "pred_mean", "accuracy_score"
 
 
@@ -103,6 +104,7 @@ def recipe_of(
     parity: str = KIT,
     versions: Mapping[str, str] = VERSIONS,
     default_for: Callable[[Facts], str | None] = lambda facts: None,
+    judge: str | None = None,
 ) -> Recipe:
     """Make a recipe whose chains follow from the dataset of a row.
 
@@ -113,8 +115,25 @@ def recipe_of(
         parity: Whose numbers it gives.
         versions: Version -> what it follows.
         default_for: When it offers itself.
+        judge: Name of the judge that is asked about rows in which the log lacks a column.
     """
     label = ("label",) if labelled else ()
+
+    def parse(item: Item, version: str) -> Parsed:
+        try:
+            return parsed_by(chains_of(item.dataset, version)[0], item)
+        except UnconnectedError:
+            if judge is None:
+                raise
+            return UNPARSED
+
+    def metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+        try:
+            return outputs_of(chains_of(item.dataset, version), item)
+        except UnconnectedError:
+            if judge is None:
+                raise
+            return {}
 
     def reduce(scored: Scored, version: str) -> Metrics:
         return _numbers(scored, chains_of, version)
@@ -124,20 +143,22 @@ def recipe_of(
         parity=parity,
         versions=versions,
         columns=("dataset", EXTRA, *label),
-        parse=lambda item, version: _parsed(item, chains_of(item.dataset, version)[0]),
-        metrics=lambda item, parsed, version: _outputs(item, chains_of(item.dataset, version)),
+        parse=parse,
+        metrics=metrics,
         reduce=reduce,
         table=lambda scored, version: _published(scored, reduce(scored, version)),
         keep=("dataset", "prediction", EXTRA, *label),
         default_for=default_for,
+        judges=(judge,) if judge else (),
+        needs_judge=judge is not None,
     )
 
 
-def task_chains(*, labelled: bool, setting: Setting = ALONE) -> ChainsOf:
+def task_chains(fits: Callable[[Task], bool], setting: Setting = ALONE) -> ChainsOf:
     """Give the chains of the kit's own tasks, by the name of the dataset.
 
     Args:
-        labelled: Of the tasks whose samples have references, else of those without.
+        fits: Tells the tasks that the recipe is for.
         setting: What evaluators work with.
 
     Returns:
@@ -147,9 +168,8 @@ def task_chains(*, labelled: bool, setting: Setting = ALONE) -> ChainsOf:
     @cache
     def chains_of(dataset: str | None, version: str) -> Sequence[Chain]:
         task = task_of(dataset)
-        if task.labelled != labelled:
-            other = "without" if labelled else "with"
-            raise UsageError(f"dataset: {dataset} belongs to the tasks {other} references. Leave --recipe out.")
+        if not fits(task):
+            raise UsageError(f"dataset: {dataset} is of task {task.number}, which another recipe scores. {LEAVE_OUT}")
         return built(task.chains, setting, version)
 
     return chains_of
@@ -192,8 +212,13 @@ def _walk(item: Item, chain: Chain) -> Iterator[tuple[Link, Any, Any]]:
         pred = made
 
 
-def _parsed(item: Item, chain: Chain) -> Parsed:
-    """Say what the last evaluator of the first chain read; a place is one in the prediction only."""
+def parsed_by(chain: Chain, item: Item) -> Parsed:
+    """Say what the last evaluator of a chain read; a place is one in the prediction only.
+
+    Raises:
+        RowError: The row is of another type than an evaluator takes.
+        UnconnectedError: Somebody has to be asked.
+    """
     *before, (link, given, made) = _walk(item, chain)
     if link.read is None:
         return Parsed(str(made), link.key)
@@ -201,8 +226,13 @@ def _parsed(item: Item, chain: Chain) -> Parsed:
     return replace(parsed, span=None) if before else parsed
 
 
-def _outputs(item: Item, chains: Sequence[Chain]) -> Mapping[str, float]:
-    """Give every number that an evaluator makes, by its column in the kit's log, and whether a box is hit."""
+def outputs_of(chains: Sequence[Chain], item: Item) -> Mapping[str, float]:
+    """Give every number that an evaluator makes, by its column in the kit's log, and whether a box is hit.
+
+    Raises:
+        RowError: The row is of another type than an evaluator takes, or lacks its reference.
+        UnconnectedError: Somebody has to be asked.
+    """
     outputs: dict[str, float] = {}
     for chain in chains:
         made = None

@@ -15,6 +15,9 @@ from mmconvert.errors import UsageError, did_you_mean
 Config = Mapping[str, Any]
 
 ASKED = {"model_id": "gpt-4-1106-preview", "generation_kwargs": {"max_new_tokens": 10, "do_sample": False}}
+ROOM = {"generation_kwargs": {"max_new_tokens": 60, "do_sample": False}}
+"""Tokens enough for four numbers."""
+
 SAME = (
     "A model answered a question. Its answer: {pred}\nThe right answer: {label}\n"
     "Does its answer say the same as the right one? Answer [Yes] or [No]."
@@ -27,7 +30,7 @@ KEYWORDS = (
     "Question: {QUESTION}\nAnswer of a model: {pred}\nExpected: {EXPECTED_KEYWORDS}\n"
     "Does the answer name what is expected? Answer [Yes] or [No]."
 )
-SHOWN = "A model described a picture: '{}'. Does the picture, by its words, show any '{}'? Answer 'Yes.' or 'No.'."
+SHOWN = "A model described a picture: {}\nDoes the picture, by its words, show any '{}'? Answer 'Yes.' or 'No.'."
 RATED = (
     "Question: {}\nRight answer: {}\nAnswer of a model: {}\n"
     "How right is it? Answer with one of 0, 25, 50, 75, 100 and nothing else."
@@ -47,6 +50,11 @@ class Task:
     number: str
     chains: tuple[Config, ...]
     labelled: bool = True
+
+    @property
+    def judged(self) -> bool:
+        """Whether a chat model is asked about each sample."""
+        return any("prompt_template" in settings for chain in self.chains for settings in chain.values())
 
 
 def _last(name: str, *metrics: str, **settings: Any) -> Config:
@@ -97,7 +105,7 @@ def _each(prefix: str, kinds: str) -> list[str]:
     return [f"{prefix}{kind}" for kind in kinds.split()]
 
 
-_BOX = ({"chatmodel_eval": {**ASKED, "prompt_template": BOX, "metrics_cfg": {"iou_judge": {}}}},)
+_BOX = ({"chatmodel_eval": {**ASKED, **ROOM, "prompt_template": BOX, "metrics_cfg": {"iou_judge": {}}}},)
 _NAMED = (_judged(KEYWORDS, _last(_YES_NO, _MEAN)),)
 _POINTS = (_scored(RATED, _last("rule_score_eval", _MEAN)),)
 _FOUND = (_last("rule_contain_eval", *_COLUMN),)

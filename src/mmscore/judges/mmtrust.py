@@ -1,0 +1,83 @@
+"""What MMTrustEval's chains ask a chat model about a reply, in our words or in the kit's own.
+
+The chain is run with the judge's replies so far, and what it asks next is the question. A wording of yours stands
+in for the template of the dataset: `{pred}`, `{label}` and keys of the sample's extra, or `{}` by place where the
+kit fills `chatmodel_score`.
+
+Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/chatmodel_eval.py. Not kept: the judged reply stands between marks
+that it cannot imitate, and a judge's reply that the next rule cannot read decides nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmconvert.errors import RowError
+from mmscore.judge import LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced
+from mmscore.kits.mmtrusteval.evaluators import Setting
+from mmscore.kits.mmtrusteval.releases import KIT, VERSIONS
+from mmscore.kits.mmtrusteval.rows import built, outputs_of, parsed_by
+from mmscore.kits.mmtrusteval.tasks import Config, task_of
+
+CHAIN = "chain"
+TEMPLATE = "prompt_template"
+
+
+class _UnansweredError(Exception):
+    """The chain asks something that has no reply yet."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+
+
+def _step(case: Case, replies: Sequence[str]) -> Step:
+    if case.scores:
+        return LEAVE
+    configs = [_worded(chain, case.wording) for chain in task_of(case.item.dataset).chains]
+    try:
+        # Parsed and scores walk the chain once each, and each from the first reply on.
+        parsed = parsed_by(built(configs, _replaying(replies), case.version)[0], case.item)
+        if parsed.value is None:
+            return NoVerdict("the judge's reply holds nothing that the next rule reads")
+        return Verdict(parsed, outputs_of(built(configs, _replaying(replies), case.version), case.item))
+    except _UnansweredError as asked:
+        return asked.question
+    except RowError as error:
+        return NoVerdict(f"{error.field}: {error.message}")
+
+
+def _replaying(replies: Sequence[str]) -> Setting:
+    following = iter(replies)
+
+    def ask(model: str, prompt: str, generation: Mapping[str, Any]) -> str:
+        for reply in following:
+            return reply
+        raise _UnansweredError(Question(prompt, _options(generation)))
+
+    return Setting(ask=ask, shown=fenced)
+
+
+def _options(generation: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn the kit's settings of a generation into options of a chat completion."""
+    tokens = generation.get("max_new_tokens")
+    return {} if tokens is None else {"max_tokens": tokens}
+
+
+def _worded(chain: Config, wording: str | None) -> Config:
+    if wording is None:
+        return chain
+    return {
+        name: {**settings, TEMPLATE: wording} if TEMPLATE in settings else settings for name, settings in chain.items()
+    }
+
+
+JUDGE = Judge(
+    summary="What MMTrustEval's chains ask a chat model about each reply",
+    parity=KIT,
+    versions=VERSIONS,
+    strategies={CHAIN: "asks what the dataset's chain asks, about rows whose log lacks the answer"},
+    auto=CHAIN,
+    columns=("dataset", "extra"),
+    step=_step,
+    tries=2,
+    slots=("pred", "label"),
+)

@@ -1,0 +1,14 @@
+"""MMTrustEval's tasks in which a chat model is asked about each reply: by `--judge mmtrust`, or as a log has it.
+
+Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.eval with mmte/configs/task. Not kept: a reply of the
+judge in which the next rule finds nothing is no score; the kit counts it as no, or as 0 points.
+"""
+
+from mmscore.kits.mmtrusteval.rows import recipe_of, task_chains
+
+RECIPE = recipe_of(
+    task_chains(lambda task: task.judged),
+    "MMTrustEval's tasks in which a chat model judges each reply",
+    labelled=True,
+    judge="mmtrust",
+)
