@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import RowError, got, in_field
+from mmconvert.errors import RowError, did_you_mean, got, in_field
 from mmconvert.format import Context
 from mmconvert.image_markers import Markers, check_count, marked_parts
 from mmconvert.placeholders import turn_text
@@ -32,7 +32,11 @@ def role_of(value: Any, field: str) -> str:
         return ROLES[value]
     if isinstance(value, str) and value in TOOL_ROLES:
         raise RowError("media.unsupported", field, "tool calls are not supported yet. Leave the row out.")
-    raise RowError("messages.role", field, f"expected system, user or assistant {got(value)}.")
+    raise RowError("messages.role", field, f"expected one of {', '.join(ROLES)} {got(value)}.{_near(value)}")
+
+
+def _near(word: Any) -> str:
+    return did_you_mean(word, ROLES) if isinstance(word, str) else ""
 
 
 def message_list(value: Any, field: str) -> list[dict[str, Any]]:

@@ -1,15 +1,16 @@
 """The records of one file, refused rows set aside."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mmconvert.decoding import decoded_ahead
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.format import Context, Format
+from mmconvert.further_problems import further_problems
 from mmconvert.guess import guess
 from mmconvert.images import MAX_IMAGE_BYTES, Pictures
 from mmconvert.inputs import Input
@@ -42,6 +43,7 @@ class ReadOptions:
         prompt: `NAME:k=v,...` of the wording that records get after the transforms, None for the format's.
         prompt_suffix: Text put behind the last user turn, None for none.
         read_as: Kit whose lossy way of reading is wanted, None to lose nothing.
+        every_problem: Look for further problems of a row that is refused; `rejects` may then name it several times.
     """
 
     format: str | None = None
@@ -59,6 +61,7 @@ class ReadOptions:
     prompt: str | None = None
     prompt_suffix: str | None = None
     read_as: str | None = None
+    every_problem: bool = False
 
 
 Reading = Callable[[Path, Iterable[Row | Rejected]], Iterator[Row | Rejected]]
@@ -100,6 +103,7 @@ class Records:
         steps(options.transforms)
         rewording(options.prompt)
         self._reading: Reading | None = load("mmconvert.readings", options.read_as) if options.read_as else None
+        self._good: Mapping[str, Any] | None = None
         self.rejects: list[Rejected] = []
         self.warnings: Counter[str] = Counter()
         self.rows_read = 0
@@ -131,8 +135,8 @@ class Records:
         if self._reading is not None:
             rows = self._reading(self._input.path, rows)
         made: Iterator[_Made] = (self._made(item, context, chain, reword) for item in rows)
+        strict = replace(context, pictures=replace(pictures, decode=options.decode), warnings=Counter())
         if options.decode:
-            strict = replace(context, pictures=replace(pictures, decode=True), warnings=Counter())
             made = decoded_ahead(made, _pictures, lambda one: self._made(one.row, strict, chain, reword))
         written = 0
         for row, records, rejected in made:
@@ -144,9 +148,19 @@ class Records:
                 raise too_long(self._input, options.max_rows)
             if rejected is not None:
                 self.rejects.append(rejected)
+                if options.every_problem and isinstance(row, Row):
+                    self.rejects += self._further(row, rejected, lambda one: self._made(one, strict, chain, reword))
             for record in records:
                 written += 1
                 yield record
+
+    def _further(self, row: Row, first: Rejected, read: Callable[[Row], "_Made"]) -> Iterator[Rejected]:
+        if self._good is None:
+            rows = self.plugin.rows(self._input.path, self._span)
+            good = (item for item in rows if isinstance(item, Row) and read(item).rejected is None)
+            self._good = next((item.fields for item in good), {})
+        if self._good:
+            yield from further_problems(row, first, self._good, lambda one: read(one).rejected)
 
     def _made(
         self, row: Row | Rejected, context: Context, chain: Sequence[Step], reword: Callable[[Record], Record]

@@ -11,6 +11,8 @@ from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, OPTIONS_FILE, pri
 from mmconvert.convert import ReadOptions, Records
 from mmconvert.errors import Error, UsageError, got
 from mmconvert.inputs import Input, plan
+from mmconvert.next_steps import with_next_step
+from mmconvert.sources import Rejected, Where
 
 
 @click.command()
@@ -26,12 +28,12 @@ from mmconvert.inputs import Input, plan
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @OPTIONS_FILE
 def check(inputs: tuple[str, ...], format_: str | None, image_roots: tuple[Path, ...], as_json: bool) -> int:
-    """Name every problem with file, row and field; writes nothing.
+    """Name every problem with file, row, field and what to do; writes nothing.
 
-    Every picture is decoded once. Exit codes are those of convert: 0 no problem, 3 some rows would be
-    refused, 1 all of them or a whole file.
+    Every picture is decoded once, and a row may have several problems. Exit codes are those of convert: 0 no
+    problem, 3 some rows would be refused, 1 all of them or a whole file.
     """
-    how = ReadOptions(format=format_, image_roots=image_roots, decode=True)
+    how = ReadOptions(format=format_, image_roots=image_roots, decode=True, every_problem=True)
     found = _Found()
     for source in plan(inputs):
         _check(source, how, found)
@@ -52,29 +54,40 @@ def check(inputs: tuple[str, ...], format_: str | None, image_roots: tuple[Path,
 class _Found:
     rows: int = 0
     refused: int = 0
+    bad_rows: int = 0
     problems: list[str] = field(default_factory=list)
     warnings: Counter[str] = field(default_factory=Counter)
 
 
 def _check(source: Input, how: ReadOptions, found: _Found) -> None:
-    seen: set[str] = set()
+    seen: dict[str, Where] = {}
+    found_rows: list[Rejected] = []
     records = None
     try:
         records = Records(source, how)
         for record in records:
             if record.id in seen:
-                found.problems.append(f"{records.where} id: the id stands in an earlier row too {got(record.id)}.")
+                message = f"the id stands in {_place(seen[record.id])} too {got(record.id)}."
+                found_rows.append(Rejected(records.where, "id.duplicate", message, "id", record.id))
             else:
                 found.rows += 1
-                seen.add(record.id)
+                seen[record.id] = records.where
     except UsageError:
         raise
     except Error as error:
         found.refused += 1
         found.problems.append(str(error))
     if records is not None:
-        found.problems += map(str, records.rejects)
+        found_rows = sorted(
+            [*records.rejects, *found_rows], key=lambda problem: (problem.where.file, problem.where.row)
+        )
+        found.bad_rows += len({(problem.where.file, problem.where.row) for problem in found_rows})
+        found.problems += map(with_next_step, found_rows)
         found.warnings += Counter({f"{source.path.name}: {text}": n for text, n in records.warnings.items()})
+
+
+def _place(where: Where) -> str:
+    return f"line {where.line}" if where.line is not None else f"row {where.row}"
 
 
 def _verdict(found: _Found) -> str:
@@ -84,5 +97,6 @@ def _verdict(found: _Found) -> str:
         return "no row would convert."
     rows = f"{found.rows:,} row{'s' * (found.rows != 1)}"
     if found.problems:
-        return f"{rows} would convert; {len(found.problems):,} would be refused."
+        more = f", for {len(found.problems):,} problems" if len(found.problems) > found.bad_rows else ""
+        return f"{rows} would convert; {found.bad_rows:,} would be refused{more}."
     return f"{rows} would convert, none would be refused."

@@ -11,6 +11,7 @@ from mmconvert.command_line import OPTIONS_FILE, printable
 from mmconvert.convert import ReadOptions, Records
 from mmconvert.guess import sample
 from mmconvert.inputs import Input, plan
+from mmconvert.next_steps import with_next_step
 from mmconvert.record import Image, Record, prompt_text
 
 _SAMPLES = 3
@@ -69,7 +70,7 @@ def _inspected(source: Input, how: ReadOptions) -> dict[str, Any]:
         "tasks": dict(tasks),
         "warnings": dict(records.warnings),
         "samples": [_sample(record) for record in first],
-        "first_reject": str(records.rejects[0]) if records.rejects else None,
+        "first_reject": with_next_step(records.rejects[0]) if records.rejects else None,
     }
 
 
@@ -92,6 +93,7 @@ def _text(file: dict[str, Any]) -> str:
         "format": f"{file['format']}, {file['reason']}",
         "rows": f"{file['rows']:,} convert, {file['rejected']:,} refused",
         "first refused": file["first_reject"],
+        "all refused": f"mmconvert check {file['file']}" if file["rejected"] > 1 else None,
         "tasks": ", ".join(f"{count:,} {task}" for task, count in file["tasks"].items()),
         "pictures": f"{file['images']:,}",
         "understood": ", ".join(file["columns"]),

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from support.records import picture_bytes
 from support.terminal import mmconvert
 
 DEMO = Path(__file__).parents[3] / "src/mmconvert/demo/files"
+
+NO_PREDICTION = 'the row has no prediction ("" would be one). Ask the model again, or leave the row out.'
 
 
 def table(path: Path, *rows: str) -> Path:
@@ -30,9 +33,9 @@ def test_every_problem_is_named_with_file_row_and_field(tmp_path: Path) -> None:
     ended = check(table(tmp_path / "a.tsv", "1\ta", "2\t", "\tb", "1\tc", "4\td\te"))
     assert ended.code == 3
     assert ended.out.splitlines() == [
-        "a.tsv:5 id: the id stands in an earlier row too (got '1').",
-        'a.tsv:3 prediction: the row has no prediction ("" would be one).',
-        "a.tsv:4 id: the row has no id.",
+        f"a.tsv:3 prediction: {NO_PREDICTION}",
+        "a.tsv:4 id: the row has no id. Give every row an id of its own.",
+        "a.tsv:5 id: the id stands in line 2 too (got '1'). Give every row an id of its own.",
         "a.tsv:6: expected 2 cells, found 3. Check for a stray tab or newline, or quote the cell.",
     ]
     assert ended.err == "1 row would convert; 4 would be refused.\n"
@@ -68,7 +71,7 @@ def test_programs_get_one_object(tmp_path: Path) -> None:
     ended = check(table(tmp_path / "a.tsv", "1\ta", "2\t"), "--json")
     assert json.loads(ended.out) == {
         "rows": 1,
-        "problems": ['a.tsv:3 prediction: the row has no prediction ("" would be one).'],
+        "problems": [f"a.tsv:3 prediction: {NO_PREDICTION}"],
         "warnings": [],
     }
     assert ended.err == ""
@@ -77,3 +80,93 @@ def test_programs_get_one_object(tmp_path: Path) -> None:
 def test_nothing_is_written(tmp_path: Path) -> None:
     check(table(tmp_path / "a.tsv", "1\t"))
     assert [path.name for path in tmp_path.iterdir()] == ["a.tsv"]
+
+
+def said(role: str, content: object) -> dict[str, object]:
+    return {"role": role, "content": content}
+
+
+def shown(path: str) -> list[dict[str, object]]:
+    return [{"type": "image_url", "image_url": {"url": path}}, {"type": "text", "text": "What?"}]
+
+
+def dialog(image: str, key: object = "1", **turns: str) -> str:
+    said = [{"from": role, "value": text} for role, text in turns.items()]
+    return json.dumps({"id": key, "image": image, "conversations": said}) + ","
+
+
+PICTURE = base64.b64encode(picture_bytes("PNG")).decode()
+BROKEN = {
+    "chat.jsonl": [
+        json.dumps({"id": "1", "messages": [said("user", "Hi?")], "answer": "yes"}),
+        json.dumps({"id": {}, "messages": [said("usr", "Hi?")], "answer": {"a": 1}}),
+        json.dumps({"messages": [said("user", shown("no.png"))], "answer": {}}),
+        json.dumps({"messages": "Hi?", "answer": "x"}),
+        json.dumps({"messages": [said("user", shown("../up.png"))], "answer": "x"}),
+        '{"messages": [}',
+        json.dumps({"messages": [said("user", 7)]}),
+    ],
+    "table.tsv": [
+        "index\tquestion\tA\tB\tanswer\timage",
+        f"1\tWhich?\tx\ty\tA\t{PICTURE}",
+        "\t\tx\ty\tC\t%%%%",
+        f"3\tWhich?\tx\ty\tC\t{PICTURE[:70]}",
+        "4\tWhich?\tx\ty\tA\t99",
+        f"1\tWhich?\tx\ty\tA\t{PICTURE}",
+        "6\tWhich?\tx\ty",
+    ],
+    "train.json": [
+        "[",
+        dialog("a.png", human="<image>Q", gpt="A"),
+        dialog("no.png", humn="<image>Q"),
+        dialog("a.png", key=[]),
+        dialog("a.png", human="Q"),
+        "5",
+        "]",
+    ],
+}  # fmt: skip
+FOUND = {
+    "chat.jsonl": [
+        ("2 id", "expected a text or an integer"), ("2 messages[0].role", "expected system, user or assistant"),
+        ("2 answer", "expected a text"), ("3 messages[0].content[0].image_url", "no such file under the image root"),
+        ("3 answer", "expected a text"), ("4 messages", "bad JSON at character 1"),
+        ("5 messages[0].content[0].image_url", "the path leaves the image root"), ("6", "bad JSON at character 15"),
+        ("7 messages[0].content", "expected a text or a list of parts"),
+    ],
+    "table.tsv": [
+        ("3 index", "the row has no index"), ("3 question", "the row has no question"), ("3 answer", "expected one of"),
+        ("3 image", "this is not base64"), ("4 answer", "expected one of A, B"), ("4 image", "the PNG ends before"),
+        ("5 image", "no row has this index"), ("6 id", "the id stands in line 2 too"), ("7", "expected 6 cells, found"),
+    ],
+    "train.json": [
+        ("3 conversations[0].from", "expected one of system, user, human"), ("3 image", "no such file"),
+        ("4 id", "expected a text or an integer"), ("4 conversations", "expected a list of messages"),
+        ("5 image", "the turns show 0 pictures"), ("6", "expected a JSON object"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_every_problem_of_every_row_is_named_with_its_line_its_field_and_what_to_do(name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(picture_bytes("PNG"))
+    (tmp_path / name).write_text("\n".join(BROKEN[name]) + "\n")
+    ended = mmconvert("check", tmp_path / name)
+    assert ended.code == 3
+    lines = ended.out.splitlines()
+    assert sorted(line.partition(": ")[0].removeprefix(f"{name}:") for line in lines) == sorted(
+        place for place, _ in FOUND[name]
+    )
+    for place, message in FOUND[name]:
+        (line,) = [line for line in lines if line.startswith(f"{name}:{place}: {message}")]
+        assert re.search(r"[.?)] (?=[A-Z])[^()]*[.?]$|--image-root \.$|\[\"a\", \"b\"\]\.$", line), line
+    assert [int(re.split(r"[: ]", line)[1]) for line in lines] == sorted(
+        int(re.split(r"[: ]", line)[1]) for line in lines
+    )
+    bad = len({place.split()[0] for place, _ in FOUND[name]})
+    assert f"1 row would convert; {bad} would be refused" in ended.err
+
+
+def test_without_a_good_row_the_first_problem_of_each_is_named(tmp_path: Path) -> None:
+    (tmp_path / "table.tsv").write_text("\n".join(BROKEN["table.tsv"][::2][:2]) + "\n")
+    ended = mmconvert("check", tmp_path / "table.tsv")
+    assert (ended.code, len(ended.out.splitlines())) == (1, 1)

@@ -270,6 +270,9 @@ def _images(fields: dict[str, Any], context: Context, name: str, how: Reading) -
     with in_field("image"):
         for slot, text in enumerate(_list("image", cell), 1):
             given = names[slot - 1] if slot <= len(names) else None
+            if text.strip().isdigit():
+                message = f"no row has this index, and it is no picture {got(text)}. Name a row, or give the picture."
+                raise RowError("image.reference", "", message)
             of = context.pictures.of_reference if is_data_url(text) else context.pictures.of_base64
             images.append(replace(of(text, slot), name=given))
     return images
