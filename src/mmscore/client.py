@@ -239,6 +239,8 @@ class Chat:
                 await asyncio.sleep(self._wait(number))
             while (left := self._open_from - asyncio.get_running_loop().time()) > 0:
                 await asyncio.sleep(left)
+            if self._ended is not None:
+                raise self._ended
             if self.endpoint.max_calls is not None and self.totals.calls >= self.endpoint.max_calls:
                 raise OutOfCallsError(f"{self._shown}: the cap of {self.endpoint.max_calls} calls is used up.")
             self.totals.calls += 1

@@ -7,7 +7,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -27,17 +27,25 @@ class Said:
     """Seconds between two bytes of the body."""
 
 
-def said(text: str | None, finish_reason: str = "stop", *, status: int = 200, **headers: str) -> Said:
-    """Say one choice, with as many tokens as words."""
-    count = len((text or "").split())
+def completion(
+    message: dict[str, Any], finish_reason: str, prompt_tokens: int, completion_tokens: int, status: int = 200
+) -> Said:
+    """Say one choice whose message has these fields."""
+    usage = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
     body = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "model": "loopback",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish_reason}],
-        "usage": {"prompt_tokens": 7, "completion_tokens": count, "total_tokens": 7 + count},
+        "choices": [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish_reason}],
+        "usage": {**usage, "total_tokens": sum(usage.values())},
     }
-    return Said(json.dumps(body).encode(), status, headers)
+    return Said(json.dumps(body).encode(), status)
+
+
+def said(text: str | None, finish_reason: str = "stop", *, status: int = 200, **headers: str) -> Said:
+    """Say one choice, with as many tokens as words."""
+    answer = completion({"content": text}, finish_reason, 7, len((text or "").split()), status)
+    return replace(answer, headers=headers)
 
 
 def refused(status: int, message: str = "no", **headers: str) -> Said:
@@ -61,6 +69,7 @@ class ChatServer:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server_state: ChatServer
     say: Callable[[dict[str, Any]], Said]
     models: list[str]

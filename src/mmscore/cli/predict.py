@@ -1,7 +1,7 @@
 """`mmscore predict`: ask a model about every row of a dataset."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.errors import UsageError, got
 from mmconvert.store import open_dataset
 from mmscore.answers import AnswerStore, hold, store_path
-from mmscore.infer.backend import Generation, ModelOptions, open_backend
+from mmscore.infer.backend import Generation, ModelOptions, Service, open_backend
 from mmscore.infer.progress import progress
 from mmscore.infer.runner import Job, Summary, resume_note
 from mmscore.infer.runner import predict as run
@@ -29,8 +29,18 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.argument("dataset", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Predictions file (parquet).")
-@click.option("--model", required=True, help="Folder, Hub id, or the backend's own name for a model.")
-@click.option("--backend", default="transformers", metavar="NAME|file.py@NAME", help="Who answers.")
+@click.option("--model", required=True, help="Folder, Hub id, or the service's or backend's own name for a model.")
+@click.option(
+    "--backend",
+    metavar="NAME|file.py@NAME",
+    help="Who answers. [default: openai with --base-url, else transformers]",
+)
+@click.option("--base-url", metavar="URL", help="OpenAI-compatible service. [default: OPENAI_BASE_URL]")
+@click.option("--api-key-env", metavar="NAME", help="Variable of the service's key. [default: OPENAI_API_KEY]")
+@click.option("--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Rows under way at a service at once.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Patience with a service.")
+@click.option("--max-calls", type=click.IntRange(1), metavar="N", help="Most calls of a service, retries included.")
+@click.option("--extra-body", metavar="JSON", help='Further fields of each request, {"top_k": 20}.')
 @click.option(
     "--batch-size",
     default="auto",
@@ -48,6 +58,7 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 @click.option("--num-beams", type=click.IntRange(1), help="Beams of a beam search.")
 @click.option("--stop", multiple=True, metavar="TEXT", help="Text that ends a reply and is cut from it; repeatable.")
 @click.option("--seed", type=int, help="Seed of the draws. [default: 0]")
+@click.option("--continue-final-message", is_flag=True, help="Go on with a last turn of the assistant.")
 @click.option("--system", metavar="TEXT", help="System turn for every row, in the place of its own.")
 @click.option("--resume", is_flag=True, help="Go on where the last run stopped, also when the output stands already.")
 @click.option("--restart", is_flag=True, help="Forget the stored answers and ask every row again.")
@@ -60,7 +71,8 @@ def predict(dataset: Path, output: Path, resume: bool, restart: bool, quiet: boo
 
     DATASET is a folder made by `mmconvert convert`, or a parquet file of its columns. Replies are
     kept beside the output, in OUTPUT.answers.sqlite: a run that was stopped, or killed, goes on where
-    it was when the same command is run again. Rows without a reply are asked again then.
+    it was when the same command is run again. Rows without a reply are asked again then. The key of
+    a service comes from the environment and is kept nowhere.
 
     Exit code 3: the file is written, but some rows have no reply; the column prediction_error says why.
     """
@@ -68,17 +80,17 @@ def predict(dataset: Path, output: Path, resume: bool, restart: bool, quiet: boo
     rows = open_dataset(dataset)
     generation = _generation(given)
     options = ModelOptions(
-        model=given["model"],
         generation=generation,
-        batch_size=given["batch_size"],
-        dtype=given["dtype"],
-        attn=given["attn"],
+        service=Service(**{field.name: given[field.name] for field in fields(Service)}),
         quiet=quiet,
+        **{name: given[name] for name in ("model", "batch_size", "dtype", "attn", "continue_final_message")},
     )
+    plugin = given["backend"] or ("transformers" if given["base_url"] is None else "openai")
     output.parent.mkdir(parents=True, exist_ok=True)
     with hold(store_path(output)) as held:
-        backend = open_backend(given["backend"], options)
-        job = Job(rows, output, backend, given["backend"], generation, given["system"], given["limit"])
+        backend = open_backend(plugin, options)
+        asked = {name: given[name] for name in ("system", "limit", "continue_final_message")}
+        job = Job(rows, output, backend, plugin, generation, **asked)
         with AnswerStore(held, fingerprint=rows.fingerprint, restart=restart) as store:
             found = resume_note(store, rows)
             if found and not quiet:

@@ -15,11 +15,11 @@ file with such a function or class, named as `--backend file.py@name`:
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from mmconvert.errors import UsageError
 from mmconvert.plugins import load
@@ -77,23 +77,48 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
+class Service:
+    """Which service is asked, and how, by backends that ask one. None leaves a value to the backend.
+
+    Attributes:
+        base_url: Address of the service.
+        api_key_env: Environment variable that holds the key; the key itself is no option.
+        concurrency: Rows under way at once, from 1.
+        timeout: Seconds of silence after which a question is asked again, above 0.
+        max_calls: Most calls in all, retries included, from 1.
+        extra_body: Further fields of each request, as a JSON object.
+    """
+
+    base_url: str | None = None
+    api_key_env: str | None = None
+    concurrency: int | None = None
+    timeout: float | None = None
+    max_calls: int | None = None
+    extra_body: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelOptions:
     """What a backend is opened with.
 
     Attributes:
         model: Folder, Hub id or name, as the user gave it.
         generation: How replies are generated.
+        service: Which service is asked, and how.
         batch_size: Rows answered at once; None lets the backend choose.
         dtype: Number type of the weights; None lets the backend choose.
         attn: Attention implementation; None lets the backend choose.
+        continue_final_message: A last turn of the assistant is the beginning of the reply.
         quiet: No progress bars while loading.
     """
 
     model: str
     generation: Generation = Generation()
+    service: Service = Service()
     batch_size: int | None = None
     dtype: str | None = None
     attn: str | None = None
+    continue_final_message: bool = False
     quiet: bool = False
 
 
@@ -117,6 +142,32 @@ class Backend(Protocol):
         Returns:
             One answer a record, in the same order. A row that cannot be answered is an answer with
             status `failed`; an exception ends the run.
+        """
+        ...
+
+
+@runtime_checkable
+class Streaming(Protocol):
+    """A backend that takes rows one by one and answers them in the order in which it is done with them."""
+
+    name: str
+    identity: str
+    batch_size: int
+
+    def answer(self, records: Sequence[Record]) -> Sequence[Answer]:
+        """Answer records; see `Backend`."""
+        ...
+
+    def stream(self, records: Iterator[Record]) -> Generator[Sequence[tuple[int, Answer]]]:
+        """Answer records as they are drawn.
+
+        Args:
+            records: Rows to ask about, read from the disk as they are drawn: a row is to be drawn only
+                when the answers given out so far leave a place free, for those are stored by then.
+
+        Yields:
+            Answers that came since the last time, each with the position of its record in `records`,
+            from 0. Every record is answered once.
         """
         ...
 
@@ -171,6 +222,34 @@ def file_identity(plugin: str) -> str:
     if "@" not in plugin or not path.is_file():
         return plugin
     return f"{plugin.partition('@')[2]}:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+def honour(backend: str, options: ModelOptions, *flags: str) -> None:
+    """Refuse every option that was given and that a backend does not name.
+
+    Args:
+        backend: Name of the backend.
+        options: What it is opened with.
+        flags: Options that it honours, as they stand on the command line.
+
+    Raises:
+        UsageError: Another one was given.
+
+    Example:
+        >>> honour("echo", ModelOptions("answer", batch_size=4), "--batch-size")
+    """
+    refuse(backend, {flag: value for flag, value in _by_flag(options).items() if flag not in flags})
+
+
+def _by_flag(options: object) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for field in fields(options):  # type: ignore[arg-type]
+        value = getattr(options, field.name)
+        if is_dataclass(value):
+            values |= _by_flag(value)
+        elif field.name not in ("model", "quiet"):
+            values["--" + field.name.replace("_", "-")] = value
+    return values
 
 
 def refuse(backend: str, given: Mapping[str, object]) -> None:

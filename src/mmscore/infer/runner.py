@@ -1,13 +1,15 @@
 """Ask a backend for every row of a dataset: order kept, nothing asked twice, failures kept as states.
 
-The dataset is read once, batch by batch. Each group of rows that the backend answers is in the store
-before the next is asked; the predictions file is written along the way and appears at the end.
+The dataset is read once, batch by batch. What the backend answers is in the store before more is
+asked: group by group, or, of a backend that streams, row by row as places become free. The
+predictions file is written along the way and appears at the end.
 """
 
+import contextlib
 import hashlib
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from mmconvert.errors import Error
 from mmconvert.record import PICTURE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
 from mmconvert.store import Dataset
 from mmscore.answers import FAILED, OK, Answer, AnswerStore, answer_key, failed
-from mmscore.infer.backend import Backend, Generation, file_identity
+from mmscore.infer.backend import Backend, Generation, Streaming, file_identity
 from mmscore.infer.predictions_file import PredictionWriter
 from mmscore.infer.progress import Advance
 
@@ -42,6 +44,7 @@ class Job:
         generation: How replies are generated.
         system: System turn for every row, in the place of the row's own; None leaves rows as they are.
         limit: Only the first rows of the dataset; None for all.
+        continue_final_message: Ask for the rest of a reply that the last turn begins.
     """
 
     dataset: Dataset
@@ -51,6 +54,7 @@ class Job:
     generation: Generation
     system: str | None = None
     limit: int | None = None
+    continue_final_message: bool = False
 
     @property
     def num_rows(self) -> int:
@@ -60,12 +64,17 @@ class Job:
 
 @dataclass(slots=True)
 class Summary:
-    """What a run did: rows in the output, rows asked now, rows reused from the store, rows without answer."""
+    """What a run did: rows in the output, rows asked now, rows reused from the store, rows without answer.
+
+    Tokens are those of the rows of the output, whichever run asked them, as far as they are known.
+    """
 
     rows: int = 0
     asked: int = 0
     reused: int = 0
     failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
     seconds: float = 0.0
     output: str = ""
 
@@ -87,10 +96,14 @@ def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
     """
     start = time.monotonic()
     summary = Summary(output=str(job.output))
-    asker = _Asker(job, store, advance, summary)
-    with PredictionWriter(job.output, model=job.backend.name, method=METHOD, about=_about(job)) as writer:
-        for batch in _batches(job):
-            answers = asker.answers([_asked(record, job.system) for record in from_arrow(batch)])
+    ledger = _Ledger(job, store, advance, summary)
+    backend = job.backend
+    rows = _as_they_come(job, backend, ledger) if isinstance(backend, Streaming) else _in_groups(job, ledger)
+    with (
+        PredictionWriter(job.output, model=backend.name, method=METHOD, about=_about(job)) as writer,
+        contextlib.closing(rows),
+    ):
+        for batch, answers in rows:
             writer.write(batch, answers)
     summary.seconds = round(time.monotonic() - start, 3)
     return summary
@@ -131,11 +144,10 @@ def _asked(record: Record, system: str | None) -> Record:
     return replace(record, messages=(Turn("system", (Part("text", system),)), *rest))
 
 
-class _Asker:
-    """Finds the answers of one group of rows after the other: in the store, else from the backend."""
+class _Ledger:
+    """Knows each row's key and stored answer, keeps new ones, and counts."""
 
     def __init__(self, job: Job, store: AnswerStore, advance: Advance, summary: Summary) -> None:
-        self._backend = job.backend
         self._settings = (
             file_identity(job.plugin),
             job.backend.identity,
@@ -143,29 +155,29 @@ class _Asker:
             PROMPT_VERSION,
             asdict(job.generation),
         )
+        self._continues = job.continue_final_message
         self._store = store
         self._advance = advance
         self._summary = summary
         self._seen: Counter[str] = Counter()
 
-    def answers(self, records: Sequence[Record]) -> list[Answer]:
-        """Answer records, in order."""
+    def look_up(self, records: Sequence[Record]) -> tuple[list[str], list[Answer | None]]:
+        """Give the keys of rows, and the answers of those that need not be asked."""
         keys = [self._key(record) for record in records]
         stored = self._store.get(keys)
-        found = [_refusal(record) or _reusable(stored.get(key)) for record, key in zip(records, keys, strict=True)]
+        found = [
+            _refusal(record, continues=self._continues) or _reusable(stored.get(key))
+            for record, key in zip(records, keys, strict=True)
+        ]
         self._summary.reused += sum(answer is not None and answer.status == OK for answer in found)
         self._count([answer for answer in found if answer is not None])
-        # Rows of like size together waste the least padding; the largest first, so that memory runs out early.
-        todo = sorted((i for i, answer in enumerate(found) if answer is None), key=lambda i: -_size(records[i]))
-        while todo:
-            group, todo = todo[: self._backend.batch_size], todo[self._backend.batch_size :]
-            replies = self._ask([records[i] for i in group])
-            self._store.put((keys[i], reply) for i, reply in zip(group, replies, strict=True))
-            for i, reply in zip(group, replies, strict=True):
-                found[i] = reply
-            self._summary.asked += len(group)
-            self._count(replies)
-        return [answer for answer in found if answer is not None]
+        return keys, found
+
+    def keep(self, answers: Sequence[tuple[str, Answer]]) -> None:
+        """Store answers by key."""
+        self._store.put(answers)
+        self._summary.asked += len(answers)
+        self._count([answer for _, answer in answers])
 
     def _key(self, record: Record) -> str:
         """Digest the row's prompt and the settings; the n-th row with the same prompt has its own answer."""
@@ -173,17 +185,92 @@ class _Asker:
         self._seen[prompt] += 1
         return answer_key(prompt, self._seen[prompt], *self._settings)
 
-    def _ask(self, records: Sequence[Record]) -> Sequence[Answer]:
-        replies = self._backend.answer(records)
-        if len(replies) != len(records):
-            raise Error(f"backend {self._backend.name}: gave {len(replies)} answers for {len(records)} rows.")
-        return replies
-
     def _count(self, answers: Sequence[Answer]) -> None:
         for answer in answers:
             self._summary.rows += 1
             self._summary.failed += answer.status != OK
+            self._summary.prompt_tokens += answer.prompt_tokens or 0
+            self._summary.completion_tokens += answer.completion_tokens or 0
         self._advance(self._summary.rows, self._summary.failed)
+
+
+_Rows = Generator[tuple[pa.RecordBatch, Sequence[Answer]]]
+"""Rows in the order of the dataset, with their answers."""
+
+
+def _in_groups(job: Job, ledger: _Ledger) -> _Rows:
+    """Answer one batch of rows after the other, in groups of the backend's size."""
+    backend = job.backend
+    for batch in _batches(job):
+        records = [_asked(record, job.system) for record in from_arrow(batch)]
+        keys, found = ledger.look_up(records)
+        # Rows of like size together waste the least padding; the largest first, so that memory runs out early.
+        todo = sorted((i for i, answer in enumerate(found) if answer is None), key=lambda i: -_size(records[i]))
+        while todo:
+            group, todo = todo[: backend.batch_size], todo[backend.batch_size :]
+            replies = backend.answer([records[i] for i in group])
+            if len(replies) != len(group):
+                raise _miscounted(backend, len(replies), len(group))
+            ledger.keep([(keys[i], reply) for i, reply in zip(group, replies, strict=True)])
+            for i, reply in zip(group, replies, strict=True):
+                found[i] = reply
+        yield batch, [answer for answer in found if answer is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Rows that were read and wait for answers; their pictures are with the questions under way only."""
+
+    rows: pa.RecordBatch
+    keys: Sequence[str]
+    answers: list[Answer | None]
+
+    def complete(self) -> bool:
+        return all(answer is not None for answer in self.answers)
+
+
+def _as_they_come(job: Job, backend: Streaming, ledger: _Ledger) -> _Rows:
+    """Hand out rows as the backend draws them; no row waits for a slower one, only the file does."""
+    waiting: deque[_Read] = deque()
+    places: dict[int, tuple[_Read, int]] = {}
+
+    def questions() -> Iterator[Record]:
+        drawn = 0
+        for batch in _batches(job):
+            records = [_asked(record, job.system) for record in from_arrow(batch)]
+            read = _Read(_without_pictures(batch), *ledger.look_up(records))
+            waiting.append(read)
+            for index, record in enumerate(records):
+                if read.answers[index] is None:
+                    places[drawn] = read, index
+                    drawn += 1
+                    yield record
+
+    def finished() -> Iterator[tuple[pa.RecordBatch, Sequence[Answer]]]:
+        while waiting and waiting[0].complete():
+            read = waiting.popleft()
+            yield read.rows, [answer for answer in read.answers if answer is not None]
+
+    with contextlib.closing(backend.stream(questions())) as replies:
+        for group in replies:
+            if not all(position in places for position, _ in group):
+                raise Error(f"backend {backend.name}: answered a row that it was not asked, or one twice.")
+            found = [(*places.pop(position), answer) for position, answer in group]
+            ledger.keep([(read.keys[index], answer) for read, index, answer in found])
+            for read, index, answer in found:
+                read.answers[index] = answer
+            yield from finished()
+    yield from finished()
+    if places:
+        raise _miscounted(backend, 0, len(places))
+
+
+def _without_pictures(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.drop_columns([name for name in PICTURE_COLUMNS if name in batch.schema.names])
+
+
+def _miscounted(backend: Backend, given: int, rows: int) -> Error:
+    return Error(f"backend {backend.name}: gave {given} answers for {rows} rows.")
 
 
 def _prompt(record: Record) -> dict[str, Any]:
@@ -202,7 +289,7 @@ def _reusable(stored: Answer | None) -> Answer | None:
     return stored if stored is not None and stored.status == OK else None
 
 
-def _refusal(record: Record) -> Answer | None:
+def _refusal(record: Record, *, continues: bool) -> Answer | None:
     """Refuse a row that no model can be asked about; None for the others."""
     parts = sum(part.type == "image" for turn in record.messages for part in turn.content)
     if parts != len(record.images):
@@ -210,8 +297,11 @@ def _refusal(record: Record) -> Answer | None:
             f"images: the prompt shows {parts} pictures, the row holds {len(record.images)}. "
             "Give the dataset itself, not a predictions file."
         )
-    if not record.messages or record.messages[-1].role == "assistant":
-        return failed("messages: the last turn is the model's own, nothing is asked. Convert with --view eval.")
+    if not record.messages or (record.messages[-1].role == "assistant" and not continues):
+        return failed(
+            "messages: the last turn is the model's own, nothing is asked. "
+            "Convert with --view eval, or let it go on with --continue-final-message."
+        )
     return None
 
 

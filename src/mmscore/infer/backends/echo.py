@@ -16,7 +16,7 @@ from pathlib import Path
 from mmconvert.errors import UsageError, did_you_mean, got
 from mmconvert.record import Record, prompt_text
 from mmscore.answers import Answer, failed
-from mmscore.infer.backend import ModelOptions, refuse
+from mmscore.infer.backend import ModelOptions, honour
 
 _MODES = ("answer", "prompt", "text=TEXT")
 _KNOBS = ("delay", "fail", "log", "batch")
@@ -31,19 +31,7 @@ class Echo:
         Raises:
             UsageError: A mode or knob is unknown, or an option was given that only a model has.
         """
-        generation = options.generation
-        refuse(
-            "echo",
-            {
-                "--dtype": options.dtype,
-                "--attn": options.attn,
-                "--max-new-tokens": generation.max_new_tokens,
-                "--do-sample": generation.do_sample,
-                "--temperature": generation.temperature,
-                "--num-beams": generation.num_beams,
-                "--stop": generation.stop,
-            },
-        )
+        honour("echo", options, "--batch-size")
         self.name, _, knobs = options.model.partition(":")
         if self.name not in _MODES[:2] and not self.name.startswith("text="):
             raise UsageError(

@@ -32,12 +32,16 @@ from transformers.utils import logging
 from mmconvert.errors import Error, UsageError, did_you_mean, got
 from mmconvert.record import Record
 from mmscore.answers import Answer, failed
-from mmscore.infer.backend import Generation, ModelOptions
+from mmscore.infer.backend import Generation, ModelOptions, honour
 from mmscore.infer.thinking import OPEN, split_thinking
 
 _MAX_NEW_TOKENS = 1024
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "auto": "auto"}
 
+_OPTIONS = (
+    *("--batch-size", "--dtype", "--attn", "--max-new-tokens", "--do-sample", "--temperature"),
+    *("--top-p", "--top-k", "--num-beams", "--stop", "--seed"),
+)
 _BATCH_ON_GPU, _BATCH_ON_CPU = 32, 8
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _MODEL_FILES = {".json", ".jinja", ".txt", ".model", ".safetensors", ".bin", ".py"}
@@ -64,6 +68,7 @@ class TransformersBackend:
             UsageError: There is no such folder, or an option has a value that is unknown.
             Error: The model cannot be loaded, or has no chat template.
         """
+        honour("transformers", options, *_OPTIONS)
         if options.quiet or not sys.stderr.isatty():
             logging.disable_progress_bar()
         self.name, source = _source(options.model)

@@ -42,5 +42,5 @@ def test_misspelt_models_and_knobs_are_refused(model, message):
 
 
 def test_options_of_real_models_are_refused():
-    with pytest.raises(UsageError, match=r"'echo' has no --dtype, --max-new-tokens, --temperature"):
+    with pytest.raises(UsageError, match=r"'echo' has no --max-new-tokens, --temperature, --dtype"):
         BACKEND(ModelOptions("answer", Generation(max_new_tokens=3, temperature=0.5), dtype="float16"))

@@ -1,0 +1,220 @@
+"""Asks any OpenAI-compatible service: vLLM, SGLang, `transformers serve`, a hosted one.
+
+`--base-url` is the service's address, with or without `/chat/completions`, `--model` the name of a
+model there; the key comes from the environment. As many rows as `--concurrency` says are under way
+at any time: the next is drawn when a reply is in the store, however long its neighbours take.
+
+Pictures travel as data URLs of their original bytes, kept addresses as they are. Replies are greedy
+(temperature 0) unless drawing was asked for; `--do-sample` alone sends no temperature and leaves the
+draw to the service. What has no name in the protocol (`--top-k`, `--num-beams`) is refused rather
+than ignored by the service; `--extra-body` sends whatever a service knows besides.
+"""
+
+import asyncio
+import json
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import pybase64
+
+from mmconvert.errors import RowError, UsageError, first_line, got
+from mmconvert.images import MIME_TYPES
+from mmconvert.picture_structure import probe
+from mmconvert.record import Image, Record, Turn, canonical_json
+from mmscore.answers import Answer, failed
+from mmscore.client import Chat, Endpoint, chat_url, key_from_environment
+from mmscore.infer.backend import Generation, ModelOptions, Service, honour
+from mmscore.infer.thinking import CLOSE, OPEN, split_thinking
+
+_OPTIONS = (
+    *("--base-url", "--api-key-env", "--concurrency", "--timeout", "--max-calls", "--extra-body"),
+    *("--max-new-tokens", "--do-sample", "--temperature", "--top-p", "--stop", "--seed", "--continue-final-message"),
+)
+_CONCURRENCY = 16
+_TIMEOUT = 120.0
+_TIMEOUTS_A_ROW = 5
+_FIXED = frozenset(("model", "messages", "stream", "n"))
+_ROLES = frozenset(("system", "user", "assistant"))
+
+
+class OpenAIBackend:
+    """A service that is asked row by row; see `mmscore.infer.backend.Streaming`."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        """Read the options; nothing is sent yet.
+
+        Raises:
+            UsageError: There is no address or key, or an option cannot be honoured.
+        """
+        honour("openai", options, *_OPTIONS)
+        extra = _extra_body(options.service.extra_body)
+        self._endpoint = _endpoint(options.model, options.service)
+        self._request = {**_request(options.generation, extra), **extra}
+        self._generation = options.generation
+        self.name = options.model
+        # Neither the address, which changes with every start of a server, nor the patience changes a reply.
+        self.identity = f"openai:{options.model}:{canonical_json(dict(sorted(extra.items())))}"
+        self.batch_size = self._endpoint.concurrency
+
+    def answer(self, records: Sequence[Record]) -> list[Answer]:
+        """Answer records side by side."""
+        answers = dict(pair for group in self.stream(iter(records)) for pair in group)
+        return [answers[position] for position in range(len(records))]
+
+    def stream(self, records: Iterator[Record]) -> Generator[list[tuple[int, Answer]]]:
+        """Answer records as they are drawn, in the order in which replies come.
+
+        Raises:
+            Error: No further row would be answered either; raised when what was under way has its replies.
+        """
+        numbered = enumerate(records)
+        under_way: dict[asyncio.Task[Answer], int] = {}
+        ended: BaseException | None = None
+        with Chat(self._endpoint) as chat:
+            try:
+                while done := chat.run(self._some(chat, numbered if ended is None else iter(()), under_way)):
+                    if came := [(number, task.result()) for task, number in done if task.exception() is None]:
+                        yield came
+                    ended = next(filter(None, (task.exception() for task, _ in done)), ended)
+            finally:
+                chat.run(_dropped(under_way))
+        if ended is not None:
+            raise ended
+
+    async def _some(
+        self, chat: Chat, numbered: Iterator[tuple[int, Record]], under_way: dict[asyncio.Task[Answer], int]
+    ) -> list[tuple[asyncio.Task[Answer], int]]:
+        """Fill the free places and wait for whoever is done first; nothing when nobody is under way."""
+        for number, record in islice(numbered, self._endpoint.concurrency - len(under_way)):
+            under_way[asyncio.ensure_future(self._ask(chat, record))] = number
+        if not under_way:
+            return []
+        done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+        return [(task, under_way.pop(task)) for task in done]
+
+    async def _ask(self, chat: Chat, record: Record) -> Answer:
+        try:
+            messages = _messages(record)
+        except RowError as error:
+            return failed(f"{error.field}: {error.message}")
+        answer = await chat.ask(messages, self._request | _own_fields(record, self._generation))
+        return _read(answer, self._generation.stop)
+
+
+async def _dropped(under_way: Mapping[asyncio.Task[Answer], int]) -> None:
+    """Let go of questions whose replies nobody waits for any more."""
+    for task in under_way:
+        task.cancel()
+    await asyncio.gather(*under_way, return_exceptions=True)
+
+
+def _endpoint(model: str, service: Service) -> Endpoint:
+    timeout = service.timeout or _TIMEOUT
+    return Endpoint(
+        chat_url(service.base_url),
+        model,
+        key_from_environment(service.api_key_env),
+        concurrency=service.concurrency or _CONCURRENCY,
+        max_calls=service.max_calls,
+        # A reply comes as a whole: there is nothing but silence before it.
+        silence_seconds=timeout,
+        total_seconds=_TIMEOUTS_A_ROW * timeout,
+    )
+
+
+def _extra_body(text: str | None) -> Mapping[str, Any]:
+    try:
+        fields = json.loads(text or "{}", parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--extra-body: is no JSON ({first_line(error)}) {got(text)}.") from None
+    if not isinstance(fields, dict):
+        raise UsageError(f'--extra-body: expected an object such as {{"top_k": 20}} {got(text)}.')
+    if fixed := _FIXED & fields.keys():
+        raise UsageError(f"--extra-body: {', '.join(sorted(fixed))} cannot be set here.")
+    return fields
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _request(generation: Generation, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Name the generation options as the protocol does, and refuse those that `extra` sets too."""
+    given = {
+        "max_tokens": generation.max_new_tokens,
+        "temperature": generation.temperature,
+        "top_p": generation.top_p,
+        "stop": list(generation.stop) or None,
+        "seed": generation.seed,
+    }
+    request = {name: value for name, value in given.items() if value is not None}
+    if twice := request.keys() & extra.keys():
+        raise UsageError(f"--extra-body: {', '.join(sorted(twice))} is an option of its own too. Give it once.")
+    return request if generation.sampling else {"temperature": 0, **request}
+
+
+def _own_fields(record: Record, generation: Generation) -> dict[str, Any]:
+    """Give the fields of the request that hang on the row."""
+    own: dict[str, Any] = {}
+    if generation.seed is not None and record.variant:
+        # Copies of a row are drawn anew, or they would all be the same.
+        own["seed"] = generation.seed + record.variant
+    if record.messages[-1].role == "assistant":
+        own |= {"continue_final_message": True, "add_generation_prompt": False}
+    return own
+
+
+def _messages(record: Record) -> list[dict[str, Any]]:
+    """Write the turns as the protocol does.
+
+    Raises:
+        RowError: A turn has a role that needs more than a text, or a picture cannot be sent.
+    """
+    shown = iter(enumerate(record.images, start=1))
+    return [_message(number, turn, shown) for number, turn in enumerate(record.messages, start=1)]
+
+
+def _message(number: int, turn: Turn, shown: Iterator[tuple[int, Image]]) -> dict[str, Any]:
+    if turn.role not in _ROLES:
+        raise RowError("media.unsupported", "messages", f"turn {number} is of the role {turn.role!r}.")
+    parts = [
+        _picture(*next(shown)) if part.type == "image" else {"type": "text", "text": part.text} for part in turn.content
+    ]
+    if len(parts) == 1 and turn.content[0].type == "text":
+        # The plain form is the one that every service and every template knows.
+        return {"role": turn.role, "content": turn.content[0].text}
+    return {"role": turn.role, "content": parts}
+
+
+def _picture(number: int, image: Image) -> dict[str, Any]:
+    if image.bytes is not None:
+        try:
+            kind, _, _ = probe(image.bytes)
+        except RowError as error:
+            raise RowError(error.code, "images", f"picture {number}: {error.message}") from None
+        url = f"data:{MIME_TYPES[kind]};base64,{pybase64.b64encode(image.bytes).decode()}"
+    elif image.url:
+        url = image.url
+    else:
+        raise RowError("image.missing", "images", f"picture {number} has neither bytes nor an address.")
+    detail = {} if image.detail is None else {"detail": image.detail}
+    return {"type": "image_url", "image_url": {"url": url, **detail}}
+
+
+def _read(answer: Answer, stop: Sequence[str]) -> Answer:
+    """Cut stop texts, which some services leave in, and a reasoning block that the service left in the reply."""
+    if answer.text is None:
+        return answer
+    ends = [position for text in stop if (position := answer.text.find(text)) >= 0]
+    text = answer.text[: min(ends, default=None)]
+    if answer.thinking is None:
+        # Many templates open the block in the prompt, so that the reply holds its end only.
+        opened = CLOSE in text and OPEN not in text.partition(CLOSE)[0]
+        thinking, text = split_thinking(text, opened=opened)
+        answer = replace(answer, thinking=thinking)
+    return replace(answer, text=text, finish_reason="stop" if ends else answer.finish_reason)
+
+
+BACKEND = OpenAIBackend

@@ -1,0 +1,333 @@
+"""`mmscore predict` with a service, from outside: nothing asked twice, faults, keys, interruptions."""
+
+import json
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from mmconvert.command_line import run
+from mmconvert.record import Part, Turn
+from mmconvert.store import DatasetWriter
+from mmscore.answers import store_path
+from mmscore.cli import program
+from support.chat_server import ChatServer, Said, chat_server, refused, said
+from support.questions import picture, record
+
+PROGRAM = [sys.executable, "-c", "from mmscore.cli import main; main()", "predict"]
+CONCURRENCY = 6
+KEY = "sk-loopback-0123456789"
+
+
+def question(number: int) -> str:
+    return f"question {number}"
+
+
+def write(folder: Path, count: int) -> Path:
+    with DatasetWriter(folder, overwrite=folder.exists()) as writer:
+        writer.write([record(i, picture("red"), question(i), answer=str(i)) for i in range(count)])
+    return folder
+
+
+def text_of(request: dict) -> str:
+    content = request["messages"][-1]["content"]
+    return content if isinstance(content, str) else content[-1]["text"]
+
+
+def echoed(request: dict) -> Said:
+    return said(text_of(request).upper())
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "predictions.parquet"
+
+
+@pytest.fixture
+def predict(capsys):
+    """Run the command in this process; gives exit code, stdout, stderr."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(program, ["predict", *map(str, arguments)], program="mmscore")
+        captured = capsys.readouterr()
+        return ended.value.code, captured.out, captured.err
+
+    return call
+
+
+def asking(dataset: Path, output: Path, server: ChatServer, *more: object) -> list[str]:
+    words = (dataset, "-o", output, "--model", "loopback", "--base-url", server.url, "--concurrency", CONCURRENCY)
+    return [str(word) for word in (*words, *more)]
+
+
+def predictions(output: Path) -> list[str | None]:
+    return pq.read_table(output)["prediction"].to_pylist()
+
+
+def stored(output: Path) -> set[str]:
+    """Texts of the answers that are in the store."""
+    if not store_path(output).exists():
+        return set()
+    with sqlite3.connect(store_path(output)) as db:
+        tables = db.execute("SELECT name FROM sqlite_master").fetchall()
+        texts = db.execute("SELECT answer FROM answers").fetchall() if tables else []
+    db.close()
+    return {json.loads(text)["text"] for (text,) in texts}
+
+
+def test_a_base_url_alone_chooses_the_service_and_fills_the_columns(predict, tmp_path, output):
+    dataset = write(tmp_path / "d", 5)
+    with chat_server(echoed) as server:
+        code, out, err = predict(*asking(dataset, output, server, "--json"))
+    summary = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (summary["rows"], summary["asked"], summary["failed"]) == (5, 5, 0)
+    assert (summary["prompt_tokens"], summary["completion_tokens"]) == (35, 10)
+    first = pq.read_table(output).to_pylist()[0]
+    assert (first["prediction"], first["model"], first["method"]) == ("QUESTION 0", "loopback", "generate")
+    assert (first["finish_reason"], first["prompt_tokens"], first["completion_tokens"]) == ("stop", 7, 2)
+
+
+def test_a_finished_run_asks_nothing_again_at_any_address_and_counts_the_same_tokens(predict, tmp_path, output):
+    dataset = write(tmp_path / "d", 5)
+    with chat_server(echoed) as server:
+        predict(*asking(dataset, output, server))
+    with chat_server(echoed) as other:
+        code, out, _ = predict(*asking(dataset, output, other, "--json", "--resume", "--concurrency", 2))
+    assert (code, other.asked) == (0, [])
+    assert (json.loads(out)["reused"], json.loads(out)["prompt_tokens"]) == (5, 35)
+
+
+def test_rows_of_several_batches_stand_in_order_and_share_the_places(predict, tmp_path, output):
+    dataset = write(tmp_path / "d", 600)
+
+    def say(request):
+        # The last row of the first batch of 256 is slow, and those after it are not kept waiting.
+        return Said(echoed(request).body, silent=1.0 if text_of(request) == question(255) else 0)
+
+    with chat_server(say) as server:
+        predict(*asking(dataset, output, server))
+    assert predictions(output) == [question(i).upper() for i in range(600)]
+    assert server.most_at_once <= CONCURRENCY
+    finished_before = [text_of(request) for request in server.asked].index(question(599))
+    assert finished_before == pytest.approx(599, abs=CONCURRENCY)
+
+
+def test_a_failed_row_has_its_reason_and_no_text_and_is_asked_again(predict, tmp_path, output):
+    dataset, broken = write(tmp_path / "d", 12), {question(3), question(8)}
+
+    def say(request):
+        return refused(400, "content filter") if text_of(request) in broken else echoed(request)
+
+    with chat_server(say) as server:
+        assert predict(*asking(dataset, output, server, "--concurrency", 1))[0] == 3
+        row = pq.read_table(output).to_pylist()[3]
+        assert (row["prediction"], row["prediction_status"]) == (None, "failed")
+        assert row["prediction_error"] == "no reply: 400 content filter"
+        broken.clear()
+        server.asked.clear()
+        assert predict(*asking(dataset, output, server, "--resume"))[0] == 0
+    assert sorted(map(text_of, server.asked)) == [question(3), question(8)]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_what_every_row_would_meet_ends_the_run_at_once_and_keeps_what_was_said(predict, tmp_path, output, status):
+    dataset, down = write(tmp_path / "d", 40), [False]
+
+    def say(request):
+        down[0] = down[0] or text_of(request) == question(20)
+        return refused(status, "no more") if down[0] else echoed(request)
+
+    with chat_server(say) as server:
+        code, out, err = predict(*asking(dataset, output, server))
+        assert (code, out) == (1, "")
+        assert f"({status} no more)" in err
+        assert len(server.asked) <= 20 + CONCURRENCY
+        assert not output.exists()
+        before = stored(output)
+        assert len(before) >= 20 - CONCURRENCY
+    with chat_server(echoed) as server:
+        predict(*asking(dataset, output, server))
+    assert {text_of(request).upper() for request in server.asked}.isdisjoint(before)
+    assert predictions(output) == [question(i).upper() for i in range(40)]
+
+
+FAULTS = [
+    *(refused(status) for status in (408, 409, 425, 429, 500, 503)),
+    refused(429, **{"Retry-After": "0.01"}),
+    Said(b"<html>Bad Gateway</html>", 502),
+    Said(b""),
+    Said(said("half").body[:40]),
+    Said(b'{"error": {"message": "busy"}}'),
+    Said(b'{"choices": []}'),
+    Said(said("half").body[:40], hang_up=True),
+    Said(hang_up=True),
+]
+
+
+def test_mixed_faults_end_with_the_table_of_a_service_without_faults(predict, tmp_path, output, monkeypatch):
+    mixed_faults(predict, tmp_path, output, monkeypatch, rows=150, seeds=range(2))
+
+
+@pytest.mark.release
+def test_mixed_faults_of_many_seeds(predict, tmp_path, output, monkeypatch):
+    mixed_faults(predict, tmp_path, output, monkeypatch, rows=1000, seeds=range(20))
+
+
+def mixed_faults(predict, tmp_path, output, monkeypatch, *, rows: int, seeds: range) -> None:
+    monkeypatch.setattr("mmscore.client._LONGEST_WAIT", 0.005)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    dataset, whole = write(tmp_path / "d", rows), tmp_path / "whole.parquet"
+    with chat_server(echoed) as server:
+        predict(*asking(dataset, whole, server))
+    for seed in seeds:
+        dice = random.Random(seed)
+
+        def say(request, dice=dice):
+            return dice.choice(FAULTS) if dice.random() < 0.2 else echoed(request)
+
+        with chat_server(say) as server:
+            code, _, err = predict(*asking(dataset, output, server, "--restart"))
+            assert code in (0, 3), err
+            wanted = predictions(whole)
+            for row, text in zip(pq.read_table(output).to_pylist(), wanted, strict=True):
+                assert row["prediction"] == (text if row["prediction_status"] == "ok" else None)
+            code, _, err = predict(*asking(dataset, output, server, "--resume")) if code else (code, "", err)
+        assert Counter(map(text_of, server.asked)).most_common(1)[0][1] <= 12
+        assert output.read_bytes() == whole.read_bytes()
+    for file in tmp_path.glob("*predictions*"):
+        assert KEY.encode() not in file.read_bytes()
+
+
+def test_the_key_stands_in_no_file_and_no_message(predict, tmp_path, output, monkeypatch):
+    dataset = write(tmp_path / "d", 4)
+    monkeypatch.setenv("MY_KEY", KEY)
+
+    def say(request):
+        return refused(400, f"bad key {KEY}") if text_of(request) == question(1) else echoed(request)
+
+    with chat_server(say) as server:
+        code, out, err = predict(*asking(dataset, output, server, "--api-key-env", "MY_KEY", "--concurrency", 1))
+    assert (code, server.heads[0]["Authorization"]) == (3, f"Bearer {KEY}")
+    assert "bad key ***" in pq.read_table(output)["prediction_error"][1].as_py()
+    assert KEY not in out + err
+    for file in tmp_path.iterdir():
+        assert file.is_dir() or KEY.encode() not in file.read_bytes()
+
+
+def test_the_cap_on_calls_ends_a_run_that_goes_on_later(predict, tmp_path, output):
+    dataset = write(tmp_path / "d", 10)
+    with chat_server(echoed) as server:
+        code, _, err = predict(*asking(dataset, output, server, "--max-calls", 4))
+        assert (code, len(server.asked)) == (1, 4)
+        assert "the cap of 4 calls is used up" in err
+        predict(*asking(dataset, output, server))
+    assert len(server.asked) == 10
+
+
+def test_a_begun_reply_is_continued_only_when_asked(predict, tmp_path, output):
+    begun = (Turn("user", (Part("text", "1 + 1?"),)), Turn("assistant", (Part("text", "It is"),)))
+    with DatasetWriter(tmp_path / "d") as writer:
+        writer.write([record(0, "1 + 1?", messages=begun)])
+    with chat_server(echoed) as server:
+        assert predict(*asking(tmp_path / "d", output, server))[0] == 3
+        assert "--continue-final-message" in pq.read_table(output)["prediction_error"][0].as_py()
+        assert predict(*asking(tmp_path / "d", output, server, "--resume", "--continue-final-message"))[0] == 0
+    assert [request["continue_final_message"] for request in server.asked] == [True]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--base-url", "localhost:8000"], "base URL: expected http://"),
+        (["--backend", "openai"], "no address to ask"),
+        (["--base-url", "http://127.0.0.1:1", "--top-k", "5", "--do-sample"], "'openai' has no --top-k"),
+        (["--base-url", "http://127.0.0.1:1", "--batch-size", "5"], "'openai' has no --batch-size"),
+        (["--base-url", "http://127.0.0.1:1", "--api-key-env", "NOT_SET"], "NOT_SET is not set"),
+        (["--base-url", "http://127.0.0.1:1", "--backend", "echo", "--concurrency", "2"], "no --base-url, --conc"),
+        (["--base-url", "http://127.0.0.1:1", "--extra-body", "x"], "--extra-body: is no JSON"),
+        (["--base-url", "http://127.0.0.1:1", "--timeout", "0"], "Invalid value for '--timeout'"),
+    ],
+)
+def test_a_mistake_is_one_message_and_publishes_nothing(predict, tmp_path, output, monkeypatch, arguments, message):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    code, out, err = predict(write(tmp_path / "d", 1), "-o", output, "--model", "m", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not output.exists()
+
+
+# Runs that end early
+
+
+def started(*arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(server: ChatServer, questions: int) -> None:
+    end = time.monotonic() + 30
+    while len(server.asked) < questions and time.monotonic() < end:
+        time.sleep(0.005)
+
+
+def killed_again_and_again(predict, tmp_path, output, *, kills: int) -> None:
+    rows = 30 * kills
+    dataset, whole = write(tmp_path / "d", rows), tmp_path / "whole.parquet"
+    with chat_server(echoed) as server:
+        predict(*asking(dataset, whole, server))
+    moments = random.Random(20261121)
+    with chat_server(lambda request: Said(echoed(request).body, silent=0.02)) as server:
+        for _ in range(kills):
+            before = stored(output)
+            server.asked.clear()
+            with started(*asking(dataset, output, server, "--quiet")) as process:
+                wait_for(server, moments.choice((0, 1, 1, 1)))
+                time.sleep(moments.uniform(0, 0.1))
+                process.send_signal(signal.SIGKILL)
+            time.sleep(0.05)
+            asked = [text_of(request).upper() for request in server.asked]
+            assert len(asked) == len(set(asked))
+            assert before.isdisjoint(asked)
+            assert len(set(asked) - stored(output)) <= CONCURRENCY
+        before = stored(output)
+        server.asked.clear()
+        code, out, _ = predict(*asking(dataset, output, server, "--quiet", "--json"))
+    assert (code, json.loads(out)["reused"]) == (0, len(before))
+    assert sorted([*before, *(text_of(request).upper() for request in server.asked)]) == sorted(predictions(whole))
+    assert output.read_bytes() == whole.read_bytes()
+
+
+def test_a_run_killed_again_and_again_asks_nothing_twice(predict, tmp_path, output):
+    killed_again_and_again(predict, tmp_path, output, kills=4)
+
+
+@pytest.mark.release
+def test_a_run_killed_two_hundred_times_asks_nothing_twice(predict, tmp_path, output):
+    killed_again_and_again(predict, tmp_path, output, kills=200)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_says_so_and_goes_on_later(predict, tmp_path, output, how):
+    dataset = write(tmp_path / "d", 60)
+    with chat_server(lambda request: Said(echoed(request).body, silent=0.1)) as server:
+        with started(*asking(dataset, output, server)) as process:
+            wait_for(server, 3 * CONCURRENCY)
+            process.send_signal(how)
+            out, err = process.communicate(timeout=10)
+        assert process.returncode == 130
+        assert (out, err.split("\n")) == ("", ["", "mmscore: interrupted. Run the same command again to go on.", ""])
+        assert not output.exists()
+        before = stored(output)
+        assert len(before) >= 2 * CONCURRENCY
+        server.asked.clear()
+        summary = json.loads(predict(*asking(dataset, output, server, "--json"))[1])
+    assert summary["reused"] == len(before)
+    assert len(server.asked) == summary["asked"] == 60 - len(before)

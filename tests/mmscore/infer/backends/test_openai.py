@@ -1,0 +1,330 @@
+"""The openai backend: what it sends, what it reads, and how many rows are under way."""
+
+import base64
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from mmconvert.errors import Error, UsageError
+from mmconvert.record import Image, Part, Record, Turn
+from mmscore.infer.backend import Generation, ModelOptions, Service
+from mmscore.infer.backends.openai import BACKEND
+from support.chat_server import Said, chat_server, completion, refused, said, script
+from support.questions import picture, record
+from support.records import KINDS, picture_bytes
+
+GREEDY = Generation()
+
+
+def opened(url: str, generation: Generation = GREEDY, *, more: dict[str, object] | None = None, **service: object):
+    return BACKEND(ModelOptions("loopback", generation, Service(base_url=url, **service), **(more or {})))
+
+
+def request_of(row: Record, generation: Generation = GREEDY, **options: object) -> dict[str, object]:
+    """The one request that a row leads to."""
+    with chat_server(script(said("x"))) as server:
+        (answer,) = opened(server.url, generation, **options).answer([row])
+    assert answer.text == "x"
+    (request,) = server.asked
+    return request
+
+
+def answer_to(*answers: Said, generation: Generation = GREEDY):
+    with chat_server(script(*answers)) as server:
+        return opened(server.url, generation).answer([record(0, "?")])[0]
+
+
+def turns(*texts: tuple[str, str]) -> tuple[Turn, ...]:
+    return tuple(Turn(role, (Part("text", text),)) for role, text in texts)
+
+
+# What is sent
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_picture_travels_as_its_original_bytes(kind):
+    data = picture_bytes(kind)
+    request = request_of(record(0, "Look: ", data, "What is it?"))
+    (turn,) = request["messages"]
+    before, shown, after = turn["content"]
+    assert (before, after) == ({"type": "text", "text": "Look: "}, {"type": "text", "text": "What is it?"})
+    head, _, payload = shown["image_url"]["url"].partition(",")
+    assert (shown["type"], head) == ("image_url", f"data:image/{kind.lower()};base64")
+    assert base64.b64decode(payload) == data
+
+
+def test_a_kept_address_and_the_detail_are_passed_on():
+    images = (
+        Image(None, 1, detail="low", url="https://x.example/a?b=c"),
+        Image(picture("red"), 2, format="PNG", detail="high"),
+    )
+    row = replace(record(0, "?"), messages=(Turn("user", (Part("image"), Part("image"))),), images=images)
+    first, second = request_of(row)["messages"][0]["content"]
+    assert first["image_url"] == {"url": "https://x.example/a?b=c", "detail": "low"}
+    assert second["image_url"]["detail"] == "high"
+
+
+def test_system_turns_history_and_pictures_of_each_turn_keep_their_places():
+    red, blue = picture("red"), picture("blue")
+    row = replace(
+        record(0, red, blue),
+        messages=(
+            *turns(("system", "Be brief.")),
+            Turn("user", (Part("image"), Part("text", "colour?"))),
+            *turns(("assistant", "red")),
+            Turn("user", (Part("text", "and"), Part("image"))),
+        ),
+    )
+    system, asked, replied, again = request_of(row)["messages"]
+    assert (system, replied) == (
+        {"role": "system", "content": "Be brief."},
+        {"role": "assistant", "content": "red"},
+    )
+    assert base64.b64decode(asked["content"][0]["image_url"]["url"].partition(",")[2]) == red
+    assert base64.b64decode(again["content"][1]["image_url"]["url"].partition(",")[2]) == blue
+
+
+def test_a_last_turn_of_the_assistant_is_continued():
+    row = replace(record(0, "?"), messages=turns(("user", "1 + 1?"), ("assistant", "It is")))
+    request = request_of(row, more={"continue_final_message": True})
+    assert (request["continue_final_message"], request["add_generation_prompt"]) == (True, False)
+    assert request["messages"][-1] == {"role": "assistant", "content": "It is"}
+    assert "add_generation_prompt" not in request_of(record(0, "?"), more={"continue_final_message": True})
+
+
+@pytest.mark.parametrize(
+    ("generation", "sent"),
+    [
+        (Generation(), {"temperature": 0}),
+        (Generation(do_sample=True), {}),
+        (Generation(do_sample=True, top_p=0.5, seed=3), {"top_p": 0.5, "seed": 3}),
+        (Generation(temperature=0.7, max_new_tokens=9), {"temperature": 0.7, "max_tokens": 9}),
+        (Generation(stop=("\n", "END")), {"temperature": 0, "stop": ["\n", "END"]}),
+    ],
+)
+def test_generation_options_have_the_names_of_the_protocol(generation, sent):
+    request = request_of(record(0, "?"), generation)
+    assert {name: value for name, value in request.items() if name not in ("model", "messages")} == sent
+
+
+def test_copies_of_a_row_are_drawn_from_other_seeds():
+    copy = replace(record(0, "?"), variant=2)
+    assert request_of(copy, Generation(temperature=1, seed=5))["seed"] == 7
+    assert "seed" not in request_of(copy, Generation(temperature=1))
+
+
+def test_further_fields_are_sent_and_tell_answers_apart():
+    request = request_of(record(0, "?"), extra_body='{"top_k": 20, "temperature": 0.5}')
+    assert (request["top_k"], request["temperature"]) == (20, 0.5)
+    plain, other = opened("http://127.0.0.1:1"), opened("http://127.0.0.1:1", extra_body='{"top_k": 20}')
+    assert plain.identity != other.identity
+    assert opened("http://127.0.0.1:2", concurrency=3, timeout=9).identity == plain.identity
+
+
+def test_the_key_of_a_named_variable_is_sent(monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-loopback")
+    with chat_server(script(said("x"))) as server:
+        opened(server.url, api_key_env="MY_KEY").answer([record(0, "?")])
+    assert server.heads[0]["Authorization"] == "Bearer sk-loopback"
+
+
+@pytest.mark.parametrize(
+    ("generation", "service", "more", "message"),
+    [
+        (Generation(temperature=1, top_k=5), {}, {}, "no --top-k"),
+        (Generation(num_beams=2), {}, {}, "no --num-beams"),
+        (Generation(), {}, {"batch_size": 4, "dtype": "float16", "attn": "sdpa"}, "no --batch-size, --dtype, --attn"),
+        (Generation(), {"extra_body": "{"}, {}, "--extra-body: is no JSON"),
+        (Generation(), {"extra_body": '{"x": NaN}'}, {}, "NaN is no JSON number"),
+        (Generation(), {"extra_body": "[1]"}, {}, "--extra-body: expected an object"),
+        (Generation(), {"extra_body": '{"n": 2, "stream": true}'}, {}, "n, stream cannot be set here"),
+        (Generation(max_new_tokens=3), {"extra_body": '{"max_tokens": 2}'}, {}, "max_tokens is an option of its own"),
+        (Generation(), {"base_url": "localhost:8000"}, {}, "expected http:// or https://"),
+        (Generation(), {"api_key_env": "NOT_SET_ANYWHERE"}, {}, "NOT_SET_ANYWHERE is not set"),
+    ],
+)
+def test_what_cannot_be_honoured_is_refused(generation, service, more, message):
+    with pytest.raises(UsageError, match=message):
+        opened(**{"url": "http://127.0.0.1:1", "more": more, "generation": generation} | _service(service))
+
+
+def _service(service: dict[str, object]) -> dict[str, object]:
+    return {("url" if name == "base_url" else name): value for name, value in service.items()}
+
+
+@pytest.mark.parametrize("plugin", ["echo", "transformers"])
+def test_backends_without_a_service_refuse_its_options(plugin):
+    from mmscore.infer.backend import open_backend
+
+    with pytest.raises(UsageError, match=rf"'{plugin}' has no --base-url, --concurrency"):
+        open_backend(plugin, ModelOptions("answer", service=Service(base_url="http://x", concurrency=2)))
+
+
+# Rows that cannot be sent
+
+
+def test_a_row_that_cannot_be_sent_fails_by_name_and_alone():
+    bad = {
+        1: (record(1, b"no picture at all", "x"), "images: picture 1: no PNG"),
+        2: (record(2, picture("red"), picture("red", (200, 200))[:100], "x"), "images: picture 2: "),
+        3: (replace(record(3, picture("red")), images=(Image(None, 1),)), "picture 1 has neither bytes nor an address"),
+        4: (replace(record(4, "x"), messages=turns(("tool", "42"))), "messages: turn 1 is of the role 'tool'"),
+    }
+    rows = [bad[i][0] if i in bad else record(i, f"good {i}") for i in range(6)]
+    with chat_server(lambda request: said(request["messages"][-1]["content"].upper())) as server:
+        answers = opened(server.url).answer(rows)
+    assert [answer.text for answer in answers] == ["GOOD 0", None, None, None, None, "GOOD 5"]
+    for i, (_, message) in bad.items():
+        assert message in answers[i].error
+    assert len(server.asked) == 2
+
+
+# What is read
+
+
+def test_finish_reason_tokens_and_reasoning_are_kept():
+    answer = answer_to(completion({"content": "4", "reasoning_content": "2 + 2"}, "length", 11, 5))
+    assert (answer.text, answer.thinking, answer.finish_reason) == ("4", "2 + 2", "length")
+    assert (answer.prompt_tokens, answer.completion_tokens) == (11, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "thinking", "reply"),
+    [
+        ("<think>4?</think>\n\n4", "4?", "4"),
+        ("4?</think> 4", "4?", "4"),
+        ("<think>never ends", "never ends", ""),
+        ("it says <think>", None, "it says <think>"),
+        ("", None, ""),
+    ],
+)
+def test_a_reasoning_block_is_cut_from_the_reply(text, thinking, reply):
+    answer = answer_to(said(text))
+    assert (answer.thinking, answer.text) == (thinking, reply)
+
+
+def test_a_stop_text_that_the_service_left_in_is_cut():
+    answer = answer_to(said("yes\nbecause", "length"), generation=Generation(stop=("be", "\n")))
+    assert (answer.text, answer.finish_reason) == ("yes", "stop")
+
+
+def test_a_reply_without_text_is_a_failure():
+    answer = answer_to(said(None, "content_filter"))
+    assert (answer.status, answer.text) == ("failed", None)
+    assert "content_filter" in answer.error
+
+
+# Rows under way
+
+
+def test_answers_stand_in_the_order_of_the_rows_whoever_is_first():
+    def say(request):
+        text = request["messages"][0]["content"]
+        return Said(said(text).body, silent=0.05 if text in ("0", "3") else 0)
+
+    with chat_server(say) as server:
+        answers = opened(server.url, concurrency=4).answer([record(i, str(i)) for i in range(30)])
+    assert [answer.text for answer in answers] == [str(i) for i in range(30)]
+    assert 2 <= server.most_at_once <= 4
+
+
+def test_one_slow_row_holds_up_no_other():
+    freed = threading.Event()
+
+    def say(request):
+        text = request["messages"][0]["content"]
+        if text == "0":
+            freed.wait(20)
+        return said(text)
+
+    with chat_server(say) as server:
+        stream = opened(server.url, concurrency=3).stream(iter([record(i, str(i)) for i in range(40)]))
+        others = []
+        while len(others) < 39:
+            others += [position for position, _ in next(stream)]
+        assert sorted(others) == list(range(1, 40))
+        freed.set()
+        assert [position for group in stream for position, _ in group] == [0]
+
+
+def test_places_are_filled_at_once():
+    """With one row in ten slow, the time is that of the rows shared out, not that of groups led by their slowest."""
+
+    def say(request):
+        number = int(request["messages"][0]["content"])
+        return Said(said("x").body, silent=0.4 if number % 10 == 0 else 0.02)
+
+    with chat_server(say) as server:
+        start = time.monotonic()
+        opened(server.url, concurrency=10).answer([record(i, str(i)) for i in range(100)])
+        took = time.monotonic() - start
+    assert server.most_at_once <= 10
+    # Groups of ten would take 10 x 0.4 s = 4 s; the work shared out takes 5.8 s / 10.
+    assert took < 2
+
+
+def test_rows_are_drawn_only_as_places_become_free():
+    drawn = 0
+
+    def rows() -> Iterator[Record]:
+        nonlocal drawn
+        for number in range(50):
+            drawn += 1
+            yield record(number, str(number))
+
+    given = 0
+    with chat_server(script(said("x"))) as server:
+        for group in opened(server.url, concurrency=4).stream(rows()):
+            assert drawn <= given + 4
+            given += len(group)
+    assert given == 50
+
+
+def test_what_every_row_would_meet_ends_the_run_and_earlier_answers_are_given_out():
+    def say(request):
+        return said("x") if request["messages"][0]["content"] != "5" else refused(401, "expired")
+
+    with chat_server(say) as server:
+        stream = opened(server.url, concurrency=1).stream(record(i, str(i)) for i in range(20))
+        given = [next(stream)[0][0] for _ in range(5)]
+        with pytest.raises(Error, match="refuses the key"):
+            next(stream)
+    assert given == [0, 1, 2, 3, 4]
+    assert len(server.asked) == 6
+
+
+def test_replies_under_way_are_kept_when_the_run_ends_and_no_row_is_asked_after_it():
+    def say(request):
+        text = request["messages"][0]["content"]
+        return refused(403, "closed") if text == "1" else Said(said(text).body, silent=0.2)
+
+    with chat_server(say) as server:
+        stream = opened(server.url, concurrency=4).stream(record(i, str(i)) for i in range(20))
+        given = []
+        with pytest.raises(Error, match="403 closed"):  # noqa: PT012, the loop is what raises
+            for group in stream:
+                given += [position for position, _ in group]
+    assert sorted(given) == [0, 2, 3]
+    assert len(server.asked) == 4
+
+
+def test_a_row_that_waits_for_its_next_try_is_not_asked_when_the_run_has_ended():
+    def say(request):
+        return refused(503) if request["messages"][0]["content"] == "0" else Said(refused(403).body, 403, silent=0.2)
+
+    with chat_server(say) as server, pytest.raises(Error, match="refuses the key"):
+        opened(server.url, concurrency=2).answer([record(i, str(i)) for i in range(5)])
+    assert len(server.asked) == 2
+
+
+def test_leaving_the_stream_early_hangs_up_and_leaves_no_complaint(capfd):
+    with chat_server(lambda _: Said(said("x").body, silent=0.02)) as server:
+        stream = opened(server.url, concurrency=4).stream(record(i, str(i)) for i in range(100))
+        next(stream)
+        stream.close()
+        time.sleep(0.1)
+        assert len(server.asked) <= 8
+    assert capfd.readouterr().err == ""
