@@ -124,7 +124,7 @@ def _located(name: str, download: Callable[[str], Path] | None) -> tuple[str | N
     if not name:
         raise UsageError("an INPUT is empty. Is a variable of the command line not set?")
     if name == "-":
-        return None, _spooled(sys.stdin.buffer)
+        return None, spooled(sys.stdin.buffer)
     if Path(name).exists():
         return None, _regular(Path(name))
     match = _SPLIT.fullmatch(name)
@@ -150,10 +150,18 @@ def _regular(path: Path) -> Path:
     if not path.is_fifo():
         return path
     with path.open("rb") as pipe:
-        return _spooled(pipe)
+        return spooled(pipe)
 
 
-def _spooled(stream: BinaryIO) -> Path:
+def spooled(stream: BinaryIO) -> Path:
+    """Copy a stream to a file that goes away with the process; its suffix follows from its first bytes.
+
+    Args:
+        stream: Bytes of a table of any kind that is read.
+
+    Returns:
+        The file, called `stdin` with the suffix of its kind.
+    """
     # Sources look at a file's head and may read it twice, which a pipe does not allow.
     folder = Path(tempfile.mkdtemp(prefix="mmconvert-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

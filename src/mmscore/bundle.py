@@ -6,7 +6,7 @@ import platform
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ class Request:
         dataset: Name of the benchmark, for files that do not say it.
         by: Columns to break the numbers down by.
         average: As `mmscore.score.Options`.
+        format: Likewise.
     """
 
     predictions: tuple[str, ...]
@@ -58,13 +59,14 @@ class Request:
     dataset: str | None = None
     by: tuple[str, ...] = ()
     average: str = "micro"
+    format: str | None = None
 
     @property
     def command(self) -> str:
         """The command line that gives the same report."""
         words = ["mmscore", "score", *self.predictions]
         words += [word for name in self.recipes for word in ("--recipe", name)]
-        for flag, value in (("--answers", self.answers), ("--dataset", self.dataset)):
+        for flag, value in (("--format", self.format), ("--answers", self.answers), ("--dataset", self.dataset)):
             words += [] if value is None else [flag, value]
         words += [word for name in self.by for word in ("--by", name)]
         return shlex.join([*words, "--average", self.average, "-o", REPORT])
@@ -91,7 +93,10 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
         raise UsageError(f"{output}: exists already. Name a folder that does not.")
     if not output.resolve().parent.is_dir():
         raise UsageError(f"{output}: its folder does not exist. Name a place in a folder that does.")
-    refuse_own_code(request.recipes)
+    refuse_own_code(request)
+    for path in request.predictions:
+        if not Path(path).exists():
+            raise no_such_path(Path(path))
     if judged := [name for name in request.recipes if named_recipe(name).recipe.needs_judge]:
         raise UsageError(f"recipe {judged[0]!r} has no scores without a judge, which a bundle cannot hold.")
     names = [Path(path).resolve().name for path in request.predictions]
@@ -115,15 +120,15 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
     return report
 
 
-def refuse_own_code(recipes: Sequence[str]) -> None:
-    """Refuse recipes that are files: whoever recomputes a bundle shall not run a stranger's code.
+def refuse_own_code(request: Request) -> None:
+    """Refuse plug-ins that are files: whoever recomputes a bundle shall not run a stranger's code.
 
     Raises:
-        UsageError: A recipe is a file.
+        UsageError: A recipe or the format is a file.
     """
-    for name in recipes:
+    for name in (*request.recipes, request.format or ""):
         if ".py" in name:
-            raise UsageError(f"{name}: a bundle takes recipes that `mmscore list recipes` names, not a file of code.")
+            raise UsageError(f"{name}: a bundle takes recipes and formats that `list` names, not a file of code.")
 
 
 def run(request: Request, folder: Path | None = None) -> dict[str, Any]:
@@ -138,7 +143,7 @@ def run(request: Request, folder: Path | None = None) -> dict[str, Any]:
     """
     prefix = "" if folder is None else f"{folder}{os.sep}"
     answers = None if request.answers is None else prefix + request.answers
-    options = Options(answers, request.dataset, request.by, request.average)
+    options = Options(answers, request.dataset, request.by, request.average, format=request.format)
     paths = [prefix + path for path in request.predictions]
     found = Report(tuple(entry for entry, _ in score_each(paths, request.recipes, options))).to_json()
     for entry in found["entries"] if prefix else ():
@@ -160,7 +165,7 @@ def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping
     # Some formats read a name off the folder that a file stands in: it comes along where it makes a difference.
     for depth in (1, 2):
         paths = [_copied(Path(path), new, depth) for path in request.predictions]
-        inside = Request(tuple(paths), recipes, answers, request.dataset, request.by, request.average)
+        inside = replace(request, predictions=tuple(paths), recipes=recipes, answers=answers)
         report = run(inside, new)
         if numbers(report) == numbers(before):
             break
@@ -187,8 +192,6 @@ def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping
 
 def _copied(source: Path, new: Path, depth: int) -> str:
     """Copy a file or folder; give its path inside the bundle."""
-    if not source.exists():
-        raise no_such_path(source)
     place = Path(PREDICTIONS, *source.resolve().parts[-depth:])
     target = new / place
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -90,7 +90,7 @@ def _read(folder: Path) -> tuple[dict[str, Any], Request]:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Error(f"{path}: is damaged ({error}). Make the bundle again.") from None
     try:
-        refuse_own_code(request.recipes)
+        refuse_own_code(request)
     except UsageError as error:
         raise Error(f"{path}: {error}") from None
     return manifest, request
@@ -105,12 +105,13 @@ def _request(values: Mapping[str, Any]) -> Request:
     if not predictions or not recipes:
         raise ValueError("it names no predictions or no recipe")
     answers, dataset, average = (values[name] for name in ("answers", "dataset", "average"))
-    for value in (answers, dataset, average):
+    format = values.get("format")
+    for value in (answers, dataset, average, format):
         if not isinstance(value, str | None):
             raise TypeError(f"its request holds what is no text {got(value)}")
     for path in (*predictions, *([] if answers is None else [answers])):
         _inside(path)
-    return Request(predictions, recipes, answers, dataset, by, average)
+    return Request(predictions, recipes, answers, dataset, by, average, format)
 
 
 def _texts(values: Any, name: str) -> tuple[str, ...]:

@@ -127,6 +127,7 @@ def explain(
     dataset: str | None = None,
     score: str | None = None,
     limit: int = LIMIT,
+    format: str | None = None,
 ) -> Explanation:
     """Say which rule read each row, and with two recipes why their numbers differ.
 
@@ -137,6 +138,7 @@ def explain(
         dataset: Name of the benchmark, for files that do not say it.
         score: The score to explain; None for the first that both recipes have, else the first of each.
         limit: Most rows to list.
+        format: Format of the predictions file; None to recognise it by its content.
 
     Raises:
         UsageError: More than two recipes, or names that nobody knows.
@@ -144,7 +146,7 @@ def explain(
     """
     if len(recipes) > MOST_RECIPES:
         raise UsageError(f"explain holds at most two recipes against each other, not {len(recipes)}. Drop some.")
-    rows = open_joined(predictions, answers)
+    rows = open_joined(predictions, answers, format)
     shown = sorted({_TEXT, *(REFERENCES & rows.names)})
     found = [settle(rows, choice, dataset=dataset, keep=shown) for choice in choices_for(rows, recipes, dataset)]
     settled = [one.rows for one in found]

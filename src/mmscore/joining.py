@@ -40,8 +40,10 @@ def join(predictions: Rows, references: Rows) -> Rows:
     numbers = pa.array(np.arange(len(references), dtype=np.int32))
     missing = references.identity["id"].filter(pc.invert(pc.is_in(numbers, value_set=partner)))
 
+    questions_have = references.names - ANSWER_COLUMNS
+
     def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        asked = [name for name in columns if name in references.names and name not in ANSWER_COLUMNS]
+        asked = [name for name in columns if name in questions_have]
         own = [name for name in columns if name not in asked]
         questions = pa.Table.from_batches(references.read(asked)) if asked else pa.table({})
         start = 0
@@ -58,7 +60,7 @@ def join(predictions: Rows, references: Rows) -> Rows:
     refused = tuple(Refusal(id, f"{references.path}: has no row with this id {got(id)}.") for id in unmatched)
     return replace(
         predictions,
-        names=predictions.names | references.names,
+        names=predictions.names | questions_have,
         identity=_identity(predictions.identity.filter(found), references.identity.take(partner.drop_null())),
         read=read,
         rejected=predictions.rejected + refused,
@@ -81,6 +83,6 @@ def _copy(table: pa.Table) -> pa.ChunkedArray:
 
 
 def _identity(predictions: pa.Table, references: pa.Table) -> pa.Table:
-    names = dict.fromkeys([*predictions.column_names, *references.column_names])
-    asked = [name for name in names if name in references.column_names and name not in ANSWER_COLUMNS]
+    asked = [name for name in references.column_names if name not in ANSWER_COLUMNS]
+    names = dict.fromkeys([*predictions.column_names, *asked])
     return pa.table({name: (references if name in asked else predictions)[name] for name in names})

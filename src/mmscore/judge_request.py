@@ -14,6 +14,7 @@ from mmscore.answers import AnswerStore, hold
 from mmscore.choice import Choice
 from mmscore.judge import AUTO, JUDGES, RULE, Judge
 from mmscore.judging import DryJury, Setting, Spent
+from mmscore.places import STDIN
 
 FIXED = frozenset(("model", "messages", "stream", "n"))
 """Fields of a chat completion that are no generation options."""
@@ -169,7 +170,13 @@ def opened_dry_jury(request: JudgeRequest, setting: Setting, predictions: str) -
 
 
 def store_place(request: JudgeRequest, predictions: str) -> Path:
-    """Name the file of the stored replies to a predictions file's questions."""
+    """Name the file of the stored replies to a predictions file's questions.
+
+    Raises:
+        UsageError: Nothing stands beside standard input, and no file is named.
+    """
+    if not request.cache and predictions == STDIN:
+        raise UsageError("-: the judge's replies have no place beside standard input. Name a file with --judge-cache.")
     return Path(request.cache) if request.cache else judge_store_path(predictions)
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mmconvert.errors import Error, did_you_mean, first_line, got, no_such_path
+from mmconvert.errors import Error, did_you_mean, first_line, got
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, to_arrow
 from mmconvert.sources.parquet import open_parquet
+from mmscore.places import located
 
 BATCH_ROWS = 16_384
 FORMAT = "source.format"
@@ -48,6 +49,7 @@ class Rows:
         rejected: Rows that could not be read; they are not among the rows.
         missing: Ids of questions that nothing was predicted for; known after `join`.
         partial: The run that wrote the file was told to stop early.
+        title: What the rows are called where they name no model.
     """
 
     path: str
@@ -57,6 +59,7 @@ class Rows:
     rejected: tuple[Refusal, ...] = ()
     missing: tuple[str, ...] = ()
     partial: bool = False
+    title: str = ""
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -69,26 +72,27 @@ class Rows:
         return [value for value in pc.unique(self.identity[name]).to_pylist() if value is not None]
 
 
-def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction")) -> Rows:
+def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction"), *, format: str | None = None) -> Rows:
     """Open a predictions file or a dataset.
 
     Args:
-        path: A parquet file, a folder of them, or a kit's own result file or folder.
+        path: A parquet file, a folder of them, a kit's own result file or folder, `-` for standard
+            input, or `USER/REPO[@REVISION]` for parquet files on the Hub.
         required: Columns that must be there by exactly these names.
+        format: Format of `mmconvert`, or `file.py@NAME`; None to recognise it by the content.
 
     Returns:
         The rows, their ids checked; no other column is read yet.
 
     Raises:
-        UsageError: Nothing stands there.
+        UsageError: Nothing stands there, or the format is unknown.
         Error: The file is damaged, lacks a required column, has one of another type, holds no row,
-            or has an id twice.
+            or has an id twice; or its format cannot be told.
     """
-    place = Path(path)
-    if not place.exists():
-        raise no_such_path(place)
-    files = _parquet_files(place)
-    rows = _from_parquet(str(path), files, required) if files else _from_kit(str(path))
+    place = located(path)
+    files = [] if format else _parquet_files(place.path)
+    rows = _from_parquet(str(path), files, required) if files else _from_kit(str(path), place.path, format)
+    rows = replace(rows, title=place.title)
     if not len(rows):
         first = f" The first of {len(rows.rejected)} reasons: {rows.rejected[0].message}" if rows.rejected else ""
         raise Error(f"{path}: holds no rows that can be read.{first}")
@@ -187,11 +191,11 @@ def _plain(type_: pa.DataType) -> str:
     return {"string": "text", "int32": "whole numbers"}.get(str(type_), str(type_))
 
 
-def _from_kit(path: str) -> Rows:
+def _from_kit(path: str, place: Path, format: str | None) -> Rows:
     # Imported here: a parquet file needs none of the formats, and they take longer to load than to score.
     from mmconvert import convert
 
-    records = convert.read(path)
+    records = convert.read(place, format)
     stream = iter(records)
     tables = []
     while chunk := list(islice(stream, BATCH_ROWS)):

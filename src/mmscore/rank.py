@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import Error, UsageError, did_you_mean
@@ -150,6 +149,7 @@ def measure(
     *,
     metric: str | None = None,
     method_columns: Sequence[str] = ("method",),
+    format: str | None = None,
 ) -> Cell:
     """Score one file.
 
@@ -159,12 +159,13 @@ def measure(
         recipe: Name of the recipe; None takes the one that fits.
         metric: The number to take; None leaves it to the place.
         method_columns: Columns that may say how answers were made, `extra.key` for a key of `extra`.
+        format: Format of the file; None to recognise it by its content.
 
     Raises:
         UsageError: As `score`; or the file's dataset cannot be told, or the recipe has no such number.
         Error: As `score`; or the file holds several datasets or methods, or has no value.
     """
-    rows = open_joined(path)
+    rows = open_joined(path, format=format)
     datasets = rows.distinct("dataset")
     if len(datasets) > 1:
         raise Error(f"{path} dataset: holds {', '.join(datasets[:5])}. Give each dataset a file of its own.")
@@ -175,7 +176,7 @@ def measure(
     name, estimate = _number(settled.metrics(), metric or found.metric, path, choice.name)
     factor = _PERCENT.get(estimate.unit, 1.0) if metric or found.factor is None else found.factor
     return Cell(
-        model=", ".join(rows.distinct("model")) or Path(path).stem,
+        model=", ".join(rows.distinct("model")) or rows.title,
         method=_method(settled, known, path),
         dataset=found.dataset,
         column=found.column,

@@ -39,6 +39,7 @@ class Options:
             column that the rows have does.
         progress: Called now and then with the rows done so far, and those of the file.
         judge: A model that judges after the rules; None when the rules stand alone.
+        format: Format of the predictions files; None to recognise each by its content.
     """
 
     answers: str | Path | None = None
@@ -47,6 +48,7 @@ class Options:
     average: str = "micro"
     progress: Callable[[int, int], None] = lambda done, total: None
     judge: JudgeRequest | None = None
+    format: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +77,20 @@ def score(
     by: Sequence[str] = (),
     average: str = "micro",
     judge: JudgeRequest | None = None,
+    format: str | None = None,
 ) -> Report:
     """Score predictions as each recipe's kit would.
 
     Args:
-        predictions: A parquet file or folder of ours or a kit's own result file; several are models side by side.
+        predictions: A parquet file or folder of ours, a kit's own result file, `-` for standard input,
+            or a Hub id `USER/REPO`; several are models side by side.
         recipe: Names, with `@version` where wanted; none takes the one that fits the file.
         answers: Dataset with the references, for predictions that lack them.
         dataset: Name of the benchmark, for files that do not say it.
         by: Columns to break the numbers down by, `extra.key` for a key of `extra`.
         average: `micro` or `macro`, see `Options`.
         judge: A model that judges after the rules.
+        format: Format of the predictions files; None to recognise each by its content.
 
     Returns:
         One entry for each file and recipe, files first.
@@ -96,7 +101,7 @@ def score(
     """
     paths = [predictions] if isinstance(predictions, str | Path) else list(predictions)
     names = [recipe] if isinstance(recipe, str) else list(recipe)
-    options = Options(answers, dataset, tuple(by), average, judge=judge)
+    options = Options(answers, dataset, tuple(by), average, judge=judge, format=format)
     return Report(tuple(entry for entry, _ in score_each(paths, names, options)))
 
 
@@ -176,7 +181,7 @@ def _planned(
     if options.average not in AVERAGES:
         raise UsageError(f"no average {options.average!r}. Known: {', '.join(AVERAGES)}.")
     named = [named_recipe(name) for name in recipes]
-    opened = [open_rows(path) for path in paths]
+    opened = [open_rows(path, format=options.format) for path in paths]
     if options.answers is not None:
         references = open_rows(options.answers, required=("id",))
         opened = [join(rows, references) for rows in opened]
@@ -228,7 +233,7 @@ def _score_one(
         groups=numbers.groups,
         counts=_counts(raw, settled),
         partial=rows.partial or bool(rows.missing),
-        model=", ".join(rows.distinct("model")) or _name_of(Path(rows.path)),
+        model=", ".join(rows.distinct("model")) or rows.title,
         dataset=next(iter(datasets)) if len(datasets) == 1 else None,
         signature=_signature(choice, options, setting),
         table=numbers.table,
@@ -257,10 +262,6 @@ def _numbers(rows: Rows, settled: Scored, choice: Choice, options: Options) -> _
     except Error as error:
         # The kit itself breaks off here; the numbers beside its table stand all the same.
         return _Numbers(metrics, groups, remarks=(f"the kit's own table cannot be made: {error}",))
-
-
-def _name_of(path: Path) -> str:
-    return path.resolve().name if path.is_dir() else path.stem
 
 
 def _groups(valid: Scored, recipe: Recipe, version: str, by: Sequence[str]) -> Mapping[str, Mapping[str, Metrics]]:

@@ -51,14 +51,14 @@ def choices_for(rows: Rows, recipes: Sequence[str], dataset: str | None = None) 
     return choices
 
 
-def open_joined(predictions: str, answers: str | None = None) -> Rows:
+def open_joined(predictions: str, answers: str | None = None, format: str | None = None) -> Rows:
     """Open a predictions file, with the references of a dataset where one is given.
 
     Raises:
         UsageError: Nothing stands there.
         Error: A file is damaged, or they have no row in common.
     """
-    rows = open_rows(predictions)
+    rows = open_rows(predictions, format=format)
     return rows if answers is None else join(rows, open_rows(answers, required=("id",)))
 
 

@@ -55,7 +55,9 @@ class Submission:
         }
 
 
-def submit(predictions: Path, to: str, output: Path, columns: str | None = None) -> Submission:
+def submit(
+    predictions: Path, to: str, output: Path, columns: str | None = None, format: str | None = None
+) -> Submission:
     """Write a submission; the file appears whole or not at all.
 
     Args:
@@ -63,6 +65,7 @@ def submit(predictions: Path, to: str, output: Path, columns: str | None = None)
         to: Name of a format that can be written.
         output: The file.
         columns: Named column set of the format, None for its own.
+        format: Format of the predictions; None to recognise it by their content.
 
     Returns:
         What was written, and what a server will miss in it.
@@ -73,7 +76,7 @@ def submit(predictions: Path, to: str, output: Path, columns: str | None = None)
     """
     if not output.resolve().parent.is_dir():
         raise UsageError(f"{output}: its folder does not exist. Name a file in a folder that does.")
-    records = read(predictions, _TABLE if predictions.suffix.lower() == ".parquet" else None)
+    records = read(predictions, format or (_TABLE if predictions.suffix.lower() == ".parquet" else None))
     bare: list[Loss] = []
     losses = write(_watched(records, bare), Target(output, columns=columns), to)
     faults = [*bare, *(loss for loss in losses if loss.field in NEEDED)]

@@ -47,3 +47,11 @@ def test_the_dataset_wins_over_what_the_predictions_say_of_the_question(tmp_path
 def test_unrelated_files_are_refused(tmp_path):
     with pytest.raises(Error, match="none of the ids"):
         _joined(tmp_path, [{"id": "x", "prediction": "1"}])
+
+
+def test_what_a_dataset_says_of_answers_is_not_taken_for_the_predictions(tmp_path):
+    questions = [{**row, "model": "teacher", "method": "generate", "prediction_status": "failed"} for row in QUESTIONS]
+    rows = _joined(tmp_path, [{"id": "a", "prediction": "1"}], questions)
+    assert not rows.names & {"model", "method", "prediction_status"}
+    assert rows.distinct("model") == []
+    assert _columns(rows, "id", "answer", "prediction") == [("a", "A", "1")]

@@ -153,7 +153,15 @@ RANK = document(
 BUNDLE = document(
     "bundle.json, the manifest of what mmscore bundle writes",
     command={"type": "string", "description": "run in the folder it gives report.json"},
-    request=record(predictions=IDS, recipes=IDS, answers=TEXT_OR_NULL, dataset=TEXT_OR_NULL, by=IDS, average=TEXT),
+    request=record(
+        predictions=IDS,
+        recipes=IDS,
+        answers=TEXT_OR_NULL,
+        dataset=TEXT_OR_NULL,
+        by=IDS,
+        average=TEXT,
+        format=TEXT_OR_NULL,
+    ),
     recipes={"type": "array", "items": record(name=TEXT, parity=TEXT, chosen_because=TEXT)},
     versions=mapping(TEXT),
     files={"type": "array", "items": record(path=TEXT, bytes=COUNT, sha256=TEXT)},

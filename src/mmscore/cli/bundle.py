@@ -15,6 +15,7 @@ from mmscore.score import AVERAGES
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="A new folder.")
 @click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
+@click.option("--format", metavar="NAME", help="Format of the files. [default: recognised by content]")
 @click.option("--answers", metavar="DATASET", help="Dataset with the references; they come along, without pictures.")
 @click.option("--dataset", metavar="NAME", help="Name of the benchmark, for files that do not say it.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Break down by a column, or by extra.KEY.")
@@ -27,6 +28,7 @@ def bundle(
     predictions: tuple[str, ...],
     output: Path,
     recipes: tuple[str, ...],
+    format: str | None,
     answers: str | None,
     dataset: str | None,
     by: tuple[str, ...],
@@ -40,7 +42,7 @@ def bundle(
     `mmscore verify DIR` compares every byte and every number; bundle.json holds the command that gives
     the report by hand.
     """
-    report = run(Request(predictions, recipes, answers, dataset, by, average), output)
+    report = run(Request(predictions, recipes, answers, dataset, by, average, format), output)
     if as_json:
         click.echo(json.dumps(report, ensure_ascii=False, indent=1))
     elif not quiet:

@@ -26,6 +26,7 @@ _BY_DIMENSION, _BY_DATASET = WAYS = ("dimension", "dataset")
     help="Rank in ReForm-Eval's eight dimensions, or in each dataset.",
 )
 @click.option("--recipe", metavar="NAME", help="Recipe for all files. [default: the one that fits each]")
+@click.option("--format", metavar="NAME", help="Format of the files. [default: recognised by content]")
 @click.option("--metric", metavar="NAME", help="Number to rank by. [default: the recipe's first; cider for captions]")
 @click.option("-o", "--output", metavar="FILE", help="Write the ranking as JSON.")
 @click.option("--csv", "csv_file", metavar="FILE", help="Write it as CSV.")
@@ -37,6 +38,7 @@ def rank_models(
     predictions: tuple[str, ...],
     by: str,
     recipe: str | None,
+    format: str | None,
     metric: str | None,
     output: str | None,
     csv_file: str | None,
@@ -51,7 +53,7 @@ def rank_models(
 
     Exit code 3: some model lacks a dataset that another has, or rows have no score; they are named.
     """
-    cells = [_cell(argument, by, recipe, metric) for argument in predictions]
+    cells = [_cell(argument, by, recipe, metric, format) for argument in predictions]
     found = rank(cells, by, COLUMNS, SIZES) if by == _BY_DIMENSION else rank(cells, by)
     text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
     for path, data in ((output, text + "\n"), (csv_file, to_csv(found)), (markdown_file, to_markdown(found))):
@@ -64,12 +66,12 @@ def rank_models(
     return 0 if found.complete or allow_rejects else EXIT_PARTIAL
 
 
-def _cell(argument: str, by: str, recipe: str | None, metric: str | None) -> Cell:
+def _cell(argument: str, by: str, recipe: str | None, metric: str | None, format: str | None) -> Cell:
     label, found, path = argument.partition("=")
     if not found or os.path.exists(argument):
         label, path = "", argument
     place = _in_dimension(path, label or None) if by == _BY_DIMENSION else _in_dataset(path, label or None)
-    return measure(path, place, recipe, metric=metric, method_columns=METHOD_COLUMNS)
+    return measure(path, place, recipe, metric=metric, method_columns=METHOD_COLUMNS, format=format)
 
 
 def _in_dimension(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], Place]:

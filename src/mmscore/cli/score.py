@@ -21,6 +21,7 @@ from mmscore.scored import Scored
 @click.command()
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
+@click.option("--format", metavar="NAME", help="Format of the files. [default: recognised by content]")
 @click.option("--answers", metavar="DATASET", help="Dataset with the references, joined by id.")
 @click.option("--dataset", metavar="NAME", help="Name of the benchmark, for files that do not say it.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Break down by a column, or by extra.KEY.")
@@ -46,6 +47,7 @@ from mmscore.scored import Scored
 def score(
     predictions: tuple[str, ...],
     recipes: tuple[str, ...],
+    format: str | None,
     answers: str | None,
     dataset: str | None,
     by: tuple[str, ...],
@@ -62,10 +64,11 @@ def score(
 ) -> int:
     """Give the number a kit would give for PREDICTIONS, with its uncertainty.
 
-    PREDICTIONS is a parquet file of ours, a folder of them, or a kit's own result file; several are
-    models side by side. Without --recipe the recipe follows from dataset, task and source.
+    PREDICTIONS is a parquet file of ours, a folder of them, a kit's own result file, - for standard input
+    (JSON Lines, parquet), or USER/REPO[@REVISION] for parquet files on the Hub; several are models side by
+    side. Without --recipe the recipe follows from dataset, task and source.
     """
-    options = Options(answers, dataset, by, average, _progress(quiet), judge)
+    options = Options(answers, dataset, by, average, _progress(quiet), judge, format)
     if dry_run:
         _check_dry({"--output": output, "--csv": csv_file, "--rows": rows_file})
         return show_estimates(predictions, recipes, options, as_json=as_json)

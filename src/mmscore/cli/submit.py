@@ -14,6 +14,7 @@ _SHOWN = 10
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", type=click.Path(path_type=Path))
+@click.option("--format", metavar="NAME", help="Format of PREDICTIONS. [default: recognised by content]")
 @click.option("--to", required=True, metavar="FORMAT", help="Format of the file, such as mmbench.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @click.option("--columns", metavar="NAME", help="Column set of the format: for mmbench submission or server.")
@@ -22,13 +23,20 @@ _SHOWN = 10
 @click.option("--quiet", is_flag=True, help="No summary.")
 @OPTIONS_FILE
 def submit(
-    predictions: Path, to: str, output: Path, columns: str | None, allow_rejects: bool, as_json: bool, quiet: bool
+    predictions: Path,
+    format: str | None,
+    to: str,
+    output: Path,
+    columns: str | None,
+    allow_rejects: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Write PREDICTIONS as a submission, for example MMBench's workbook.
 
     Exit code 3: the file is written, but rows lack a prediction or a question, or could not be read.
     """
-    found = run(predictions, to, output, columns)
+    found = run(predictions, to, output, columns, format)
     if as_json:
         click.echo(json.dumps(found.to_json(), ensure_ascii=False))
     elif not quiet:
