@@ -35,18 +35,23 @@ def mmtrust_pearson(true: Sequence[Any] | None, said: Sequence[Any], nan_to_num:
         >>> mmtrust_pearson([1, 2, 9], [2.0, 4.0, float("nan")])
         1.0
     """
-    if true is None:
-        raise RowError("label.missing", "label", "the metric needs references, and the samples have none.")
-    labels, values = float32_of(true, "label"), float32_of(said, "pred")
+    values = float32_of(said, "pred")
     if nan_to_num is not None:
-        if not isinstance(nan_to_num, int | float):
-            raise UsageError(f"nan_to_num: expected a number {got(nan_to_num)}.")
-        values = np.nan_to_num(values, nan=nan_to_num)
+        values = np.nan_to_num(values, nan=_number(nan_to_num))
+    labels = float32_of((), "label") if true is None else float32_of(true, "label")
     kept = np.flatnonzero(~np.isnan(values))
-    if kept.size and kept[-1] >= len(labels):
+    if kept.size < 2:
+        return math.nan
+    if kept[-1] >= len(labels):
         raise RowError("label.count", "label", f"{len(labels)} references for {len(values)} predictions.")
-    labels, values = labels[kept], values[kept]
-    return math.nan if len(values) < 2 else _correlation(labels, values)
+    return _correlation(labels[kept], values[kept])
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"nan_to_num: expected a number {got(value)}.") from None
 
 
 def float32_of(values: Sequence[Any], field: str) -> Floats:

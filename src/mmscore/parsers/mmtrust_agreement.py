@@ -49,7 +49,7 @@ def mmtrust_agreement(text: str, phrases: Mapping[str, str] = PHRASES, degrees: 
         'unparsed'
     """
     named = list(re.finditer("|".join(map(re.escape, phrases)), text))
-    if len({match[0] for match in named}) == 1 and (degree := phrases[named[0][0]]) in degrees:
+    if len({match[0] for match in named}) == 1 and (degree := str(phrases[named[0][0]])) in degrees:
         return Parsed(degree, "phrase", named[0].span())
     numbers = {m[group]: m.span(group) for m in _NUMBER.finditer(text) for group in (1, 2) if m[group]}
     if len(numbers) == 1:

@@ -73,8 +73,8 @@ def test_a_wording_of_the_kits_stands_in_for_ours():
     missing = _step("object-detection", extra=None)
     assert isinstance(missing, NoVerdict)
     assert "prompt_template asks for it" in missing.reason
-    with pytest.raises(Error, match="a name only"):
-        _step("g-text-none", wording="{pred!r}")
+    with pytest.raises(Error, match="cannot be shown"):
+        _step("g-text-none", wording="{pred:d}")
 
 
 def _log(path, *samples):

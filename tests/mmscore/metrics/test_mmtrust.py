@@ -27,6 +27,7 @@ def test_failed_predictions_are_left_out_or_replaced():
     nan = math.nan
     assert mmtrust_pearson([1, 2, 4], [None, 2, 3]) == 1.0
     assert math.isnan(mmtrust_pearson([1, 2], [nan, 3]))
+    assert math.isnan(mmtrust_pearson(None, [nan, 3]))
     assert mmtrust_pearson([-100, 0], [nan, -50], nan_to_num=0) == -1.0
     assert mmtrust_pearson([1, 2, 3], [1, 2]) == 1.0
 
@@ -34,12 +35,12 @@ def test_failed_predictions_are_left_out_or_replaced():
 @pytest.mark.parametrize(
     ("true", "said", "settings", "message"),
     [
-        (None, [1, 2], {}, "needs references"),
+        (None, [1, 2], {}, "0 references for 2"),
         ([1, 2], [1, 2, 3], {}, "2 references for 3"),
         ([1, math.nan, 2], [1, 2, 3], {}, "not finite"),
         ([1, 2], ["x", 1], {}, "expected numbers"),
         ([[1, 2], [3, 4]], [1, 2], {}, "one number a sample"),
-        ([1, 2], [1, 2], {"nan_to_num": "0"}, "nan_to_num"),
+        ([1, 2], [1, 2], {"nan_to_num": "x"}, "nan_to_num"),
     ],
 )
 def test_what_has_no_correlation_is_refused(true, said, settings, message):

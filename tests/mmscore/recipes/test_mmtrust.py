@@ -150,7 +150,12 @@ def test_a_users_task_file_is_scored_by_a_recipe_of_two_lines(tmp_path):
 
 def test_functions_to_ask_with_stand_in_for_a_log():
     config = {
-        "chatmodel_eval": {"model_id": "m", "prompt_template": "{pred} {label} {k}", "metrics_cfg": {}},
+        "chatmodel_eval": {
+            "model_id": "m",
+            "prompt_template": "{pred} {label} {k}",
+            "generation_kwargs": {},
+            "metrics_cfg": {},
+        },
         "rule_yes_or_no_eval": {"metrics_cfg": {"pred_mean": {}}},
     }
     asked = []

@@ -81,9 +81,10 @@ def chain_of(config: Any, setting: Setting = ALONE) -> Chain:
     Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/base.py:SequentialEvaluator.
 
     Example:
-        >>> [link.key for link in chain_of({"chatmodel_eval": {"model_id": "m", "prompt_template": "{pred}",
-        ...     "metrics_cfg": {}}, "rule_yes_or_no_eval": {"metrics_cfg": {"pred_mean": {}}}}).links]
-        ['chatmodel_eval', 'chatmodel_eval->rule_yes_or_no_eval']
+        >>> fuzzy = {"fuzzy_match": True, "metrics_cfg": {"pred_mean": {}}}
+        >>> chain = chain_of({"rule_score_eval": {"metrics_cfg": {}}, "rule_contain_eval": fuzzy})
+        >>> [link.key for link in chain.links]
+        ['rule_score_eval', 'rule_score_eval->rule_contain_eval']
     """
     if not isinstance(config, Mapping):
         raise UsageError(f"evaluator_seq_cfgs: expected evaluators with their settings {got(config)}.")

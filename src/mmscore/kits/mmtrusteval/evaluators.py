@@ -139,12 +139,18 @@ def _text(value: Any) -> str:
 
 
 def _texts(settings: Settings, name: str, default: Iterable[str]) -> list[str]:
-    given = settings.get(name)
-    values = list(default) if given is None else list(given) if isinstance(given, Iterable) else [given]
+    given = _given(settings, name, default)
+    values = list(given) if isinstance(given, Iterable) else [given]
     for value in values:
         if not isinstance(value, str):
             raise UsageError(f"{name}: expected a list of texts {got(given)}.")
     return values
+
+
+def _given(settings: Settings, name: str, default: Any) -> Any:
+    """Give a setting; None, as the kit has it, stands for its default."""
+    value = settings.get(name)
+    return default if value is None else value
 
 
 def _contain(settings: Settings, setting: Setting) -> Process:
@@ -177,7 +183,7 @@ def _yes_or_no(settings: Settings, setting: Setting) -> Process:
 
 
 def _read_agreement(settings: Settings, setting: Setting) -> Read:
-    phrases, degrees = settings.get("kv_mapping", PHRASES), settings.get("values", DEGREES)
+    phrases, degrees = _given(settings, "kv_mapping", PHRASES), _given(settings, "values", DEGREES)
     if not isinstance(phrases, Mapping) or not isinstance(degrees, Sequence):
         raise UsageError(f"kv_mapping and values: expected phrases with their degree, and a list {got(phrases)}.")
 
@@ -195,7 +201,7 @@ def _match_and_score(settings: Settings, setting: Setting) -> Process:
 
 
 def _read_points(settings: Settings, setting: Setting) -> Read:
-    points = settings.get("values", POINTS)
+    points = _given(settings, "values", POINTS)
     if not isinstance(points, Sequence):
         raise UsageError(f"values: expected a list of texts {got(points)}.")
     counted = _Equal([_number(value, "values") for value in points]) if setting.fixed else points
@@ -247,7 +253,7 @@ def _chat_score(settings: Settings, setting: Setting) -> Process:
         if prompt is None:
             return full
         reply = setting.ask(model, prompt, generation)
-        if noise and "yes" in setting.ask(model, noise_prompt(setting.shown(sample.pred)), generation).lower():
+        if noise and "yes" in setting.ask(model, noise_prompt(setting.shown(str(sample.pred))), generation).lower():
             return full
         return reply
 
@@ -255,7 +261,7 @@ def _chat_score(settings: Settings, setting: Setting) -> Process:
 
 
 def _chat(settings: Settings) -> tuple[str, str, Settings]:
-    return settings["model_id"], settings["prompt_template"], settings.get("generation_kwargs") or {}
+    return settings["model_id"], settings["prompt_template"], settings["generation_kwargs"]
 
 
 def _outside(evaluator: str) -> Callable[[Settings, Setting], Process]:
@@ -270,7 +276,7 @@ def _classifier(name: str, *settings: str, labelled: bool = False) -> Evaluator:
 
 
 _CHAT = frozenset(("model_id", "prompt_template", "generation_kwargs", "device"))
-_CHAT_REQUIRED = frozenset(("model_id", "prompt_template"))
+_CHAT_REQUIRED = _CHAT - {"device"}
 
 EVALUATORS: Mapping[str, Evaluator] = {
     "rule_contain_eval": Evaluator(_contain, "labels", frozenset(("fuzzy_match",))),

@@ -21,8 +21,8 @@ NOISE_QUESTION = (
 def filled(template: str, named: Mapping[str, Any], listed: Sequence[Any] = ()) -> str:
     """Fill the placeholders of a template; `{{` and `}}` are braces.
 
-    A placeholder is a name or a number, or empty for the next of the list, and nothing else: no attribute,
-    no index, no format.
+    A placeholder is a name or a number, or empty for the next of the list, with a conversion (`!r`) and a format
+    (`:>5`) where wanted; attributes and items of a value are out of reach.
 
     Args:
         template: Text with placeholders.
@@ -30,7 +30,7 @@ def filled(template: str, named: Mapping[str, Any], listed: Sequence[Any] = ()) 
         listed: Values by place, from 0.
 
     Returns:
-        The text, each value as its `str`.
+        The text.
 
     Raises:
         UsageError: The template is no text, or a placeholder is malformed.
@@ -45,18 +45,26 @@ def filled(template: str, named: Mapping[str, Any], listed: Sequence[Any] = ()) 
         parts.append(text)
         if name is None:
             continue
-        if form or conversion:
-            raise UsageError(f"prompt_template: a placeholder holds a name only {got(template)}.")
         place = next(following) if not name else int(name) if name.isdecimal() else None
         if place is not None and place < len(listed):
-            parts.append(str(listed[place]))
+            parts.append(_shown(listed[place], form, conversion, template))
         elif place is None and name in named:
-            parts.append(str(named[name]))
+            parts.append(_shown(named[name], form, conversion, template))
         else:
             raise RowError(
                 "extra.missing", name, f"prompt_template asks for it and the sample lacks it {got(template)}."
             )
     return "".join(parts)
+
+
+_CONVERSIONS: Mapping[str | None, Callable[[Any], Any]] = {None: lambda value: value, "r": repr, "s": str, "a": ascii}
+
+
+def _shown(value: Any, form: str | None, conversion: str | None, template: str) -> str:
+    try:
+        return format(_CONVERSIONS[conversion](value), form or "")
+    except (KeyError, TypeError, ValueError, OverflowError, MemoryError):
+        raise UsageError(f"prompt_template: a value cannot be shown as {form!r} {got(template)}.") from None
 
 
 def _fields(template: str) -> list[tuple[str, str | None, str | None, str | None]]:
@@ -98,7 +106,7 @@ def score_prompt(template: str, pred: Any, label: Any, shown: Callable[[str], st
     Args:
         template: Placeholders by place: reply and label; for a label `question->answer`, the first line of
             the question, the answer, and the reply.
-        pred: The reply to judge.
+        pred: The reply to judge; a number of an evaluator before will do where the label has no arrow.
         label: The reference, a text.
         shown: How the reply stands in the prompt.
 
@@ -116,16 +124,16 @@ def score_prompt(template: str, pred: Any, label: Any, shown: Callable[[str], st
         >>> score_prompt("{}: {} or {}?", "blue", "Colour?->red"), score_prompt("{}", "Red.", "Colour?->red")
         ('Colour?: red or blue?', None)
     """
-    reply, parts = _text(pred, "pred"), _text(label, "label").split(ARROW)
+    parts = _text(label, "label").split(ARROW)
     if len(parts) < 2:
-        return filled(template, {}, (shown(reply), label))
-    question, answer = parts[0].split("\n")[0], parts[1]
-    if reply.strip("\n").replace(".", "").replace(END_MARK, "").lower() == answer.lower():
-        return None
-    return filled(template, {}, (question, answer, shown(reply)))
+        return filled(template, {}, (shown(str(pred)), label))
+    question, answer, reply = parts[0].split("\n")[0], parts[1], _text(pred, "pred")
+    prompt = filled(template, {}, (question, answer, shown(reply)))
+    same = reply.strip("\n").replace(".", "").replace(END_MARK, "").lower() == answer.lower()
+    return None if same else prompt
 
 
-def noise_prompt(pred: str) -> str:
+def noise_prompt(pred: Any) -> str:
     """Word the second question of `chatmodel_score`: does the reply speak of a disturbed picture?
 
     Example:

@@ -130,7 +130,7 @@ def _leakage(shortest: int) -> Callable[[Log], Scores]:
         total, rejected, correct = len(refused), int(refused.sum()), int(right.sum())
         answered = total - rejected
         return {
-            "acc_rate": float(np.round(np.float64(correct / answered), DIGITS)) if answered else 0,
+            "acc_rate": round(correct / answered, DIGITS) if answered else 0,
             "reject_rate": _rate(refused),
             "total_count": total,
             "reject_count": rejected,

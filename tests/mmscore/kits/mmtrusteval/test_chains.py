@@ -10,7 +10,7 @@ from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, Setting
 from mmscore.kits.mmtrusteval.measures import measure
 from mmscore.kits.mmtrusteval.releases import V0_2_1
 
-CHAT = {"model_id": "judge", "prompt_template": "Is {pred} right? {k}", "metrics_cfg": {}}
+CHAT = {"model_id": "judge", "prompt_template": "Is {pred} right? {k}", "generation_kwargs": {}, "metrics_cfg": {}}
 MEAN = {"metrics_cfg": {"pred_mean": {}}}
 values = st.none() | st.booleans() | st.integers(-5, 200) | st.floats() | st.text(max_size=12)
 anything = st.recursive(
@@ -48,7 +48,7 @@ def test_a_reply_that_is_the_answer_needs_no_judge_and_noise_is_asked_about():
     replies = iter(["25", "Yes."])
     setting = Setting(ask=lambda model, prompt, generation: next(replies))
     config = {
-        "chatmodel_score": {"model_id": "m", "prompt_template": "{} {} {}", "metrics_cfg": {}, "test_noise": True},
+        "chatmodel_score": dict(CHAT, prompt_template="{} {} {}", test_noise=True),
         "rule_score_eval": MEAN,
     }
     found = results(chain_of(config, setting), ["Red.<\\s>\n", "blurred"], ["Colour?\nx->red"] * 2)
@@ -90,7 +90,7 @@ def test_what_an_evaluator_needs_and_is_not_connected_is_named():
         ({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_mean": {"x": 1}}}}, "no setting 'x'"),
         ({"rule_yes_or_no_eval": {**MEAN, "foo": 1}}, "no setting 'foo'"),
         ({"rule_yes_or_no_eval": {**MEAN, "yes_template": [1]}}, "list of texts"),
-        ({"chatmodel_eval": MEAN}, "model_id is missing"),
+        ({"chatmodel_eval": MEAN}, "generation_kwargs is missing"),
     ],
 )
 def test_a_configuration_that_cannot_run_is_refused_before_it_runs(config, message):
@@ -109,13 +109,29 @@ def test_a_configuration_that_cannot_run_is_refused_before_it_runs(config, messa
         ({"rule_yes_or_no_eval": {"metrics_cfg": {"iou_judge": {}}}}, "yes", "[0,0,1,1]", "expected a text"),
         ({"chatmodel_eval": CHAT}, "a", "b", "prompt_template asks for it"),
         ({"chatmodel_eval": dict(CHAT, prompt_template="{pred.x}")}, "a", "b", "prompt_template asks for it"),
-        ({"chatmodel_eval": dict(CHAT, prompt_template="{pred!r}")}, "a", "b", "a name only"),
+        ({"chatmodel_eval": dict(CHAT, prompt_template="{pred:d}")}, "a", "b", "cannot be shown"),
+        ({"chatmodel_eval": dict(CHAT, prompt_template="{pred!x}")}, "a", "b", "cannot be shown"),
+        ({"chatmodel_score": dict(CHAT, prompt_template="{} {} {}")}, "a", "b", "prompt_template asks for it"),
         ({"chatmodel_eval": dict(CHAT, prompt_template="{pred")}, "a", "b", "prompt_template"),
     ],
 )
 def test_a_value_that_a_rule_does_not_take_is_refused(config, pred, label, message):
     with pytest.raises(Error, match=message):
         results(chain_of(config), [pred], [label], [None])
+
+
+def test_a_judge_may_grade_what_an_evaluator_before_it_made():
+    config = {"rule_yes_or_no_eval": {"metrics_cfg": {}}, "chatmodel_score": dict(CHAT, prompt_template="{:>3}|{!r}")}
+    config["chatmodel_score"]["metrics_cfg"] = {"pred_no_op": {}}
+    chain = chain_of(config, Setting(ask=lambda model, prompt, generation: prompt))
+    assert results(chain, ["yes"], ["b"])["rule_yes_or_no_eval->chatmodel_score:pred_no_op"] == ["  1|'b'"]
+
+
+def test_none_stands_for_a_settings_default_and_degrees_may_be_numbers():
+    config = {"rule_match_and_score_eval": {"metrics_cfg": {"pred_mean": {}}, "kv_mapping": None, "values": None}}
+    assert results(chain_of(config), ["fifty"], [1])["rule_match_and_score_eval:pred_mean"] == 50.0
+    config["rule_match_and_score_eval"]["kv_mapping"] = {"half": 50}
+    assert results(chain_of(config), ["half"], [1])["rule_match_and_score_eval:pred_mean"] == 50.0
 
 
 def test_sums_and_failures_are_of_numbers():

@@ -138,8 +138,15 @@ def test_the_best_and_the_worst_model_have_round_numbers(shared):
     rank = benchmark_rank(perfect)
     assert set(rank.tasks.values()) == {100.0}
     assert rank.total == 100.0
-    del perfect["robustness/r3-ood-text/r3-ood-text"]["dt-unrelated-image-color"]
-    for name in ("nature", "noise"):
-        del perfect["robustness/r3-ood-text/r3-ood-text"][f"dt-unrelated-image-{name}"]
-    with pytest.raises(Error, match="lacks the logs"):
-        benchmark_rank(perfect)
+    path = "fairness/f2-stereo-agreement/f2-stereo-agreement"
+    for broken, message in (
+        ({path: {"stereo-agreement-text": {"Agreement_Rate_Average": 0.0}}}, "lacks the logs"),
+        ({path: {"stereo-agreement-text": {"Agreement_Rate_Average": "0"}}}, "expected the number"),
+        ({path: {"stereo-agreement-text": 0.5}}, "numbers by name"),
+        ({path: [0.5]}, "numbers by name"),
+        ({"robustness/r3-ood-text/r3-ood-text": {"dt-text": {"accuracy": 1.0}}}, "no log 'dt-related-image'"),
+        ({"truthfulness/t5-text-misleading/t5-text-misleading": {"a": {"Accuracy": "?"}}}, "expected the number"),
+        ({"safety/s4-typographic-jailbreaking/s4-typographic-jailbreaking": {"a": {"RtA": 1}}}, "expects 6 numbers"),
+    ):
+        with pytest.raises(Error, match=message):
+            benchmark_rank(perfect | broken)
