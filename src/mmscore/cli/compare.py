@@ -5,8 +5,10 @@ import json
 import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
+from mmscore.cli.judge_options import judge_options
 from mmscore.compare import Comparison
 from mmscore.compare import compare as run
+from mmscore.judge_request import JudgeRequest
 from mmscore.paired import RESAMPLES, SEED
 from mmscore.report import publish
 from mmscore.score import Options
@@ -16,9 +18,11 @@ from mmscore.score import Options
 @click.argument("a")
 @click.argument("b")
 @click.option("--recipe", metavar="NAME", help="Recipe for both, NAME@VERSION for a version.")
+@click.option("--format", metavar="NAME", help="Format of the files. [default: recognised by content]")
 @click.option("--answers", metavar="DATASET", help="Dataset with the references, joined by id.")
 @click.option("--dataset", metavar="NAME", help="Name of the benchmark, for files that do not say it.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Compare each value of a column, or of extra.KEY, too.")
+@judge_options
 @click.option("--resamples", type=click.IntRange(100), default=RESAMPLES, show_default=True, help="Of the bootstrap.")
 @click.option("--seed", type=click.IntRange(0), default=SEED, show_default=True, help="Start of the bootstrap's draws.")
 @click.option("-o", "--output", metavar="FILE", help="Write the comparison as JSON.")
@@ -29,9 +33,11 @@ def compare(
     a: str,
     b: str,
     recipe: str | None,
+    format: str | None,
     answers: str | None,
     dataset: str | None,
     by: tuple[str, ...],
+    judge: JudgeRequest | None,
     resamples: int,
     seed: int,
     output: str | None,
@@ -45,7 +51,8 @@ def compare(
 
     Exit code 3: some rows have no score on one of the sides; they are named.
     """
-    found = run(a, b, recipe, Options(answers, dataset, by), resamples=resamples, seed=seed)
+    options = Options(answers, dataset, by, judge=judge, format=format)
+    found = run(a, b, recipe, options, resamples=resamples, seed=seed)
     text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
     if output:
         publish(output, text.encode() + b"\n")

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from support.chat_server import chat_server, said
 from support.predictions import choices, write_predictions
 from support.terminal import mmscore, one_message
 
@@ -57,3 +58,32 @@ def test_a_mistake_is_one_message(files, arguments, code, message):
     ended = mmscore("compare", *(text.format(a=files[0], b=files[1]) for text in arguments))
     assert message in one_message(ended, "mmscore")
     assert ended.code == code
+
+
+def test_one_judge_judges_both_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-shown")
+    row = {"question": "What?", "answer": "cat", "task": "vqa"}
+    a, b = (
+        write_predictions(tmp_path / f"{name}.parquet", [{"id": str(n), "prediction": name, **row} for n in range(3)])
+        for name in ("kitten", "dog")
+    )
+
+    def grade(request):
+        verdict = "correct" if "kitten" in request["messages"][-1]["content"] else "incorrect"
+        return said(json.dumps({"reason": "r", "verdict": verdict}))
+
+    with chat_server(grade) as server:
+        judged = [
+            "--recipe",
+            "own_short_answer",
+            "--judge",
+            "own",
+            "--judge-model",
+            "j",
+            "--judge-base-url",
+            server.url,
+        ]
+        shown = mmscore("compare", a, b, *judged, "--json")
+    assert shown.code == 0, shown.err
+    score = json.loads(shown.out)["scores"]["accuracy"]
+    assert (score["a"], score["b"], score["mcnemar"]["only_a"]) == (1, 0, 3)
