@@ -1,16 +1,47 @@
 """ReForm-Eval's wording: instruction, question, `Options: (A) x; (B) y.`; or the whole dialogue as one text."""
 
+import inspect
+from collections.abc import Callable, Mapping
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
-from mmconvert.errors import RowError, UsageError, did_you_mean
-from mmconvert.kits.reform_eval.dialogue import FIRST_QUERIES, Processor, dialogue_text, question_with_options
+from mmconvert.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.kits.reform_eval.dialogue import (
+    FIRST_QUERIES,
+    Processor,
+    dialogue_text,
+    mmgpt_text,
+    plain_text,
+    question_answer_text,
+    question_with_options,
+)
 from mmconvert.record import Record
 from mmconvert.rewording import last_turn_images, words
 from mmconvert.wording import Wording, pictures_first
 
 Mark = Literal["upper", "lower", "number", "random"]
 Style = Literal["chat", "one", "two", "llama_2", "otter", "llama_adapter2", "visualglm"]
+Class = Literal["conv", "mmgpt", "single_choice", "base"]
+
+WRITERS: dict[str, Callable[[Mapping[str, Any], Processor, Random], str]] = {
+    "conv": dialogue_text,
+    "mmgpt": mmgpt_text,
+    "single_choice": question_answer_text,
+    "base": lambda sample, processor, rng: plain_text(sample, processor),
+}
+"""Processor -> what writes its text."""
+
+_ALWAYS = {"processor", "sep_style", "infer_method"}
+_TURNS = {*_ALWAYS, "alphabet_choice", "seed", "sep", "sep2", "roles", "first_query_fn", "init_conv", "response_prefix"}
+HONOURED = {
+    "chat": {*_ALWAYS, "alphabet_choice", "seed"},
+    "conv": {*_TURNS, "system_msg"},
+    "mmgpt": _TURNS,
+    "single_choice": {"processor", "infer_method", "alphabet_choice", "seed", "sep", "sep2", "roles"},
+    "base": {"processor", "sep", "sep2", "roles"},
+}
+"""Processor, or the style `chat` -> the options that bear on its text."""
+
 OPTION_MARK = "option_mark"
 """Field of `extra` in which the transform of that name keeps the marks it chose."""
 
@@ -19,65 +50,72 @@ HUMAN = {"user": "human", "assistant": "assistant"}
 
 def reform_eval(
     record: Record,
-    mark: Mark | None = None,
+    processor: Class = "conv",
+    sep_style: Style = "chat",
+    alphabet_choice: Mark | None = None,
     seed: int = 0,
-    style: Style = "chat",
+    infer_method: Literal["generation", "likelihood"] = "generation",
     sep: str = "\n",
     sep2: str | None = None,
     roles: str = "User|Bot",
-    system: str | None = None,
-    first_query: str = "none",
-    method: Literal["generation", "likelihood"] = "generation",
+    system_msg: str | None = None,
+    first_query_fn: str = "none",
+    init_conv: str | None = None,
     response_prefix: str | None = None,
 ) -> Wording:
-    """Word a question as ReForm-Eval does.
+    """Word a question as ReForm-Eval does; the options bear the kit's names.
 
     Args:
         record: The question; its instruction goes first.
-        mark: Marks of the options; None takes those of the transform `option_mark`, else `upper`.
+        processor: `conv` and `mmgpt` write dialogues, `single_choice` a question and `Answer:` as BLIP-2 reads it,
+            `base` the same without options.
+        sep_style: `chat` words the last turn alone. Any other writes the whole dialogue, earlier turns
+            included, as one text for models without turns (`--template raw`), as `single_choice` and `base` do.
+        alphabet_choice: Marks of the options; None takes those of the transform `option_mark`, else `upper`.
         seed: Draws the marks, together with the record's id.
-        style: `chat` words the last turn alone. Any other writes the whole dialogue, earlier turns
-            included, as one text for models without turns (`--template raw`).
+        infer_method: `likelihood` leaves the options out, and the response's beginning.
         sep: Ends a turn; a backslash and n stand for a line break, as on the command line.
         sep2: Ends a turn of the assistant, likewise.
         roles: Names of user and assistant, `|` between them.
-        system: Text that goes first.
-        first_query: A name of `FIRST_QUERIES`.
-        method: `likelihood` leaves the options out.
-        response_prefix: How the response begins; not in the style `chat`.
+        system_msg: Text that goes first.
+        first_query_fn: A name of `FIRST_QUERIES`.
+        init_conv: Turns that go before every dialogue, `ROLE:TEXT` each, `|` between them.
+        response_prefix: How the response begins.
 
     Returns:
         The pictures (of the last turn in the style `chat`, of the record elsewhere) and the text.
 
     Raises:
-        UsageError: A name is unknown, or `response_prefix` has no place.
+        UsageError: A name is unknown, or an option has no place in the text.
         RowError: The options have a gap, or there are more than marks.
 
-    Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:ConvSingleChoiceProcessor.
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py.
     """
+    given = {name: value for name, value in locals().items() if name in _DEFAULTS and value != _DEFAULTS[name]}
+    chat = sep_style == "chat" and processor == "conv"
+    _require_honoured(given, "chat" if chat else processor)
     if None in record.options:
         raise RowError("options.gap", "options", "ReForm-Eval marks options without a gap. Leave the row out.")
-    if style == "chat" and response_prefix is not None:
-        raise UsageError("response_prefix goes with a style that writes the whole dialogue, not with style=chat.")
-    if first_query not in FIRST_QUERIES:
-        hint = did_you_mean(first_query, FIRST_QUERIES)
-        raise UsageError(f"no first_query is called {first_query!r}.{hint} Known: {', '.join(FIRST_QUERIES)}.")
+    if first_query_fn not in FIRST_QUERIES:
+        hint = did_you_mean(first_query_fn, FIRST_QUERIES)
+        raise UsageError(f"no first_query_fn is called {first_query_fn!r}.{hint} Known: {', '.join(FIRST_QUERIES)}.")
     user, _, assistant = roles.partition("|")
-    processor = Processor(
+    settings = Processor(
         sep=_unescaped(sep),
         sep2=None if sep2 is None else _unescaped(sep2),
         roles=(user, assistant),
-        system=system,
-        first_query=FIRST_QUERIES[first_query],
-        style=style,
-        mark=mark or record.extra.get(OPTION_MARK, "upper"),
-        method=method,
+        system=None if system_msg is None else _unescaped(system_msg),
+        first_query=FIRST_QUERIES[first_query_fn],
+        opening=_turns_of(init_conv),
+        style=sep_style,
+        mark=alphabet_choice or record.extra.get(OPTION_MARK, "upper"),
+        method=infer_method,
         response_prefix=response_prefix,
     )
     rng = Random(f"{seed}:{record.id}")
-    if style == "chat":
-        options = record.options if record.options and method == "generation" else None
-        asked = question_with_options(record.question or "", options, processor.alphabet(rng))
+    if chat:
+        options = record.options if record.options and infer_method == "generation" else None
+        asked = question_with_options(record.question or "", options, settings.alphabet(rng))
         slots = tuple(image.slot for image in last_turn_images(record))
         return pictures_first(f"{record.instruction} {asked}" if record.instruction else asked, slots)
     sample = {
@@ -87,7 +125,26 @@ def reform_eval(
         "history": [{"from": HUMAN[t.role], "value": words(t)} for t in record.messages[:-1] if t.role in HUMAN],
     }
     slots = tuple(dict.fromkeys(image.slot for image in record.images))
-    return pictures_first(dialogue_text(sample, processor, rng), slots)
+    return pictures_first(WRITERS[processor](sample, settings, rng), slots)
+
+
+_DEFAULTS = {name: one.default for name, one in inspect.signature(reform_eval).parameters.items() if name != "record"}
+
+
+def _require_honoured(given: dict[str, Any], writer: str) -> None:
+    lost = next((name for name in given if name not in HONOURED[writer]), None)
+    if lost is not None:
+        places = [name for name in HONOURED if lost in HONOURED[name] and name != "chat"]
+        what = "the style chat" if writer == "chat" else f"processor={writer}"
+        style = " and a sep_style that writes the whole dialogue" if writer == "chat" else ""
+        raise UsageError(f"{lost} has no place in {what}. It goes with processor={' or '.join(places)}{style}.")
+
+
+def _turns_of(text: str | None) -> tuple[tuple[str, str], ...]:
+    turns = [] if text is None else [turn.partition(":") for turn in _unescaped(text).split("|")]
+    if any(not colon for _, colon, _ in turns):
+        raise UsageError(f"init_conv is written ROLE:TEXT|ROLE:TEXT {got(text)}.")
+    return tuple((role, said) for role, _, said in turns)
 
 
 def _unescaped(text: str) -> str:

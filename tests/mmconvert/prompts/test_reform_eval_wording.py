@@ -3,6 +3,8 @@ from dataclasses import replace
 import pytest
 
 from mmconvert.errors import RowError, UsageError
+from mmconvert.kits.reform_eval.dialogue import MMGPT_SYSTEM
+from mmconvert.prompt import prompt_of
 from mmconvert.prompts.reform_eval import OPTION_MARK, PROMPT
 from mmconvert.record import Image, Part, Record, Source, Turn
 from mmconvert.rewording import reworded, words
@@ -18,6 +20,12 @@ RECORD = Record(
     instruction="Choose.",
     options=("yes", "no"),
 )
+MMGPT_TURNS = (
+    "Image:\n<image>",
+    "Instruction:\nChoose. See it?",
+    "Response:\n(A) yes",
+    "Instruction:\nRed? Options: (A) yes; (B) no.",
+)
 EARLIER = (Turn("user", (Part("image"), Part("text", "See it?"))), Turn("assistant", (Part("text", "(A) yes"),)))
 DIALOG = replace(RECORD, messages=(*EARLIER, Turn("user", (Part("text", "?"),))))
 
@@ -29,16 +37,16 @@ def text(record: Record, **options: object) -> str:
 def test_instruction_question_and_marked_options_follow_the_picture() -> None:
     assert PROMPT(RECORD).slots == (1,)
     assert text(RECORD) == "Choose. Red? Options: (A) yes; (B) no."
-    assert text(RECORD, mark="number") == "Choose. Red? Options: (1) yes; (2) no."
-    assert text(RECORD, method="likelihood") == "Choose. Red?"
+    assert text(RECORD, alphabet_choice="number") == "Choose. Red? Options: (1) yes; (2) no."
+    assert text(RECORD, infer_method="likelihood") == "Choose. Red?"
     assert text(replace(RECORD, instruction=None, options=(), task="ocr")) == "Red?"
 
 
 def test_marks_come_from_the_transform_or_from_a_draw_of_the_record() -> None:
     assert text(replace(RECORD, extra={OPTION_MARK: "lower"})) == "Choose. Red? Options: (a) yes; (b) no."
-    drawn = {text(replace(RECORD, id=str(n)), mark="random") for n in range(30)}
+    drawn = {text(replace(RECORD, id=str(n)), alphabet_choice="random") for n in range(30)}
     assert len(drawn) == 3
-    assert text(RECORD, mark="random", seed=4) == text(RECORD, mark="random", seed=4)
+    assert text(RECORD, alphabet_choice="random", seed=4) == text(RECORD, alphabet_choice="random", seed=4)
 
 
 def test_a_chat_keeps_its_earlier_turns() -> None:
@@ -52,17 +60,64 @@ def test_a_chat_keeps_its_earlier_turns() -> None:
 
 
 def test_other_styles_write_the_whole_dialogue() -> None:
-    written = text(DIALOG, style="two", sep2="</s>", roles="Human|AI", system="Hello.", response_prefix="The answer is")
+    written = text(
+        DIALOG, sep_style="two", sep2="</s>", roles="Human|AI", system_msg="Hello.", response_prefix="The answer is"
+    )
     assert written == (
         "Hello.\nHuman: Choose. See it?\nAI: (A) yes</s>Human: Red? Options: (A) yes; (B) no.\nAI: The answer is"
     )
-    assert PROMPT(DIALOG, style="one").slots == (1,)
+    assert PROMPT(DIALOG, sep_style="one").slots == (1,)
 
 
 def test_what_has_no_place_is_refused() -> None:
     with pytest.raises(UsageError, match="response_prefix"):
         PROMPT(RECORD, response_prefix="So:")
     with pytest.raises(UsageError, match="Did you mean llava"):
-        PROMPT(RECORD, first_query="lava")
+        PROMPT(RECORD, first_query_fn="lava", sep_style="one")
     with pytest.raises(RowError, match="gap"):
         PROMPT(replace(RECORD, options=("a", None, "c")))
+
+
+@pytest.mark.parametrize(
+    ("options", "written"),
+    [
+        (
+            {"processor": "single_choice", "sep": " ", "sep2": "\\n", "roles": "Question|Answer"},
+            "Choose.\nQuestion: See it? Answer: (A) yes\nQuestion: Red? Options: (A) yes; (B) no. Answer:",
+        ),
+        (
+            {"processor": "base", "sep": " ", "sep2": "\\n", "roles": "Question|Answer"},
+            "Choose. Question: See it? Answer: (A) yes\nQuestion: Red? Answer:",
+        ),
+        (
+            {"sep_style": "one", "roles": "Human|AI", "init_conv": "Human:<image>", "response_prefix": "So"},
+            "Human: <image>\nHuman: Choose. See it?\nAI: (A) yes\nHuman: Red? Options: (A) yes; (B) no.\nAI: So",
+        ),
+        (
+            {"processor": "mmgpt", "sep_style": "one", "sep": "\\n\\n### ", "roles": "Instruction|Response"},
+            "### ".join([f"{MMGPT_SYSTEM}\n\n", *(f"{turn}\n\n" for turn in MMGPT_TURNS), "Response:\n"]),
+        ),
+    ],
+)
+def test_every_processor_of_the_kit_has_its_text(options: dict[str, str], written: str) -> None:
+    assert text(DIALOG, **options) == written
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("sep2=x", r"sep2 has no place in the style chat. It goes with processor=conv or mmgpt"),
+        (
+            "processor=mmgpt,sep_style=two,system_msg=x",
+            "system_msg has no place in processor=mmgpt. It goes with processor=conv",
+        ),
+        ("processor=base,alphabet_choice=lower", "alphabet_choice has no place in processor=base"),
+        ("processor=single_choice,sep_style=one", "sep_style has no place in processor=single_choice"),
+        ("processor=mmgpt", "mmGPT has no style 'chat'. Known: one, two"),
+        ("processor=blip", "processor cannot be 'blip'"),
+        ("sep_style=one,init_conv=Human", r"init_conv is written ROLE:TEXT\|ROLE:TEXT"),
+    ],
+)
+def test_an_option_without_effect_is_refused(spec: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        prompt_of(f"reform_eval:{spec}")(DIALOG)
