@@ -1,0 +1,48 @@
+"""Pad a picture to a white square: how ReForm-Eval shows pictures to Shikra."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import PIL.Image
+
+from mmconvert.canvas import check_pixels, decoded, png, redrawn, shown
+from mmconvert.record import Record
+from mmconvert.transform import Setting, Transform
+
+WHITE = (255, 255, 255)
+
+
+def pad_square(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
+    """Put a picture into the middle of a white square as large as its longer side.
+
+    Args:
+        record: A record that shows the picture.
+        parameters: `slot`: which picture.
+        setting: Checks the new picture.
+
+    Yields:
+        The record with the square as PNG, the source's own picture attached; a square picture stays as it is.
+        Of an odd margin the larger half is below, or on the right.
+
+    Raises:
+        RowError: No such picture, one that cannot be decoded, or a square with too many pixels.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:ShikraProcessor.expand2square.
+    """
+    image = shown(record, parameters["slot"])
+    side = max(image.width, image.height)
+    if image.width == image.height and image.bytes is not None:
+        yield record
+        return
+    check_pixels(side, side)
+    picture = decoded(image)
+    square = PIL.Image.new("RGB", (side, side), WHITE)
+    square.paste(picture, ((side - picture.width) // 2, (side - picture.height) // 2))
+    yield redrawn(record, image, png(square), setting.pictures, {"name": setting.name, "side": side})
+
+
+TRANSFORM = Transform(
+    summary="Pad a picture to a white square (Shikra in ReForm-Eval)",
+    apply=pad_square,
+    parameters={"slot": 1},
+)
