@@ -57,7 +57,7 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 @click.option("--top-k", type=click.IntRange(1), help="Draw from this many tokens.")
 @click.option("--num-beams", type=click.IntRange(1), help="Beams of a beam search.")
 @click.option("--stop", multiple=True, metavar="TEXT", help="Text that ends a reply and is cut from it; repeatable.")
-@click.option("--seed", type=int, help="Seed of the draws. [default: 0]")
+@click.option("--seed", type=int, help="Seed of the draws. [default: 0, or the service's]")
 @click.option("--continue-final-message", is_flag=True, help="Go on with a last turn of the assistant.")
 @click.option("--system", metavar="TEXT", help="System turn for every row, in the place of its own.")
 @click.option("--resume", is_flag=True, help="Go on where the last run stopped, also when the output stands already.")

@@ -77,7 +77,7 @@ class OpenAIBackend:
                 while done := chat.run(self._some(chat, numbered if ended is None else iter(()), under_way)):
                     if came := [(number, task.result()) for task, number in done if task.exception() is None]:
                         yield came
-                    ended = next(filter(None, (task.exception() for task, _ in done)), ended)
+                    ended = ended or next(filter(None, (task.exception() for task, _ in done)), None)
             finally:
                 chat.run(_dropped(under_way))
         if ended is not None:
