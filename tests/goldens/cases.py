@@ -1,6 +1,7 @@
 """Run golden cases through the rule table."""
 
 import json
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,7 +50,7 @@ def run_file(file: Path, rules: dict | None = None) -> Result:
         if rule is None:
             result.without_rule += 1
             result.missing_rules.add(case["rule"])
-        elif reason := failure(family_of(file), rule, case, rules):
+        elif reason := _failure_or_crash(family_of(file), rule, case, rules):
             result.failures.append(f"{file.name}:{number} {reason}")
         else:
             result.passed += 1
@@ -69,6 +70,15 @@ def failure(family: str, rule: object, case: dict, rules: dict) -> str | None:
             return f"{name}@v2: no rule"
         reason = difference(case["expected_v2"], _given(older, case), family, f"{name}@v2")
     return reason
+
+
+def _failure_or_crash(family: str, rule: object, case: dict, rules: dict) -> str | None:
+    """Tell why a case is missed; a rule that crashes misses this case alone."""
+    try:
+        return failure(family, rule, case, rules)
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return f"{case['rule']}: crashed with {error!r} in {place.filename}:{place.lineno}"
 
 
 def _given(rule: object, case: dict) -> object:

@@ -46,8 +46,15 @@ def test_only_the_projects_own_errors_count_as_a_refusal(tmp_path):
 
     assert run_file(file, {("some_family", "r"): refuse}).passed == 1
     assert run_file(file, {("some_family", "r"): lambda _: None}).passed == 0
-    with pytest.raises(ZeroDivisionError):
-        run_file(file, {("some_family", "r"): lambda x: x / 0})
+    crashed = run_file(file, {("some_family", "r"): lambda x: x / 0})
+    assert crashed.passed == 0
+    assert "ZeroDivisionError" in crashed.failures[0]
+
+
+def test_a_rule_that_crashes_misses_that_case_alone(tmp_path):
+    file = _file(tmp_path, {"rule": "r", "input": 0, "expected": 1}, {"rule": "r", "input": 2, "expected": 0.5})
+    result = run_file(file, {("some_family", "r"): lambda x: 1 / x})
+    assert (result.passed, len(result.failures)) == (1, 1)
 
 
 def test_newer_libraries_value_passes_too(tmp_path):

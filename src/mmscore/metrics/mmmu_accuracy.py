@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from mmconvert.errors import Error
 from mmconvert.kits.mmmu.subjects import DOMAINS
 
 
@@ -46,11 +47,16 @@ def mmmu_accuracy(shares: Iterable[Share]) -> Share:
 def share_of(hits: Sequence[bool]) -> Share:
     """Count right answers.
 
+    Raises:
+        Error: There are none to count; the scripts break off at a subject without answers.
+
     Example:
         >>> share_of([True, False])
         Share(accuracy=0.5, count=2)
     """
-    return Share(sum(hits) / len(hits) if hits else 0.0, len(hits))
+    if not hits:
+        raise Error("a subject has no answers, so that it has no accuracy. Leave it out.")
+    return Share(sum(hits) / len(hits), len(hits))
 
 
 def breakdown(subjects: Mapping[str, Share]) -> dict[str, Share]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mmconvert.errors import Error
+
 
 @dataclass(frozen=True, slots=True)
 class Trend:
@@ -27,7 +29,10 @@ def reform_round_trend(rounds: Mapping[float, Sequence[float]]) -> Trend:
         rounds: Scores of each round, at least one.
 
     Returns:
-        Correlation and slope; NaN for no rounds.
+        Correlation and slope.
+
+    Raises:
+        Error: There are no rounds, or one without scores: no straight line can be laid through them.
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/run_utils.py:multi_round_eval (numpy corrcoef, scikit-learn
     LinearRegression).
@@ -36,8 +41,8 @@ def reform_round_trend(rounds: Mapping[float, Sequence[float]]) -> Trend:
         >>> reform_round_trend({0: [1, 1], 1: [1, 0], 2: [0, 0]})
         Trend(correlation=-1.0, slope=-0.5)
     """
-    if not rounds:
-        return Trend(math.nan, math.nan)
+    if not rounds or not all(len(values) for values in rounds.values()):
+        raise Error("a round has no scores, so that accuracy has no trend. Give the predictions of every round.")
     numbers = np.array(list(rounds), np.float64)
     means = np.array([np.mean(values) for values in rounds.values()])
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from string import ascii_lowercase, ascii_uppercase
 
+from mmconvert.errors import Error, did_you_mean
 from mmscore.parsed import UNPARSED, Parsed
 
 # Source: FudanDISC/ReForm-Eval@df1cfa7 metrics/singlechoice.py
@@ -26,12 +27,17 @@ def reform_choice(text: str, marks: str = "all") -> Parsed:
     Returns:
         The option's letter: `A` for `(A)`, `(a)` and `(1)`, also where there is no such option.
 
+    Raises:
+        Error: There are no such marks.
+
     Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/singlechoice.py:SingleChoiceMetric, without options.
 
     Example:
         >>> reform_choice("The answer is (2) no (1)").value, reform_choice("A) yes").how
         ('B', 'unparsed')
     """
+    if marks not in MARKS:
+        raise Error(f"no marks {marks!r}.{did_you_mean(marks, MARKS)} Known: {', '.join(MARKS)}.")
     found = MARKS[marks].search(text)
     return Parsed(ascii_uppercase[PLACES[found[1]]], "bracketed mark", found.span(1)) if found else UNPARSED
 

@@ -20,6 +20,12 @@ def _joined(value):
     return " ".join(texts)
 
 
+def _text(value):
+    if not isinstance(value, str):
+        raise RowError("text", "", "no text")
+    return value
+
+
 def _ocr(given):
     prediction = _joined(given["prediction"])
     return {"correct": int(reform_ocr(prediction, _joined(given["answer"]))), "returned": prediction}
@@ -30,11 +36,11 @@ def _kie(given):
     references = [answer] if isinstance(answer, str) else answer
     if not isinstance(prediction, str) or not isinstance(references, list):
         raise RowError("text", "", "no text")
-    encoded = {"correct": int(reform_kie(prediction, references))}
+    encoded = {"correct": int(any(reform_kie(prediction, [_text(text)]) for text in references))}
     if isinstance(answer, str):
         return {**encoded, "normalized_prediction": kie_text(prediction)}
     # The original writes the rewritten alternatives into the caller's list until one matches.
-    found = next((n for n, text in enumerate(answer, 1) if reform_kie(prediction, [text])), len(answer))
+    found = next((n for n, text in enumerate(answer, 1) if reform_kie(prediction, [_text(text)])), len(answer))
     written = [kie_text(text) for text in answer[:found]] + answer[found:]
     changed = {"answer_list_after_call": written} if written != answer else {}
     return {**encoded, "normalized_prediction": None, **changed}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from mmconvert.errors import Error
 from mmconvert.placeholders import PLACEHOLDER
 from mmscore.json_objects import json_objects
 from mmscore.judge import filled
@@ -165,10 +166,15 @@ def _number(value: Any) -> float | None:
 def main_score(scores: Mapping[str, float], name: str | None = MAIN) -> str:
     """Name the score that decides whether a judge is asked, and that takes its verdict.
 
+    Raises:
+        Error: The rules gave no score.
+
     Example:
         >>> main_score({"bleu-1": 0.2, "Rouge-L-R": 0.3}), main_score({"acc": 1.0})
         ('Rouge-L-R', 'acc')
     """
+    if not scores:
+        raise Error("the rules gave no score, so that none can take the judge's verdict. Ask the judge alone.")
     return name if name is not None and name in scores else next(iter(scores))
 
 

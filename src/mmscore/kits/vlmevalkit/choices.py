@@ -27,6 +27,7 @@ CIRCULAR_NAMES = ("mmbench", "ccbench", "circular", "mmcr")
 NO_OPTIONS = "MMMU"
 """A benchmark whose name contains this may hold open questions, which get two made-up options."""
 
+NO_SPLIT = "NaN"
 OTHER_ANSWERS = "Other Answers"
 LEVELS = ("l2_category", "category")
 
@@ -139,8 +140,14 @@ def categories(scored: Scored, level: str) -> set[str]:
 
 
 def by_split(scored: Scored) -> list[tuple[str, Scored]]:
-    """Cut the rows by split, in order of first appearance; one part `none` without splits."""
-    return list(scored.split("split")) or [("none", scored)]
+    """Cut the rows by split, in order of first appearance; one part `none` without splits.
+
+    Where some rows have none, the last part is `NaN` and empty: the kit looks for a split that equals NaN.
+    """
+    parts = list(scored.split("split"))
+    if parts and None in scored.column("split"):
+        parts.append((NO_SPLIT, scored.where(np.zeros(len(scored), bool))))
+    return parts or [("none", scored)]
 
 
 def group_means(scored: Scored, level: str, score: str) -> dict[str, float]:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from mmconvert.errors import RowError
 from mmscore.parsed import UNPARSED, Parsed
-from mmscore.parsers.vlmevalkit_option import REFUSAL, Version, vlmevalkit_option
+from mmscore.parsers.vlmevalkit_option import API_FAILURE, REFUSAL, Version, vlmevalkit_option
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no
 
 OPTION_TRIES = 3
@@ -64,7 +64,8 @@ def judged_option(
         JudgedOption(parsed=Parsed(value='B', how='option letter', span=(0, 1)), log='B')
     """
     said = [prediction, *replies][-1]
-    parsed = vlmevalkit_option(said, options, version)
+    # The kit reads nothing in the text of a failed call, were it an option's text.
+    parsed = UNPARSED if replies and API_FAILURE in said else vlmevalkit_option(said, options, version)
     if parsed.value is not None:
         return JudgedOption(parsed, said)
     if len(replies) < OPTION_TRIES:
