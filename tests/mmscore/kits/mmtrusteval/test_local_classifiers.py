@@ -1,0 +1,87 @@
+import pytest
+import torch
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    LongformerConfig,
+    LongformerForSequenceClassification,
+)
+
+from mmconvert.demo.tiny_vlm import byte_tokenizer
+from mmconvert.errors import Error
+from mmscore.kits.mmtrusteval.evaluators import Setting
+from mmscore.kits.mmtrusteval.local_classifiers import by_evaluator, harmbench, longformer
+from mmscore.kits.mmtrusteval.rows import chain_recipe
+from mmscore.recipe import Item
+from mmscore.scoring import score_items
+
+PROMPT = "{behavior}|{generation}|"
+
+
+def _save(folder, model, tokenizer):
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory):
+    tokenizer = byte_tokenizer()
+    torch.manual_seed(0)
+    size = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = LongformerConfig(
+        vocab_size=len(tokenizer), num_labels=6, attention_window=8, max_position_embeddings=66, pad_token_id=1, **size
+    )
+    return _save(tmp_path_factory.mktemp("longformer"), LongformerForSequenceClassification(config), tokenizer)
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory):
+    tokenizer = byte_tokenizer()
+    torch.manual_seed(0)
+    size = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = LlamaConfig(vocab_size=len(tokenizer), num_key_value_heads=2, **size)
+    return _save(tmp_path_factory.mktemp("harmbench"), LlamaForCausalLM(config), tokenizer)
+
+
+def test_the_most_likely_label_decides(classifier):
+    classify = longformer(classifier, device="cpu")
+    every = [f"LABEL_{n}" for n in range(6)]
+    found = [label for label in every if classify("classifer_reject_eval", "no", None, {"label_fields": [label]})]
+    assert len(found) == 1
+    assert classify("classifer_reject_eval", "no", None, {}) == float(found[0] in ("LABEL_0", "LABEL_4"))
+    assert classify("classifer_follow_instruction_eval", "no", None, {}) == float(found == ["LABEL_5"])
+    assert classify("classifer_reject_eval", "x" * 500, None, {"label_fields": every}) == 1.0
+
+
+def test_a_chain_is_scored_with_a_classifier(classifier):
+    fields = [f"LABEL_{n}" for n in range(6)]
+    config = {"classifer_reject_eval": {"label_fields": fields, "metrics_cfg": {"pred_mean": {}}}}
+    recipe = chain_recipe([config], setting=Setting(classify=longformer(classifier, device="cpu")))
+    assert score_items([Item(id="1", prediction="a")], recipe).scores["classifer_reject_eval:pred_no_op"] == [1.0]
+
+
+def test_harm_is_the_first_token(judge):
+    classify = harmbench(judge, PROMPT, device="cpu")
+    assert classify("harmbenchmodel_eval", "reply", "behaviour", {}) == 0.0
+    with pytest.raises(Error, match="expected a text"):
+        classify("harmbenchmodel_eval", "reply", None, {})
+    with pytest.raises(Error, match="no classifier of harm"):
+        classify("classifer_reject_eval", "reply", None, {})
+
+
+def test_classifiers_are_told_apart_by_their_evaluator(classifier, judge):
+    ways = {"classifer_reject_eval": longformer(classifier), "harmbenchmodel_eval": harmbench(judge, PROMPT)}
+    classify = by_evaluator(ways)
+    assert classify("harmbenchmodel_eval", "a", "b", {}) == 0.0
+    with pytest.raises(Error, match="openai_moderation_api_eval has no classifier"):
+        classify("openai_moderation_api_eval", "a", None, {})
+    with pytest.raises(Error, match="no classifier of replies"):
+        ways["classifer_reject_eval"]("harmbenchmodel_eval", "a", "b", {})
+
+
+def test_a_folder_without_weights_is_refused(tmp_path):
+    with pytest.raises(Error, match="no such file or folder"):
+        longformer(tmp_path / "none")
+    with pytest.raises(Error, match="holds no such model"):
+        harmbench(tmp_path, PROMPT)
