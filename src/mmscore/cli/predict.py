@@ -37,8 +37,13 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 )
 @click.option("--base-url", metavar="URL", help="OpenAI-compatible service. [default: OPENAI_BASE_URL]")
 @click.option("--api-key-env", metavar="NAME", help="Variable of the service's key. [default: OPENAI_API_KEY]")
-@click.option("--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Rows under way at a service at once.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Patience with a service.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Rows under way at once. [default: 16]")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Silence after which a service is asked again. [default: 120]",
+)
 @click.option("--max-calls", type=click.IntRange(1), metavar="N", help="Most calls of a service, retries included.")
 @click.option("--extra-body", metavar="JSON", help='Further fields of each request, {"top_k": 20}.')
 @click.option(

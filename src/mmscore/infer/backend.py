@@ -11,6 +11,8 @@ file with such a function or class, named as `--backend file.py@name`:
 
         def answer(self, records: Sequence[Record]) -> list[Answer]:
             return [Answer("A") for _ in records]
+
+One that also has `stream`, see `Streaming`, is given rows one by one instead, as it has places free.
 """
 
 import hashlib

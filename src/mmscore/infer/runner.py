@@ -10,9 +10,10 @@ import hashlib
 import time
 from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -29,6 +30,7 @@ PROMPT_VERSION = 1
 """Raised when the way a record becomes a prompt changes; old answers are then asked again."""
 
 METHOD = "generate"
+_T = TypeVar("_T")
 _COLUMNS = [name for name in SCHEMA.names if name != "attachments"]
 
 
@@ -136,6 +138,18 @@ def _batches(job: Job) -> Iterator[pa.RecordBatch]:
         left -= batch.num_rows
 
 
+def _one_ahead(items: Iterator[_T]) -> Iterator[_T]:
+    """Fetch the next item in a thread while one is used; items are never None.
+
+    A batch of large pictures takes as long to read as many a reply to come.
+    """
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        upcoming = thread.submit(next, items, None)
+        while (item := upcoming.result()) is not None:
+            upcoming = thread.submit(next, items, None)
+            yield item
+
+
 def _asked(record: Record, system: str | None) -> Record:
     """Put the system turn in the place of the record's own."""
     if system is None:
@@ -161,9 +175,8 @@ class _Ledger:
         self._summary = summary
         self._seen: Counter[str] = Counter()
 
-    def look_up(self, records: Sequence[Record]) -> tuple[list[str], list[Answer | None]]:
-        """Give the keys of rows, and the answers of those that need not be asked."""
-        keys = [self._key(record) for record in records]
+    def look_up(self, records: Sequence[Record], keys: Sequence[str]) -> list[Answer | None]:
+        """Give the answers of rows that need not be asked, None for the others."""
         stored = self._store.get(keys)
         found = [
             _refusal(record, continues=self._continues) or _reusable(stored.get(key))
@@ -171,7 +184,7 @@ class _Ledger:
         ]
         self._summary.reused += sum(answer is not None and answer.status == OK for answer in found)
         self._count([answer for answer in found if answer is not None])
-        return keys, found
+        return found
 
     def keep(self, answers: Sequence[tuple[str, Answer]]) -> None:
         """Store answers by key."""
@@ -179,7 +192,7 @@ class _Ledger:
         self._summary.asked += len(answers)
         self._count([answer for _, answer in answers])
 
-    def _key(self, record: Record) -> str:
+    def key(self, record: Record) -> str:
         """Digest the row's prompt and the settings; the n-th row with the same prompt has its own answer."""
         prompt = answer_key(_prompt(record))
         self._seen[prompt] += 1
@@ -194,6 +207,13 @@ class _Ledger:
         self._advance(self._summary.rows, self._summary.failed)
 
 
+def _read(job: Job, ledger: _Ledger) -> Iterator[tuple[pa.RecordBatch, list[Record], list[str]]]:
+    """Read rows as they are asked, with their keys."""
+    for batch in _batches(job):
+        records = [_asked(record, job.system) for record in from_arrow(batch)]
+        yield batch, records, [ledger.key(record) for record in records]
+
+
 _Rows = Generator[tuple[pa.RecordBatch, Sequence[Answer]]]
 """Rows in the order of the dataset, with their answers."""
 
@@ -201,9 +221,8 @@ _Rows = Generator[tuple[pa.RecordBatch, Sequence[Answer]]]
 def _in_groups(job: Job, ledger: _Ledger) -> _Rows:
     """Answer one batch of rows after the other, in groups of the backend's size."""
     backend = job.backend
-    for batch in _batches(job):
-        records = [_asked(record, job.system) for record in from_arrow(batch)]
-        keys, found = ledger.look_up(records)
+    for batch, records, keys in _one_ahead(_read(job, ledger)):
+        found = ledger.look_up(records, keys)
         # Rows of like size together waste the least padding; the largest first, so that memory runs out early.
         todo = sorted((i for i, answer in enumerate(found) if answer is None), key=lambda i: -_size(records[i]))
         while todo:
@@ -218,7 +237,7 @@ def _in_groups(job: Job, ledger: _Ledger) -> _Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _Waiting:
     """Rows that were read and wait for answers; their pictures are with the questions under way only."""
 
     rows: pa.RecordBatch
@@ -231,14 +250,13 @@ class _Read:
 
 def _as_they_come(job: Job, backend: Streaming, ledger: _Ledger) -> _Rows:
     """Hand out rows as the backend draws them; no row waits for a slower one, only the file does."""
-    waiting: deque[_Read] = deque()
-    places: dict[int, tuple[_Read, int]] = {}
+    waiting: deque[_Waiting] = deque()
+    places: dict[int, tuple[_Waiting, int]] = {}
 
     def questions() -> Iterator[Record]:
         drawn = 0
-        for batch in _batches(job):
-            records = [_asked(record, job.system) for record in from_arrow(batch)]
-            read = _Read(_without_pictures(batch), *ledger.look_up(records))
+        for batch, records, keys in _one_ahead(_read(job, ledger)):
+            read = _Waiting(_without_pictures(batch), keys, ledger.look_up(records, keys))
             waiting.append(read)
             for index, record in enumerate(records):
                 if read.answers[index] is None:
