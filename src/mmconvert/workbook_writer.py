@@ -46,6 +46,14 @@ def write_workbook(
     Raises:
         Error: A text is longer than a cell, or there are more rows than a sheet holds.
     """
+    try:
+        _write(path, columns, rows, key)
+    except xlsxwriter.exceptions.FileCreateError as error:
+        # Its own kind hides the system's reason, such as a full disk.
+        raise error.args[0] if error.args and isinstance(error.args[0], OSError) else Error(str(error)) from None
+
+
+def _write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str | None]], key: str) -> None:
     with xlsxwriter.Workbook(path, _OPTIONS) as workbook:
         # Left alone the file would hold the time of writing and never be the same twice.
         workbook.set_properties({"created": datetime(2000, 1, 1)})

@@ -77,6 +77,7 @@ def facts_of(rows: Rows, dataset: str | None = None) -> Facts:
         formats=frozenset(rows.distinct(FORMAT)),
         circular=len(rows.distinct("variant")) > 1,
         grouped=_has_shared(rows, "group"),
+        rounds="round" in rows.identity.column_names and not rows.identity["round"].null_count,
         columns=rows.names,
     )
 

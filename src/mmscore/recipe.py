@@ -68,6 +68,7 @@ class Facts:
         formats: Formats that the records were read from.
         circular: Some question stands there in more than one variant.
         grouped: Some rows share a `group`.
+        rounds: Every row is a round of a dialog.
         columns: Names of all columns.
     """
 
@@ -76,6 +77,7 @@ class Facts:
     formats: frozenset[str] = frozenset()
     circular: bool = False
     grouped: bool = False
+    rounds: bool = False
     columns: frozenset[str] = frozenset()
 
 

@@ -100,6 +100,8 @@ def _mismatch(sample: Sample) -> str | None:
     if sample.path.is_dir():
         ours = (sample.path / MANIFEST).is_file() or config_folder(sample.path) is not None
         return None if ours else f"no {MANIFEST} in the folder"
+    if "prediction_status" in sample.columns and "images" not in sample.columns:
+        return "a predictions file, which holds no pictures"
     missing = missing_columns(sample.columns)
     return f"no column {missing[0]!r}" if missing else None
 

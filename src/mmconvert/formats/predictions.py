@@ -8,6 +8,7 @@ Refused: rows without id or prediction, values of another type; a file without t
 Lost: turns and pictures of a table of ours; the question alone makes the prompt.
 """
 
+import contextlib
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from mmconvert.options import option_texts
 from mmconvert.parquet_writer import write_parquet
 from mmconvert.record import SCHEMA, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl, parquet, tables
+from mmconvert.sources.jsonl import parse_json
 from mmconvert.sources.parquet import open_parquet
 from mmconvert.table_writer import TableWriter, write_jsonl
 from mmconvert.tables import rest
@@ -72,6 +74,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     answers = _answers(fields.pop("answers", None), answer)
     task = context.task or _text(fields.pop("task", None), "task") or ("multiple_choice" if options else "vqa")
     question = texts.pop("question")
+    extra = {**_own_extra(fields.pop("extra", None)), **{n: v for n, v in fields.items() if n not in SCHEMA.names}}
     yield Record(
         id=key.strip(),
         sample=texts.pop("sample") or key.strip(),
@@ -85,11 +88,19 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         label=label if label is not None else None if answer is None else canonical_json(answer),
         dataset=context.dataset or texts.pop("dataset"),
         subset=context.subset or texts.pop("subset"),
-        extra=rest({name: value for name, value in fields.items() if name not in SCHEMA.names}),
+        extra=rest(extra),
         prediction=prediction,
         **{name: value for name, value in texts.items() if name not in ("dataset", "subset")},  # type: ignore[arg-type]
         **numbers,  # type: ignore[arg-type]
     )
+
+
+def _own_extra(value: Any) -> dict[str, Any]:
+    """Open the `extra` of a table of ours, an object as JSON; anything else is a field of that name."""
+    if isinstance(value, str) and value[:1] == "{":
+        with contextlib.suppress(RowError):
+            return dict(parse_json(value))
+    return {} if value is None else {"extra": value}
 
 
 def _text(value: Any, field: str) -> str | None:

@@ -54,7 +54,7 @@ def _table(scored: Scored, version: str) -> Sequence[Row]:
 
 
 def _default_for(facts: Facts) -> str | None:
-    if is_from_kit(facts, "multiple_choice") and facts.grouped:
+    if is_from_kit(facts, "multiple_choice") and facts.grouped and facts.rounds:
         return "rounds of ReForm-Eval's dialogs"
     return None
 

@@ -35,7 +35,7 @@ def _table(scored: Scored, version: str) -> Sequence[Row]:
 
 
 def _default_for(facts: Facts) -> str | None:
-    if is_from_kit(facts, "multiple_choice") and not facts.grouped:
+    if is_from_kit(facts, "multiple_choice") and not (facts.grouped and facts.rounds):
         return "single choice of ReForm-Eval"
     return None
 

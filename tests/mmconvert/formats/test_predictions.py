@@ -4,11 +4,14 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.convert import read, write
 from mmconvert.format import Target
+from mmconvert.record import to_arrow
+from support.datasets_on_disk import record
 
 ROWS = [
     {"id": "a", "question": "2 + 2?", "options": ["4", "5"], "answer": "A", "prediction": "A", "variant": 1},
@@ -41,3 +44,20 @@ def test_an_answer_of_no_words_is_a_loss_in_tables_only(source: Path, tmp_path: 
     assert [record.prediction for record in read(tmp_path / "a.parquet", "predictions")] == ["", ""]
     losses = write(records, Target(tmp_path / "a.tsv"), "predictions")
     assert {(loss.id, loss.field) for loss in losses} == {("a", "prediction"), ("b", "prediction")}
+
+
+def test_a_predictions_file_of_ours_is_known_and_keeps_its_extra(tmp_path: Path) -> None:
+    ours = pa.Table.from_batches([to_arrow([record(1)])]).drop_columns(["images", "image_info", "attachments"])
+    ours = ours.set_column(ours.schema.get_field_index("extra"), "extra", pa.array(['{"seen": [1]}']))
+    ours = ours.set_column(ours.schema.get_field_index("prediction"), "prediction", pa.array(["A"]))
+    pq.write_table(ours.append_column("prediction_status", pa.array(["ok"])), tmp_path / "p.parquet")
+    records = read(tmp_path / "p.parquet")
+    (back,) = records
+    assert records.format == "predictions"
+    assert (back.prediction, back.extra) == ("A", {"seen": [1], "prediction_status": "ok"})
+
+
+def test_an_extra_that_is_no_object_of_ours_is_a_field(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": "a", "prediction": "x", "extra": "{not json"}\n')
+    assert [record.extra for record in read(path, "predictions")] == [{"extra": "{not json"}]

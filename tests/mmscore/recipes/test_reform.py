@@ -142,17 +142,18 @@ def test_the_first_release_gave_cider_alone():
 
 
 @pytest.mark.parametrize(
-    ("task", "grouped", "name"),
+    ("task", "grouped", "rounds", "name"),
     [
-        ("multiple_choice", False, "singlechoice"),
-        ("multiple_choice", True, "multiround"),
-        ("ocr", False, "ocr"),
-        ("kie", False, "kie"),
-        ("caption", False, "generation"),
+        ("multiple_choice", False, False, "singlechoice"),
+        ("multiple_choice", True, False, "singlechoice"),
+        ("multiple_choice", True, True, "multiround"),
+        ("ocr", False, False, "ocr"),
+        ("kie", False, False, "kie"),
+        ("caption", False, False, "generation"),
     ],
 )
-def test_the_task_names_the_recipe(task, grouped, name):
-    facts = Facts(tasks=frozenset([task]), formats=frozenset(["reform_predictions"]), grouped=grouped)
+def test_the_task_and_the_rounds_name_the_recipe(task, grouped, rounds, name):
+    facts = Facts(frozenset(), frozenset([task]), frozenset(["reform_predictions"]), grouped=grouped, rounds=rounds)
     assert fitting_recipe(facts).name == f"reform_{name}"
 
 
