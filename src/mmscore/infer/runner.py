@@ -175,6 +175,11 @@ class _Ledger:
         self._summary = summary
         self._seen: Counter[str] = Counter()
 
+    @property
+    def rows(self) -> int:
+        """Rows that have an answer."""
+        return self._summary.rows
+
     def look_up(self, records: Sequence[Record], keys: Sequence[str]) -> list[Answer | None]:
         """Give the answers of rows that need not be asked, None for the others."""
         stored = self._store.get(keys)
@@ -229,7 +234,7 @@ def _in_groups(job: Job, ledger: _Ledger) -> _Rows:
             group, todo = todo[: backend.batch_size], todo[backend.batch_size :]
             replies = backend.answer([records[i] for i in group])
             if len(replies) != len(group):
-                raise _miscounted(backend, len(replies), len(group))
+                raise Error(f"backend {backend.name}: gave {len(replies)} answers for {len(group)} rows.")
             ledger.keep([(keys[i], reply) for i, reply in zip(group, replies, strict=True)])
             for i, reply in zip(group, replies, strict=True):
                 found[i] = reply
@@ -279,16 +284,12 @@ def _as_they_come(job: Job, backend: Streaming, ledger: _Ledger) -> _Rows:
                 read.answers[index] = answer
             yield from finished()
     yield from finished()
-    if places:
-        raise _miscounted(backend, 0, len(places))
+    if (left := job.num_rows - ledger.rows) > 0:
+        raise Error(f"backend {backend.name}: left {left} of {job.num_rows} rows without an answer.")
 
 
 def _without_pictures(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.drop_columns([name for name in PICTURE_COLUMNS if name in batch.schema.names])
-
-
-def _miscounted(backend: Backend, given: int, rows: int) -> Error:
-    return Error(f"backend {backend.name}: gave {given} answers for {rows} rows.")
 
 
 def _prompt(record: Record) -> dict[str, Any]:
