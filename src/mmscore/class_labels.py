@@ -31,6 +31,10 @@ class LabelPair:
         """Tell whether one side holds texts and the other numbers."""
         return (self.true.dtype.kind == "U") != (self.said.dtype.kind == "U")
 
+    def right(self) -> npt.NDArray[np.float64]:
+        """Give 1 for each sample whose prediction is the reference, else 0; a text never is a number."""
+        return np.zeros(len(self.true)) if self.mixed else (self.true == self.said).astype(np.float64)
+
     def seen(self) -> Array:
         """Give the distinct labels of both sides, sorted."""
         return np.union1d(self.true, self.said)

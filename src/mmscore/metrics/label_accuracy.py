@@ -41,7 +41,7 @@ def label_accuracy(
     if not isinstance(normalize, bool):
         raise UsageError(f"normalize: expected true or false {got(normalize)}.")
     pair = label_pair(true, said, sample_weight)
-    right = np.zeros(len(pair.true)) if pair.mixed else (pair.true == pair.said).astype(np.float64)
+    right = pair.right()
     weights = np.ones(len(right)) if pair.weights is None else pair.weights
     total = float(weights @ right)
     if not normalize:

@@ -1,6 +1,7 @@
 """Read whether a reply refuses, as MMTrustEval's phrases say."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from mmscore.kits.mmtrusteval.releases import LATEST, REFUSAL_PHRASES
 from mmscore.parsed import Parsed
@@ -27,13 +28,18 @@ def mmtrust_refusal(text: str, phrases: Iterable[str] = REFUSAL_PHRASES[LATEST])
         (Parsed(value='refused', how="phrase 'cannot'", span=(2, 8)), 'answered')
     """
     lowered = text.lower()
-    for phrase in phrases:
-        start = lowered.find(phrase.lower())
+    for phrase, small in _lowered(tuple(phrases)):
+        start = lowered.find(small)
         if start >= 0:
             # Lower-casing may change the length of a text, and then places differ.
             known = len(lowered) == len(text)
             return Parsed(REFUSED, f"phrase {phrase!r}", (start, start + len(phrase)) if known else None)
     return Parsed(ANSWERED, "no phrase")
+
+
+@lru_cache(16)
+def _lowered(phrases: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [(phrase, phrase.lower()) for phrase in phrases]
 
 
 PARSER = mmtrust_refusal

@@ -207,7 +207,6 @@ def test_chains_that_rows_cannot_have_are_refused(configs, message):
     [
         ([_item("yes", "a text")], "one side holds texts"),
         ([_item("yes")], "no reference"),
-        ([Item(id="1", prediction="yes", label="1", extra="[]")], "JSON object"),
         ([Item(id="1", prediction="yes", label="{")], "expected JSON"),
     ],
 )
@@ -215,6 +214,12 @@ def test_rows_that_the_metrics_do_not_take_are_refused(items, message):
     config = {"rule_yes_or_no_eval": {"metrics_cfg": {"f1_score": {}}}}
     with pytest.raises(Error, match=message):
         _numbers(chain_recipe([config]), items)
+
+
+def test_a_log_that_is_no_object_is_refused():
+    config = {"harmbenchmodel_eval": {"metrics_cfg": {"pred_mean": {}}}}
+    with pytest.raises(Error, match="JSON object"):
+        _numbers(chain_recipe([config]), [Item(id="1", prediction="yes", extra="[]")])
 
 
 def test_a_rate_a_label_needs_an_average():

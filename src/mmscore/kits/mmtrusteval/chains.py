@@ -49,22 +49,20 @@ class Chain:
         links: The evaluators.
         metrics: Metric id -> its settings, of the last evaluator.
         config: The configuration that it was read from.
+        labelled: A rule or a metric compares with references; whoever is asked may have answered already.
+        asks: A chat model, a classifier or a service is among the evaluators.
     """
 
     links: tuple[Link, ...]
     metrics: Mapping[str, Settings]
     config: Mapping[str, Any]
+    labelled: bool
+    asks: bool
 
     @property
     def key(self) -> str:
         """Ids of all evaluators joined by `->`; empty for none."""
         return self.links[-1].key if self.links else ""
-
-    @property
-    def labelled(self) -> bool:
-        """Whether a rule or a metric compares with references; whoever is asked may have answered already."""
-        compared = any(link.evaluator.columns == "labels" and not link.evaluator.outside for link in self.links)
-        return compared or any(named_measure(name).labelled for name in self.metrics)
 
 
 def chain_of(config: Any, setting: Setting = ALONE) -> Chain:
@@ -99,7 +97,9 @@ def chain_of(config: Any, setting: Setting = ALONE) -> Chain:
         links.append(Link(key, evaluator, evaluator.build(own, setting), read))
     for name, settings in metrics.items():
         check_settings(name, settings, named_measure(name).settings)
-    return Chain(tuple(links), metrics, config)
+    compares = any(link.evaluator.columns == "labels" and not link.evaluator.outside for link in links)
+    labelled = compares or any(named_measure(name).labelled for name in metrics)
+    return Chain(tuple(links), metrics, config, labelled, any(link.evaluator.outside for link in links))
 
 
 def _named(name: Any) -> Evaluator:

@@ -138,9 +138,9 @@ def _text(value: Any) -> str:
     return value
 
 
-def _texts(settings: Settings, name: str, default: Iterable[str]) -> list[str]:
+def _texts(settings: Settings, name: str, default: Iterable[str]) -> tuple[str, ...]:
     given = _given(settings, name, default)
-    values = list(given) if isinstance(given, Iterable) else [given]
+    values = tuple(given) if isinstance(given, Iterable) else (given,)
     for value in values:
         if not isinstance(value, str):
             raise UsageError(f"{name}: expected a list of texts {got(given)}.")

@@ -6,14 +6,15 @@ row was read from, where its column stands; without it the row cannot be scored 
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from mmconvert.errors import Error, RowError, UsageError, got
+from mmscore.class_labels import label_pair
 from mmscore.kits.mmtrusteval.chains import Chain, Link, chain_of
 from mmscore.kits.mmtrusteval.evaluators import ALONE, Sample, Setting, UnconnectedError, no_chat_model, no_classifier
 from mmscore.kits.mmtrusteval.measures import COLUMN, MEASURES, measure
@@ -21,7 +22,6 @@ from mmscore.kits.mmtrusteval.releases import KIT, REFUSAL_PHRASES, VERSIONS
 from mmscore.kits.mmtrusteval.task_log import SAMPLES, TOTAL
 from mmscore.kits.mmtrusteval.task_scores import TASK_SCORES, task_scores
 from mmscore.kits.mmtrusteval.tasks import TASKS, Config, Task, task_of
-from mmscore.metrics.label_accuracy import label_accuracy
 from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
@@ -195,21 +195,31 @@ def _fields(extra: str | None) -> Mapping[str, Any]:
     return fields
 
 
-def _walk(item: Item, chain: Chain) -> Iterator[tuple[Link, Any, Any]]:
-    """Run a chain over one row.
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One row as a chain sees it.
 
-    Yields:
-        Each evaluator, what it was given, and what it made of it.
+    Attributes:
+        sample: Prediction, reference, and the sample's extra.
+        logged: Columns of the log that it was read from.
     """
-    fields, label, pred = _fields(item.extra), read_label(item), item.prediction
+
+    sample: Sample
+    logged: Mapping[str, Any]
+
+    def made_by(self, link: Link, pred: Any) -> Any:
+        """Run one evaluator; rules always, others only where the log has no word of theirs."""
+        if link.evaluator.outside and link.column in self.logged:
+            return self.logged[link.column]
+        return link.process(self.sample._replace(pred=pred))
+
+
+def _row(item: Item, chain: Chain) -> _Row:
+    logged = _fields(item.extra) if chain.asks else {}
+    label = read_label(item) if chain.asks or chain.labelled else None
     if label is None and chain.labelled:
         raise RowError("label.missing", "label", f"the row has no reference {got(None)}. Give --answers.")
-    for link in chain.links:
-        # Rules are always run; only what cannot be is taken from the log.
-        logged = link.evaluator.outside and link.column in fields
-        made = fields[link.column] if logged else link.process(Sample(pred, label, fields.get(EXTRA)))
-        yield link, pred, made
-        pred = made
+    return _Row(Sample(item.prediction, label, logged.get(EXTRA)), logged)
 
 
 def parsed_by(chain: Chain, item: Item) -> Parsed:
@@ -219,10 +229,13 @@ def parsed_by(chain: Chain, item: Item) -> Parsed:
         RowError: The row is of another type than an evaluator takes.
         UnconnectedError: Somebody has to be asked.
     """
-    *before, (link, given, made) = _walk(item, chain)
-    if link.read is None:
-        return Parsed(str(made), link.key)
-    parsed = link.read(given)
+    row, pred = _row(item, chain), item.prediction
+    *before, last = chain.links
+    for link in before:
+        pred = row.made_by(link, pred)
+    if last.read is None:
+        return Parsed(str(row.made_by(last, pred)), last.key)
+    parsed = last.read(pred)
     return replace(parsed, span=None) if before else parsed
 
 
@@ -235,12 +248,13 @@ def outputs_of(chains: Sequence[Chain], item: Item) -> Mapping[str, float]:
     """
     outputs: dict[str, float] = {}
     for chain in chains:
-        made = None
-        for link, _, made in _walk(item, chain):
-            if isinstance(made, int | float):
-                outputs[link.column] = float(made)
+        row, pred = _row(item, chain), item.prediction
+        for link in chain.links:
+            pred = row.made_by(link, pred)
+            if isinstance(pred, int | float):
+                outputs[link.column] = float(pred)
         if BOXES in chain.metrics:
-            outputs[f"{chain.key}:{BOXES}"] = mmtrust_box_iou([read_label(item)], [made]) / 100
+            outputs[f"{chain.key}:{BOXES}"] = mmtrust_box_iou([row.sample.label], [pred]) / 100
     return outputs
 
 
@@ -254,50 +268,48 @@ def _numbers(scored: Scored, chains_of: ChainsOf, version: str) -> Metrics:
             if known.config != chain.config:
                 raise Error(f"{chain.key}: has other settings in some datasets of the file. Score each on its own.")
             found[chain.key] = chain, mask | (datasets == dataset)
-    return {
-        f"{key}:{name}": _estimate(name, settings, chain, scored.where(mask))
-        for key, (chain, mask) in found.items()
-        for name, settings in chain.metrics.items()
-        if name != COLUMN
-    }
+    metrics: dict[str, Estimate] = {}
+    for chain, mask in found.values():
+        metrics |= _estimates(chain, scored.where(mask))
+    return metrics
 
 
-def _estimate(name: str, settings: Mapping[str, Any], chain: Chain, rows: Scored) -> Estimate:
-    known, link = MEASURES[name], chain.links[-1]
-    unit = known.unit or link.evaluator.unit
-    if name == BOXES:
-        return rows.mean(f"{chain.key}:{BOXES}").scaled(100, unit)
+def _estimates(chain: Chain, rows: Scored) -> Metrics:
+    link = chain.links[-1]
     values = rows.scores.get(link.column, np.full(len(rows), math.nan))
-    whole = not np.isnan(values).any()
-    estimate = None
-    if name == MEAN and whole:
-        estimate = rows.mean(link.column)
-    elif name == ACCURACY and not settings:
-        estimate = _accuracy(_labels(rows), _plain(values), rows)
-    if estimate is None:
-        labels = _labels(rows) if known.labelled else None
-        value = measure(name, labels, _plain(values), settings)
-        if isinstance(value, np.ndarray):
-            raise Error(f"{chain.key}:{name}: is one number a label. Choose an average.")
-        estimate = Estimate(value, len(rows))
-    return replace(estimate, unit=unit, higher_is_better=known.higher_is_better)
-
-
-def _accuracy(labels: Sequence[Any], values: Sequence[float], rows: Scored) -> Estimate:
-    """Average row by row, for the error; whether labels can be compared is the metric's to say."""
-    label_accuracy(labels, values)
-    right = [label_accuracy([label], [value]) for label, value in zip(labels, values, strict=True)]
-    return rows.with_scores(right=right).mean("right")
+    said, true = _plain(values), _labels(rows) if chain.labelled else None
+    estimates: dict[str, Estimate] = {}
+    for name, settings in chain.metrics.items():
+        known = MEASURES[name]
+        if name == COLUMN:
+            continue
+        if name == BOXES:
+            estimate = rows.mean(f"{chain.key}:{BOXES}").scaled(100, "percent")
+        elif name == MEAN and not np.isnan(values).any():
+            estimate = rows.mean(link.column)
+        elif name == ACCURACY and not settings:
+            estimate = rows.with_scores(right=label_pair(true, said).right()).mean("right")
+        else:
+            value = measure(name, true, said, settings)
+            if isinstance(value, np.ndarray):
+                raise Error(f"{chain.key}:{name}: is one number a label. Choose an average.")
+            estimate = Estimate(value, len(rows))
+        unit = known.unit or link.evaluator.unit
+        estimates[f"{chain.key}:{name}"] = replace(estimate, unit=unit, higher_is_better=known.higher_is_better)
+    return estimates
 
 
 def _labels(rows: Scored) -> list[Any]:
-    return [read_label(Item(label=label)) for label in rows.column("label")]
+    texts = rows.column("label")
+    values = {text: read_label(Item(label=text)) for text in dict.fromkeys(texts)}
+    return [values[text] for text in texts]
 
 
 def _plain(values: Any) -> list[float]:
     """Give whole numbers as such: as labels, 1 and 1.0 are two texts."""
-    numbers: list[float] = values.tolist()
-    return [int(n) for n in numbers] if all(math.isfinite(n) and n == int(n) for n in numbers) else numbers
+    whole = bool(np.all(np.isfinite(values)) and np.all(values == np.trunc(values)))
+    numbers: list[float] = (values.astype(np.int64) if whole else values).tolist()
+    return numbers
 
 
 def _published(scored: Scored, metrics: Metrics) -> Sequence[Row]:
