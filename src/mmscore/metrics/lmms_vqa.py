@@ -37,7 +37,8 @@ def lmms_vqav2(prediction: str, references: Sequence[Mapping[str, object] | str]
     Args:
         prediction: The model's reply.
         references: Objects with `answer` and a number of their own, or texts. A text is told from
-            an equal one by its place; an object is left out with all objects that are equal to it.
+            an equal one by its place; an object is left out with all objects that are equal to it
+            once their answers are rewritten.
 
     Returns:
         A fraction 0-1; 0 where there are no references.
@@ -47,12 +48,13 @@ def lmms_vqav2(prediction: str, references: Sequence[Mapping[str, object] | str]
     Example:
         >>> lmms_vqav2("Two", [{"answer": "2", "answer_id": n} for n in range(4)])
         1.0
-        >>> lmms_vqav2("2", [{"answer": "2"}] * 4), lmms_vqav2("2", ["2"] * 4)
+        >>> lmms_vqav2("2", [{"answer": "2"}, {"answer": "two"}] * 2), lmms_vqav2("2", ["2", "two"] * 2)
         (0.0, 1.0)
     """
     answer = vqav2_answer(prediction)
-    objects = [one if isinstance(one, Mapping) else {"answer": one, "": n} for n, one in enumerate(references)]
-    same = [vqav2_answer(str(one["answer"])) == answer for one in objects]
+    given = [one if isinstance(one, Mapping) else {"answer": one, "": n} for n, one in enumerate(references)]
+    objects = [{**one, "answer": vqav2_answer(str(one["answer"]))} for one in given]
+    same = [one["answer"] == answer for one in objects]
     return _mean([sum(same[n] for n, other in enumerate(objects) if other != one) for one in objects])
 
 

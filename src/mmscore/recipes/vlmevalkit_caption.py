@@ -10,7 +10,7 @@ with pycocoevalcap 1.2.
 from collections.abc import Mapping, Sequence
 
 from mmconvert.errors import RowError, got
-from mmconvert.literals import parse_list
+from mmconvert.literals import looks_like_list, parse_list
 from mmscore.caption_scores import COUNTS, ROUGE_L, TEXTS, caption_metrics, with_caption_scores
 from mmscore.kits.vlmevalkit.rows import FORMATS, VERSIONS
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
@@ -39,8 +39,10 @@ def _references(item: Item) -> Sequence[str]:
         listed = item.answers
     else:
         label = read_label(item)
-        listed = label if isinstance(label, list) else parse_list(label if isinstance(label, str) else item.label)
-    if not listed or not all(isinstance(text, str) for text in listed):
+        cell = label if isinstance(label, str) else item.label
+        # A tuple is a list of references to OCRBench; the scorers of captions break off at one.
+        listed = label if isinstance(label, list) else parse_list(cell) if looks_like_list(cell) else cell
+    if isinstance(listed, str) or not listed or not all(isinstance(text, str) for text in listed):
         raise RowError("answer.type", "answer", f"expected a list of captions {got(listed)}. Give it as a list.")
     return listed
 

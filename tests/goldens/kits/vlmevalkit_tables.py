@@ -70,6 +70,10 @@ def _text(cell):
     return "nan" if cell is None else str(cell)
 
 
+def _name(cell):
+    return None if cell is None else str(cell)
+
+
 def _circular(given):
     rows = circular_rows(_read(given["columns"], given["rows"]))
     columns = list(rows[0])
@@ -99,8 +103,8 @@ def _item(row):
         id=str(row["index"]),
         group=row.get("image_path"),
         label=json.dumps(_text(row["answer"])),
-        category=row.get("category"),
-        l2_category=row.get("l2-category"),
+        category=_name(row.get("category")),
+        l2_category=_name(row.get("l2-category")),
         prediction=_text(row["prediction"]),
     )
 
