@@ -26,8 +26,7 @@ def proposed_file_name(plugin: Format, name: str, record: Record) -> str:
         UsageError: The format has no convention, or the record does not say what the name needs.
     """
     if plugin.file_name is None:
-        suffix = next(filter(None, plugin.suffixes), "")
-        raise UsageError(f"format {name!r} has no file name by convention. Name the file, such as rows{suffix}.")
+        raise UsageError(f"format {name!r} has no file name by convention. Name the file.")
     return _UNFIT.sub("_", plugin.file_name(record))
 
 
@@ -42,7 +41,7 @@ def said(value: Any, what: str) -> str:
         'MME'
     """
     if not isinstance(value, str) or not value:
-        raise UsageError(f"the file's name by convention needs the {what}, which the first row does not say. Name it.")
+        raise UsageError(f"the conventional name needs the {what}, which the first row does not say. Name the file.")
     return value
 
 

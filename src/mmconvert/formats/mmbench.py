@@ -104,9 +104,6 @@ def _mismatch(sample: Sample) -> str | None:
     return None if "l2_category" in sample.columns else "no column 'l2_category'"
 
 
-OF_RUN = ("model", "method")
-"""Fields of `extra` that tell of the run that made the predictions and not of the question."""
-
 _CELLS = ("options", "category", "l2_category", "prediction", "hint", "split")
 """Columns that have a cell, or whose loss is named with the cells."""
 
@@ -156,7 +153,7 @@ def _losses(record: Record, columns: Collection[str], target: Target) -> Iterato
     yield from unheld(record, (*_CELLS, *said_by_index(record)), target)
     fields = {"hint": record.hint, "split": record.split, **record.extra}
     for name in fields:
-        if name not in (*columns, HEADERS, *OF_RUN) and fields[name] is not None:
+        if name not in (*columns, HEADERS) and fields[name] is not None:
             yield Loss(record.id, name, "a submission has no such column")
 
 

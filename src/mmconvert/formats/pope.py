@@ -26,7 +26,8 @@ from mmconvert.table_writer import write_jsonl
 from mmconvert.tables import own_id, rest
 
 DATASET = "POPE"
-NAME = re.compile(r"(?:(?P<model>.+)_)?(?P<source>[^_]+)_pope_(?P<category>random|popular|adversarial)")
+CATEGORIES = ("random", "popular", "adversarial")
+NAME = re.compile(rf"(?:(?P<model>.+)_)?(?P<source>[^_]+)_pope_(?P<category>{'|'.join(CATEGORIES)})")
 """Question files are called `coco_pope_random.json`; answer files have no name of their own."""
 
 _QUESTION = re.compile(r"is there an? .+ in the (?:image|imange)", re.IGNORECASE)
@@ -35,7 +36,8 @@ _LABELS = ("yes", "no")
 
 def _file_name(record: Record) -> str:
     """Name an answer file after its model and its question file, whose pictures are COCO's as a rule."""
-    return f"{model_of(record)}_coco_pope_{said(record.category, 'category')}.json"
+    category = record.category if record.category in CATEGORIES else None
+    return f"{model_of(record)}_coco_pope_{said(category, 'category of POPE')}.json"
 
 
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
