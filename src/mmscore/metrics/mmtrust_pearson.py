@@ -78,7 +78,10 @@ def _correlation(x: Floats, y: Floats) -> float:
         raise RowError("label.finite", "label", "a reference or a prediction is not finite. Correct it.")
     unit = []
     for side in (x, y):
-        centred = side - side.mean(dtype=np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            centred = side - side.mean(dtype=np.float32)
+        if not bool(np.isfinite(centred).all()):
+            raise RowError("pred.range", "pred", "the numbers are too large for single precision. Scale them.")
         # Scaled by its largest value first, as BLAS does, so that squares cannot overflow.
         largest = np.abs(centred).max()
         centred = centred / largest if largest else centred

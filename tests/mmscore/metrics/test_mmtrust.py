@@ -38,6 +38,7 @@ def test_failed_predictions_are_left_out_or_replaced():
         (None, [1, 2], {}, "0 references for 2"),
         ([1, 2], [1, 2, 3], {}, "2 references for 3"),
         ([1, math.nan, 2], [1, 2, 3], {}, "not finite"),
+        ([1, 2, 3], [math.inf, math.inf, 3], {"nan_to_num": 0}, "too large"),
         ([1, 2], ["x", 1], {}, "expected numbers"),
         ([[1, 2], [3, 4]], [1, 2], {}, "one number a sample"),
         ([1, 2], [1, 2], {"nan_to_num": "x"}, "nan_to_num"),

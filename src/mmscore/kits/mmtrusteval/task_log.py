@@ -63,14 +63,14 @@ def _run(chains: Sequence[Chain], columns: Mapping[str, list[Any]]) -> dict[str,
 
 
 def _subsets(extras: Sequence[Any]) -> dict[Any, list[int]]:
-    if not isinstance(extras[0], Mapping) or SUBSET not in extras[0]:
+    first = extras[0]
+    if first is None or (isinstance(first, str | list | Mapping) and SUBSET not in first):
         return {}
     subsets: dict[Any, list[int]] = {}
     for number, extra in enumerate(extras):
         if not isinstance(extra, Mapping) or SUBSET not in extra:
-            raise RowError(
-                "subset.missing", SUBSET, f"the first sample has one, sample {number} has none {got(extra)}."
-            )
+            message = f"sample {number} has none {got(extra)}. Give every sample one, or none."
+            raise RowError("subset.missing", SUBSET, message)
         if not isinstance(extra[SUBSET], str | int | float | None):
             raise RowError("subset.type", SUBSET, f"expected a text {got(extra[SUBSET])}.")
         subsets.setdefault(extra[SUBSET], []).append(number)

@@ -36,6 +36,11 @@ def test_each_subset_has_its_own_numbers():
     }
 
 
+def test_an_extra_that_is_a_text_or_a_list_has_no_subset():
+    for extra in ("text", ["a"], {}, None):
+        assert len(task_log([chain_of(YES_NO)], [_sample("yes", extra=extra)])["total_results"]) == 1
+
+
 def test_references_that_are_all_zero_leave_the_log():
     log = task_log([chain_of(YES_NO)], [_sample("no", 0)])
     assert log["per_sample_results"] == [{"rule_yes_or_no_eval:pred_no_op": 0, "content": "q", "pred": "no"}]
@@ -48,6 +53,8 @@ def test_references_that_are_all_zero_leave_the_log():
         ([], "no answered samples"),
         ([_sample("yes", extra={"subset": "a"}), _sample("no", extra=None)], "sample 1 has none"),
         ([_sample("yes", extra={"subset": None})], "no sample has one"),
+        ([_sample("yes", extra="no subset")], "sample 0 has none"),
+        ([_sample("yes", extra=5)], "sample 0 has none"),
         ([_sample("yes", extra={"subset": ["a"]})], "expected a text"),
     ],
 )
