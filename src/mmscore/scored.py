@@ -52,6 +52,9 @@ JUDGE_FIELDS = pa.schema(
 CLUSTER = "cluster"
 """Column of whole numbers, equal for rows whose `group` is equal; there only when groups are."""
 
+MADE = "#"
+"""Columns whose names begin so were made by a recipe, and stay with the rows as the clusters do."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -91,9 +94,14 @@ class Scored:
         return self.where(_array(pc.equal(self.rows["status"], status)))
 
     def only(self, columns: Sequence[str]) -> "Scored":
-        """Drop every column of `rows` but these (and the clusters)."""
-        kept = [name for name in self.rows.column_names if name in columns or name == CLUSTER]
+        """Drop every column of `rows` but these (and the clusters, and those that a recipe made)."""
+        names = self.rows.column_names
+        kept = [name for name in names if name in columns or name == CLUSTER or name.startswith(MADE)]
         return replace(self, rows=self.rows.select(kept))
+
+    def without(self, column: str) -> "Scored":
+        """Drop a column of `rows`."""
+        return replace(self, rows=self.rows.drop_columns([column]))
 
     def with_column(self, name: str, values: Sequence[Any]) -> "Scored":
         """Add or replace a column of texts, one value a row."""

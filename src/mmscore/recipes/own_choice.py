@@ -4,16 +4,23 @@
 hangs on that: `accuracy_if_unparsed_dropped` leaves such replies out, `accuracy_if_unparsed_guessed`
 gives them the chance of a blind guess. Rows without a reference are left out.
 
+Where questions have several replies, `mean_accuracy`, `pass@k` and `majority_accuracy` count each
+question once (see `mmscore.replies`). Replies vote for the text of an option, so that options may
+stand in another order in each copy.
+
 Parity: own definition.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from mmconvert.errors import RowError, got
 from mmconvert.options import letters_of
+from mmconvert.record import LETTERS
 from mmscore.parsed import Parsed
 from mmscore.parsers.own_choice import own_choice
-from mmscore.recipe import OWN, Facts, Item, Recipe
+from mmscore.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe
+from mmscore.replies import COLUMNS, reply_numbers, with_replies
+from mmscore.scored import Scored
 
 
 def _parse(item: Item, version: str) -> Parsed:
@@ -34,6 +41,24 @@ def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     return {"accuracy": right, "accuracy_if_unparsed_dropped": right, "accuracy_if_unparsed_guessed": right}
 
 
+def _settle(scored: Scored, version: str) -> Scored:
+    return with_replies(scored, _option_texts).without("options")
+
+
+def _option_texts(scored: Scored) -> list[str | None]:
+    pairs = zip(scored.column("value"), scored.column("options"), strict=True)
+    return [None if letter is None else _option_text(letter, options or ()) for letter, options in pairs]
+
+
+def _option_text(letter: str, options: Sequence[str | None]) -> str:
+    place = LETTERS.find(letter)
+    return (options[place] if 0 <= place < len(options) else None) or letter
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    return {**MEANS(scored, version), **reply_numbers(scored, "accuracy")}
+
+
 def _default_for(facts: Facts) -> str | None:
     return "multiple-choice rows of no kit" if facts.tasks == {"multiple_choice"} else None
 
@@ -45,6 +70,9 @@ RECIPE = Recipe(
     columns=("options", "answer", "method"),
     parse=_parse,
     metrics=_metrics,
+    keep=(*COLUMNS, "options"),
+    settle=_settle,
+    reduce=_reduce,
     default_for=_default_for,
     judges=("own",),
 )

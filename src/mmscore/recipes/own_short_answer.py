@@ -2,15 +2,20 @@
 
 `accuracy` counts a blank reply as wrong. Rows without a reference are left out.
 
+Where questions have several replies, `mean_accuracy`, `pass@k` and `majority_accuracy` count each
+question once (see `mmscore.replies`). Replies vote alike when their normalised texts are equal.
+
 Parity: own definition.
 """
 
 from collections.abc import Mapping
 
-from mmscore.metrics.normalized_match import normalized_match
+from mmscore.metrics.normalized_match import normalized_match, normalized_text
 from mmscore.parsed import Parsed
 from mmscore.parsers.own_short_answer import own_short_answer
-from mmscore.recipe import OWN, Facts, Item, Recipe
+from mmscore.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe
+from mmscore.replies import COLUMNS, reply_numbers, with_replies
+from mmscore.scored import Scored
 
 TASKS = frozenset(("vqa", "yes_no", "ocr", "kie"))
 
@@ -26,6 +31,18 @@ def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     return {"accuracy": 0.0 if parsed.value is None else normalized_match(parsed.value, references)}
 
 
+def _settle(scored: Scored, version: str) -> Scored:
+    return with_replies(scored, _texts)
+
+
+def _texts(scored: Scored) -> list[str | None]:
+    return [None if value is None else normalized_text(value) for value in scored.column("value")]
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    return {**MEANS(scored, version), **reply_numbers(scored, "accuracy")}
+
+
 def _default_for(facts: Facts) -> str | None:
     return "short answers of no kit" if facts.tasks and facts.tasks <= TASKS else None
 
@@ -37,6 +54,9 @@ RECIPE = Recipe(
     columns=("answer", "answers"),
     parse=_parse,
     metrics=_metrics,
+    keep=COLUMNS,
+    settle=_settle,
+    reduce=_reduce,
     default_for=_default_for,
     judges=("own",),
 )
