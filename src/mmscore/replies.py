@@ -4,6 +4,7 @@ Rows are replies to one question when they share `sample` (and `round`, and wher
 `subset`, `split`) and have a `variant`. A row without `variant` is a question of its own.
 """
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mmscore.metrics.pass_at_k import pass_at_k
 from mmscore.recipe import Metrics
 from mmscore.scored import CLUSTER, MADE, Floats, Scored
 from mmscore.stats import Estimate, mean
@@ -102,6 +102,31 @@ def reply_numbers(scored: Scored, score: str) -> Metrics:
     votes = part.rows[VOTE].to_numpy()
     found[f"majority_{score}"] = mean(_majorities(questions, votes, hits, len(replies)), clusters)
     return found
+
+
+def pass_at_k(replies: int, right: int, k: int) -> float:
+    """Estimate the chance that at least one of k replies is right.
+
+    Args:
+        replies: Replies there are, at least k.
+        right: How many of them are right, 0 to `replies`.
+        k: Replies that are drawn without replacement, at least 1.
+
+    Returns:
+        Fraction 0-1: 1 minus the share of draws that hold no right reply.
+
+    Raises:
+        ValueError: The numbers do not go together.
+
+    Reference: Chen et al., "Evaluating Large Language Models Trained on Code" (2021), section 2.1.
+
+    Example:
+        >>> pass_at_k(4, 2, 1), pass_at_k(4, 2, 2), pass_at_k(4, 0, 4)
+        (0.5, 0.8333333333333334, 0.0)
+    """
+    if not (1 <= k <= replies and 0 <= right <= replies):
+        raise ValueError(f"expected 1 <= k <= replies and 0 <= right <= replies, got {k=}, {replies=}, {right=}")
+    return 1 - math.comb(replies - right, k) / math.comb(replies, k)
 
 
 def _sizes(most: int) -> list[int]:

@@ -16,8 +16,8 @@ from mmscore import evaluate_metric  # noqa: E402 - only where the extra is ther
 SAID = ["a red cat", "two", "blue", ""]
 MANY = [["a red cat", "the cat"], ["2", "two"], ["red", "green"], ["x", "y"]]
 ONE = [references[0] for references in MANY]
-OTHER_INPUTS = {"mmmu_accuracy", "pass_at_k", "reform_instability", "reform_round_trend", "vlmevalkit_vcr"}
-"""They count replies, average shares, groups and rounds, or look a text up in words: no predictions and references."""
+OTHER_INPUTS = {"mmmu_accuracy", "reform_instability", "reform_round_trend", "vlmevalkit_vcr"}
+"""They average shares, groups and rounds, or look a text up in words: no predictions and references."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
 """Several replies to one question, scored by the own recipes from a predictions file."""
 
+import itertools
 import math
 import random
 import statistics
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from mmconvert.plugins import load
 from mmscore.recipe import Item
+from mmscore.replies import pass_at_k
 from mmscore.score import score
 from mmscore.scoring import score_items
 from support.predictions import write_predictions
@@ -165,3 +167,22 @@ def test_numbers_are_fractions_in_order_and_do_not_hang_on_the_order_of_rows(que
     assert found["mean_accuracy"].n == len(questions)
     full = [letters for letters in questions if len(letters) == max(map(len, questions))]
     assert found[f"pass@{len(full[0])}"].value == pytest.approx(statistics.mean("A" in letters for letters in full))
+
+
+@given(hits=st.lists(st.booleans(), min_size=1, max_size=8), data=st.data())
+def test_pass_at_k_is_the_share_of_draws_that_hold_a_right_reply(hits, data):
+    k = data.draw(st.integers(1, len(hits)))
+    draws = list(itertools.combinations(hits, k))
+    wanted = sum(any(draw) for draw in draws) / len(draws)
+    assert pass_at_k(len(hits), sum(hits), k) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_many_replies_stay_exact():
+    assert pass_at_k(2000, 1, 1000) == 0.5
+    assert pass_at_k(1000, 1000, 1) == 1.0
+
+
+@pytest.mark.parametrize(("replies", "right", "k"), [(3, 1, 4), (3, 1, 0), (3, 4, 1), (3, -1, 1)])
+def test_numbers_of_replies_that_do_not_go_together_are_refused(replies, right, k):
+    with pytest.raises(ValueError, match="1 <= k <= replies"):
+        pass_at_k(replies, right, k)
