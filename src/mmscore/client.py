@@ -11,13 +11,14 @@ is made here is small, and retries, caps and redirects are decided in one place.
 """
 
 import asyncio
+import contextlib
 import json
 import math
 import os
 import random
-import signal
+import ssl
 from collections import Counter
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -30,6 +31,7 @@ from mmconvert import __version__
 from mmconvert.errors import Error, UsageError, first_line, got
 from mmscore.answers import Answer, failed
 from mmscore.chat_reply import Fault, read_reply, refusal_text
+from mmscore.interruption import until_stopped
 
 API_KEY = "OPENAI_API_KEY"
 BASE_URL = "OPENAI_BASE_URL"
@@ -159,13 +161,15 @@ class Chat:
         self._random = random.Random()
         self._same: Counter[str] = Counter()
         self._ended: Error | None = None
+        self._clients: list[httpx2.AsyncClient] = []
+        self._idle: list[httpx2.AsyncClient] = []
         self._runner: asyncio.Runner
-        self._client: httpx2.AsyncClient
+        self._tls: ssl.SSLContext
 
     def __enter__(self) -> "Chat":
         """Start the event loop."""
         self._runner = asyncio.Runner()
-        self._client = _client(self.endpoint)
+        self._tls = httpx2.create_ssl_context()
         return self
 
     def __exit__(
@@ -173,9 +177,28 @@ class Chat:
     ) -> None:
         """Close every connection and the loop."""
         try:
-            self._runner.run(self._client.aclose())
+            self._runner.run(self._close())
         finally:
             self._runner.close()
+
+    async def _close(self) -> None:
+        for client in self._clients:
+            await client.aclose()
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[httpx2.AsyncClient]:
+        """Lend a client of one connection, that used last first.
+
+        One client for all would look at each of its connections several times a call.
+        """
+        if not self._idle:
+            self._idle.append(_client(self.endpoint, self._tls))
+            self._clients += self._idle
+        client = self._idle.pop()
+        try:
+            yield client
+        finally:
+            self._idle.append(client)
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine that asks, to its end.
@@ -183,7 +206,7 @@ class Chat:
         Raises:
             KeyboardInterrupt: The process was told to stop; what was under way is cancelled.
         """
-        results = self._runner.run(_until_stopped(work))
+        results = self._runner.run(until_stopped(work))
         if not results:
             raise KeyboardInterrupt
         return results[0]
@@ -227,7 +250,8 @@ class Chat:
         url = httpx2.URL(self.endpoint.url)
         url = url.copy_with(path=url.path.removesuffix(CHAT) + "/models")
         try:
-            response = await self._client.get(url)
+            with self._connection() as client:
+                response = await client.get(url)
             return [str(model["id"]) for model in response.json()["data"]] if response.is_success else []
         except (httpx2.HTTPError, ValueError, LookupError, TypeError):
             return []
@@ -254,12 +278,13 @@ class Chat:
 
     async def _attempt(self, content: bytes) -> Answer | Fault:
         try:
-            async with self._client.stream("POST", self.endpoint.url, content=content) as response:
-                data = bytearray()
-                async for piece in response.aiter_bytes():
-                    data += piece
-                    if len(data) > _LARGEST_REPLY:
-                        return Fault(f"the reply is larger than {_LARGEST_REPLY // 2**20} MiB")
+            with self._connection() as client:
+                async with client.stream("POST", self.endpoint.url, content=content) as response:
+                    data = bytearray()
+                    async for piece in response.aiter_bytes():
+                        data += piece
+                        if len(data) > _LARGEST_REPLY:
+                            return Fault(f"the reply is larger than {_LARGEST_REPLY // 2**20} MiB")
         except httpx2.HTTPError as error:
             return Fault(self._plain(f"{type(error).__name__}: {first_line(error)}"), again=True)
         if response.status_code == httpx2.codes.OK:
@@ -316,7 +341,7 @@ class Chat:
         return text.replace(self.endpoint.key, "***") if self.endpoint.key else text
 
 
-def _client(endpoint: Endpoint) -> httpx2.AsyncClient:
+def _client(endpoint: Endpoint, tls: ssl.SSLContext) -> httpx2.AsyncClient:
     # No compression is asked for: a small reply could not unfold into a large one unseen.
     headers = {
         "User-Agent": f"mmscore/{__version__}",
@@ -326,9 +351,9 @@ def _client(endpoint: Endpoint) -> httpx2.AsyncClient:
     }
     if endpoint.key:
         headers["Authorization"] = f"Bearer {endpoint.key}"
-    limits = httpx2.Limits(max_connections=endpoint.concurrency, max_keepalive_connections=endpoint.concurrency)
+    limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
     timeout = httpx2.Timeout(endpoint.silence_seconds, connect=endpoint.connect_seconds, pool=None)
-    return httpx2.AsyncClient(headers=headers, limits=limits, timeout=timeout)
+    return httpx2.AsyncClient(headers=headers, limits=limits, timeout=timeout, verify=tls)
 
 
 def _pause(headers: Mapping[str, str]) -> float | None:
@@ -344,35 +369,6 @@ def _pause(headers: Mapping[str, str]) -> float | None:
         until = until if until.tzinfo else until.replace(tzinfo=UTC)
         seconds = (until - datetime.now(UTC)).total_seconds()
     return seconds if seconds >= 0 and not math.isnan(seconds) else None
-
-
-async def _until_stopped(work: Coroutine[Any, Any, _T]) -> list[_T]:
-    """Run a coroutine; SIGTERM cancels it in order, as SIGINT does, and nothing is returned then.
-
-    A handler that raises wherever the loop happens to be would leave tasks behind that complain.
-    """
-    loop, task, stopped = asyncio.get_running_loop(), asyncio.ensure_future(work), False
-
-    def stop() -> None:
-        nonlocal stopped
-        stopped = True
-        task.cancel()
-
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        loop.add_signal_handler(signal.SIGTERM, stop)
-    except (ValueError, RuntimeError, NotImplementedError):
-        # Not the main thread, or a system without signals: whoever stops the process does it alone.
-        return [await task]
-    try:
-        return [await task]
-    except asyncio.CancelledError:
-        if stopped:
-            return []
-        raise
-    finally:
-        loop.remove_signal_handler(signal.SIGTERM)
-        signal.signal(signal.SIGTERM, before)
 
 
 async def together(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:

@@ -175,6 +175,14 @@ def test_concurrency_is_bounded_and_used():
     assert 2 <= server.most_at_once <= 4
 
 
+def test_connections_are_used_again():
+    with chat_server(script(said("2"))) as server, Chat(_endpoint(server.url, concurrency=4)) as chat:
+        chat.run(together(chat.ask(TURN, {}) for _ in range(40)))
+        chat.run(chat.models())
+    assert len(server.asked) == 40
+    assert 1 <= len(server.ports) <= 4
+
+
 def test_the_cap_on_calls_holds_with_retries():
     with chat_server(script(refused(500))) as server, Chat(_endpoint(server.url, max_calls=4)) as chat:
         with pytest.raises(OutOfCallsError, match="cap of 4 calls"):

@@ -59,6 +59,8 @@ class ChatServer:
     url: str
     asked: list[dict[str, Any]] = field(default_factory=list)
     heads: list[dict[str, str]] = field(default_factory=list)
+    ports: set[int] = field(default_factory=set)
+    """Where the connections came from, one port a connection."""
     most_at_once: int = 0
     at_once: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -84,6 +86,7 @@ class _Handler(BaseHTTPRequestHandler):
         with state.lock:
             state.asked.append(request)
             state.heads.append({**dict(self.headers), "path": self.path})
+            state.ports.add(self.client_address[1])
             state.at_once += 1
             state.most_at_once = max(state.most_at_once, state.at_once)
         try:
