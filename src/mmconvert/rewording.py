@@ -7,7 +7,7 @@ from mmconvert.errors import RowError
 from mmconvert.options import plain_prompt
 from mmconvert.placeholders import PLACEHOLDER, slots_in
 from mmconvert.record import Image, Part, Record, Turn
-from mmconvert.wording import Wording
+from mmconvert.wording import REPLY, Wording
 
 
 def last_user_turn(record: Record) -> int | None:
@@ -44,7 +44,8 @@ def reworded(record: Record, wording: Wording) -> Record:
 
     Args:
         record: The record; one without a user turn gets one at the end.
-        wording: Parts of the turn and the slots of its pictures, shown or attached ones.
+        wording: Parts of the turn and the slots of its pictures, shown or attached ones; the reply that it
+            begins follows as a turn, unless one stands there already.
 
     Returns:
         The record. A picture that no turn shows any more is attached.
@@ -62,10 +63,14 @@ def reworded(record: Record, wording: Wording) -> Record:
     at = last_user_turn(record)
     turn = Turn("user", wording.parts)
     messages = (*record.messages, turn) if at is None else (*record.messages[:at], turn, *record.messages[at + 1 :])
+    extra = record.extra
+    if wording.reply is not None and messages[-1].role == "user":
+        messages = (*messages, Turn("assistant", (Part("text", wording.reply),)))
+        extra = {**extra, REPLY: wording.reply}
     hidden = {
         image.slot: image for image in (*record.attachments, *record.images[start:end]) if image.slot not in shown
     }
-    return replace(record, messages=messages, images=images, attachments=tuple(hidden.values()))
+    return replace(record, messages=messages, images=images, attachments=tuple(hidden.values()), extra=extra)
 
 
 def suffixed(record: Record, suffix: str) -> Record:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from mmconvert.errors import RowError
 from mmconvert.placeholders import slots_in
 from mmconvert.record import LETTERS, SCHEMA, Part, Record, Turn, to_arrow, with_features
+from mmconvert.wording import REPLY
 
 EVAL = "eval"
 
@@ -51,17 +52,21 @@ def _choice(letter: str, options: Sequence[str | None]) -> str:
 def sft_turns(record: Record) -> tuple[Turn, ...]:
     """Give the turns to train on: the prompt and, where it does not end with one, the assistant's answer.
 
+    A reply that a prompt only begins is completed with the answer.
+
     Raises:
         RowError: `view.no_prompt`, `view.no_answer`: there is nothing to show or nothing to learn.
     """
     if not record.messages:
         raise RowError("view.no_prompt", "messages", "the row has no prompt to train on.")
-    if record.messages[-1].role == "assistant":
-        return record.messages
+    begun = record.extra.get(REPLY)
+    turns = record.messages if begun is None else record.messages[:-1]
+    if turns and turns[-1].role == "assistant":
+        return turns
     reply = reference_reply(record)
     if reply is None:
         raise RowError("view.no_answer", "answer", "the row has neither an assistant's turn nor an answer to learn.")
-    return (*record.messages, Turn("assistant", (Part("text", reply),)))
+    return (*turns, Turn("assistant", (Part("text", reply if begun is None else f"{begun} {reply}"),)))
 
 
 def prompt_completion(record: Record) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from mmconvert.record import Part
 
+REPLY = "reply_begins"
+"""Field of `extra` that tells a begun reply, the last turn of such a record, from an answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wording:
@@ -12,10 +15,12 @@ class Wording:
     Attributes:
         parts: Text and image parts in reading order.
         slots: The k of `image_k` that each image part shows, in the same order.
+        reply: How the reply begins: an assistant's turn that the model goes on with; None for none.
     """
 
     parts: tuple[Part, ...]
     slots: tuple[int, ...] = ()
+    reply: str | None = None
 
 
 def pictures_first(text: str, slots: tuple[int, ...]) -> Wording:

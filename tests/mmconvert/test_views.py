@@ -16,8 +16,10 @@ from mmconvert.errors import RowError, UsageError
 from mmconvert.guess import guess
 from mmconvert.inputs import Input
 from mmconvert.record import LETTERS, SCHEMA, Part, Record, Source, Turn, from_arrow
+from mmconvert.rewording import reworded
 from mmconvert.store import open_dataset, verify
 from mmconvert.views import PROMPT_COMPLETION_SCHEMA, VIEWS, prompt_completion, reference_reply, sft_turns
+from mmconvert.wording import Wording
 from support.dialogs import content, dialogs
 from support.records import records
 
@@ -66,6 +68,13 @@ def test_what_cannot_be_trained_on_is_refused(record: Record, code: str) -> None
     with pytest.raises(RowError) as caught:
         VIEWS["sft"].of(record)
     assert caught.value.code == code
+
+
+def test_a_reply_that_is_begun_is_completed() -> None:
+    begun = reworded(replace(ASKED, answers=("cat",)), Wording(USER.content, reply="It is a"))
+    assert begun.messages == (USER, said("It is a"))
+    assert sft_turns(begun) == (USER, said("It is a cat"))
+    assert prompt_completion(begun) == ((USER,), (said("It is a cat"),))
 
 
 def test_a_monologue_has_no_prompt() -> None:

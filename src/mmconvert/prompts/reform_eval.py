@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from random import Random
 from typing import Any, Literal
 
@@ -34,7 +35,7 @@ WRITERS: dict[str, Callable[[Mapping[str, Any], Processor, Random], str]] = {
 _ALWAYS = {"processor", "sep_style", "infer_method"}
 _TURNS = {*_ALWAYS, "alphabet_choice", "seed", "sep", "sep2", "roles", "first_query_fn", "init_conv", "response_prefix"}
 HONOURED = {
-    "chat": {*_ALWAYS, "alphabet_choice", "seed"},
+    "chat": {*_ALWAYS, "alphabet_choice", "seed", "response_prefix"},
     "conv": {*_TURNS, "system_msg"},
     "mmgpt": _TURNS,
     "single_choice": {"processor", "infer_method", "alphabet_choice", "seed", "sep", "sep2", "roles"},
@@ -80,7 +81,7 @@ def reform_eval(
         system_msg: Text that goes first.
         first_query_fn: A name of `FIRST_QUERIES`.
         init_conv: Turns that go before every dialogue, `ROLE:TEXT` each, `|` between them.
-        response_prefix: How the response begins.
+        response_prefix: How the response begins; in the style `chat` an assistant's turn to be gone on with.
 
     Returns:
         The pictures (of the last turn in the style `chat`, of the record elsewhere) and the text.
@@ -117,7 +118,8 @@ def reform_eval(
         options = record.options if record.options and infer_method == "generation" else None
         asked = question_with_options(record.question or "", options, settings.alphabet(rng))
         slots = tuple(image.slot for image in last_turn_images(record))
-        return pictures_first(f"{record.instruction} {asked}" if record.instruction else asked, slots)
+        wording = pictures_first(f"{record.instruction} {asked}" if record.instruction else asked, slots)
+        return replace(wording, reply=settings.prefix)
     sample = {
         "question": record.question or "",
         "answer_options": record.options or None,

@@ -69,9 +69,20 @@ def test_other_styles_write_the_whole_dialogue() -> None:
     assert PROMPT(DIALOG, sep_style="one").slots == (1,)
 
 
+def test_a_response_that_is_begun_is_a_turn_to_go_on_with() -> None:
+    begun = reworded(DIALOG, PROMPT(DIALOG, response_prefix="The answer is"))
+    assert [turn.role for turn in begun.messages] == ["user", "assistant", "user", "assistant"]
+    assert words(begun.messages[-1]) == "The answer is"
+    assert PROMPT(RECORD, response_prefix="So:", infer_method="likelihood").reply is None
+    answered = replace(RECORD, messages=EARLIER)
+    assert reworded(answered, PROMPT(answered, response_prefix="So:")).messages[-1] == EARLIER[-1]
+
+
 def test_what_has_no_place_is_refused() -> None:
+    with pytest.raises(UsageError, match="init_conv"):
+        PROMPT(RECORD, init_conv="Human:Hello.")
     with pytest.raises(UsageError, match="response_prefix"):
-        PROMPT(RECORD, response_prefix="So:")
+        PROMPT(RECORD, processor="base", response_prefix="So:")
     with pytest.raises(UsageError, match="Did you mean llava"):
         PROMPT(RECORD, first_query_fn="lava", sep_style="one")
     with pytest.raises(RowError, match="gap"):
