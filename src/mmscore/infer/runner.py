@@ -258,7 +258,7 @@ def _as_they_come(job: Job, backend: Streaming, ledger: _Ledger) -> _Rows:
     waiting: deque[_Waiting] = deque()
     places: dict[int, tuple[_Waiting, int]] = {}
 
-    def questions() -> Iterator[Record]:
+    def questions() -> Generator[Record]:
         drawn = 0
         for batch, records, keys in _one_ahead(_read(job, ledger)):
             read = _Waiting(_without_pictures(batch), keys, ledger.look_up(records, keys))
@@ -274,7 +274,7 @@ def _as_they_come(job: Job, backend: Streaming, ledger: _Ledger) -> _Rows:
             read = waiting.popleft()
             yield read.rows, [answer for answer in read.answers if answer is not None]
 
-    with contextlib.closing(backend.stream(questions())) as replies:
+    with contextlib.closing(questions()) as asked, contextlib.closing(backend.stream(asked)) as replies:
         for group in replies:
             if not all(position in places for position, _ in group):
                 raise Error(f"backend {backend.name}: answered a row that it was not asked, or one twice.")
