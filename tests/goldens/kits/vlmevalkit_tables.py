@@ -2,6 +2,7 @@
 
 import json
 
+from mmconvert.errors import RowError
 from mmconvert.kits.vlmevalkit.circular import circular_rows
 from mmconvert.literals import parse_list
 from mmconvert.pandas_tables import read_cells
@@ -61,7 +62,10 @@ def _covered_row(given):
 def _covered_table(given):
     recipe = load("mmscore.recipes", "vlmevalkit_vcr")
     dataset = f"VCR_{given['language'].upper()}_EASY_ALL"
-    items = [_item(row)._replace(dataset=dataset) for row in _read(given["columns"], given["rows"])]
+    rows = _read(given["columns"], given["rows"])
+    if not all(isinstance(row["prediction"], str) for row in rows):
+        raise RowError("prediction.type", "prediction", "the kit takes texts only here.")
+    items = [_item(row)._replace(dataset=dataset) for row in rows]
     (line,) = recipe.table(score_items(items, recipe), "1")
     return {**line, "returned": None}
 

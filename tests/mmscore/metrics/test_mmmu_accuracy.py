@@ -1,3 +1,6 @@
+import pytest
+
+from mmconvert.errors import Error
 from mmconvert.kits.mmmu.subjects import DOMAINS, SUBJECTS
 from mmscore.metrics.mmmu_accuracy import Share, breakdown, mmmu_accuracy, share_of, subject_of
 
@@ -21,3 +24,8 @@ def test_the_table_lists_domains_in_order_and_counts_strangers_in_the_total_only
     assert table["Overall-Science"] == Share(0.5, 2)
     assert table["Overall-Business"] == Share(0.0, 0)
     assert table["Overall"].count == 3
+
+
+def test_a_subject_without_answers_has_no_accuracy():
+    with pytest.raises(Error, match="no answers"):
+        share_of([])

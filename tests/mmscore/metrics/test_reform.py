@@ -68,3 +68,9 @@ def test_every_round_counts_the_same():
     trend = reform_round_trend({0: [1.0] * 9, 1: [0.0], 2: [0.5, 0.5]})
     assert trend.slope == pytest.approx(-0.25)
     assert trend.correlation == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize("rounds", [{}, {0: [1.0], 1: []}])
+def test_no_trend_can_be_laid_through_rounds_without_scores(rounds):
+    with pytest.raises(Error, match="round"):
+        reform_round_trend(rounds)

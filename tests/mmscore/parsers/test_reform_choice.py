@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmconvert.errors import Error
 from mmscore.parsers.reform_choice import MARKS, reform_choice
 
 
@@ -34,3 +35,8 @@ def test_the_span_is_the_mark(reply):
     if parsed.span is not None:
         start, end = parsed.span
         assert (reply[start - 1], reply[end]) == ("(", ")")
+
+
+def test_unknown_marks_are_refused():
+    with pytest.raises(Error, match="upper"):
+        reform_choice("(A)", "uper")

@@ -150,3 +150,8 @@ def test_a_log_is_scored_by_its_own_task(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (entry,) = score(path).entries
     assert (entry.recipe, entry.metrics["pope_accuracy"].value) == ("lmms_pope", 0.5)
+
+
+def test_vqav2_leaves_out_objects_that_are_equal_once_rewritten():
+    label = json.dumps([{"answer": "2"}, {"answer": "Two."}, {"answer": "cat"}])
+    assert _numbers("vqav2", Item(label=label, prediction="two"))["exact_match"] == pytest.approx(2 / 9)

@@ -57,3 +57,10 @@ def test_a_list_in_a_text_cell_is_read():
 def test_captions_of_the_kit_get_this_recipe():
     facts = Facts(frozenset(["COCO_VAL"]), frozenset(["caption"]), frozenset(["lmudata"]))
     assert fitting_recipe(facts).name == "vlmevalkit_caption"
+
+
+@pytest.mark.parametrize("cell", ["('a cat', 'a dog')", "a cat", "[]"])
+def test_a_cell_that_is_no_list_of_captions_is_refused(cell):
+    rows = [{"id": "0", "prediction": "a cat", "label": json.dumps(cell)}]
+    with pytest.raises(Error):
+        RECIPE.table(score_items([Item(prediction=r["prediction"], label=r["label"]) for r in rows], RECIPE), "1")

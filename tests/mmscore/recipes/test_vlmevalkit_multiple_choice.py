@@ -124,3 +124,11 @@ def test_the_label_is_read_as_the_source_wrote_it(tmp_path):
     rows[0]["label"] = json.dumps("A")
     (entry,) = score(write_predictions(tmp_path / "p.parquet", rows), "vlmevalkit_mcq").entries
     assert entry.metrics["accuracy"].value == 0.5
+
+
+def test_rows_without_a_split_among_others_give_a_line_of_their_own_without_numbers():
+    items = [
+        Item(id=str(n), prediction="A", options=OPTIONS, label='"A"', split=s) for n, s in enumerate(["dev", None])
+    ]
+    lines = MCQ.table(score_items(items, MCQ, "v3"), "v3")
+    assert [(line["split"], str(line["Overall"])) for line in lines] == [("dev", "1.0"), ("NaN", "nan")]

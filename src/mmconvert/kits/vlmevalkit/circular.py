@@ -29,8 +29,8 @@ def circular_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         pass; the ones kept once form one group as well. A copy's `image` names the unrotated row.
 
     Raises:
-        RowError: An index is no whole number, an option is missing before another, or a question
-            has a single option.
+        RowError: An index is no whole number, an option or its column is missing before another, or
+            a question has a single option.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/tools.py:CIRCULAR.
 
@@ -39,6 +39,8 @@ def circular_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         >>> [(row["index"], row["A"], row["B"], row["answer"], row["g_index"]) for row in rows]
         [(7, 'cat', 'dog', 'A', 7), (1000007, 'dog', 'cat', 'B', 7)]
     """
+    for row in rows:
+        _check_columns([letter for letter in ascii_uppercase if letter in row])
     offset = offset_for([_index(row) for row in rows])
     groups: dict[int, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -128,6 +130,12 @@ def rotated(options: Sequence[Any], answer: str, turn: int) -> tuple[list[Any], 
     """
     letter = ascii_uppercase[(ascii_uppercase.index(answer) - turn) % len(options)]
     return [*options[turn:], *options[:turn]], letter
+
+
+def _check_columns(letters: Sequence[str]) -> None:
+    missing = [letter for letter, wanted in zip(letters, ascii_uppercase, strict=False) if letter != wanted]
+    if missing:
+        raise RowError("option.gap", missing[0], f"a column of options is missing before it {got(letters)}. Add it.")
 
 
 def _index(row: Mapping[str, Any]) -> int:

@@ -65,3 +65,8 @@ def test_the_answer_follows_its_option(options, data):
     moved, letter = rotated(options, chr(65 + place), turn)
     assert moved[ord(letter) - 65] == options[place]
     assert sorted(moved) == sorted(options)
+
+
+def test_a_missing_column_of_options_is_refused_even_where_those_behind_it_are_empty():
+    with pytest.raises(RowError, match="D"):
+        circular_rows([{"index": 1, "A": "x", "B": "y", "D": None, "answer": "A"}])

@@ -49,3 +49,8 @@ def test_any_text_is_read_and_the_tries_come_to_an_end(prediction, replies):
     judged = judged_option(prediction, FRUITS, replies)
     assert judged is not None or len(replies) < OPTION_TRIES
     assert judged_yes_no(replies) is not None or len(replies) < TRIES
+
+
+def test_nothing_is_read_in_the_text_of_a_failed_call():
+    options = {"A": "the answer via API", "B": "something quite different"}
+    assert judged_option("?", options, ["Failed to obtain answer via API."]) is None
