@@ -140,6 +140,7 @@ class Recipe:
         judges: Names of the judges that fit, see `mmscore.judge`; their verdicts take the place of
             what `parse` reads or of what `metrics` gives.
         needs_judge: There are no scores without one: a run without `--judge` is refused.
+        additive: Its numbers are sums over the rows, such as points: `--average macro` is refused.
     """
 
     summary: str
@@ -156,3 +157,4 @@ class Recipe:
     table: Callable[[Scored, str], Sequence[Row]] = no_table
     judges: tuple[str, ...] = ()
     needs_judge: bool = False
+    additive: bool = False

@@ -2,28 +2,28 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mmconvert import __version__
-from mmconvert.errors import Error, UsageError, did_you_mean
+from mmconvert.errors import Error, UsageError
+from mmscore.breakdown import MACRO, breakdown, check_breakdown, macro_average
 from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
 from mmscore.joining import join
 from mmscore.judge import AUTO
 from mmscore.judge_request import JudgeRequest, chosen_judge, opened_dry_jury
 from mmscore.judging import Estimate, Jury, Setting
 from mmscore.parsed import UNPARSED
-from mmscore.predictions import Refusal, Rows, column_type, open_rows
-from mmscore.recipe import OWN, Metrics, Recipe, Row
+from mmscore.predictions import Refusal, Rows, open_rows
+from mmscore.recipe import OWN, Metrics, Row
 from mmscore.report import Counts, Entry, Report
 from mmscore.scored import EXCLUDED, SCORED, STATUSES, Scored
-from mmscore.scoring import score_rows, source_column
-from mmscore.stats import macro
+from mmscore.scoring import score_rows
 
-AVERAGES = ("micro", "macro")
+AVERAGES = ("micro", MACRO)
 _MESSAGES = 20
 
 
@@ -185,11 +185,12 @@ def _planned(
     if options.answers is not None:
         references = open_rows(options.answers, required=("id",))
         opened = [join(rows, references) for rows in opened]
-    for rows in opened:
-        _check_columns(rows, options)
     chosen = [
         (rows, choice) for rows in opened for choice in named or [fitting_recipe(facts_of(rows, options.dataset))]
     ]
+    for rows, choice in chosen:
+        check_breakdown(rows, options.by, choice.recipe.groups)
+        _check_average(choice, options)
     return [(rows, choice, _setting(choice, options)) for rows, choice in chosen]
 
 
@@ -202,16 +203,11 @@ def _setting(choice: Choice, options: Options) -> Setting | None:
     return None
 
 
-def _check_columns(rows: Rows, options: Options) -> None:
-    for name in options.by:
-        if source_column(name) not in rows.names:
-            hint = did_you_mean(name, rows.names)
-            known = ", ".join(sorted(rows.names))
-            raise UsageError(f"{rows.path}: no column {name!r} to break the numbers down by.{hint} Found: {known}.")
-        if str(column_type(name)) not in ("string", "int32"):
-            raise UsageError(
-                f"{rows.path}: column {name!r} holds lists and cannot break the numbers down. Name another."
-            )
+def _check_average(choice: Choice, options: Options) -> None:
+    if options.average == MACRO and choice.recipe.additive:
+        raise UsageError(
+            f"recipe {choice.name!r} adds points up, which have no mean over groups. Leave --average macro out."
+        )
 
 
 def _score_one(
@@ -227,7 +223,7 @@ def _score_one(
     entry = Entry(
         recipe=choice.name,
         version=version,
-        parity=_parity(choice, setting),
+        parity=_parity(choice, options, setting),
         reason=choice.reason,
         metrics=numbers.metrics,
         groups=numbers.groups,
@@ -235,7 +231,7 @@ def _score_one(
         partial=rows.partial or bool(rows.missing),
         model=", ".join(rows.distinct("model")) or rows.title,
         dataset=next(iter(datasets)) if len(datasets) == 1 else None,
-        signature=_signature(choice, options, setting),
+        signature=_signature(choice, options, setting, numbers.average),
         table=numbers.table,
         predictions=rows.path,
         messages=[*_unasked(options, setting), *_messages(refusals), *numbers.remarks],
@@ -249,36 +245,22 @@ class _Numbers:
     groups: Mapping[str, Mapping[str, Metrics]] = field(default_factory=dict)
     table: Sequence[Row] = ()
     remarks: tuple[str, ...] = ()
+    average: str | None = None
 
 
 def _numbers(rows: Rows, settled: Scored, choice: Choice, options: Options) -> _Numbers:
     recipe, version = choice.recipe, choice.version
     valid = settled.with_status(SCORED)
-    metrics, groups = recipe.reduce(valid, version), _groups(valid, recipe, version, options.by)
-    if options.average == "macro":
-        metrics = _macro(metrics, groups, rows, options)
+    metrics, groups = recipe.reduce(valid, version), breakdown(valid, recipe, version, options.by)
+    found = _Numbers(metrics, groups)
+    if options.average == MACRO:
+        averaged = macro_average(valid, metrics, groups, options.by, rows.path)
+        found = _Numbers(averaged.metrics, groups, average=averaged.column, remarks=averaged.remarks)
     try:
-        return _Numbers(metrics, groups, recipe.table(valid, version))
+        return replace(found, table=recipe.table(valid, version))
     except Error as error:
         # The kit itself breaks off here; the numbers beside its table stand all the same.
-        return _Numbers(metrics, groups, remarks=(f"the kit's own table cannot be made: {error}",))
-
-
-def _groups(valid: Scored, recipe: Recipe, version: str, by: Sequence[str]) -> Mapping[str, Mapping[str, Metrics]]:
-    groups = {}
-    for column in dict.fromkeys([*by, *recipe.groups]):
-        slim = valid.only([column, *recipe.keep])
-        groups[column] = {value: recipe.reduce(part, version) for value, part in slim.split(column)}
-        if column in by and not groups[column]:
-            raise UsageError(f"no scored row has a value of {column!r} to break the numbers down by. Name another.")
-    return {column: values for column, values in groups.items() if values}
-
-
-def _macro(metrics: Metrics, groups: Mapping[str, Mapping[str, Metrics]], rows: Rows, options: Options) -> Metrics:
-    column = next(iter(groups), None)
-    if column is None or (options.by and column != options.by[0]):
-        raise UsageError(f"{rows.path}: --average macro needs groups, and the rows have none. Name a column with --by.")
-    return {name: macro(part[name] for part in groups[column].values() if name in part) for name in metrics}
+        return replace(found, remarks=(*found.remarks, f"the kit's own table cannot be made: {error}"))
 
 
 def _counts(raw: Scored, settled: Scored) -> Counts:
@@ -288,13 +270,15 @@ def _counts(raw: Scored, settled: Scored) -> Counts:
     return Counts(total=len(settled), unparsed=unparsed, **{status: statuses[status] for status in STATUSES})
 
 
-def _parity(choice: Choice, setting: Setting | None) -> str:
-    """Name whose number it is; with a judge whose prompt is in our words, the kit's own may differ."""
+def _parity(choice: Choice, options: Options, setting: Setting | None) -> str:
+    """Name whose number it is; with another average, or a judge's prompt in our words, the kit's own may differ."""
     recipe = choice.recipe
     if recipe.parity == OWN:
         return OWN
     wording = "" if setting is None or not setting.asks else "the user's" if setting.wording else "ours"
-    return f"{recipe.parity}, {recipe.versions[choice.version]}" + (f"; judged, wording {wording}" if wording else "")
+    named = f"{recipe.parity}, {recipe.versions[choice.version]}"
+    named += f"; judged, wording {wording}" if wording else ""
+    return named + ("; averaged over groups, which the kit does not do" if options.average == MACRO else "")
 
 
 def _unasked(options: Options, setting: Setting | None) -> list[str]:
@@ -305,11 +289,11 @@ def _unasked(options: Options, setting: Setting | None) -> list[str]:
     return [f"judge {setting.name}: strategy auto stands for rule, nobody was asked. Give --judge-strategy {others}."]
 
 
-def _signature(choice: Choice, options: Options, setting: Setting | None) -> str:
+def _signature(choice: Choice, options: Options, setting: Setting | None, column: str | None) -> str:
     parts = {
         "recipe": f"{choice.name}@{choice.version}",
         "parity": choice.recipe.parity,
-        "average": options.average,
+        "average": options.average if column is None else f"{options.average} over {column}",
         "mmscore": __version__,
         **(setting.signature() if setting else {}),
     }

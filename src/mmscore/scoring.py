@@ -35,7 +35,8 @@ REFERENCES = frozenset(("answer", "answers", "label"))
 """Columns in which a reference answer can stand."""
 
 _STATUS_OF = {"failed": FAILED, "skipped": MISSING}
-_EXTRA = "extra."
+EXTRA = "extra."
+"""What the name of a key of `extra` begins with, as the user writes it."""
 
 
 def score_rows(
@@ -66,7 +67,7 @@ def score_rows(
     Raises:
         Error: No row has a reference although the recipe compares with one.
     """
-    kept = list(dict.fromkeys([*by, *recipe.groups, *recipe.keep]))
+    kept = [name for name in dict.fromkeys([*by, *recipe.groups, *recipe.keep]) if name not in ROW_FIELDS.names]
     judged = jury.setting.judge.columns if jury else ()
     needed = {"id", "prediction", "prediction_status", "group", *recipe.columns, *judged, *map(source_column, kept)}
     # A judge that compares with no reference needs none.
@@ -121,7 +122,7 @@ def score_items(items: Sequence[Item], recipe: Recipe, version: str | None = Non
 
 def source_column(name: str) -> str:
     """Name the column that a breakdown is read from: `extra` for `extra.key`."""
-    return "extra" if name.startswith(_EXTRA) else name
+    return "extra" if name.startswith(EXTRA) else name
 
 
 class _Collector:
@@ -306,19 +307,42 @@ def _python(array: pa.Array) -> list[Any]:
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    if name.startswith(_EXTRA):
-        key = name.removeprefix(_EXTRA)
+    if name.startswith(EXTRA):
+        key = name.removeprefix(EXTRA)
         return pa.array([_value_of(key, text) for text in batch.column("extra").to_pylist()], pa.string())
     return batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, column_type(name))
 
 
 def _value_of(key: str, extra: str | None) -> str | None:
     """Give the text of a key of `extra`, None where the row has none."""
+    value = value_in(fields_of(extra), key)
+    return value if value is None or isinstance(value, str) else canonical_json(value)
+
+
+def fields_of(extra: str | None) -> Mapping[str, Any]:
+    """Read the column `extra` of a row; none where it is null or no object.
+
+    Raises:
+        Error: It is no JSON.
+    """
     try:
         fields = json.loads(extra or "{}")
     except (ValueError, RecursionError):
         raise Error(
             f"extra: expected a JSON object {got(extra)}. Write the column as one, or break down by another."
         ) from None
-    value = fields.get(key) if isinstance(fields, dict) else None
-    return value if value is None or isinstance(value, str) else canonical_json(value)
+    return fields if isinstance(fields, dict) else {}
+
+
+def value_in(fields: Mapping[str, Any], key: str) -> Any:
+    """Find the value of a key, or of a key inside it as in `a.b`; None for none.
+
+    Example:
+        >>> value_in({"a.b": 1, "a": {"c": 2}}, "a.b"), value_in({"a": {"c": 2}}, "a.c"), value_in({"a": 1}, "a.c")
+        (1, 2, None)
+    """
+    if key in fields:
+        return fields[key]
+    head, _, rest = key.partition(".")
+    inside = fields.get(head)
+    return value_in(inside, rest) if rest and isinstance(inside, Mapping) else None

@@ -77,7 +77,7 @@ def test_macro_weighs_the_groups_of_the_first_breakdown(tmp_path, plain):
     file = write_predictions(tmp_path / "p.parquet", rows)
     entry = _entry(score(file, plain, by=["category"], average="macro"))
     assert entry.metrics["accuracy"].value == 0.75
-    assert "average:macro" in entry.signature
+    assert "average:macro over category" in entry.signature
 
 
 @pytest.mark.parametrize(

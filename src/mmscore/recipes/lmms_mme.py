@@ -76,4 +76,5 @@ RECIPE = Recipe(
     keep=("category", "group"),
     groups=("category",),
     default_for=_default_for,
+    additive=True,
 )

@@ -47,4 +47,5 @@ RECIPE = Recipe(
     reduce=_reduce,
     groups=("category",),
     default_for=_default_for,
+    additive=True,
 )

@@ -78,5 +78,6 @@ RECIPE = Recipe(
     keep=("category", "group"),
     groups=("category",),
     default_for=_default_for,
+    additive=True,
     judges=("vlmevalkit_yes_no",),
 )

@@ -70,4 +70,5 @@ RECIPE = Recipe(
     keep=("category",),
     groups=("category",),
     default_for=_default_for,
+    additive=True,
 )
