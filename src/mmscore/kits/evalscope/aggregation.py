@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mmconvert.errors import Error
+
 Release = Literal["1.3.0", "1.10.0", "1.14.1"]
 
 NEW = "1.14.1"
@@ -115,6 +117,9 @@ def aggregate(samples: Sequence[Sample], aggregation: str, release: Release) -> 
     Returns:
         Score after score in order of first appearance, the mean of each first; a sample without a
         score does not count for it.
+
+    Raises:
+        Error: Until 1.10 pass^k cannot be had of a group that is shorter than the mean.
     """
     names = dict.fromkeys(name for sample in samples for name in sample.scores)
     kind = KINDS[aggregation]
@@ -151,6 +156,8 @@ def _of_group(group: Sequence[Sample], name: str, kind: str, k: int, release: Re
     if kind == "pass_at_k":
         return 1.0 if n - right < k else 1.0 - math.comb(n - right, k) / math.comb(n, k)
     if kind == "pass_hat_k":
+        if n < k:
+            raise Error(f"group: one has {n} repeats, fewer than the {k} of the mean. Give every question as many.")
         return math.comb(right, k) / math.comb(n, k)
     voters = [sample for sample in group[:k] if release != NEW or sample.extracted.strip()]
     if not voters:

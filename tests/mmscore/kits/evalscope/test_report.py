@@ -84,3 +84,13 @@ def test_the_newest_table_drops_categories_that_say_nothing():
     lines = report_table(metrics, _setting(), "1.14.1").splitlines()
     assert "Category" in lines[1]
     assert "100%" in lines[3] or "100%" in lines[5]
+
+
+def test_pass_hat_k_needs_groups_as_long_as_the_mean_until_1_10():
+    uneven = [Sample({"acc": 1.0}, group) for group in (0, 0, 0, 1)]
+    with pytest.raises(Error, match="repeats"):
+        aggregate(uneven, "mean_and_pass_hat_k", "1.10.0")
+    assert [number.identity.aggregation for number in aggregate(uneven, "mean_and_pass_hat_k", "1.14.1")] == [
+        "mean",
+        "pass_hat_k",
+    ]
