@@ -170,8 +170,10 @@ class Records:
         for remark in row.remarks:
             context.warn(remark)
         try:
-            records = map(checked, self.plugin.records(row, context))
-            return _Made(row, tuple(reword(made) for record in records for made in transformed(record, chain)))
+            records: Iterable[Record] = map(checked, self.plugin.records(row, context))
+            if chain:
+                records = (made for record in records for made in transformed(record, chain))
+            return _Made(row, tuple(map(reword, records)))
         except RowError as error:
             return _Made(row, (), Rejected.of(error, row.where, _row_id(row)))
 

@@ -97,6 +97,8 @@ def _turn(
 def _answers(label: Any) -> tuple[str, ...]:
     if label is None:
         return ()
+    if isinstance(label, str):
+        return (label,)
     values = label if isinstance(label, list) else [label]
     if any(isinstance(v, bool) or not isinstance(v, str | int | float) for v in values):
         raise RowError("answer.type", "answer", f"expected a text, a number or a list of them {got(label)}.")
