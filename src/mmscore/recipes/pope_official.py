@@ -1,0 +1,75 @@
+"""POPE as its own script scores it: accuracy, precision, recall and F1 of yes, and the share of yes.
+
+A reply in which nothing is read counts as yes. One file is one of POPE's splits (random, popular,
+adversarial), and its numbers stand by themselves.
+
+Parity: AoiDragon/POPE@f3ec604 evaluate.py. Kept on purpose: `NO`, `Not` and `no` behind a line break
+are a yes. Where the script divides by zero, the rate is 0 here. POPE's labels are `yes` and `no`; of any other
+the script makes a yes, here `Yes` and `No` mean what they say and the rest is refused.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from mmconvert.errors import RowError, got
+from mmscore.parsed import Parsed
+from mmscore.parsers.pope_yes_no import pope_yes_no
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.scored import Scored
+from mmscore.yes_no_rates import f1, rate, scores_of_yes
+
+FORMATS = frozenset(("pope",))
+LABELS = ("yes", "no")
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    return pope_yes_no(item.prediction)
+
+
+def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    if item.answer is None:
+        return {}
+    label = item.answer.lower()
+    if label not in LABELS:
+        raise RowError("answer.yes_no", "answer", f"expected yes or no {got(item.answer)}. Correct the reference.")
+    said, wanted = parsed.value != "no", label == "yes"
+    right = float(said == wanted)
+    return {"accuracy": right, **scores_of_yes(right, said=said, wanted=wanted), "yes_ratio": float(said)}
+
+
+def _reduce(scored: Scored, version: str) -> Metrics:
+    precision, recall = rate(scored, "precision"), rate(scored, "recall")
+    return {
+        "accuracy": rate(scored, "accuracy"),
+        "precision": precision,
+        "recall": recall,
+        "f1": f1(precision, recall),
+        "yes_ratio": replace(rate(scored, "yes_ratio"), higher_is_better=None),
+    }
+
+
+def _table(scored: Scored, version: str) -> Sequence[Row]:
+    said, right = scored.scores["yes_ratio"] == 1, scored.scores["accuracy"] == 1
+    counts = {"TP": said & right, "FP": said & ~right, "TN": ~said & right, "FN": ~said & ~right}
+    names = ("Accuracy", "Precision", "Recall", "F1 score", "Yes ratio")
+    rates = zip(names, _reduce(scored, version).values(), strict=True)
+    return [{name: int(mask.sum()) for name, mask in counts.items()} | {name: e.value for name, e in rates}]
+
+
+def _default_for(facts: Facts) -> str | None:
+    return "POPE's own answer files" if facts.formats and facts.formats <= FORMATS else None
+
+
+RECIPE = Recipe(
+    summary="POPE as its own script scores it: no in the first sentence, else yes",
+    parity="POPE evaluate.py",
+    versions={"1": "AoiDragon/POPE@f3ec604"},
+    columns=("answer",),
+    parse=_parse,
+    metrics=_metrics,
+    reduce=_reduce,
+    table=_table,
+    keep=("category",),
+    groups=("category",),
+    default_for=_default_for,
+)
