@@ -10,6 +10,7 @@ from mmconvert.convert import Records, read, write
 from mmconvert.errors import UsageError
 from mmconvert.format import Loss, Target
 from mmconvert.record import Record
+from mmscore.places import located
 
 NEEDED = ("id", "question", "options", "prediction")
 """Columns that a submission is about: what it cannot hold of them is a fault, of all others it is meant."""
@@ -61,7 +62,7 @@ def submit(
     """Write a submission; the file appears whole or not at all.
 
     Args:
-        predictions: Any file of predictions.
+        predictions: Any file of predictions, `-` for standard input.
         to: Name of a format that can be written.
         output: The file.
         columns: Named column set of the format, None for its own.
@@ -76,7 +77,8 @@ def submit(
     """
     if not output.resolve().parent.is_dir():
         raise UsageError(f"{output}: its folder does not exist. Name a file in a folder that does.")
-    records = read(predictions, format or (_TABLE if predictions.suffix.lower() == ".parquet" else None))
+    place = located(predictions).path
+    records = read(place, format or (_TABLE if place.suffix.lower() == ".parquet" else None))
     bare: list[Loss] = []
     losses = write(_watched(records, bare), Target(output, columns=columns), to)
     faults = [*bare, *(loss for loss in losses if loss.field in NEEDED)]

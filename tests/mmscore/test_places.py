@@ -160,3 +160,10 @@ def test_a_format_can_be_named_where_the_content_does_not_say_it(tmp_path):
 @pytest.mark.parametrize("command", ["score", "judge", "compare", "explain", "rank", "submit", "bundle"])
 def test_every_command_that_hints_at_format_has_it(command):
     assert "--format" in mmscore(command, "--help").out
+
+
+def test_a_submission_is_made_of_standard_input_too(feed, tmp_path):
+    feed(b"".join(json.dumps({**row, "question": "q"}).encode() + b"\n" for row in ROWS))
+    shown = mmscore("submit", "-", "--to", "mmbench", "-o", tmp_path / "s.xlsx", "--json")
+    assert shown.code == 0, shown.err
+    assert json.loads(shown.out)["rows"] == len(ROWS)
