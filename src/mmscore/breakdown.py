@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.record import PREDICTION_SCHEMA
 from mmscore.predictions import Rows, column_type
 from mmscore.recipe import Metrics, Recipe
 from mmscore.scored import CLUSTER, JUDGE_FIELDS, MADE, ROW_FIELDS, Scored
@@ -28,16 +29,17 @@ def check_breakdown(rows: Rows, by: Sequence[str], made: Sequence[str]) -> None:
     Args:
         rows: The file.
         by: Names of columns, `extra.key` for a key of `extra`.
-        made: Names that the recipe knows, and may make itself.
+        made: Columns that the recipe breaks down by; those outside the schema it makes itself.
 
     Raises:
         UsageError: There is no such column, or its values make no groups.
     """
+    own = [name for name in made if name not in PREDICTION_SCHEMA.names]
     for name in by:
-        if name in made:
+        if name in own:
             continue
         if source_column(name) not in rows.names:
-            hint = did_you_mean(name, sorted({*rows.names, *made}))
+            hint = did_you_mean(name, sorted({*rows.names, *own}))
             known = ", ".join(sorted(rows.names))
             raise UsageError(f"{rows.path}: no column {name!r} to break the numbers down by.{hint} Found: {known}.")
         if name == source_column(EXTRA):

@@ -59,6 +59,7 @@ def test_a_key_of_extra_makes_groups_whatever_it_holds(tmp_path, extras, key, wa
         ("value", ["'value' is called like one of the results", "Rename it"]),
         ("cluster", ["Rename it"]),
         ("catgory", ["Did you mean category"]),
+        ("split", ["no column 'split'", "Found: answer, category"]),
     ],
 )
 def test_what_makes_no_groups_is_told_before_the_first_row(tmp_path, by, words):
