@@ -1,7 +1,7 @@
 """Several replies to one question: their mean, pass@k and majority, with the question as cluster.
 
 Rows are replies to one question when they share `sample` (and `round`, and where it stands: `dataset`,
-`subset`, `split`) and have a `variant`. A row without `variant` is a question of its own.
+`subset`, `split`); `variant` only says which of them a row is. A row without `sample` is a question of its own.
 """
 
 import math
@@ -18,7 +18,7 @@ from mmscore.stats import Estimate, mean
 
 Ints = npt.NDArray[np.int64]
 
-COLUMNS = ("sample", "variant", "round", "dataset", "subset", "split")
+COLUMNS = ("sample", "round", "dataset", "subset", "split")
 """What a recipe keeps (`Recipe.keep`) to tell replies to one question."""
 
 QUESTION = MADE + "question"
@@ -49,12 +49,11 @@ def with_replies(scored: Scored, said: Callable[[Scored], Sequence[str | None]])
 
 def _questions(rows: pa.Table) -> Ints | None:
     """Number the question of each row; None where no question has several replies."""
-    if rows["variant"].null_count == len(rows) or rows["sample"].null_count == len(rows):
+    samples = rows["sample"]
+    if pc.count_distinct(samples).as_py() == len(samples) - samples.null_count:
         return None
-    parts = [pc.fill_null(rows[name].cast(pa.string()), "") for name in COLUMNS if name != "variant"]
-    key = pc.binary_join_element_wise(*parts, "\0")
-    known = pc.and_(pc.is_valid(rows["variant"]), pc.is_valid(rows["sample"]))
-    codes = pc.if_else(known, key, None).combine_chunks().dictionary_encode().indices.cast(pa.int64())
+    key = pc.binary_join_element_wise(*(pc.fill_null(rows[name].cast(pa.string()), "") for name in COLUMNS), "\0")
+    codes = pc.if_else(pc.is_valid(samples), key, None).combine_chunks().dictionary_encode().indices.cast(pa.int64())
     alone = pa.array(np.arange(len(rows), 2 * len(rows), dtype=np.int64))
     numbers: Ints = np.unique(pc.coalesce(codes, alone).to_numpy(zero_copy_only=False), return_inverse=True)[1]
     return None if int(numbers.max()) + 1 == len(rows) else numbers

@@ -113,17 +113,22 @@ def test_failed_replies_leave_a_question_only_where_too_few_are_left(tmp_path):
     }  # fmt: skip
 
 
-def test_equal_samples_of_other_subsets_rounds_or_without_variant_are_other_questions(tmp_path):
+def test_equal_samples_of_other_subsets_or_rounds_are_other_questions(tmp_path):
     rows = replies("0", "A", "A", subset="easy") + replies("0", "A", "B", subset="hard")
     rows += replies("0", "A", "A", subset="easy", round=1)
     for number, row in enumerate(rows):
         row["id"] = str(number)
-    bare = [{**row, "id": f"b{number}", "variant": None, "subset": "easy"} for number, row in enumerate(rows)]
-    assert list(entry_of(tmp_path, rows + bare).metrics) == [
+    alone = [{**row, "id": f"b{number}", "sample": None} for number, row in enumerate(rows)]
+    assert list(entry_of(tmp_path, rows + alone).metrics) == [
         "accuracy",
         "accuracy_if_unparsed_dropped",
         "accuracy_if_unparsed_guessed",
     ]
+
+
+def test_a_variant_is_not_needed_to_tell_replies_to_one_question(tmp_path):
+    rows = [{**row, "variant": None} for row in replies("q1", "A", "AB") + replies("q2", "A", "AA")]
+    assert entry_of(tmp_path, rows).metrics["pass@2"].value == 1.0
 
 
 def test_groups_have_the_numbers_of_their_own_replies(tmp_path):
