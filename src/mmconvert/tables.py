@@ -1,6 +1,7 @@
 """What several formats read alike: keys, numbered pictures, spellings of columns, extra fields."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from mmconvert.errors import RowError, got, in_field
@@ -97,17 +98,17 @@ def respell(fields: Mapping[str, Any], words: Iterable[str]) -> tuple[dict[str, 
         >>> respell({"L2-category": "LR", "A": "a"}, ["l2-category"])
         ({'l2-category': 'LR', 'A': 'a'}, {'l2-category': 'L2-category'})
     """
+    spellings = _spellings(tuple(fields), tuple(words))
+    renamed = dict(zip(spellings.values(), fields.values(), strict=True))
+    return renamed, {word: name for name, word in spellings.items() if word != name}
+
+
+@lru_cache
+def _spellings(names: tuple[str, ...], words: tuple[str, ...]) -> dict[str, str]:
+    """Give the word for each name; worked out once for the rows of a file, which have the same names."""
     known = {_plain(word): word for word in words}
-    renamed: dict[str, Any] = {}
-    spelled: dict[str, str] = {}
-    for name, value in fields.items():
-        word = known.get(_plain(name), name) if len(name) > 1 else name
-        if word in fields and word != name:
-            word = name
-        if word != name:
-            spelled[word] = name
-        renamed[word] = value
-    return renamed, spelled
+    found = {name: known.get(_plain(name), name) if len(name) > 1 else name for name in names}
+    return {name: name if word in found else word for name, word in found.items()}
 
 
 def _plain(name: str) -> str:

@@ -11,6 +11,7 @@ Lost: nothing; the file holds no pictures.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 def _raw_rows(path: Path) -> Iterator[Row | Rejected]:
     suffix = path.suffix.lower()
     if suffix == WORKBOOK:
-        return xlsx.rows(path, needed=lambda name: bool(TEXTS & {*_respelled([name])}))
+        return xlsx.rows(path, needed=lambda name: name in _texts((name,)))
     if suffix in tables.DELIMITERS:
         return tables.rows(path)
     return jsonl.rows(path) if suffix == ".jsonl" else json_array.rows(path)
@@ -63,8 +64,15 @@ def _respelled(names: Iterable[str]) -> dict[str, Any]:
     return respell(dict.fromkeys(names), lmu_table.WORDS)[0]
 
 
+@lru_cache
+def _texts(names: tuple[str, ...]) -> frozenset[str]:
+    """Tell the columns of the kit's own; once for the rows of a file, which have the same names."""
+    return frozenset(name for name in names if TEXTS & {*_respelled([name])})
+
+
 def _records(row: Row, context: Context) -> Iterable[Record]:
-    fields = {name: _text(value) if TEXTS & {*_respelled([name])} else value for name, value in row.fields.items()}
+    texts = _texts(tuple(row.fields))
+    fields = {name: _text(value) if name in texts else value for name, value in row.fields.items()}
     prediction = fields.pop("prediction", None)
     if prediction is None:
         raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
