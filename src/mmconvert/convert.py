@@ -18,7 +18,7 @@ from mmconvert.errors import Error, UsageError, did_you_mean
 from mmconvert.format import Format, Loss, Target, require_honoured
 from mmconvert.inputs import Input, fingerprint
 from mmconvert.manifest import DEFAULT_CONFIG
-from mmconvert.parts import Part, PartError, PartResult, convert_part, spans_of, without_duplicates
+from mmconvert.parts import Part, PartError, PartResult, convert_part, spans_of, useful_workers, without_duplicates
 from mmconvert.plugins import load
 from mmconvert.publishing import clear_leftovers, published_file
 from mmconvert.reading import ReadOptions, Records, too_long
@@ -116,7 +116,8 @@ class WriteOptions:
         allow_empty: Publish a dataset without rows.
         engine: Name of the engine that runs the parts.
         view: How rows are laid out: eval, sft or prompt-completion.
-        workers: Processes that convert parts at the same time; the bytes written do not depend on it.
+        workers: Processes that convert parts at the same time, None for as many as are useful; the bytes
+            written do not depend on it.
     """
 
     config: str = DEFAULT_CONFIG
@@ -127,7 +128,7 @@ class WriteOptions:
     allow_empty: bool = False
     view: str = EVAL
     engine: str = "local"
-    workers: int = 1
+    workers: int | None = 1
 
 
 def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: WriteOptions) -> Summary:
@@ -163,7 +164,7 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
             planned = _parts(_told_apart(inputs) if kept else inputs, files, writer, how, where)
             engine: Engine = load("mmconvert.engines", where.engine)
             parts: list[Part] = []
-            for result in engine(convert_part, _noted(planned, parts), where.workers):
+            for result in engine(convert_part, _noted(planned, parts), where.workers or useful_workers(inputs)):
                 results.append(result)
             _refuse_long(parts, results)
             without_duplicates(parts, results, kept)

@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from mmconvert.cores import usable_cores
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.guess import READERS
 from mmconvert.inputs import Input
@@ -21,6 +22,7 @@ from mmconvert.reading import ReadOptions, Records
 from mmconvert.record import Record
 from mmconvert.shards import ROW_GROUP_BYTES, RecordWriter, Shard, weight
 from mmconvert.sources import Rejected, Span
+from mmconvert.sources.tables import DELIMITERS
 from mmconvert.views import EVAL, VIEWS
 
 PART_BYTES = 256 << 20
@@ -28,6 +30,7 @@ PART_BYTES = 256 << 20
 SMALL_FILE = 64 << 20
 """A file up to this size is one part; a larger one is two at least."""
 
+_HEAD, _LARGE_ROW = 1 << 20, 16 << 10
 _RENAMED = "an id that another file or split has too got the name of its own in front"
 _CHUNK_BYTES = ROW_GROUP_BYTES // 2
 _CHUNK_RECORDS = 1_000
@@ -100,6 +103,22 @@ def spans_of(records: Records, source: Input, how: ReadOptions) -> Iterator[Span
         yield None
     else:
         yield from cut(path, math.ceil(size / max(2, math.ceil(size / PART_BYTES))))
+
+
+def useful_workers(inputs: Sequence[Input]) -> int:
+    """Count the processes that keep this machine busy: one a core, or half as many where rows are large.
+
+    A process that converts pictures keeps about two cores busy by itself: one thread reads, others write
+    and hash. Told from the head of the first file.
+    """
+    cores = usable_cores()
+    path = inputs[0].path
+    if path.suffix.lower() not in (".jsonl", *DELIMITERS) or not path.is_file():
+        return cores
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    large = len(head) == _HEAD and head.count(b"\n") < _HEAD // _LARGE_ROW
+    return max(1, cores // 2) if large else cores
 
 
 class PartError(Error):

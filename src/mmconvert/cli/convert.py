@@ -11,7 +11,6 @@ from mmconvert.cli.push import check_push, publish, published_text, push_options
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.convert import ReadOptions, Summary, WriteOptions
 from mmconvert.convert import convert as run_convert
-from mmconvert.cores import usable_cores
 from mmconvert.downloads import download_table
 from mmconvert.inputs import plan
 from mmconvert.manifest import DEFAULT_CONFIG
@@ -76,7 +75,12 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--allow-remote", is_flag=True, help="Fetch http(s) pictures and https tables, from public hosts only.")
 @click.option("--md5", metavar="HEX", help="MD5 that the table of an https INPUT must have.")
 @click.option("--sha256", metavar="HEX", help="SHA-256 that the table of an https INPUT must have.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes (default: one a core).")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes (default: one a core, one for two cores where rows hold pictures).",
+)
 @click.option("--append", is_flag=True, help="Add a split or config to the dataset that stands there.")
 @click.option("--overwrite", is_flag=True, help="Replace the dataset that stands there.")
 @click.option("--push", "repo_id", metavar="USER/REPO", help="Publish the dataset on the Hub afterwards.")
@@ -162,7 +166,7 @@ def convert(
         rejects=rejects,
         allow_empty=allow_empty,
         view=view,
-        workers=workers or usable_cores(),
+        workers=workers,
     )
     download = _download(inputs, allow_remote, md5, sha256)
     summary = run_convert(plan(inputs, split=split, subsets=subsets, download=download), output, how, where)
