@@ -18,6 +18,7 @@ _TEXTS = (
 _NUMBERS = ("variant", "round")
 _NEEDED_VALUES, _TEXT_VALUES, _NUMBER_VALUES = (attrgetter(*names) for names in (_NEEDED, _TEXTS, _NUMBERS))
 _INT32 = range(-(1 << 31), 1 << 31)
+_INT64 = range(-(1 << 63), 1 << 63)
 
 
 def checked(record: Record) -> Record:
@@ -25,13 +26,15 @@ def checked(record: Record) -> Record:
 
     Raises:
         RowError: `<field>.type`: a value of another type than the column's, a number out of range, half a
-            character; `messages.images`: not one picture for each image part.
+            character; `messages.part`: a part that is neither text nor image; `messages.images`: not one
+            picture for each image part.
     """
     if not _all_texts(record):
         _check_texts(record)
     for name, value in zip(_NUMBERS, _NUMBER_VALUES(record), strict=True):
         if value is not None:
             _check_number(name, value)
+    _check_source(record)
     _check_pictures_shown(record)
     for image in (*record.images, *record.attachments):
         _check_image(image)
@@ -91,8 +94,20 @@ def _check_number(field: str, value: Any) -> None:
         raise RowError(f"{field}.type", field, f"expected a whole number of 32 bits {got(value)}.")
 
 
+def _check_source(record: Record) -> None:
+    source = record.source
+    if type(source.format) is not str or type(source.file) is not str:
+        raise RowError("source.type", "source", f"expected format and file as texts {got(source)}.")
+    if type(source.row) is not int or source.row not in _INT64:
+        raise RowError("source.type", "source", f"expected a whole number as row {got(source.row)}.")
+
+
 def _check_pictures_shown(record: Record) -> None:
-    pictures = sum([part.type == "image" for turn in record.messages for part in turn.content])
+    types = [part.type for turn in record.messages for part in turn.content]
+    pictures = types.count("image")
+    if pictures + types.count("text") != len(types):
+        strange = next(kind for kind in types if kind not in ("text", "image"))
+        raise RowError("messages.part", "messages", f"expected parts of type text or image {got(strange)}.")
     if record.messages and pictures != len(record.images):
         raise RowError(
             "messages.images", "messages", f"the prompt shows {pictures} pictures, the row has {len(record.images)}."

@@ -305,7 +305,10 @@ def _stored(picture: Image, target: Target) -> str:
 def _answer(record: Record, family: Family) -> Any:
     if record.options:
         place = LETTERS.index(record.answer or "A")
-        return record.options[place] if family.answer_is_text else place
+        if not family.answer_is_text:
+            return place
+        if place < len(record.options):
+            return record.options[place]
     if family.task == "caption":
         return list(record.answers)
     return parse_json(record.label) if record.label is not None else record.answer
