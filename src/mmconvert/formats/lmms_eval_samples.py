@@ -47,7 +47,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     key = fields.pop("doc_id", None)
     if isinstance(key, bool) or not isinstance(key, str | int) or key == "":
         raise RowError("id.missing", "doc_id", f"expected a number or a text {got(key)}.")
-    name = NAME.fullmatch(Path(row.where.file).stem)
+    name = NAME.fullmatch(row.where.stem)
     dataset = context.dataset or (name["task"] if name else None)
     prompt = fields.get("input")
     if isinstance(prompt, str):
@@ -73,7 +73,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         l2_category=_text(details, "l2-category") or _text(details, "L2-category"),
         split=_text(details, "split"),
         dataset=dataset,
-        subset=None if name and Path(row.where.file).stem.startswith(context.subset or "") else context.subset,
+        subset=None if name and row.where.stem.startswith(context.subset or "") else context.subset,
         prediction=_reply(fields.get("filtered_resps")),
         extra=rest(fields),
     )

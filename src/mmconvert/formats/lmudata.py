@@ -9,7 +9,7 @@ Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +44,13 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 
 
 def _records(row: Row, context: Context) -> Iterable[Record]:
-    stem = Path(row.where.file).stem
-    dataset = context.dataset or (stem if stem in TASKS else None)
-    how = Reading(dataset, context.task or TASKS.get(dataset or ""), CAPTION_PROMPT)
-    fields = dict(row.fields)
-    prediction = fields.pop("prediction", None)
-    record = lmu_table.record(replace(row, fields=fields), context, how)
-    yield from rounds(replace(record, prediction=prediction))
+    yield from rounds(lmu_table.record(row, context, _how(row.where.stem, context.dataset, context.task)))
+
+
+@lru_cache
+def _how(stem: str, dataset: str | None, task: str | None) -> Reading:
+    dataset = dataset or (stem if stem in TASKS else None)
+    return Reading(dataset, task or TASKS.get(dataset or ""), CAPTION_PROMPT)
 
 
 def _mismatch(sample: Sample) -> str | None:

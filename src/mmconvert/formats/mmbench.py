@@ -12,7 +12,6 @@ Lost: sheets behind the first, named in a warning.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,15 +82,14 @@ def _respelled(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _records(row: Row, context: Context) -> Iterable[Record]:
-    fields = dict(row.fields)
-    prediction = fields.pop("prediction", None)
+    prediction = row.fields.get("prediction")
     if prediction is None and "prediction" in row.fields:
         raise RowError("prediction.missing", "prediction", "the row has no prediction (blanks would be one).")
     if prediction is not None and CELL_LENGTH in (len(prediction), length(prediction)):
         context.warn(f"a prediction has {CELL_LENGTH:,} characters, the most a cell holds: its end may be missing")
-    dataset = context.dataset or next((name for name in DATASETS if name == Path(row.where.file).stem), None)
+    dataset = context.dataset or next((name for name in DATASETS if name == row.where.stem), None)
     how = Reading(dataset, context.task, needs_picture=prediction is None, circular=True)
-    yield replace(lmu_table.record(replace(row, fields=fields), context, how), prediction=prediction)
+    yield lmu_table.record(row, context, how)
 
 
 def _mismatch(sample: Sample) -> str | None:

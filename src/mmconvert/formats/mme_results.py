@@ -69,7 +69,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     image, question, answer, response = (row.fields[name] for name in FIELDS)
     if str(answer).strip().lower() not in ANSWERS:
         raise RowError("answer.type", "answer", f"expected Yes or No {got(answer)}.")
-    category = Path(row.where.file).stem
+    category = row.where.stem
     key = f"{category}-{row.where.row:09d}"
     yield Record(
         id=key,

@@ -52,7 +52,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     label = fields.pop("answer", None)
     answer = _answer(label, options, context)
     subject = fields.pop("subject", None)
-    name = NAME.fullmatch(Path(row.where.file).stem)
+    name = NAME.fullmatch(row.where.stem)
     setting = name["setting"] if name else None
     yield Record(
         id=key.strip(),

@@ -56,7 +56,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     label = fields.pop("label", None)
     if label is not None and label not in _LABELS:
         raise RowError("label.type", "label", f"expected yes or no {got(label)}.")
-    name = NAME.fullmatch(Path(row.where.file).stem)
+    name = NAME.fullmatch(row.where.stem)
     image = fields.get("image")
     pictures = _pictures(image, context) if asks else ()
     if pictures:

@@ -129,7 +129,7 @@ def _method(prediction: Any) -> str | None:
 def _records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     variant, kind = fields.pop(_VARIANT, None), fields.pop(_KIND, "open")
-    name = NAME.fullmatch(Path(row.where.file).stem)
+    name = NAME.fullmatch(row.where.stem)
     key = fields.pop("sample_id", None)
     sample = _sample_text(key)
     if not sample:

@@ -73,15 +73,14 @@ def _texts(names: tuple[str, ...]) -> frozenset[str]:
 def _records(row: Row, context: Context) -> Iterable[Record]:
     texts = _texts(tuple(row.fields))
     fields = {name: _text(value) if name in texts else value for name, value in row.fields.items()}
-    prediction = fields.pop("prediction", None)
-    if prediction is None:
+    if fields.get("prediction") is None:
         raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
-    model, dataset = named(Path(row.where.file).stem)
+    model, dataset = named(row.where.stem)
     dataset = context.dataset or dataset
     how = Reading(dataset, context.task or TASKS.get(dataset or ""), needs_picture=False, needs_question=False)
     record = lmu_table.record(replace(row, fields=fields), context, how)
     extra = {"model": model, **record.extra} if model else record.extra
-    yield from rounds(replace(record, prediction=prediction, extra=extra), pictured=False)
+    yield from rounds(replace(record, extra=extra), pictured=False)
 
 
 def _text(value: Any) -> str | None:

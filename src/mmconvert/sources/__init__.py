@@ -8,6 +8,8 @@ of TSV, rows that are not fully blank of xlsx, elements of a JSON list, rows of 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePath
 from typing import Any
 
 from mmconvert.errors import RowError
@@ -25,6 +27,17 @@ class Where:
     def __str__(self) -> str:
         """Give `file:line`, or `file row N` where there are no lines."""
         return f"{self.file}:{self.line}" if self.line is not None else f"{self.file} row {self.row}"
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its last suffix."""
+        return _stem(self.file)
+
+
+@lru_cache
+def _stem(file: str) -> str:
+    # All rows of a file ask for it.
+    return PurePath(file).stem
 
 
 @dataclass(frozen=True, slots=True)

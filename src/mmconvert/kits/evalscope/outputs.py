@@ -107,7 +107,7 @@ def place_of(row: Row, context: Context) -> tuple[str | None, str | None]:
     Returns:
         What the user said, else what the name says; None for what neither does.
     """
-    stem = Path(row.where.file).stem
+    stem = row.where.stem
     bench = max((name for name in BENCHMARKS if f"{stem}_".startswith(f"{name}_")), key=len, default=None)
     said = None if bench is None else stem.removeprefix(bench).removeprefix("_") or None
     # A folder of files gives each file's stem as subset; the name says it better.

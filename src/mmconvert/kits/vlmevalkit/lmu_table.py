@@ -17,7 +17,7 @@ from mmconvert.format import Context
 from mmconvert.images import is_data_url
 from mmconvert.inputs import lmudata_root
 from mmconvert.kits.vlmevalkit.datasets import is_circular
-from mmconvert.kits.vlmevalkit.lmu_rotations import ROTATION_OF, base_index, fingerprint, rotation
+from mmconvert.kits.vlmevalkit.lmu_rotations import ROTATION_OF, base_index, fingerprint, index_of, rotation
 from mmconvert.literals import looks_like_list, parse_list
 from mmconvert.options import answer_letter, lettered_options, plain_prompt
 from mmconvert.placeholders import interleave, slots_in
@@ -30,6 +30,8 @@ REFERENCE_LENGTH = 64
 
 WORDS = ("index", "question", "hint", "answer", "category", "l2-category", "split", "image", "image_path", "g_index")
 """The columns that have a meaning, beside the letters; case, `-` and `_` may differ."""
+
+_TAKEN = ("category", "l2-category", "split", "prediction")
 
 
 def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> Iterator[Row | Rejected]:
@@ -56,7 +58,7 @@ def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> It
             try:
                 yield neighbours.resolved(item)
             except RowError as error:
-                yield Rejected.of(error, item.where, _text(item.fields, "index"))
+                yield Rejected.of(error, item.where, index_of(item.fields))
         else:
             yield item
 
@@ -100,7 +102,7 @@ def record(row: Row, context: Context, how: Reading) -> Record:
     """Give a row its meaning.
 
     Args:
-        row: A row, columns spelled as in the file.
+        row: A row, columns spelled as in the file; a prediction, if there is one, is a text.
         context: Pictures and warnings.
         how: What the table's format says.
 
@@ -110,10 +112,9 @@ def record(row: Row, context: Context, how: Reading) -> Record:
     Raises:
         RowError: The index, the question, the picture or the answer is missing or wrong.
     """
-    base, name = row.fields.get(ROTATION_OF), how.dataset or Path(row.where.file).stem
-    fields, headers = respell({name: value for name, value in row.fields.items() if name != ROTATION_OF}, WORDS)
-    key = _text(fields, "index")
-    fields.pop("index", None)
+    fields, headers = respell(row.fields, WORDS)
+    base, name = fields.pop(ROTATION_OF, None), how.dataset or row.where.stem
+    key = _text(fields.pop("index", None))
     if not key:
         raise RowError("id.missing", "index", "the row has no index. Give each row one of its own.")
     options = lettered_options(fields)
@@ -127,7 +128,8 @@ def record(row: Row, context: Context, how: Reading) -> Record:
     label = fields.pop("answer", None)
     answer, answers = _answers(label, options, task, context)
     parts, shown = _prompt(_asked(question, hint, options, task, how), images)
-    extra = rest({name: fields[name] for name in fields if name not in ("category", "l2-category", "split")})
+    category, l2_category, split, prediction = (fields.pop(name, None) for name in _TAKEN)
+    extra = rest(fields)
     if headers:
         extra[HEADERS] = headers
     slots = {image.slot for image in shown}
@@ -146,13 +148,14 @@ def record(row: Row, context: Context, how: Reading) -> Record:
         answer=answer,
         answers=answers,
         label=None if label is None else canonical_json(label),
-        category=fields.get("category"),
-        l2_category=fields.get("l2-category"),
-        split=fields.get("split"),
+        category=category,
+        l2_category=l2_category,
+        split=split,
         dataset=how.dataset,
         subset=context.subset,
         attachments=tuple(image for image in images if image.slot not in slots),
         extra=extra,
+        prediction=prediction,
     )
 
 
@@ -160,15 +163,15 @@ def _place(
     key: str, fields: Mapping[str, Any], options: Sequence[str | None], task: str, rotated: bool
 ) -> tuple[str, int | None, str | None]:
     """Tell a row's question, its rotation, and what it shares with others: question, or picture of yes/no questions."""
-    head = _text(fields, "g_index")
+    head = _text(fields.get("g_index"))
     sample, variant = rotation(key, head, options) if rotated else (key, None)
     if variant is not None:
         return sample, variant, sample
-    return sample, None, _text(fields, "image_path") if head is None and task == "yes_no" else head
+    return sample, None, _text(fields.get("image_path")) if head is None and task == "yes_no" else head
 
 
 def _is_rotated(fields: Mapping[str, Any], name: str, how: Reading) -> bool:
-    return how.circular or _text(fields, "g_index") is not None or is_circular(name)
+    return how.circular or fields.get("g_index") is not None or is_circular(name)
 
 
 def _asked(question: str | None, hint: str | None, options: tuple[str | None, ...], task: str, how: Reading) -> str:
@@ -180,8 +183,7 @@ def _asked(question: str | None, hint: str | None, options: tuple[str | None, ..
     return ""
 
 
-def _text(fields: Mapping[str, Any], word: str) -> str | None:
-    value = next((value for name, value in fields.items() if name.lower() == word), None)
+def _text(value: Any) -> str | None:
     return None if value is None else str(value).strip()
 
 
@@ -202,7 +204,7 @@ class _Neighbours:
         self._found: dict[str, _Neighbour] | None = None
 
     def resolved(self, row: Row) -> Row:
-        base = None if self._told else base_index(_text(row.fields, "index"))
+        base = None if self._told else base_index(index_of(row.fields))
         if base is not None and base in self._index() and self._index()[base].fingerprint == fingerprint(row.fields):
             row = replace(row, fields={**row.fields, ROTATION_OF: base})
         return self._with_picture(row)
@@ -246,7 +248,7 @@ class _Neighbours:
             self._found = {}
             for item in tables.rows(self._path):
                 if isinstance(item, Row) and item.where.offset is not None:
-                    key = _text(item.fields, "index")
+                    key = index_of(item.fields)
                     if key is not None:
                         self._found.setdefault(key, _Neighbour(item.where.offset, fingerprint(item.fields)))
         return self._found
@@ -274,7 +276,8 @@ def _images(fields: dict[str, Any], context: Context, name: str, how: Reading) -
                 message = f"no row has this index, and it is no picture {got(text)}. Name a row, or give the picture."
                 raise RowError("image.reference", "", message)
             of = context.pictures.of_reference if is_data_url(text) else context.pictures.of_base64
-            images.append(replace(of(text, slot), name=given))
+            image = of(text, slot)
+            images.append(image if given is None else replace(image, name=given))
     return images
 
 
