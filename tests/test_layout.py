@@ -22,7 +22,7 @@ SCORING = (
     *("parsers", "metrics", "judge", "judges", "judging", "judge_request", "model_jury", "recipes"),
     *("score", "scoring", "stats", "report", "compare", "kits"),
 )
-SHARED = ("mmscore.client", "mmscore.answers")
+SHARED = ("mmscore.client", "mmscore.spending", "mmscore.answers")
 FORBIDDEN_CALLS = {"eval", "exec", "print", "compile", "__import__", "globals"}
 FORBIDDEN_MODULES = {"pickle", "dill", "shelve", "marshal", "cloudpickle"}
 FORBIDDEN_ATTRIBUTES = {("yaml", "load"), ("torch", "load"), ("os", "system"), ("pd", "eval")}

@@ -2,25 +2,22 @@
 
 One SQLite file beside the output, in WAL mode with full synchronisation: `put` returns when the
 answers would survive a power cut. A key is a digest of everything an answer depends on, so an edited
-question finds no old answer, and neither order nor ids matter. One process at a time may hold a
-store; the operating system frees the lock of a process that was killed.
+question finds no old answer, and neither order nor ids matter. Processes that share a store (see
+`mmscore.holding`) claim the rows that they ask about, so that no row is asked by two of them.
 """
 
 import contextlib
-import errno
-import fcntl
 import hashlib
 import json
-import os
-import socket
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from mmconvert.errors import Error
+from mmscore.holding import Held
 
 STORE_VERSION = 1
 OK = "ok"
@@ -28,6 +25,8 @@ FAILED = "failed"
 
 _APPLICATION_ID = 0x6D6D7361  # "mmsa", in the header of every store of ours
 _LOOKUP_KEYS = 500  # SQLite takes at least 999 parameters a statement
+_PATIENCE = 60.0  # seconds for which a process that shares waits for the others' transactions
+_ASKED = ""  # owner of a claim whose row failed: nobody who shares asks it again
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +106,12 @@ def store_path(output: Path) -> Path:
     return output.with_name(output.name + ".answers.sqlite")
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A store that this process alone may open; made by `hold`."""
-
-    path: Path
-
-
 class AnswerStore:
     """Answers by key, on the disk. Use as a context manager.
 
     Attributes:
         path: The SQLite file.
+        held: Who may open it.
         previous_fingerprint: What the last run said of its input; "" in a new store.
     """
 
@@ -126,11 +119,12 @@ class AnswerStore:
         """Name the store; nothing is touched before `with`.
 
         Args:
-            held: The store's place, see `hold`; the file is made when missing.
+            held: The store's place, see `mmscore.holding.hold`; the file is made when missing.
             fingerprint: Digest of the input as a whole, kept in the header to tell the user when it changed.
             restart: Drop the answers that stand there.
         """
         self.path = held.path
+        self.held = held
         self.previous_fingerprint = ""
         self._fingerprint = fingerprint
         self._restart = restart
@@ -142,18 +136,53 @@ class AnswerStore:
         Raises:
             Error: The file is no store, is damaged, or is of a newer version.
         """
-        with _plain_errors(self.path):
+        with _plain_errors(self.path), self.held.turn():
             if self._restart:
                 _drop(self.path)
             self._db = _connect(self.path)
             self.previous_fingerprint = self._swap_fingerprint()
+            if self.shared:
+                self._join()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the file."""
+        """Close the file; what this process had claimed is free again."""
+        # A disk that is full keeps the claims; they are taken over from a process that is gone.
+        with contextlib.suppress(sqlite3.Error):
+            if self.shared:
+                with _transaction(self._db):
+                    self._bury([self.held.member])
         self._db.close()
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may have the store open."""
+        return bool(self.held.member)
+
+    def _join(self) -> None:
+        """Enter this process among those that share; the first of them begins with no claims at all."""
+        with _transaction(self._db):
+            self._db.execute("CREATE TABLE IF NOT EXISTS members (name TEXT PRIMARY KEY)")
+            self._db.execute("CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL)")
+            members = [name for (name,) in self._db.execute("SELECT name FROM members")]
+            gone = [name for name in members if not self.held.lives(name)]
+            self._bury(gone)
+            if len(gone) == len(members):
+                self._db.execute("DELETE FROM claims")
+            self._db.execute("INSERT INTO members VALUES (?)", (self.held.member,))
+
+    def _bury(self, members: Iterable[str]) -> None:
+        for name in members:
+            self._db.execute("DELETE FROM claims WHERE owner = ?", (name,))
+            self._db.execute("DELETE FROM members WHERE name = ?", (name,))
+
+    def _select(self, columns: str, table: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        for start in range(0, len(keys), _LOOKUP_KEYS):
+            part = keys[start : start + _LOOKUP_KEYS]
+            marks = ",".join("?" * len(part))
+            yield from self._db.execute(f"SELECT {columns} FROM {table} WHERE key IN ({marks})", part)
 
     def _swap_fingerprint(self) -> str:
         row = self._db.execute("SELECT value FROM header WHERE name = 'fingerprint'").fetchone()
@@ -167,14 +196,43 @@ class AnswerStore:
         Returns:
             The answers that are stored, by key; keys without one are left out.
         """
-        found = {}
         with _plain_errors(self.path):
-            for start in range(0, len(keys), _LOOKUP_KEYS):
-                part = keys[start : start + _LOOKUP_KEYS]
-                marks = ",".join("?" * len(part))
-                rows = self._db.execute(f"SELECT key, answer FROM answers WHERE key IN ({marks})", part)
-                found.update({key: _decoded(answer) for key, answer in rows})
-        return found
+            return {key: _decoded(answer) for key, answer in self._select("key, answer", "answers", keys)}
+
+    def claim(self, keys: Sequence[str], most: int) -> list[str]:
+        """Take rows to ask about; of a store that is not shared every row is there to take.
+
+        Args:
+            keys: Keys without an answer so far, in the order in which they are wanted.
+            most: How many to take at most, from 1.
+
+        Returns:
+            Keys that nobody who is still there has claimed, or answered meanwhile.
+        """
+        if not self.shared:
+            return list(keys[:most])
+        with _plain_errors(self.path), _transaction(self._db):
+            owners = dict(self._select("key, owner", "claims", keys))
+            gone = {owner for owner in set(owners.values()) - {_ASKED} if not self.held.lives(owner)}
+            self._bury(gone)
+            done = {key for key, status in self._select("key, status", "answers", keys) if status == OK}
+            free = [key for key in keys if key not in done and (key not in owners or owners[key] in gone)]
+            taken = free[:most]
+            self._db.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?)", [(k, self.held.member) for k in taken])
+        return taken
+
+    def claims(self, keys: Sequence[str]) -> tuple[set[str], set[str]]:
+        """Look up what others who share do with rows.
+
+        Returns:
+            Keys that somebody who is still there is asking about, and keys whose rows one of us asked in vain.
+        """
+        if not self.shared:
+            return set(), set()
+        with _plain_errors(self.path):
+            owners = dict(self._select("key, owner", "claims", keys))
+        alive = {owner: self.held.lives(owner) for owner in set(owners.values()) - {_ASKED}}
+        return {k for k, o in owners.items() if alive.get(o)}, {k for k, o in owners.items() if o == _ASKED}
 
     def put(self, answers: Iterable[tuple[str, Answer]]) -> None:
         """Store answers in one transaction; they are on the disk when this returns.
@@ -188,6 +246,12 @@ class AnswerStore:
         rows = [(key, answer.status, _encoded(answer)) for key, answer in answers]
         with _plain_errors(self.path), _transaction(self._db):
             self._db.executemany("INSERT OR REPLACE INTO answers (key, status, answer) VALUES (?, ?, ?)", rows)
+            if self.shared:
+                ended = [(_ASKED, key) for key, status, _ in rows if status != OK]
+                self._db.executemany("UPDATE claims SET owner = ? WHERE key = ?", ended)
+                self._db.executemany(
+                    "DELETE FROM claims WHERE key = ?", [(k,) for k, status, _ in rows if status == OK]
+                )
 
     def count(self) -> dict[str, int]:
         """Count the stored answers by status."""
@@ -211,7 +275,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     if path.exists() and not path.is_file():
         raise Error(f"{path}: is no file; the answers are to stand there. Move it away or give another output.")
     with contextlib.ExitStack() as stack:
-        db = sqlite3.connect(path, isolation_level=None)
+        db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
         stack.callback(db.close)
         (application,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
@@ -264,66 +328,3 @@ def _drop(path: Path) -> None:
     # The database first: SQLite discards a log that has no database, never the other way round.
     for suffix in ("", "-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def hold(path: Path) -> Iterator[Held]:
-    """Keep every other process away from a store while the context lasts.
-
-    The lock is the operating system's: it ends with the process, however that ends.
-
-    Args:
-        path: The SQLite file of the store, existing or not.
-
-    Raises:
-        Error: Another process holds it, or the file system has no locks.
-    """
-    # A file of its own: closing any handle of the database would drop SQLite's own locks.
-    lock = path.with_name(path.name + ".lock")
-    handle = _locked_handle(path, lock)
-    try:
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
-        yield Held(path)
-    finally:
-        # Removed while still held, so that nobody can be holding the file that disappears.
-        lock.unlink(missing_ok=True)
-        os.close(handle)
-
-
-def _locked_handle(path: Path, lock: Path) -> int:
-    while True:
-        try:
-            handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise Error(f"{lock}: cannot be made ({error.strerror}).") from None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _same_file(handle, lock):
-                return handle
-        except BlockingIOError:
-            holder = _holder(os.pread(handle, 1000, 0))
-            os.close(handle)
-            raise Error(f"{path}: in use by {holder}. Wait for it, or give another output.") from None
-        except OSError as error:
-            os.close(handle)
-            if error.errno in (errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL):
-                raise Error(f"{path}: its file system has no locks ({error.strerror}). Use a local folder.") from None
-            raise
-        # The former holder removed the file between our open and our lock: take the new one.
-        os.close(handle)
-
-
-def _same_file(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _holder(text: bytes) -> str:
-    try:
-        said: Mapping[str, object] = json.loads(text)
-        return f"process {said['pid']} on {said['host']}"
-    except (ValueError, KeyError, TypeError):
-        return "another process"

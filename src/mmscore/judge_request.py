@@ -10,8 +10,9 @@ from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean, first_line, got, no_such_path
 from mmconvert.plugins import available, load
-from mmscore.answers import AnswerStore, hold
+from mmscore.answers import AnswerStore
 from mmscore.choice import Choice
+from mmscore.holding import hold
 from mmscore.judge import AUTO, JUDGES, RULE, Judge
 from mmscore.judging import DryJury, Setting, Spent
 from mmscore.places import STDIN

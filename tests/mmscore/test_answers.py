@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.errors import Error
-from mmscore.answers import STORE_VERSION, Answer, AnswerStore, answer_key, failed, hold, store_path
+from mmscore.answers import STORE_VERSION, Answer, AnswerStore, answer_key, failed, store_path
+from mmscore.holding import hold
 
 FULL = Answer(
     text="A",
@@ -146,7 +147,7 @@ def test_an_empty_file_is_a_new_store(tmp_path):
 
 
 def test_a_second_process_is_refused_and_told_who_holds_the_store(tmp_path):
-    code = "import sys, pathlib; from mmscore.answers import hold\nwith hold(pathlib.Path(sys.argv[1])): pass"
+    code = "import sys, pathlib; from mmscore.holding import hold\nwith hold(pathlib.Path(sys.argv[1])): pass"
     with hold(tmp_path / "s"):
         second = subprocess.run([sys.executable, "-c", code, tmp_path / "s"], capture_output=True, text=True)
     assert f"in use by process {os.getpid()} on " in second.stderr
@@ -161,7 +162,8 @@ def test_nothing_but_the_store_stays_behind(tmp_path):
 def test_a_killed_holder_keeps_nobody_out_and_its_answers_stand(tmp_path):
     code = """
         import pathlib, sys, time
-        from mmscore.answers import Answer, AnswerStore, hold
+        from mmscore.answers import Answer, AnswerStore
+        from mmscore.holding import hold
         with hold(pathlib.Path(sys.argv[1])) as held, AnswerStore(held, fingerprint="f") as store:
             for i in range(1_000_000):
                 store.put([(f"{i}:{j}", Answer(str(i))) for j in range(3)])

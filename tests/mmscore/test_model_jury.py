@@ -10,8 +10,9 @@ from collections import Counter
 import pytest
 
 from mmconvert.errors import Error
-from mmscore.answers import AnswerStore, hold
+from mmscore.answers import AnswerStore
 from mmscore.client import Chat, Endpoint, chat_url
+from mmscore.holding import hold
 from mmscore.judge import LEAVE, Case, Judge, NoVerdict, Question, Verdict
 from mmscore.judging import DryJury, Setting
 from mmscore.model_jury import ModelJury

@@ -10,7 +10,8 @@ import click
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.errors import UsageError, got
 from mmconvert.store import open_dataset
-from mmscore.answers import AnswerStore, hold, store_path
+from mmscore.answers import AnswerStore, store_path
+from mmscore.holding import hold
 from mmscore.infer.backend import Generation, ModelOptions, Service, open_backend
 from mmscore.infer.progress import progress
 from mmscore.infer.runner import Job, Summary, resume_note

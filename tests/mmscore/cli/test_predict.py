@@ -15,8 +15,9 @@ import pytest
 
 from mmconvert.command_line import run
 from mmconvert.store import DatasetWriter
-from mmscore.answers import hold, store_path
+from mmscore.answers import store_path
 from mmscore.cli import program
+from mmscore.holding import hold
 from support.questions import picture, record
 
 PROGRAM = [sys.executable, "-c", "from mmscore.cli import main; main()", "predict"]

@@ -12,7 +12,8 @@ import pytest
 from mmconvert.errors import Error
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Turn
 from mmconvert.store import DatasetWriter, open_dataset
-from mmscore.answers import Answer, AnswerStore, failed, hold, store_path
+from mmscore.answers import Answer, AnswerStore, failed, store_path
+from mmscore.holding import hold
 from mmscore.infer.backend import Generation
 from mmscore.infer.predictions_file import RUN_METADATA
 from mmscore.infer.runner import Job, Summary, predict

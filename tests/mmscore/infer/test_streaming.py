@@ -10,7 +10,8 @@ import pytest
 from mmconvert.errors import Error
 from mmconvert.record import Record
 from mmconvert.store import DatasetWriter, open_dataset
-from mmscore.answers import Answer, AnswerStore, failed, hold, store_path
+from mmscore.answers import Answer, AnswerStore, failed, store_path
+from mmscore.holding import hold
 from mmscore.infer.backend import Generation, Streaming
 from mmscore.infer.runner import Job, Summary, predict
 from support.questions import picture, record
