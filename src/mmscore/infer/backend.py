@@ -30,6 +30,12 @@ from mmscore.answers import Answer
 
 GROUP = "mmscore.infer.backends"
 
+METHODS = GENERATE, LIKELIHOOD = ("generate", "likelihood")
+REDUCTIONS = SUM, MEAN, TOKEN = ("sum", "mean", "token")
+"""The option with the highest summed, or mean, log-probability is taken; `token` sums too, and keeps each token's."""
+
+TEMPLATES = CHAT, RAW = ("chat", "raw")
+
 
 @dataclass(frozen=True, slots=True)
 class Generation:
@@ -111,6 +117,12 @@ class ModelOptions:
         dtype: Number type of the weights; None lets the backend choose.
         attn: Attention implementation; None lets the backend choose.
         continue_final_message: A last turn of the assistant is the beginning of the reply.
+        method: `GENERATE` a reply, or take the option of the highest `LIKELIHOOD`.
+        likelihood_reduction: Which log-probability of an option counts, one of `REDUCTIONS`; None is `sum`.
+        n: Replies a row, from 1. A row is handed over once a reply, `variant` telling them apart; the
+            first of them is the row as it stands.
+        max_image_side: Pictures with a longer side are shrunk to it for the request, in pixels.
+        template: `chat` lets the model's chat template word the turns, `raw` sends the one turn's text as it is.
         quiet: No progress bars while loading.
     """
 
@@ -121,7 +133,24 @@ class ModelOptions:
     dtype: str | None = None
     attn: str | None = None
     continue_final_message: bool = False
+    method: str = GENERATE
+    likelihood_reduction: str | None = None
+    n: int = 1
+    max_image_side: int | None = None
+    template: str = CHAT
     quiet: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse options that have no meaning for the method.
+
+        Raises:
+            UsageError: There are some.
+        """
+        likely = self.method == LIKELIHOOD
+        if self.likelihood_reduction and not likely:
+            raise UsageError("--likelihood-reduction has a meaning only with --method likelihood.")
+        if likely and (self.generation != Generation() or self.n > 1):
+            raise UsageError("--method likelihood generates nothing. Leave out the options of replies, such as --n.")
 
 
 class Backend(Protocol):
@@ -227,7 +256,7 @@ def file_identity(plugin: str) -> str:
 
 
 def honour(backend: str, options: ModelOptions, *flags: str) -> None:
-    """Refuse every option that was given and that a backend does not name.
+    """Refuse every option that differs from its default and that a backend does not name.
 
     Args:
         backend: Name of the backend.
@@ -250,8 +279,18 @@ def _by_flag(options: object) -> dict[str, object]:
         if is_dataclass(value):
             values |= _by_flag(value)
         elif field.name not in ("model", "quiet"):
-            values["--" + field.name.replace("_", "-")] = value
+            values["--" + field.name.replace("_", "-")] = None if value == field.default else value
     return values
+
+
+def require_draws(options: ModelOptions) -> None:
+    """Refuse several replies to a row that would all be the same.
+
+    Raises:
+        UsageError: More than one reply is asked for, and none is drawn.
+    """
+    if options.n > 1 and not options.generation.sampling:
+        raise UsageError("--n: greedy replies are all the same. Add --do-sample or --temperature.")
 
 
 def refuse(backend: str, given: Mapping[str, object]) -> None:

@@ -1,0 +1,61 @@
+"""Several replies to a row: each is a row of the output, told apart by `variant`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from mmconvert.errors import Error
+from mmconvert.record import PICTURE_COLUMNS, Record
+from mmscore.answers import answer_key
+
+
+def asked_again(records: Sequence[Record], n: int) -> list[Record]:
+    """Give what a backend is asked: each record `n` times in a row, the number of the reply as its variant.
+
+    The first reply is asked for with the record as it stands, so that a draw does not depend on `n`.
+
+    Args:
+        records: The rows.
+        n: Replies a row, from 1.
+
+    Raises:
+        Error: A row is one of several copies, whose numbers the replies would take.
+    """
+    if n > 1 and (copy := next((record for record in records if record.variant is not None), None)):
+        raise Error(
+            f"row {copy.id!r}: is copy {copy.variant} of its question already. Leave --n out: each copy gets a reply."
+        )
+    return [replace(record, variant=reply) if reply else record for record in records for reply in range(n)]
+
+
+def reply_keys(keys: Sequence[str], n: int) -> list[str]:
+    """Give the key of each reply; that of the first is the row's, and more replies leave it as it is.
+
+    Example:
+        >>> reply_keys(["k"], 1), reply_keys(["k"], 3)[:2] == reply_keys(["k"], 2)
+        (['k'], True)
+    """
+    return [answer_key(key, reply) if reply else key for key in keys for reply in range(n)]
+
+
+def output_rows(rows: pa.RecordBatch, n: int) -> pa.RecordBatch:
+    """Repeat rows as the output holds them: ids `<id>#<reply>`, the number of the reply as `variant`.
+
+    Args:
+        rows: Rows of a dataset.
+        n: Replies a row; 1 leaves the rows as they are.
+
+    Returns:
+        The rows, without pictures when they are repeated.
+    """
+    if n == 1:
+        return rows
+    rows = rows.drop_columns([name for name in PICTURE_COLUMNS if name in rows.schema.names])
+    repeated = rows.take(pa.array(np.repeat(np.arange(rows.num_rows), n)))
+    variants = pa.array(np.tile(np.arange(n), rows.num_rows), rows.schema.field("variant").type)
+    ids = [f"{id}#{variant}" for id, variant in zip(repeated["id"].to_pylist(), variants.to_pylist(), strict=True)]
+    place = repeated.schema.get_field_index
+    repeated = repeated.set_column(place("id"), rows.schema.field("id"), pa.array(ids, rows.schema.field("id").type))
+    return repeated.set_column(place("variant"), rows.schema.field("variant"), variants)
