@@ -13,8 +13,9 @@ from mmconvert.store import open_dataset
 from mmscore.answers import AnswerStore, store_path
 from mmscore.holding import hold
 from mmscore.infer.backend import Generation, ModelOptions, Service, open_backend
+from mmscore.infer.ledger import Summary
 from mmscore.infer.progress import progress
-from mmscore.infer.runner import Job, Summary, resume_note
+from mmscore.infer.runner import Job, resume_note
 from mmscore.infer.runner import predict as run
 
 
@@ -68,11 +69,14 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 @click.option("--system", metavar="TEXT", help="System turn for every row, in the place of its own.")
 @click.option("--resume", is_flag=True, help="Go on where the last run stopped, also when the output stands already.")
 @click.option("--restart", is_flag=True, help="Forget the stored answers and ask every row again.")
+@click.option("--share", is_flag=True, help="Let other processes that are started so answer rows of the same output.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first N rows.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @OPTIONS_FILE
-def predict(dataset: Path, output: Path, resume: bool, restart: bool, quiet: bool, as_json: bool, **given: Any) -> int:
+def predict(
+    dataset: Path, output: Path, resume: bool, restart: bool, share: bool, quiet: bool, as_json: bool, **given: Any
+) -> int:
     """Ask a model about every row of DATASET and write its replies to a predictions file.
 
     DATASET is a folder made by `mmconvert convert`, or a parquet file of its columns. Replies are
@@ -82,7 +86,7 @@ def predict(dataset: Path, output: Path, resume: bool, restart: bool, quiet: boo
 
     Exit code 3: the file is written, but some rows have no reply; the column prediction_error says why.
     """
-    _check_output(output, resume=resume, restart=restart)
+    _check_output(output, resume=resume, restart=restart, share=share)
     rows = open_dataset(dataset)
     generation = _generation(given)
     options = ModelOptions(
@@ -93,7 +97,7 @@ def predict(dataset: Path, output: Path, resume: bool, restart: bool, quiet: boo
     )
     plugin = given["backend"] or ("transformers" if given["base_url"] is None else "openai")
     output.parent.mkdir(parents=True, exist_ok=True)
-    with hold(store_path(output)) as held:
+    with hold(store_path(output), share=share) as held:
         backend = open_backend(plugin, options)
         asked = {name: given[name] for name in ("system", "limit", "continue_final_message")}
         job = Job(rows, output, backend, plugin, generation, **asked)
@@ -107,12 +111,12 @@ def predict(dataset: Path, output: Path, resume: bool, restart: bool, quiet: boo
     return EXIT_PARTIAL if summary.failed else 0
 
 
-def _check_output(output: Path, *, resume: bool, restart: bool) -> None:
-    if resume and restart:
-        raise UsageError("--resume and --restart exclude each other.")
+def _check_output(output: Path, *, resume: bool, restart: bool, share: bool) -> None:
+    if (resume or share) and restart:
+        raise UsageError(f"{'--resume' if resume else '--share'} and --restart exclude each other.")
     if output.is_dir():
         raise UsageError(f"{output}: is a folder. Name a file, such as {output / 'predictions.parquet'}.")
-    if output.exists() and not (resume or restart):
+    if output.exists() and not (resume or restart or share):
         raise UsageError(
             f"{output}: exists already. --resume asks only the rows that have no answer yet, --restart asks all again."
         )

@@ -6,9 +6,8 @@ predictions file is written along the way and appears at the end.
 """
 
 import contextlib
-import hashlib
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -21,15 +20,17 @@ from mmconvert import __version__
 from mmconvert.errors import Error
 from mmconvert.record import PICTURE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
 from mmconvert.store import Dataset
-from mmscore.answers import FAILED, OK, Answer, AnswerStore, answer_key, failed
-from mmscore.infer.backend import Backend, Generation, Streaming, file_identity
+from mmscore.answers import FAILED, OK, Answer, AnswerStore
+from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Generation, Streaming, file_identity
+from mmscore.infer.first_picture import first_picture_then_text
+from mmscore.infer.ledger import ELSEWHERE, Ledger, Summary, refusal
 from mmscore.infer.predictions_file import PredictionWriter
 from mmscore.infer.progress import Advance
+from mmscore.infer.several_replies import asked_again, output_rows, reply_keys
 
 PROMPT_VERSION = 1
 """Raised when the way a record becomes a prompt changes; old answers are then asked again."""
 
-METHOD = "generate"
 _T = TypeVar("_T")
 _COLUMNS = [name for name in SCHEMA.names if name != "attachments"]
 
@@ -47,6 +48,9 @@ class Job:
         system: System turn for every row, in the place of the row's own; None leaves rows as they are.
         limit: Only the first rows of the dataset; None for all.
         continue_final_message: Ask for the rest of a reply that the last turn begins.
+        method: How the backend answers, see `ModelOptions`.
+        n: Replies a row, from 1.
+        interleave: False shows the first picture only, before the text.
     """
 
     dataset: Dataset
@@ -57,28 +61,19 @@ class Job:
     system: str | None = None
     limit: int | None = None
     continue_final_message: bool = False
+    method: str = GENERATE
+    n: int = 1
+    interleave: bool = True
+
+    @property
+    def num_asked(self) -> int:
+        """Rows of the dataset that are asked about."""
+        return self.dataset.num_rows if self.limit is None else min(self.limit, self.dataset.num_rows)
 
     @property
     def num_rows(self) -> int:
         """Rows of the output."""
-        return self.dataset.num_rows if self.limit is None else min(self.limit, self.dataset.num_rows)
-
-
-@dataclass(slots=True)
-class Summary:
-    """What a run did: rows in the output, rows asked now, rows reused from the store, rows without answer.
-
-    Tokens are those of the rows of the output, whichever run asked them, as far as they are known.
-    """
-
-    rows: int = 0
-    asked: int = 0
-    reused: int = 0
-    failed: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    seconds: float = 0.0
-    output: str = ""
+        return self.num_asked * self.n
 
 
 def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
@@ -97,18 +92,19 @@ def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
             raises, the answers so far are in the store.
     """
     start = time.monotonic()
-    summary = Summary(output=str(job.output))
-    ledger = _Ledger(job, store, advance, summary)
-    backend = job.backend
-    rows = _as_they_come(job, backend, ledger) if isinstance(backend, Streaming) else _in_groups(job, ledger)
+    settings = (file_identity(job.plugin), job.backend.identity, job.method, PROMPT_VERSION, asdict(job.generation))
+    ledger = Ledger(store, settings, advance, chooses=job.method == LIKELIHOOD)
+    if store.shared:
+        _in_company(job, ledger)
     with (
-        PredictionWriter(job.output, model=backend.name, method=METHOD, about=_about(job)) as writer,
-        contextlib.closing(rows),
+        store.held.turn(),
+        PredictionWriter(job.output, model=job.backend.name, method=job.method, about=_about(job)) as writer,
+        contextlib.closing(_answered(job, ledger)) as rows,
     ):
         for batch, answers in rows:
             writer.write(batch, answers)
-    summary.seconds = round(time.monotonic() - start, 3)
-    return summary
+    ledger.summary.output, ledger.summary.seconds = str(job.output), round(time.monotonic() - start, 3)
+    return ledger.summary
 
 
 def _about(job: Job) -> dict[str, Any]:
@@ -117,15 +113,16 @@ def _about(job: Job) -> dict[str, Any]:
         "dataset_fingerprint": job.dataset.fingerprint,
         "dataset_rows": job.dataset.num_rows,
         "rows": job.num_rows,
-        "partial": job.num_rows < job.dataset.num_rows,
+        "partial": job.num_asked < job.dataset.num_rows,
         "model": job.backend.identity,
         "generation": asdict(job.generation),
         "system": job.system,
+        "n": job.n,
     }
 
 
 def _batches(job: Job) -> Iterator[pa.RecordBatch]:
-    left = job.num_rows
+    left = job.num_asked
     for batch in job.dataset.batches(_COLUMNS):
         if left <= 0:
             return
@@ -150,95 +147,74 @@ def _one_ahead(items: Iterator[_T]) -> Iterator[_T]:
             yield item
 
 
-def _asked(record: Record, system: str | None) -> Record:
-    """Put the system turn in the place of the record's own."""
-    if system is None:
+def _asked(record: Record, job: Job) -> Record:
+    """Put the system turn in the place of the record's own, and pictures where the model takes them."""
+    if not job.interleave:
+        record = first_picture_then_text(record)
+    if job.system is None:
         return record
     rest = record.messages[1:] if record.messages and record.messages[0].role == "system" else record.messages
-    return replace(record, messages=(Turn("system", (Part("text", system),)), *rest))
+    return replace(record, messages=(Turn("system", (Part("text", job.system),)), *rest))
 
 
-class _Ledger:
-    """Knows each row's key and stored answer, keeps new ones, and counts."""
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Rows as the output holds them, as they are asked, their keys, and why some are not asked at all."""
 
-    def __init__(self, job: Job, store: AnswerStore, advance: Advance, summary: Summary) -> None:
-        self._settings = (
-            file_identity(job.plugin),
-            job.backend.identity,
-            METHOD,
-            PROMPT_VERSION,
-            asdict(job.generation),
-        )
-        self._continues = job.continue_final_message
-        self._store = store
-        self._advance = advance
-        self._summary = summary
-        self._seen: Counter[str] = Counter()
-
-    @property
-    def rows(self) -> int:
-        """Rows that have an answer."""
-        return self._summary.rows
-
-    def look_up(self, records: Sequence[Record], keys: Sequence[str]) -> list[Answer | None]:
-        """Give the answers of rows that need not be asked, None for the others."""
-        stored = self._store.get(keys)
-        found = [
-            _refusal(record, continues=self._continues) or _reusable(stored.get(key))
-            for record, key in zip(records, keys, strict=True)
-        ]
-        self._summary.reused += sum(answer is not None and answer.status == OK for answer in found)
-        self._count([answer for answer in found if answer is not None])
-        return found
-
-    def keep(self, answers: Sequence[tuple[str, Answer]]) -> None:
-        """Store answers by key."""
-        self._store.put(answers)
-        self._summary.asked += len(answers)
-        self._count([answer for _, answer in answers])
-
-    def key(self, record: Record) -> str:
-        """Digest the row's prompt and the settings; the n-th row with the same prompt has its own answer."""
-        prompt = answer_key(_prompt(record))
-        self._seen[prompt] += 1
-        return answer_key(prompt, self._seen[prompt], *self._settings)
-
-    def _count(self, answers: Sequence[Answer]) -> None:
-        for answer in answers:
-            self._summary.rows += 1
-            self._summary.failed += answer.status != OK
-            self._summary.prompt_tokens += answer.prompt_tokens or 0
-            self._summary.completion_tokens += answer.completion_tokens or 0
-        self._advance(self._summary.rows, self._summary.failed)
+    rows: pa.RecordBatch
+    records: Sequence[Record]
+    keys: Sequence[str]
+    known: Sequence[Answer | None]
 
 
-def _read(job: Job, ledger: _Ledger) -> Iterator[tuple[pa.RecordBatch, list[Record], list[str]]]:
-    """Read rows as they are asked, with their keys."""
+def _read(job: Job, ledger: Ledger) -> Iterator[_Read]:
     for batch in _batches(job):
-        records = [_asked(record, job.system) for record in from_arrow(batch)]
-        yield batch, records, [ledger.key(record) for record in records]
+        records = [_asked(record, job) for record in from_arrow(batch)]
+        keys = reply_keys([ledger.key(record) for record in records], job.n)
+        records = asked_again(records, job.n)
+        known = [refusal(record, continues=job.continue_final_message) for record in records]
+        yield _Read(output_rows(batch, job.n), records, keys, known)
 
 
 _Rows = Generator[tuple[pa.RecordBatch, Sequence[Answer]]]
 """Rows in the order of the dataset, with their answers."""
 
 
-def _in_groups(job: Job, ledger: _Ledger) -> _Rows:
+def _answered(job: Job, ledger: Ledger) -> _Rows:
+    ledger.begin()
+    backend, reads = job.backend, _one_ahead(_read(job, ledger))
+    if isinstance(backend, Streaming):
+        return _as_they_come(reads, backend, ledger, job.num_rows)
+    return _in_groups(reads, backend, ledger)
+
+
+def _in_company(job: Job, ledger: Ledger) -> None:
+    """Answer the rows that no other process is asking about, until there are none, whoever asked them."""
+    while True:
+        with contextlib.closing(_answered(job, ledger)) as rows:
+            for _ in rows:
+                pass
+        if not ledger.elsewhere:
+            return
+        ledger.wait()
+
+
+def _in_groups(reads: Iterator[_Read], backend: Backend, ledger: Ledger) -> _Rows:
     """Answer one batch of rows after the other, in groups of the backend's size."""
-    backend = job.backend
-    for batch, records, keys in _one_ahead(_read(job, ledger)):
-        found = ledger.look_up(records, keys)
+    for read in reads:
+        found = ledger.look_up(read.known, read.keys)
         # Rows of like size together waste the least padding; the largest first, so that memory runs out early.
-        todo = sorted((i for i, answer in enumerate(found) if answer is None), key=lambda i: -_size(records[i]))
-        while todo:
-            group, todo = todo[: backend.batch_size], todo[backend.batch_size :]
-            replies = backend.answer([records[i] for i in group])
+        todo = sorted((i for i, answer in enumerate(found) if answer is None), key=lambda i: -_size(read.records[i]))
+        while group := ledger.take(todo, read.keys, backend.batch_size) if todo else []:
+            replies = backend.answer([read.records[i] for i in group])
             if len(replies) != len(group):
                 raise Error(f"backend {backend.name}: gave {len(replies)} answers for {len(group)} rows.")
-            ledger.keep([(keys[i], reply) for i, reply in zip(group, replies, strict=True)])
+            ledger.keep([(read.keys[i], reply) for i, reply in zip(group, replies, strict=True)])
             for i, reply in zip(group, replies, strict=True):
                 found[i] = reply
-        yield batch, [answer for answer in found if answer is not None]
+            todo = [i for i in todo if found[i] is None]
+        ledger.leave([read.keys[i] for i in todo])
+        yield read.rows, [answer or ELSEWHERE for answer in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,21 +229,26 @@ class _Waiting:
         return all(answer is not None for answer in self.answers)
 
 
-def _as_they_come(job: Job, backend: Streaming, ledger: _Ledger) -> _Rows:
+def _as_they_come(reads: Iterator[_Read], backend: Streaming, ledger: Ledger, total: int) -> _Rows:
     """Hand out rows as the backend draws them; no row waits for a slower one, only the file does."""
     waiting: deque[_Waiting] = deque()
     places: dict[int, tuple[_Waiting, int]] = {}
 
     def questions() -> Generator[Record]:
         drawn = 0
-        for batch, records, keys in _one_ahead(_read(job, ledger)):
-            read = _Waiting(_without_pictures(batch), keys, ledger.look_up(records, keys))
-            waiting.append(read)
-            for index, record in enumerate(records):
-                if read.answers[index] is None:
-                    places[drawn] = read, index
-                    drawn += 1
-                    yield record
+        for read in reads:
+            rows = _Waiting(_without_pictures(read.rows), read.keys, ledger.look_up(read.known, read.keys))
+            waiting.append(rows)
+            for index, record in enumerate(read.records):
+                if rows.answers[index] is not None:
+                    continue
+                if not ledger.take([index], read.keys, 1):
+                    ledger.leave([read.keys[index]])
+                    rows.answers[index] = ELSEWHERE
+                    continue
+                places[drawn] = rows, index
+                drawn += 1
+                yield record
 
     def finished() -> Iterator[tuple[pa.RecordBatch, Sequence[Answer]]]:
         while waiting and waiting[0].complete():
@@ -284,44 +265,12 @@ def _as_they_come(job: Job, backend: Streaming, ledger: _Ledger) -> _Rows:
                 read.answers[index] = answer
             yield from finished()
     yield from finished()
-    if (left := job.num_rows - ledger.rows) > 0:
-        raise Error(f"backend {backend.name}: left {left} of {job.num_rows} rows without an answer.")
+    if (left := total - ledger.rows) > 0:
+        raise Error(f"backend {backend.name}: left {left} of {total} rows without an answer.")
 
 
 def _without_pictures(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.drop_columns([name for name in PICTURE_COLUMNS if name in batch.schema.names])
-
-
-def _prompt(record: Record) -> dict[str, Any]:
-    return {
-        "messages": [[turn.role, [[part.type, part.text] for part in turn.content]] for turn in record.messages],
-        # Digests of the bytes themselves: a picture that was exchanged may still carry the old digest.
-        "images": [
-            [hashlib.sha256(image.bytes).hexdigest() if image.bytes is not None else image.url, image.detail]
-            for image in record.images
-        ],
-    }
-
-
-def _reusable(stored: Answer | None) -> Answer | None:
-    """Pass over a stored failure: it is asked again."""
-    return stored if stored is not None and stored.status == OK else None
-
-
-def _refusal(record: Record, *, continues: bool) -> Answer | None:
-    """Refuse a row that no model can be asked about; None for the others."""
-    parts = sum(part.type == "image" for turn in record.messages for part in turn.content)
-    if parts != len(record.images):
-        return failed(
-            f"images: the prompt shows {parts} pictures, the row holds {len(record.images)}. "
-            "Give the dataset itself, not a predictions file."
-        )
-    if not record.messages or (record.messages[-1].role == "assistant" and not continues):
-        return failed(
-            "messages: the last turn is the model's own, nothing is asked. "
-            "Convert with --view eval, or let it go on with --continue-final-message."
-        )
-    return None
 
 
 def _size(record: Record) -> int:

@@ -15,8 +15,9 @@ from mmconvert.store import DatasetWriter, open_dataset
 from mmscore.answers import Answer, AnswerStore, failed, store_path
 from mmscore.holding import hold
 from mmscore.infer.backend import Generation
+from mmscore.infer.ledger import Summary
 from mmscore.infer.predictions_file import RUN_METADATA
-from mmscore.infer.runner import Job, Summary, predict
+from mmscore.infer.runner import Job, predict
 from support.questions import picture, record
 
 

@@ -13,7 +13,8 @@ from mmconvert.store import DatasetWriter, open_dataset
 from mmscore.answers import Answer, AnswerStore, failed, store_path
 from mmscore.holding import hold
 from mmscore.infer.backend import Generation, Streaming
-from mmscore.infer.runner import Job, Summary, predict
+from mmscore.infer.ledger import Summary
+from mmscore.infer.runner import Job, predict
 from support.questions import picture, record
 
 ROWS = 600

@@ -1,0 +1,177 @@
+"""Knows each row's key and stored answer, keeps new answers, and counts."""
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmconvert.record import Record
+from mmscore.answers import OK, Answer, AnswerStore, answer_key, failed
+from mmscore.infer.progress import Advance
+
+ELSEWHERE = Answer(status="elsewhere")
+"""Stands for the answer of a row that another process is asking about; never stored or written."""
+
+
+_SECONDS_BETWEEN_LOOKS = 0.2
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a run did: rows in the output, rows asked now, rows reused from the store, rows without answer.
+
+    Tokens are those of the rows of the output, whichever run asked them, as far as they are known.
+    """
+
+    rows: int = 0
+    asked: int = 0
+    reused: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    output: str = ""
+
+
+class Ledger:
+    """The rows of one run: which are answered, which are to be asked, and by whom."""
+
+    def __init__(self, store: AnswerStore, settings: Sequence[Any], advance: Advance, *, chooses: bool) -> None:
+        """Begin with nothing done.
+
+        Args:
+            store: Where answers are kept.
+            settings: JSON values that an answer depends on beside its prompt.
+            advance: Called with the rows done and failed after each group.
+            chooses: An answer is one of the row's options, and depends on them.
+        """
+        self.summary = Summary()
+        self.elsewhere: list[str] = []
+        self._settings = settings
+        self._chooses = chooses
+        self._store = store
+        self._advance = advance
+        self._seen: Counter[str] = Counter()
+        self._own: set[str] = set()
+
+    @property
+    def rows(self) -> int:
+        """Rows that have an answer, or are left to another process."""
+        return self.summary.rows + len(self.elsewhere)
+
+    def begin(self) -> None:
+        """Begin with the first row again; what was asked before stays counted as asked."""
+        self.summary = Summary(asked=self.summary.asked)
+        self.elsewhere = []
+        self._seen.clear()
+
+    def key(self, record: Record) -> str:
+        """Digest the row's prompt and the settings; the n-th row with the same prompt has its own answer."""
+        prompt = answer_key(_prompt(record), *([record.options] if self._chooses else []))
+        self._seen[prompt] += 1
+        return answer_key(prompt, self._seen[prompt], *self._settings)
+
+    def look_up(self, known: Sequence[Answer | None], keys: Sequence[str]) -> list[Answer | None]:
+        """Give the answers of rows that need not be asked, None for the others.
+
+        Args:
+            known: Answers that hang on no model, None for rows that may be asked.
+            keys: The key of each row.
+        """
+        stored = self._store.get(keys)
+        _, in_vain = self._store.claims(keys)
+        found = [
+            answer or _reusable(stored.get(key), final=key in in_vain) for answer, key in zip(known, keys, strict=True)
+        ]
+        own = self._own
+        self.summary.reused += sum(
+            answer is not None and answer.status == OK and key not in own
+            for answer, key in zip(found, keys, strict=True)
+        )
+        self.elsewhere += [key for answer, key in zip(found, keys, strict=True) if answer is ELSEWHERE]
+        self._count([answer for answer in found if answer is not None and answer is not ELSEWHERE])
+        return found
+
+    def take(self, wanted: Sequence[int], keys: Sequence[str], most: int) -> list[int]:
+        """Choose rows to ask now.
+
+        Args:
+            wanted: Rows without an answer, in the order in which they are to be asked.
+            keys: The key of each row.
+            most: How many to choose at most, from 1.
+
+        Returns:
+            The first of the rows; where processes share, those of them that nobody else is asking about.
+        """
+        taken = set(self._store.claim([keys[row] for row in wanted], most))
+        return [row for row in wanted if keys[row] in taken]
+
+    def leave(self, keys: Sequence[str]) -> None:
+        """Leave rows to the processes that have claimed them."""
+        self.elsewhere += keys
+
+    def wait(self) -> None:
+        """Wait for the rows that were left to others, until they are answered or those who claimed them are gone."""
+        left = set(self.elsewhere)
+        while left:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+            busy, in_vain = self._store.claims([*left])
+            answered = {key for key, answer in self._store.get([*left]).items() if answer.status == OK}
+            if left - busy - answered - in_vain:
+                return
+            left = busy
+
+    def keep(self, answers: Sequence[tuple[str, Answer]]) -> None:
+        """Store answers by key."""
+        self._store.put(answers)
+        self.summary.asked += len(answers)
+        if self._store.shared:
+            self._own.update(key for key, _ in answers)
+        self._count([answer for _, answer in answers])
+
+    def _count(self, answers: Sequence[Answer]) -> None:
+        for answer in answers:
+            self.summary.rows += 1
+            self.summary.failed += answer.status != OK
+            self.summary.prompt_tokens += answer.prompt_tokens or 0
+            self.summary.completion_tokens += answer.completion_tokens or 0
+        self._advance(self.summary.rows, self.summary.failed)
+
+
+def _prompt(record: Record) -> dict[str, Any]:
+    return {
+        "messages": [[turn.role, [[part.type, part.text] for part in turn.content]] for turn in record.messages],
+        # Digests of the bytes themselves: a picture that was exchanged may still carry the old digest.
+        "images": [
+            [hashlib.sha256(image.bytes).hexdigest() if image.bytes is not None else image.url, image.detail]
+            for image in record.images
+        ],
+    }
+
+
+def _reusable(stored: Answer | None, *, final: bool) -> Answer | None:
+    """Pass over a stored failure, which is asked again, unless one of those who share asked it just now."""
+    return stored if stored is not None and (stored.status == OK or final) else None
+
+
+def refusal(record: Record, *, continues: bool) -> Answer | None:
+    """Refuse a row that no model can be asked about; None for the others.
+
+    Args:
+        record: The row as it would be asked.
+        continues: A last turn of the assistant is the beginning of the reply.
+    """
+    parts = sum(part.type == "image" for turn in record.messages for part in turn.content)
+    if parts != len(record.images):
+        return failed(
+            f"images: the prompt shows {parts} pictures, the row holds {len(record.images)}. "
+            "Give the dataset itself, not a predictions file."
+        )
+    if not record.messages or (record.messages[-1].role == "assistant" and not continues):
+        return failed(
+            "messages: the last turn is the model's own, nothing is asked. "
+            "Convert with --view eval, or let it go on with --continue-final-message."
+        )
+    return None
