@@ -7,6 +7,7 @@ share, each also locks a file of its own as long as it lives, so that the others
 import contextlib
 import errno
 import fcntl
+import glob
 import json
 import os
 import secrets
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from mmconvert.errors import Error
 
+_MEMBER = "member-"
 _PATIENCE = 2.0
 """Seconds for which a process that shares tries again: whoever leaves last holds the lock alone for a moment."""
 
@@ -86,9 +88,9 @@ def hold(path: Path, *, share: bool = False) -> Iterator[Held]:
     finally:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Removed while held alone, so that nobody can be holding the file that disappears.
-            _beside(path, "turn").unlink(missing_ok=True)
-            lock.unlink(missing_ok=True)
+            # Removed while held alone, so that nobody can be holding a file that disappears.
+            for left in (_beside(path, "turn"), *path.parent.glob(f"{glob.escape(path.name)}.{_MEMBER}*"), lock):
+                left.unlink(missing_ok=True)
         os.close(handle)
 
 
@@ -98,7 +100,7 @@ def _beside(path: Path, name: str) -> Path:
 
 @contextlib.contextmanager
 def _membership(path: Path) -> Iterator[str]:
-    member = f"member-{os.getpid()}-{secrets.token_hex(4)}"
+    member = f"{_MEMBER}{os.getpid()}-{secrets.token_hex(4)}"
     file = _beside(path, member)
     handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
