@@ -1,7 +1,11 @@
 """What answers a batch of records, and the options it is opened with.
 
-A backend module exports `BACKEND`, a function `(ModelOptions) -> Backend`. A backend of yours is a
-file with such a function or class, named as `--backend file.py@name`:
+A backend module exports `BACKEND`, a callable `(ModelOptions) -> Backend`. A backend of yours is named as
+`--backend file.py@name`: a function from a batch of records to as many answers (texts, `Answer`s, None
+for a row without one), or a class that is opened with the options:
+
+    def blind(records: Sequence[Record]) -> list[str]:
+        return ["A" for _ in records]
 
     class Blind:
         name = identity = "blind"
@@ -16,6 +20,7 @@ One that also has `stream`, see `Streaming`, is given rows one by one instead, a
 """
 
 import hashlib
+import inspect
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -220,6 +225,11 @@ def open_backend(name: str, options: ModelOptions) -> Backend:
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         raise UsageError(f"backend {name!r} needs the package {package}. {_how_to_install(package)}") from error
+    if inspect.isfunction(opener) and ".py@" in name:
+        # Imported here: it is a backend, and needs what stands in this module.
+        from mmscore.infer.function_backend import FunctionBackend
+
+        return FunctionBackend(name, opener, options)
     backend = opener(options)
     lacking = [part for part in ("name", "identity", "batch_size", "answer") if not hasattr(backend, part)]
     if lacking:

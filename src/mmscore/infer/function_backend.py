@@ -1,0 +1,60 @@
+"""A function of the user's as a backend: a batch of records in, as many answers out."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from mmconvert.errors import Error, got
+from mmconvert.record import Record
+from mmscore.answers import Answer, failed
+from mmscore.infer.backend import ModelOptions, honour
+
+AnswerBatch = Callable[[Sequence[Record]], Iterable[Answer | str | None]]
+
+_BATCH_SIZE = 8
+
+
+class FunctionBackend:
+    """Answers with a function; see `mmscore.infer.backend.Backend`."""
+
+    def __init__(self, plugin: str, function: AnswerBatch, options: ModelOptions) -> None:
+        """Read the options.
+
+        Args:
+            plugin: How the user named the function, for messages.
+            function: Gives a text, an `Answer`, or None where there is no answer, for each record in order.
+            options: `model` is the name for the predictions file; `batch_size` the most records at once.
+
+        Raises:
+            UsageError: An option was given that a function of records cannot honour.
+        """
+        honour(plugin, options, "--batch-size")
+        self.name = options.model
+        # The runner adds the digest of the file.
+        self.identity = f"function:{options.model}"
+        self.batch_size = options.batch_size or _BATCH_SIZE
+        self._plugin = plugin
+        self._function = function
+
+    def answer(self, records: Sequence[Record]) -> list[Answer]:
+        """Call the function.
+
+        Raises:
+            Error: What it gave for a record is neither a text nor an `Answer` nor None.
+        """
+        return [self._read(record, given) for record, given in self._pairs(records)]
+
+    def _pairs(self, records: Sequence[Record]) -> list[tuple[Record, object]]:
+        given = self._function(records)
+        answers = None if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+        if answers is None or len(answers) != len(records):
+            found = got(given) if answers is None else f"(got {len(answers)})"
+            raise Error(f"{self._plugin}: expected a list of {len(records)} answers, one a record {found}.")
+        return list(zip(records, answers, strict=True))
+
+    def _read(self, record: Record, given: object) -> Answer:
+        if isinstance(given, Answer):
+            return given
+        if isinstance(given, str):
+            return Answer(given)
+        if given is None:
+            return failed(f"{self._plugin} gave no answer")
+        raise Error(f"{self._plugin}: row {record.id!r}: expected a text, an Answer or None {got(given)}.")

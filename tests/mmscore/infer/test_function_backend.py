@@ -1,0 +1,97 @@
+"""A function in a file of the user's answers rows, and what it gives is checked."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from mmconvert.command_line import run
+from mmconvert.errors import Error, UsageError
+from mmconvert.store import DatasetWriter
+from mmscore.answers import Answer
+from mmscore.cli import program
+from mmscore.infer.backend import Generation, ModelOptions, open_backend
+from support.questions import picture, record
+
+MINE = """
+from mmscore.answers import Answer
+
+def longest_option(records):
+    return [max(filter(None, r.options), key=len) if r.options else None for r in records]
+
+def as_answers(records):
+    return (Answer(r.id, finish_reason="stop") for r in records)
+
+def too_few(records):
+    return ["A"]
+
+def a_text(records):
+    return "A"
+
+def numbers(records):
+    return [1 for _ in records]
+
+class Opened:
+    name = identity = "opened"
+    batch_size = 2
+
+    def __init__(self, options):
+        self.word = options.model
+
+    def answer(self, records):
+        return [Answer(self.word) for _ in records]
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(MINE)
+    return tmp_path / "mine.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "predictions", "code"),
+    [
+        ("longest_option", ["blue", None, "blue"], 3),
+        ("as_answers", ["0", "1", "2"], 0),
+        ("Opened", ["mine", "mine", "mine"], 0),
+    ],
+)
+def test_a_function_or_a_class_predicts(mine, tmp_path, capsys, name, predictions, code):
+    records = [record(i, picture("red"), f"{i}?", options=() if i == 1 else ("red", "blue")) for i in range(3)]
+    with DatasetWriter(tmp_path / "d") as writer:
+        writer.write(records)
+    words = ["predict", tmp_path / "d", "-o", tmp_path / "p.parquet", "--backend", f"{mine}@{name}", "--model", "mine"]
+    with pytest.raises(SystemExit) as ended:
+        run(program, [*map(str, words), "--json"], program="mmscore")
+    assert ended.value.code == code
+    assert json.loads(capsys.readouterr().out)["asked"] == 3
+    table = pq.read_table(tmp_path / "p.parquet")
+    assert table["prediction"].to_pylist() == predictions
+    if None in predictions:
+        assert table["prediction_error"][1].as_py() == f"{mine}@longest_option gave no answer"
+
+
+def test_answers_and_texts_count_alike(mine):
+    backend = open_backend(f"{mine}@as_answers", ModelOptions("m", batch_size=3))
+    assert backend.answer([record(4, "?")]) == [Answer("4", finish_reason="stop")]
+    assert (backend.name, backend.batch_size) == ("m", 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("too_few", r"too_few: expected a list of 2 answers, one a record \(got 1\)"),
+        ("a_text", r"a_text: expected a list of 2 answers, one a record \(got 'A'\)"),
+        ("numbers", r"numbers: row '0': expected a text, an Answer or None \(got 1\)"),
+    ],
+)
+def test_what_is_no_answer_ends_the_run(mine, name, message):
+    with pytest.raises(Error, match=message):
+        open_backend(f"{mine}@{name}", ModelOptions("m")).answer([record(0, "?"), record(1, "?")])
+
+
+def test_options_that_a_function_never_sees_are_refused(mine):
+    with pytest.raises(UsageError, match="has no --max-new-tokens"):
+        open_backend(f"{mine}@as_answers", ModelOptions("m", generation=Generation(max_new_tokens=5)))
