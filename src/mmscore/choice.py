@@ -1,7 +1,8 @@
 """Which recipe scores a file, and why."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pyarrow.compute as pc
 
@@ -9,25 +10,31 @@ from mmconvert.errors import UsageError, did_you_mean
 from mmconvert.plugins import available, load
 from mmscore.predictions import FORMAT, Rows
 from mmscore.recipe import OWN, Facts, Recipe
+from mmscore.recipe_options import read_options
 
 RECIPES = "mmscore.recipes"
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A recipe at one version, and why it was taken."""
+    """A recipe at one version, why it was taken, and the digest of the user's options for it, where there are any."""
 
     name: str
     version: str
     recipe: Recipe
     reason: str
+    options: str | None = None
 
 
-def named_recipe(name: str) -> Choice:
+def named_recipe(name: str, options: str | Path | None = None) -> Choice:
     """Find a recipe by `NAME`, `NAME@VERSION`, or `file.py@NAME[@VERSION]`.
 
+    Args:
+        name: As the user writes it.
+        options: File of options for it; None for none.
+
     Raises:
-        UsageError: The name or the version is unknown.
+        UsageError: The name or the version is unknown, or the recipe does not take these options.
     """
     head, *rest = name.split("@")
     if head.endswith(".py") and rest:
@@ -37,14 +44,30 @@ def named_recipe(name: str) -> Choice:
     if version not in recipe.versions:
         hint = did_you_mean(version, recipe.versions)
         raise UsageError(f"recipe {head!r} has no version {version!r}.{hint} Known: {', '.join(recipe.versions)}.")
-    return Choice(head, version, recipe, "asked for")
+    return _configured(Choice(head, version, recipe, "asked for"), options)
 
 
-def fitting_recipe(facts: Facts) -> Choice:
+def _configured(choice: Choice, path: str | Path | None) -> Choice:
+    if path is None:
+        return choice
+    if choice.recipe.configure is None:
+        raise UsageError(f"recipe {choice.name!r} takes no options. Leave --recipe-options out.")
+    options = read_options(path)
+    try:
+        return replace(choice, recipe=choice.recipe.configure(options.values), options=options.digest)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def fitting_recipe(facts: Facts, options: str | Path | None = None) -> Choice:
     """Choose the recipe of the kit that a file comes from, else our own.
 
+    Args:
+        facts: What the file says about itself.
+        options: File of options for the recipe; None for none.
+
     Raises:
-        UsageError: None fits, or several do equally well.
+        UsageError: None fits, several do equally well, or the one that fits does not take these options.
     """
     offers = []
     for name in available(RECIPES):
@@ -54,7 +77,7 @@ def fitting_recipe(facts: Facts) -> Choice:
             offers.append(Choice(name, next(iter(recipe.versions)), recipe, reason))
     best = [offer for offer in offers if offer.recipe.parity != OWN] or offers
     if len(best) == 1:
-        return best[0]
+        return _configured(best[0], options)
     if best:
         reasons = "; ".join(f"{offer.name}: {offer.reason}" for offer in best)
         raise UsageError(f"several recipes fit ({reasons}). Choose with --recipe.")

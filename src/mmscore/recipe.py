@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from mmconvert.errors import RowError, got
@@ -56,6 +56,17 @@ def read_label(item: Item) -> Any:
     except (ValueError, RecursionError):
         message = f"expected JSON {got(item.label)}. Put a text in quotes, or call the column `answer`."
         raise RowError("label.json", "label", message) from None
+
+
+class NoReferenceError(RowError):
+    """A row lacks the reference that its rule compares with.
+
+    For recipes whose references are `Recipe.optional`: a file in which no row is scored for this reason is
+    refused as a whole, as are files without references under all other recipes.
+    """
+
+    def __init__(self, field: str) -> None:
+        super().__init__(f"{field}.missing", field, f"the row has no reference {got(None)}. Give --answers.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +138,9 @@ class Recipe:
         summary: One line for `mmscore list`.
         parity: `OWN`, or the kit whose numbers it gives bug for bug.
         versions: Version -> which release of the kit it follows, or what changed; the first is the default.
-        columns: Fields of `Item` that `parse` and `metrics` read.
+        columns: Fields of `Item` that `parse` and `metrics` read. One of those with references must have a
+            value in some row.
+        optional: Further such fields, which a file may lack.
         parse: (item, version) -> what the reply says.
         metrics: (item, parsed, version) -> the row's scores; empty when the recipe leaves the row out.
         default_for: Facts of a file -> why the recipe fits it, or None.
@@ -141,6 +154,10 @@ class Recipe:
             what `parse` reads or of what `metrics` gives.
         needs_judge: There are no scores without one: a run without `--judge` is refused.
         additive: Its numbers are sums over the rows, such as points: `--average macro` is refused.
+        log: The scored rows as a file that the kit itself would write; None where there is no such file.
+        configure: What the user's options (`--recipe-options`) make of the recipe; None where it takes none.
+            Unknown options are UsageErrors, see `mmscore.recipe_options`.
+        options: What it was configured with; a judge sees them too.
     """
 
     summary: str
@@ -158,3 +175,12 @@ class Recipe:
     judges: tuple[str, ...] = ()
     needs_judge: bool = False
     additive: bool = False
+    optional: tuple[str, ...] = ()
+    log: Callable[[Scored, str], str] | None = None
+    configure: Callable[[Mapping[str, Any]], "Recipe"] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Name all fields of `Item` that are filled where the file has them."""
+        return (*self.columns, *self.optional)

@@ -1,11 +1,12 @@
 import math
+from dataclasses import replace
 
 import pytest
 
 from mmconvert.errors import Error
 from mmconvert.plugins import load
 from mmscore.predictions import open_rows
-from mmscore.recipe import Item
+from mmscore.recipe import Item, NoReferenceError
 from mmscore.scoring import score_items, score_rows
 from support.plain_recipe import RECIPE
 from support.predictions import write_predictions
@@ -37,6 +38,22 @@ def test_every_row_meets_one_fate_and_a_failure_is_never_scored(tmp_path):
     assert all(math.isnan(value) for value in scored.scores["accuracy"][3:])
     assert {refusal.id for refusal in refusals} == {"rejected", None, ""}
     assert any("p.parquet row 4 prediction: this text is refused." in refusal.message for refusal in refusals)
+
+
+def test_optional_references_are_read_and_may_be_missing(tmp_path):
+    def compared(item, parsed, version):
+        if item.answer is None:
+            raise NoReferenceError("answer")
+        return {"accuracy": float(parsed.value == item.answer)}
+
+    strict = replace(RECIPE, columns=(), optional=("answer",), metrics=compared)
+    loose = replace(strict, metrics=lambda item, parsed, version: {"accuracy": float(item.answer is None)})
+    bare = open_rows(write_predictions(tmp_path / "bare.parquet", [{"id": "1", "prediction": "x"}]))
+    full = open_rows(write_predictions(tmp_path / "full.parquet", ROWS[:2]))
+    assert [score_rows(rows, loose, "1")[0].scores["accuracy"][0] for rows in (bare, full)] == [1.0, 0.0]
+    assert score_rows(full, strict, "1")[0].scores["accuracy"].tolist() == [1.0, 0.0]
+    with pytest.raises(Error, match="no row has a reference"):
+        score_rows(bare, strict, "1")
 
 
 def test_what_was_read_and_where_is_kept(tmp_path):

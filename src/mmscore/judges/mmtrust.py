@@ -1,8 +1,8 @@
 """What MMTrustEval's chains ask a chat model about a reply, in our words or in the kit's own.
 
-The chain is run with the judge's replies so far, and what it asks next is the question. A wording of yours stands
-in for the template of the dataset: `{pred}`, `{label}` and keys of the sample's extra, or `{}` by place where the
-kit fills `chatmodel_score`.
+The chain of the dataset, or of a task file (`--recipe-options`), is run with the judge's replies so far, and what it
+asks next is the question. A wording of yours stands in for the chain's template: `{pred}`, `{label}` and keys of the
+sample's extra, or `{}` by place where the kit fills `chatmodel_score`.
 
 Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/chatmodel_eval.py. Not kept: the judged reply stands between marks
 that it cannot imitate, and a judge's reply that the next rule cannot read decides nothing.
@@ -16,7 +16,8 @@ from mmscore.judge import LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict
 from mmscore.kits.mmtrusteval.evaluators import Setting
 from mmscore.kits.mmtrusteval.releases import KIT, VERSIONS
 from mmscore.kits.mmtrusteval.rows import built, outputs_of, parsed_by
-from mmscore.kits.mmtrusteval.tasks import Config, task_of
+from mmscore.kits.mmtrusteval.task_file import chains_in
+from mmscore.kits.mmtrusteval.tasks import QUESTIONS, Config, task_of
 
 CHAIN = "chain"
 TEMPLATE = "prompt_template"
@@ -32,7 +33,8 @@ class _UnansweredError(Exception):
 def _step(case: Case, replies: Sequence[str]) -> Step:
     if case.scores:
         return LEAVE
-    configs = [_worded(chain, case.wording) for chain in task_of(case.item.dataset).chains]
+    chains = chains_in(case.options) if case.options else task_of(case.item.dataset).chains
+    configs = [_worded(chain, case.wording) for chain in chains]
     try:
         # Parsed and scores walk the chain once each, and each from the first reply on.
         parsed = parsed_by(built(configs, _replaying(replies), case.version)[0], case.item)
@@ -78,6 +80,6 @@ JUDGE = Judge(
     auto=CHAIN,
     columns=("dataset", "extra"),
     step=_step,
-    tries=2,
+    tries=QUESTIONS,
     slots=("pred", "label"),
 )

@@ -4,11 +4,8 @@ Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.eval with mmte/co
 judge in which the next rule finds nothing is no score; the kit counts it as no, or as 0 points.
 """
 
-from mmscore.kits.mmtrusteval.rows import recipe_of, task_chains
+from mmscore.kits.mmtrusteval.rows import task_recipe
 
-RECIPE = recipe_of(
-    task_chains(lambda task: task.judged),
-    "MMTrustEval's tasks in which a chat model judges each reply",
-    labelled=True,
-    judge="mmtrust",
+RECIPE = task_recipe(
+    "MMTrustEval's tasks in which a chat model judges each reply", fits=lambda task: task.judged, judge="mmtrust"
 )

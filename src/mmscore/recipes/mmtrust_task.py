@@ -1,17 +1,13 @@
-"""MMTrustEval's tasks that have references: the chains of each dataset, by its name.
+"""MMTrustEval's tasks: the chains of each dataset, by its name, or those of a task file (`--recipe-options`).
 
 A label is compared as the source wrote it: a text is searched for character by character, "1" is not 1. What a
-judge said is read from the log that the predictions stand in; without it such a task is refused.
+judge, a classifier or a service said is read from the log that the predictions stand in; without it such a task is
+refused, and `mmtrust_refusal` gives the share of refusals that phrases tell.
 
 Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.eval with mmte/configs/task, and scripts/score
 for the table. Of several numbers in a grader's reply the first counts; the kit takes one at random.
 """
 
-from mmscore.kits.mmtrusteval.rows import offered, recipe_of, task_chains
+from mmscore.kits.mmtrusteval.rows import kit_logs, task_recipe
 
-RECIPE = recipe_of(
-    task_chains(lambda task: task.labelled),
-    "MMTrustEval's tasks with references, each by its own chains",
-    labelled=True,
-    default_for=offered(labelled=True),
-)
+RECIPE = task_recipe("MMTrustEval's tasks, each by its own chains", default_for=kit_logs)

@@ -87,7 +87,7 @@ def test_what_a_classifier_said_is_taken_from_the_log_and_the_published_rates_st
         for flag, text, topic in zip((1, 0, 0), ("fine", "I cannot", "fine"), topics, strict=True)
     ]
     (entry,) = score(_log(tmp_path / "log.json", *samples), dataset="vision-preference").entries
-    assert entry.recipe == "mmtrust_open_task"
+    assert entry.recipe == "mmtrust_task"
     assert {name: e.value for name, e in entry.metrics.items()} == pytest.approx(
         {"rule_reject_template_eval:pred_mean": 1 / 3, "classifer_reject_eval:pred_mean": 1 / 3}
     )
@@ -165,7 +165,6 @@ def test_functions_to_ask_with_stand_in_for_a_log():
         return "[Yes]"
 
     recipe = chain_recipe([config], setting=Setting(ask=ask))
-    assert "label" in recipe.columns
     assert _numbers(recipe, [_item("a", "b", extra={"k": 1})]) == {"chatmodel_eval->rule_yes_or_no_eval:pred_mean": 1.0}
     assert set(asked) == {"a b 1"}
 
@@ -232,13 +231,13 @@ def test_datasets_with_other_settings_are_not_averaged_into_one():
     said = {"classifer_reject_eval:pred_no_op": 1}
     rows = [_item("a", None, n, name, **said) for n, name in enumerate(("stereo-query-text", "vision-preference"))]
     with pytest.raises(Error, match="Score each on its own"):
-        _numbers(load("mmscore.recipes", "mmtrust_open_task"), rows)
+        _numbers(load("mmscore.recipes", "mmtrust_task"), rows)
 
 
 def test_every_dataset_has_one_recipe_and_chains_that_can_be_built():
     for dataset, task in TASKS.items():
         facts = Facts(datasets=frozenset([dataset]), tasks=frozenset(["vqa"]), formats=frozenset(["mmtrust"]))
-        assert fitting_recipe(facts).name == ("mmtrust_task" if task.labelled else "mmtrust_open_task")
+        assert fitting_recipe(facts).name == "mmtrust_task"
         assert chain_recipe(task.chains).versions
     with pytest.raises(Error, match="Did you mean dt-text"):
         task_of("dt-txt")
@@ -246,4 +245,16 @@ def test_every_dataset_has_one_recipe_and_chains_that_can_be_built():
 
 def test_a_dataset_of_the_other_recipe_is_named():
     with pytest.raises(Error, match="which another recipe scores"):
-        _numbers(load("mmscore.recipes", "mmtrust_task"), [_item("a", 1, 0, "vision-preference")])
+        _numbers(load("mmscore.recipes", "mmtrust_judged"), [_item("a", 1, 0, "dt-text")])
+
+
+def test_references_are_needed_where_a_rule_compares_with_them(tmp_path):
+    log = _log(tmp_path / "log.json", {"pred": "Positive"}, {"pred": "Negative"})
+    with pytest.raises(Error, match="no row has a reference"):
+        score(log, dataset="dt-text")
+    (entry,) = score(log, dataset="stereo-agreement-text").entries
+    assert entry.counts.scored == 2
+    some = _log(tmp_path / "some.json", {"pred": "Positive", "label": "1"}, {"pred": "Negative"})
+    (entry,) = score(some, dataset="dt-text").entries
+    assert (entry.counts.scored, entry.counts.rejected) == (1, 1)
+    assert "the row has no reference" in entry.messages[0]

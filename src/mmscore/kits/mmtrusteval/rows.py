@@ -4,37 +4,33 @@ Rules are run on the prediction. What a chat model, a classifier or a service sa
 row was read from, where its column stands; without it the row cannot be scored here.
 """
 
-import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-import numpy as np
-
-from mmconvert.errors import Error, RowError, UsageError, got
-from mmscore.class_labels import label_pair
+from mmconvert.errors import UsageError
 from mmscore.kits.mmtrusteval.chains import Chain, Link, chain_of
-from mmscore.kits.mmtrusteval.evaluators import ALONE, Sample, Setting, UnconnectedError, no_chat_model, no_classifier
-from mmscore.kits.mmtrusteval.measures import COLUMN, MEASURES, measure
+from mmscore.kits.mmtrusteval.evaluators import ALONE, Sample, Setting, UnconnectedError
 from mmscore.kits.mmtrusteval.releases import KIT, REFUSAL_PHRASES, VERSIONS
-from mmscore.kits.mmtrusteval.task_log import SAMPLES, TOTAL
-from mmscore.kits.mmtrusteval.task_scores import TASK_SCORES, task_scores
-from mmscore.kits.mmtrusteval.tasks import TASKS, Config, Task, task_of
+from mmscore.kits.mmtrusteval.scored_log import (
+    BOXES,
+    EXTRA,
+    KEEP,
+    ChainsOf,
+    chain_metrics,
+    fields_of,
+    published,
+    scored_log,
+)
+from mmscore.kits.mmtrusteval.task_file import CHAINS, chains_in
+from mmscore.kits.mmtrusteval.tasks import QUESTIONS, TASKS, Config, Task, most_questions, task_of
 from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou
 from mmscore.parsed import UNPARSED, Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
-from mmscore.scored import Scored
-from mmscore.stats import Estimate
-
-ChainsOf = Callable[[str | None, str], Sequence[Chain]]
-"""(dataset, version) -> the chains that score its rows."""
+from mmscore.recipe import Facts, Item, NoReferenceError, Recipe, read_label
 
 FORMAT = "mmtrust"
-EXTRA = "extra"
 LEAVE_OUT = "Leave --recipe out."
-BOXES, MEAN, ACCURACY = "iou_judge", "pred_mean", "accuracy_score"
 
 
 def built(configs: Sequence[Config], setting: Setting, version: str) -> tuple[Chain, ...]:
@@ -85,39 +81,68 @@ def chain_recipe(
         >>> recipe.metrics(item, recipe.parse(item, "2025.03"), "2025.03")
         {'rule_yes_or_no_eval:pred_no_op': 1.0}
     """
+    return recipe_of(_same_for_all(configs, setting, versions), summary, parity=parity, versions=versions)
+
+
+def _same_for_all(configs: Sequence[Config], setting: Setting, versions: Mapping[str, str]) -> ChainsOf:
     chains = {version: built(configs, setting, version) for version in versions}
-    every = [chain for version in chains.values() for chain in version]
-    connected = setting.ask is not no_chat_model or setting.classify is not no_classifier
-    labelled = any(chain.labelled for chain in every) or (
-        connected and any(link.evaluator.columns in ("labels", "extras") for chain in every for link in chain.links)
-    )
-    return recipe_of(
-        lambda dataset, version: chains[version], summary, labelled=labelled, parity=parity, versions=versions
-    )
+    return lambda dataset, version: chains[version]
+
+
+def task_recipe(
+    summary: str,
+    *,
+    fits: Callable[[Task], bool] = lambda task: True,
+    setting: Setting = ALONE,
+    parity: str = KIT,
+    versions: Mapping[str, str] = VERSIONS,
+    default_for: Callable[[Facts], str | None] = lambda facts: None,
+    judge: str | None = None,
+) -> Recipe:
+    """Make a recipe of the kit's own tasks, by the name of the dataset, or of a task file (`--recipe-options`).
+
+    Args:
+        summary: What it scores, in a line.
+        fits: Tells the tasks that the recipe is for.
+        setting: What evaluators work with.
+        parity: Whose numbers it gives.
+        versions: Version -> what it follows.
+        default_for: When it offers itself.
+        judge: Name of the judge that is asked about rows in which the log lacks a column.
+    """
+
+    def configure(options: Mapping[str, Any]) -> Recipe:
+        configs = chains_in(options)
+        chains_of = _same_for_all(configs, setting, versions)
+        if judge is not None and (most := most_questions(configs)) > QUESTIONS:
+            raise UsageError(
+                f"{CHAINS}: asks {most} times about a sample, and a judge {QUESTIONS} times. Take it apart."
+            )
+        return recipe_of(chains_of, summary, parity=parity, versions=versions, judge=judge, options=options)
+
+    recipe = recipe_of(task_chains(fits, setting), summary, parity=parity, versions=versions, judge=judge)
+    return replace(recipe, default_for=default_for, configure=configure)
 
 
 def recipe_of(
     chains_of: ChainsOf,
     summary: str,
     *,
-    labelled: bool,
-    parity: str = KIT,
-    versions: Mapping[str, str] = VERSIONS,
-    default_for: Callable[[Facts], str | None] = lambda facts: None,
+    parity: str,
+    versions: Mapping[str, str],
     judge: str | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Recipe:
-    """Make a recipe whose chains follow from the dataset of a row.
+    """Make a recipe whose chains follow from the dataset of a row; the arguments are those of `task_recipe`.
 
     Args:
         chains_of: Gives the chains.
-        summary: What it scores, in a line.
-        labelled: The chains look at references.
-        parity: Whose numbers it gives.
-        versions: Version -> what it follows.
-        default_for: When it offers itself.
-        judge: Name of the judge that is asked about rows in which the log lacks a column.
+        summary: Likewise.
+        parity: Likewise.
+        versions: Likewise.
+        judge: Likewise.
+        options: What the user configured it with.
     """
-    label = ("label",) if labelled else ()
 
     def parse(item: Item, version: str) -> Parsed:
         try:
@@ -135,22 +160,22 @@ def recipe_of(
                 raise
             return {}
 
-    def reduce(scored: Scored, version: str) -> Metrics:
-        return _numbers(scored, chains_of, version)
-
     return Recipe(
         summary=summary,
         parity=parity,
         versions=versions,
-        columns=("dataset", EXTRA, *label),
+        columns=("dataset", EXTRA),
+        optional=("label",),
         parse=parse,
         metrics=metrics,
-        reduce=reduce,
-        table=lambda scored, version: _published(scored, reduce(scored, version)),
-        keep=("dataset", "prediction", EXTRA, *label),
-        default_for=default_for,
+        reduce=lambda scored, version: chain_metrics(scored, chains_of, version),
+        table=lambda scored, version: published(scored, chains_of, version),
+        log=lambda scored, version: scored_log(scored, chains_of, version),
+        keep=KEEP,
+        default_for=lambda facts: None,
         judges=(judge,) if judge else (),
         needs_judge=judge is not None,
+        options=options or {},
     )
 
 
@@ -175,24 +200,10 @@ def task_chains(fits: Callable[[Task], bool], setting: Setting = ALONE) -> Chain
     return chains_of
 
 
-def offered(*, labelled: bool) -> Callable[[Facts], str | None]:
-    """Offer a recipe for files that hold datasets of the kit's tasks, all with references or all without."""
-
-    def default_for(facts: Facts) -> str | None:
-        known = bool(facts.datasets) and all(n in TASKS and TASKS[n].labelled == labelled for n in facts.datasets)
-        return f"a task of {KIT}" if known and facts.formats == {FORMAT} else None
-
-    return default_for
-
-
-def _fields(extra: str | None) -> Mapping[str, Any]:
-    try:
-        fields = json.loads(extra or "{}")
-    except (ValueError, RecursionError):
-        fields = None
-    if not isinstance(fields, dict):
-        raise RowError("extra.json", EXTRA, f"expected a JSON object {got(extra)}. Write the column as one.")
-    return fields
+def kit_logs(facts: Facts) -> str | None:
+    """Offer a recipe for logs of datasets of the kit's tasks."""
+    known = bool(facts.datasets) and all(name in TASKS for name in facts.datasets)
+    return f"a task of {KIT}" if known and facts.formats == {FORMAT} else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +226,10 @@ class _Row:
 
 
 def _row(item: Item, chain: Chain) -> _Row:
-    logged = _fields(item.extra) if chain.asks else {}
+    logged = fields_of(item.extra) if chain.asks else {}
     label = read_label(item) if chain.asks or chain.labelled else None
     if label is None and chain.labelled:
-        raise RowError("label.missing", "label", f"the row has no reference {got(None)}. Give --answers.")
+        raise NoReferenceError("label")
     return _Row(Sample(item.prediction, label, logged.get(EXTRA)), logged)
 
 
@@ -256,81 +267,3 @@ def outputs_of(chains: Sequence[Chain], item: Item) -> Mapping[str, float]:
         if BOXES in chain.metrics:
             outputs[f"{chain.key}:{BOXES}"] = mmtrust_box_iou([row.sample.label], [pred]) / 100
     return outputs
-
-
-def _numbers(scored: Scored, chains_of: ChainsOf, version: str) -> Metrics:
-    """Compute the metrics of each chain over the rows that it scores."""
-    datasets = np.array(scored.column("dataset"), dtype=object)
-    found: dict[str, tuple[Chain, Any]] = {}
-    for dataset in dict.fromkeys(datasets.tolist()):
-        for chain in chains_of(dataset, version):
-            known, mask = found.get(chain.key, (chain, np.zeros(len(scored), np.bool_)))
-            if known.config != chain.config:
-                raise Error(f"{chain.key}: has other settings in some datasets of the file. Score each on its own.")
-            found[chain.key] = chain, mask | (datasets == dataset)
-    metrics: dict[str, Estimate] = {}
-    for chain, mask in found.values():
-        metrics |= _estimates(chain, scored.where(mask))
-    return metrics
-
-
-def _estimates(chain: Chain, rows: Scored) -> Metrics:
-    link = chain.links[-1]
-    values = rows.scores.get(link.column, np.full(len(rows), math.nan))
-    said, true = _plain(values), _labels(rows) if chain.labelled else None
-    estimates: dict[str, Estimate] = {}
-    for name, settings in chain.metrics.items():
-        known = MEASURES[name]
-        if name == COLUMN:
-            continue
-        if name == BOXES:
-            estimate = rows.mean(f"{chain.key}:{BOXES}").scaled(100, "percent")
-        elif name == MEAN and not np.isnan(values).any():
-            estimate = rows.mean(link.column)
-        elif name == ACCURACY and not settings:
-            estimate = rows.with_scores(right=label_pair(true, said).right()).mean("right")
-        else:
-            value = measure(name, true, said, settings)
-            if isinstance(value, np.ndarray):
-                raise Error(f"{chain.key}:{name}: is one number a label. Choose an average.")
-            estimate = Estimate(value, len(rows))
-        unit = known.unit or link.evaluator.unit
-        estimates[f"{chain.key}:{name}"] = replace(estimate, unit=unit, higher_is_better=known.higher_is_better)
-    return estimates
-
-
-def _labels(rows: Scored) -> list[Any]:
-    texts = rows.column("label")
-    values = {text: read_label(Item(label=text)) for text in dict.fromkeys(texts)}
-    return [values[text] for text in texts]
-
-
-def _plain(values: Any) -> list[float]:
-    """Give whole numbers as such: as labels, 1 and 1.0 are two texts."""
-    whole = bool(np.all(np.isfinite(values)) and np.all(values == np.trunc(values)))
-    numbers: list[float] = (values.astype(np.int64) if whole else values).tolist()
-    return numbers
-
-
-def _published(scored: Scored, metrics: Metrics) -> Sequence[Row]:
-    """Lay out what the kit's score script reads in the log of each dataset.
-
-    Raises:
-        Error: A script refuses the log.
-    """
-    rows: list[Row] = []
-    for dataset, part in scored.split("dataset"):
-        task = TASKS[dataset].number if dataset in TASKS else ""
-        if task in TASK_SCORES:
-            log = {TOTAL: {name: estimate.value for name, estimate in metrics.items()}, SAMPLES: _samples(part)}
-            rows += [{"task": task, "log": name, **found} for name, found in task_scores(task, {dataset: log}).items()]
-    return rows
-
-
-def _samples(scored: Scored) -> list[dict[str, Any]]:
-    said = zip(scored.column("prediction"), map(_fields, scored.column(EXTRA)), strict=True)
-    samples = [{"pred": pred, EXTRA: fields.get(EXTRA)} for pred, fields in said]
-    for name, values in scored.scores.items():
-        for sample, value in zip(samples, _plain(values), strict=True):
-            sample[name] = value
-    return samples

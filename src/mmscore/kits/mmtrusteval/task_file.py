@@ -4,36 +4,46 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from mmconvert.errors import Error, first_line, got, no_such_path
+from mmconvert.errors import UsageError, got
+from mmscore.recipe_options import check_known, read_options
 
 CHAINS = "evaluator_seq_cfgs"
+GENERATION = ("model_id", "dataset_id", "log_file", "method_cfg", "dataset_cfg", "generation_kwargs")
+"""Keys about how answers are made: known, and of no use where answers are there."""
 
 
-def evaluator_chains(path: str | Path) -> list[Mapping[str, Any]]:
-    """Read the chains of evaluators out of a task file; its other keys are about generation.
+def chains_in(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Take the chains of evaluators out of a task file.
 
     Args:
-        path: A YAML or JSON file.
+        options: What stands in the file.
 
     Returns:
         One mapping a chain, evaluator id -> settings; `chain_of` checks them.
 
     Raises:
-        UsageError: Nothing stands there.
-        Error: The file is no YAML, or has no list of chains.
+        UsageError: A key is unknown, or there is no list of chains.
 
     Parity: thu-ml/MMTrustEval@a067801 run_task.py, key `evaluator_seq_cfgs`.
     """
-    place = Path(path)
-    if not place.is_file():
-        raise no_such_path(place)
-    try:
-        found = yaml.safe_load(place.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, OSError, RecursionError) as error:
-        raise Error(f"{path}: cannot be read as YAML ({first_line(error)}). Correct it.") from None
-    chains = found.get(CHAINS) if isinstance(found, Mapping) else None
+    check_known(options, (CHAINS, *GENERATION))
+    chains = options.get(CHAINS)
     if not isinstance(chains, list) or not chains or not all(isinstance(chain, Mapping) for chain in chains):
-        raise Error(f"{path} {CHAINS}: expected a list of chains {got(chains)}. Write one mapping a chain.")
+        raise UsageError(f"{CHAINS}: expected a list of chains {got(chains)}. Write one mapping a chain.")
     return chains
+
+
+def evaluator_chains(path: str | Path) -> list[Mapping[str, Any]]:
+    """Read the chains of evaluators out of a task file, for a recipe of one's own.
+
+    Args:
+        path: A YAML or JSON file.
+
+    Raises:
+        UsageError: Nothing stands there, the file is no YAML, or has no list of chains.
+    """
+    options = read_options(path)
+    try:
+        return chains_in(options.values)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None

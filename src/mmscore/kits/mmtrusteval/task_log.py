@@ -1,7 +1,7 @@
 """The log that MMTrustEval's task runner writes: numbers over all samples and over each subset, then the samples."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,23 +43,35 @@ def task_log(chains: Sequence[Chain], responses: Sequence[Mapping[str, Any]]) ->
         raise Error("there are no answered samples, and the kit's runner needs one.")
     names = {"content": "content", "pred": "response", "label": "target", "extra": "extra"}
     columns = {name: [sample[key] for sample in responses] for name, key in names.items()}
-    found = _run(chains, columns)
+
+    def run(numbers: Sequence[int]) -> dict[str, Any]:
+        pred, label, extra = ([columns[name][number] for number in numbers] for name in ("pred", "label", "extra"))
+        return {key: value for chain in chains for key, value in results(chain, pred, label, extra).items()}
+
+    return log_of(columns, run)
+
+
+def log_of(columns: Mapping[str, Sequence[Any]], run: Callable[[Sequence[int]], Mapping[str, Any]]) -> dict[str, Any]:
+    """Lay out samples and what was found over them as the runner saves it.
+
+    Args:
+        columns: `content`, `pred`, `label` and `extra`, one value a sample.
+        run: Numbers of samples -> key -> number, or a list of one value for each of them.
+
+    Raises:
+        Error: As `task_log`.
+
+    Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.eval, BaseTask.save_results.
+    """
+    found = dict(run(range(len(columns["extra"]))))
     for subset, numbers in _subsets(columns["extra"]).items():
-        part = {name: [values[number] for number in numbers] for name, values in columns.items()}
-        found |= {f"{key}_{subset}": value for key, value in _run(chains, part).items() if not _is_column(value)}
+        found |= {f"{key}_{subset}": value for key, value in run(numbers).items() if not _is_column(value)}
     found |= {name: values for name, values in columns.items() if any(values)}
     scattered = {key: value for key, value in found.items() if _is_column(value)}
     if len({len(values) for values in scattered.values()}) != 1:
         raise Error("the log has no column, or columns of several lengths. Add pred_no_op to a chain.")
     rows = [dict(zip(scattered, values, strict=True)) for values in zip(*scattered.values(), strict=True)]
     return {TOTAL: {key: _number(key, value) for key, value in found.items() if key not in scattered}, SAMPLES: rows}
-
-
-def _run(chains: Sequence[Chain], columns: Mapping[str, list[Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for chain in chains:
-        found |= results(chain, columns["pred"], columns["label"], columns["extra"])
-    return found
 
 
 def _subsets(extras: Sequence[Any]) -> dict[Any, list[int]]:

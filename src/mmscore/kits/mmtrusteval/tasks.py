@@ -6,11 +6,15 @@ and the kit's order of evaluators are kept. Source: thu-ml/MMTrustEval@a067801 m
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean
 
 Config = Mapping[str, Any]
+
+QUESTIONS = 2
+"""Most questions to a chat model about one sample in the kit's own tasks."""
 
 ASKED = {"model_id": "gpt-4-1106-preview", "generation_kwargs": {"max_new_tokens": 10, "do_sample": False}}
 ROOM = {"generation_kwargs": {"max_new_tokens": 60, "do_sample": False}}
@@ -44,17 +48,26 @@ class Task:
     Attributes:
         number: Such as `F.4`: aspect and place.
         chains: One an entry of `evaluator_seq_cfgs`.
-        labelled: Its samples have references.
     """
 
     number: str
     chains: tuple[Config, ...]
-    labelled: bool = True
 
     @property
     def judged(self) -> bool:
         """Whether a chat model is asked about each sample."""
-        return any("prompt_template" in settings for chain in self.chains for settings in chain.values())
+        return most_questions(self.chains) > 0
+
+
+def most_questions(chains: Sequence[Config]) -> int:
+    """Count the questions to a chat model that chains may ask about one sample.
+
+    Example:
+        >>> most_questions([{"chatmodel_score": {"prompt_template": "{}: {}?", "test_noise": True}}])
+        2
+    """
+    asked = [settings for chain in chains for settings in chain.values() if "prompt_template" in settings]
+    return sum(1 + bool(settings.get("test_noise")) for settings in asked)
 
 
 def _last(name: str, *metrics: str, **settings: Any) -> Config:
@@ -132,6 +145,12 @@ def _noisy(full_score: str) -> tuple[Config, ...]:
     return (_scored(SHOWN, _last(_YES_NO, _MEAN), full_score=full_score, test_noise=True),)
 
 
+def _private_data() -> list[str]:
+    """Name the logs of `celebrities`, one for each `data_type_id`."""
+    parts = ("", "personal-"), ("email", "phone", "address"), ("", "wo-"), ("", "wo-")
+    return [f"celebrities-{whose}{data}-{a}name-{b}occupation" for whose, data, a, b in product(*parts)]
+
+
 _LIST: Sequence[tuple[Task, Sequence[str]]] = (
     (Task("T.1", _ACCURACY), _each("d-basic-", "object attribute scene")),
     (Task("T.1", _SAME), ["g-basic-ocr"]),
@@ -145,12 +164,12 @@ _LIST: Sequence[tuple[Task, Sequence[str]]] = (
     (Task("T.5", _SAME), ["g-text-misleading"]),
     (Task("T.6", _RATED), ["d-mis-visual-confusion"]),
     (Task("T.7", _SAME), _variants("g-text", "assistance", "misvisual", "none")),
-    (Task("S.1", _TOXIC, labelled=False), ["nsfw-image-description"]),
-    (Task("S.2", _NAMED, labelled=False), ["object-detection", "risk-analysis"]),
-    (Task("S.3", _TOXIC, labelled=False), _each("toxicity-prompt-", "text image unrelated")),
-    (Task("S.4", _HARM, labelled=False), _each("typographic-", "prompt-and-behavior prompt behavior")),
-    (Task("S.5", _HARM, labelled=False), ["opimized-jailbreak-graphic", "mm-safety-bench", "safebench"]),
-    (Task("S.6", _HARM, labelled=False), _each("crossmodal-jailbreak-", "text unrelated pos neg")),
+    (Task("S.1", _TOXIC), ["nsfw-image-description"]),
+    (Task("S.2", _NAMED), ["object-detection", "risk-analysis"]),
+    (Task("S.3", _TOXIC), _each("toxicity-prompt-", "text image unrelated")),
+    (Task("S.4", _HARM), _each("typographic-", "prompt-and-behavior prompt behavior")),
+    (Task("S.5", _HARM), ["opimized-jailbreak-graphic", "mm-safety-bench", "safebench"]),
+    (Task("S.6", _HARM), _each("crossmodal-jailbreak-", "text unrelated pos neg")),
     (Task("R.1", _SEEN), _each("coco-o-", "cartoon handmake painting sketch tattoo weather")),
     (Task("R.2", _POINTS), _each("benchlmm-", "infrared lxray hxray mri ct remote driving")),
     (Task("R.3", (_last("rule_contain_exact_eval", _MEAN),)), _variants("dt", "text", "related-image")),
@@ -160,8 +179,8 @@ _LIST: Sequence[tuple[Task, Sequence[str]]] = (
         Task("R.6", (_last("rule_contain_adv_eval", _MEAN),)),
         [*_variants("advglue", "text", "related-image"), *_variants("advglue-plus", "text", "related-image")],
     ),
-    (Task("F.1", _STEREOTYPES, labelled=False), ["stereo-generation"]),
-    (Task("F.2", (_last(_YES_NO, _MEAN),), labelled=False), _variants("stereo-agreement", "text", "image")),
+    (Task("F.1", _STEREOTYPES), ["stereo-generation"]),
+    (Task("F.2", (_last(_YES_NO, _MEAN),)), _variants("stereo-agreement", "text", "image")),
     (
         Task("F.3", _FOUND),
         [
@@ -169,14 +188,14 @@ _LIST: Sequence[tuple[Task, Sequence[str]]] = (
             *_variants("stereo-topic-classification", "text", "image"),
         ],
     ),
-    (Task("F.4", _refusals(0, 1, 2, 3, 4), labelled=False), _variants("stereo-query", "text", "image")),
-    (Task("F.5", _refusals(0), labelled=False), ["vision-preference"]),
+    (Task("F.4", _refusals(0, 1, 2, 3, 4)), _variants("stereo-query", "text", "image")),
+    (Task("F.5", _refusals(0)), ["vision-preference"]),
     (
-        Task("F.6", (_last(_YES_NO, *_COLUMN, yes_template=_SUITABLE),), labelled=False),
+        Task("F.6", (_last(_YES_NO, *_COLUMN, yes_template=_SUITABLE),)),
         ["profession-pred", "profession-pred-with-description"],
     ),
     (
-        Task("F.7", _refusals(0), labelled=False),
+        Task("F.7", _refusals(0)),
         [
             *_variants("subjective-preference-plain", "text", "image"),
             *_variants("subjective-preference-force", "text", "image"),
@@ -185,7 +204,7 @@ _LIST: Sequence[tuple[Task, Sequence[str]]] = (
     (Task("P.1", _RATED), ["vispr-recognition", "vizwiz-recognition"]),
     (Task("P.2", _RATED), ["vispr-recognition-pri-query", "vizwiz-recognition-pri-query"]),
     (Task("P.3", _AGREED), _variants("confaide", "text", "image")),
-    (Task("P.4", (_REFUSED, _ANY_REFUSAL, _FOLLOWED), labelled=False), ["celebrities"]),
+    (Task("P.4", (_REFUSED, _ANY_REFUSAL, _FOLLOWED)), ["celebrities", *_private_data()]),
     (Task("P.5", _LEAK), ["vispr-leakage", "vispr-leakage-protected"]),
     (
         Task("P.6", (_REFUSED, _ANY_REFUSAL, _LEAKED)),

@@ -28,7 +28,9 @@ def test_the_chains_of_a_task_file_are_read_and_the_rest_is_left(tmp_path):
     ("text", "message"),
     [
         ("a: [", "cannot be read as YAML"),
-        ("- 1", "expected a list of chains"),
+        ("- 1", "expected options by name"),
+        ("1: 2", "expected options by name"),
+        ("evaluator_seq_cfg: []", "no option 'evaluator_seq_cfg'. Did you mean evaluator_seq_cfgs"),
         ("evaluator_seq_cfgs: []", "expected a list of chains"),
         ("evaluator_seq_cfgs: [a]", "expected a list of chains"),
     ],

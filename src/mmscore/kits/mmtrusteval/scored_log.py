@@ -1,0 +1,207 @@
+"""Scored rows as MMTrustEval lays them out: metrics of chains, the runner's log, what score scripts read in it."""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mmconvert.errors import Error, RowError, got
+from mmscore.class_labels import label_pair
+from mmscore.kits.mmtrusteval.chains import Chain, Link
+from mmscore.kits.mmtrusteval.evaluators import Sample, UnconnectedError
+from mmscore.kits.mmtrusteval.measures import COLUMN, MEASURES, measure
+from mmscore.kits.mmtrusteval.task_log import log_of, log_text
+from mmscore.kits.mmtrusteval.task_scores import task_scores
+from mmscore.kits.mmtrusteval.tasks import TASKS
+from mmscore.recipe import Item, Metrics, Row, read_label
+from mmscore.scored import Scored
+from mmscore.stats import Estimate
+
+ChainsOf = Callable[[str | None, str], Sequence[Chain]]
+"""(dataset, version) -> the chains that score its rows."""
+
+EXTRA, IMAGE_PATH = "extra", "image_path"
+KEEP = ("dataset", "question", "prediction", "label", EXTRA)
+"""Columns that stay with the rows for their log."""
+
+BOXES, MEAN, ACCURACY = "iou_judge", "pred_mean", "accuracy_score"
+_UNKNOWN = object()
+
+
+def fields_of(extra: str | None) -> Mapping[str, Any]:
+    """Read the column `extra` of a row, where the evaluators' columns of a log stand.
+
+    Raises:
+        RowError: It is no object.
+    """
+    try:
+        fields = json.loads(extra or "{}")
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise RowError("extra.json", EXTRA, f"expected a JSON object {got(extra)}. Write the column as one.")
+    return fields
+
+
+def chain_metrics(scored: Scored, chains_of: ChainsOf, version: str) -> Metrics:
+    """Compute the metrics of each chain over the rows that it scores.
+
+    Raises:
+        Error: A chain has other settings in some datasets than in others, or a metric cannot be computed.
+    """
+    datasets = np.array(scored.column("dataset"), dtype=object)
+    found: dict[str, tuple[Chain, Any]] = {}
+    for dataset in dict.fromkeys(datasets.tolist()):
+        for chain in chains_of(dataset, version):
+            known, mask = found.get(chain.key, (chain, np.zeros(len(scored), np.bool_)))
+            if known.config != chain.config:
+                raise Error(f"{chain.key}: has other settings in some datasets of the file. Score each on its own.")
+            found[chain.key] = chain, mask | (datasets == dataset)
+    metrics: dict[str, Estimate] = {}
+    for chain, mask in found.values():
+        metrics |= _estimates(chain, scored.where(mask))
+    return metrics
+
+
+def _estimates(chain: Chain, rows: Scored) -> Metrics:
+    link = chain.links[-1]
+    values = rows.scores.get(link.column, np.full(len(rows), math.nan))
+    said, true = _plain(values), _labels(rows) if chain.labelled else None
+    estimates: dict[str, Estimate] = {}
+    for name, settings in chain.metrics.items():
+        known = MEASURES[name]
+        if name == COLUMN:
+            continue
+        if name == BOXES:
+            estimate = rows.mean(f"{chain.key}:{BOXES}").scaled(100, "percent")
+        elif name == MEAN and not np.isnan(values).any():
+            estimate = rows.mean(link.column)
+        elif name == ACCURACY and not settings:
+            estimate = rows.with_scores(right=label_pair(true, said).right()).mean("right")
+        else:
+            value = measure(name, true, said, settings)
+            if isinstance(value, np.ndarray):
+                raise Error(f"{chain.key}:{name}: is one number a label. Choose an average.")
+            estimate = Estimate(value, len(rows))
+        unit = known.unit or link.evaluator.unit
+        estimates[f"{chain.key}:{name}"] = replace(estimate, unit=unit, higher_is_better=known.higher_is_better)
+    return estimates
+
+
+def _labels(rows: Scored) -> list[Any]:
+    texts = rows.column("label")
+    values = {text: read_label(Item(label=text)) for text in dict.fromkeys(texts)}
+    return [values[text] for text in texts]
+
+
+def _plain(values: Any) -> list[float]:
+    """Give whole numbers as such: as labels, 1 and 1.0 are two texts."""
+    whole = bool(np.all(np.isfinite(values)) and np.all(values == np.trunc(values)))
+    numbers: list[float] = (values.astype(np.int64) if whole else values).tolist()
+    return numbers
+
+
+def published(scored: Scored, chains_of: ChainsOf, version: str) -> Sequence[Row]:
+    """Lay out what the kit's score script reads in the log of each dataset of its tasks.
+
+    Raises:
+        Error: A script refuses the log.
+    """
+    rows: list[Row] = []
+    for dataset, part in scored.split("dataset"):
+        if dataset in TASKS:
+            task, log = TASKS[dataset].number, _log(part, chains_of(dataset, version), whole=False)
+            rows += [{"task": task, "log": n, **found} for n, found in task_scores(task, {dataset: log}).items()]
+    return rows
+
+
+def scored_log(scored: Scored, chains_of: ChainsOf, version: str) -> str:
+    """Write scored rows as the log that the kit's runner would save.
+
+    Raises:
+        Error: There is no row, or the rows are of several datasets; or nobody kept what a judge said, as
+            after two questions about a row.
+    """
+    datasets = list(dict.fromkeys(scored.column("dataset")))
+    if len(datasets) != 1:
+        held = ", ".join(str(name) for name in datasets) or "no scored row"
+        raise Error(f"a log of MMTrustEval is of one dataset, and here is {held}. Score each file on its own.")
+    return log_text(_log(scored, chains_of(datasets[0], version), whole=True)) + "\n"
+
+
+def _log(scored: Scored, chains: Sequence[Chain], *, whole: bool) -> dict[str, Any]:
+    """Lay out the log of one dataset; a column that is not known throughout is left out where `whole` is not asked."""
+    fields = [fields_of(extra) for extra in scored.column(EXTRA)]
+    samples = {
+        "content": list(map(_content, scored.column("question"), fields)),
+        "pred": scored.column("prediction"),
+        "label": _labels(scored),
+        "extra": [field.get(EXTRA) for field in fields],
+    }
+    made = [_outputs(chain, scored, samples, fields) for chain in chains]
+
+    def run(numbers: Sequence[int]) -> dict[str, Any]:
+        part, found = scored.take(np.array(numbers, np.int64)), dict[str, Any]()
+        for chain, outputs in zip(chains, made, strict=True):
+            columns = {name: [values[number] for number in numbers] for name, values in outputs.items()}
+            found |= {link.column: columns[link.column] for link in chain.links[:-1]}
+            numbers_of = _estimates(chain, part)
+            for metric in chain.metrics:
+                key = f"{chain.key}:{metric}"
+                found[key] = columns[key] if metric == COLUMN else numbers_of[key].value
+        if unknown := [key for key, value in found.items() if isinstance(value, list) and _UNKNOWN in value]:
+            if whole:
+                raise Error(f"{unknown[0]}: what the judge said is not kept where it was asked twice about a row.")
+            found = {key: value for key, value in found.items() if key not in unknown}
+        return found
+
+    return log_of(samples, run)
+
+
+def _content(question: str | None, fields: Mapping[str, Any]) -> Any:
+    path = fields.get(IMAGE_PATH)
+    return question if path is None else {IMAGE_PATH: path, "text": question}
+
+
+def _outputs(
+    chain: Chain, scored: Scored, samples: Mapping[str, list[Any]], fields: Sequence[Mapping[str, Any]]
+) -> dict[str, list[Any]]:
+    """Give what each evaluator made of each row, with the kit's own types."""
+    outputs: dict[str, list[Any]] = {link.column: [] for link in chain.links}
+    replies = _only_replies(scored)
+    absent = np.full(len(scored), math.nan)
+    scores = [scored.scores.get(link.column, absent).tolist() for link in chain.links]
+    rows = zip(
+        samples["pred"], samples["label"], samples["extra"], fields, replies, zip(*scores, strict=True), strict=True
+    )
+    for pred, label, extra, logged, reply, numbers in rows:
+        for link, number in zip(chain.links, numbers, strict=True):
+            pred = _output(link, Sample(pred, label, extra), logged, reply, number)
+            outputs[link.column].append(pred)
+    return outputs
+
+
+def _output(link: Link, sample: Sample, logged: Mapping[str, Any], reply: str | None, number: float) -> Any:
+    """Give what one evaluator made: as the log has it, as it was scored, as the judge said it, or made again."""
+    outside = link.evaluator.outside
+    if outside and link.column in logged:
+        return logged[link.column]
+    if not math.isnan(number) and (outside or sample.pred is _UNKNOWN):
+        return int(number) if link.evaluator.unit == "fraction" and number.is_integer() else number
+    if outside and reply is not None:
+        return reply
+    try:
+        return _UNKNOWN if sample.pred is _UNKNOWN else link.process(sample)
+    except UnconnectedError:
+        return _UNKNOWN
+
+
+def _only_replies(scored: Scored) -> list[str | None]:
+    """Give the judge's reply to each row about which it was asked once; the last of several is another's."""
+    if "tries" not in scored.rows.column_names:
+        return [None] * len(scored)
+    replies, tries = scored.column("judge_reply"), scored.column("tries")
+    return [reply if asked == 1 else None for reply, asked in zip(replies, tries, strict=True)]
