@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from mmconvert.next_steps import says_what_to_do
 from support.forking import BROKE_OUT, Ended, forks
 
 SET = Path(__file__).resolve().parents[2] / "shared/badinput/visible"
@@ -25,6 +26,8 @@ FORMATS = {
     "pred_parquet": "predictions",
 }
 OUTCOMES = {0: "ok", 3: "row_error", 1: "file_error"}
+OF_WHOLE_ROWS = ("json.", "table.", "text.encoding")
+"""Codes of refusals that are about no field."""
 ADDRESS_SPACE = 6 << 30
 RESIDENT = 1 << 30
 SECONDS = 20
@@ -103,13 +106,18 @@ def test_a_bad_input_does_what_the_policy_says(
     assert sorted(os.listdir(scratch / "outside")) == before
     assert not list(Path("/tmp").glob("badinput_evil*"))
 
+    refusals = [json.loads(line) for line in rejects.open(encoding="utf-8")] if rejects.exists() else []
+    for refusal in refusals:
+        assert refusal["field"] or refusal["code"].startswith(OF_WHOLE_ROWS), refusal
+        assert says_what_to_do(refusal["message"]), refusal
     if outcome == "file_error":
         assert Path(case["file"]).name in ended.message
+        assert says_what_to_do(ended.message.strip()), ended.message
         assert not output.exists()
         return
     if outcome == "row_error" and case["expect"] == "row_error":
         wanted, may_convert = set(case["bad_rows"]), set(case.get("alt_rows_ok", []))
-        refused = {json.loads(line)["row"] for line in rejects.open(encoding="utf-8")}
+        refused = {refusal["row"] for refusal in refusals}
         assert wanted - may_convert <= refused <= wanted, case["why"]
     check_rows(case, output, scratch)
 

@@ -18,7 +18,7 @@ from mmconvert.errors import Error, UsageError, did_you_mean
 from mmconvert.format import Format, Loss, Target, require_honoured
 from mmconvert.inputs import Input, fingerprint
 from mmconvert.manifest import DEFAULT_CONFIG
-from mmconvert.parts import Part, PartError, PartResult, convert_part, spans_of, useful_workers, without_duplicates
+from mmconvert.parts import Part, PartError, PartResult, convert_part, parts_of, useful_workers, without_duplicates
 from mmconvert.plugins import load
 from mmconvert.publishing import clear_leftovers, published_file
 from mmconvert.reading import ReadOptions, Records, too_long
@@ -161,19 +161,19 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
             output, overwrite=where.overwrite, append=where.append, view=where.view, about=about
         ) as writer:
             kept = writer.kept_ids(where.config)
-            planned = _parts(_told_apart(inputs) if kept else inputs, files, writer, how, where)
+            workers = where.workers or useful_workers(inputs)
+            planned = _parts(_told_apart(inputs) if kept else inputs, files, writer, how, where, workers == 1)
             engine: Engine = load("mmconvert.engines", where.engine)
-            parts: list[Part] = []
-            for result in engine(convert_part, _noted(planned, parts), where.workers or useful_workers(inputs)):
-                results.append(result)
-            _refuse_long(parts, results)
-            without_duplicates(parts, results, kept)
-            for part, result in zip(parts, results, strict=True):
-                writer.add(result.shards, part.source.split, where.config)
+            for found in engine(convert_part, planned, workers):
+                results += found
+            _refuse_long(results)
+            without_duplicates(results, kept)
+            for result in results:
+                writer.add(result.shards, result.part.source.split, where.config)
             rejects = [reject for result in results for reject in result.rejects]
             if not any(result.ids for result in results) and not where.allow_empty:
                 raise Error(_nothing(inputs, rejects))
-            summary = _summary(parts, results, formats, output)
+            summary = _summary(results, formats, output)
             # Before the dataset appears, so that a dataset never stands beside rejects of another run.
             summary.rejects = _write_rejects(rejects, rejects_file, where.append)
     except Error as error:
@@ -196,31 +196,28 @@ def _told_apart(inputs: Sequence[Input]) -> list[Input]:
 
 
 def _parts(
-    inputs: Sequence[Input], files: Sequence[Records], writer: DatasetWriter, how: ReadOptions, where: WriteOptions
+    inputs: Sequence[Input],
+    files: Sequence[Records],
+    writer: DatasetWriter,
+    how: ReadOptions,
+    where: WriteOptions,
+    read_on: bool,
 ) -> Iterator[Part]:
     # All folders first: a split that is taken is refused before anything is converted.
     folders = [writer.folder(source.split, where.config) for source in inputs]
-    pieces = (
-        (source, folder, span)
-        for source, folder, records in zip(inputs, folders, files, strict=True)
-        for span in spans_of(records, source, how)
-    )
-    for index, (source, folder, span) in enumerate(pieces):
-        yield Part(index, source, span, folder, how, where.fail_on_bad, view=where.view)
+    index = 0
+    for source, folder, records in zip(inputs, folders, files, strict=True):
+        whole = Part(index, source, None, folder, how, where.fail_on_bad, view=where.view)
+        for part in parts_of(whole, records, read_on):
+            yield part
+            index = part.index + 1
 
 
-def _noted(planned: Iterable[Part], parts: list[Part]) -> Iterator[Part]:
-    """Hand parts on, keeping those that were handed out."""
-    for part in planned:
-        parts.append(part)
-        yield part
-
-
-def _summary(parts: Sequence[Part], results: Sequence[PartResult], formats: str, output: Path) -> Summary:
+def _summary(results: Sequence[PartResult], formats: str, output: Path) -> Summary:
     summary = Summary(format=formats, output=str(output))
     warnings: Counter[str] = Counter()
-    for part, result in zip(parts, results, strict=True):
-        split = part.source.split
+    for result in results:
+        split = result.part.source.split
         summary.splits[split] = summary.splits.get(split, 0) + len(result.ids)
         summary.rows_read += result.rows_read
         summary.rows_written += len(result.ids)
@@ -234,13 +231,14 @@ def _summary(parts: Sequence[Part], results: Sequence[PartResult], formats: str,
     return summary
 
 
-def _refuse_long(parts: Sequence[Part], results: Sequence[PartResult]) -> None:
+def _refuse_long(results: Sequence[PartResult]) -> None:
     """Hold the parts of one file together against `--max-rows`; a part by itself is held by its reader."""
-    counts: Counter[int] = Counter()
-    for part, result in zip(parts, results, strict=True):
-        counts[id(part.source)] += result.rows_read
-        if part.how.max_rows is not None and counts[id(part.source)] > part.how.max_rows:
-            raise too_long(part.source, part.how.max_rows)
+    counts: Counter[Input] = Counter()
+    for result in results:
+        source, most = result.part.source, result.part.how.max_rows
+        counts[source] += result.rows_read
+        if most is not None and counts[source] > most:
+            raise too_long(source, most)
 
 
 def _rejects_file(inputs: Sequence[Input], output: Path, where: WriteOptions) -> Path:

@@ -57,9 +57,9 @@ def download_table(url: str, *, md5: str | None = None, sha256: str | None = Non
             )
         temporary.replace(path)
     except RowError as error:
-        raise Error(f"{url}: {error.message}") from None
+        raise Error(f"{url}: {error.message} Fetch the table by hand, and give the file.") from None
     except OSError as error:
-        raise Error(f"{path}: cannot be written: {error.strerror}.") from None
+        raise Error(f"{path}: cannot be written: {error.strerror}. Make room or give rights there.") from None
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)

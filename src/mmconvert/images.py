@@ -245,7 +245,9 @@ class Pictures:
             RowError: `image.path` or `image.missing`.
         """
         if not text or "\0" in text or "\\" in text or text.startswith(("~", "//")) or _DRIVE.match(text):
-            raise RowError("image.path", "", f"not a plain relative path {got(text)}.")
+            raise RowError(
+                "image.path", "", f"not a plain relative path {got(text)}. Write it so, with / between folders."
+            )
         outside = False
         for root in self.roots:
             candidate = Path(os.path.normpath(root / text))
@@ -277,13 +279,21 @@ def _read(path: Path, text: str, limit: int) -> bytes:
         # A link put in place after the check, a pipe or a device must not be followed or waited for.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise RowError("image.missing", "", f"the file cannot be read: {error.strerror} {got(text)}.") from None
+        raise RowError(
+            "image.missing",
+            "",
+            f"the file cannot be read ({error.strerror}) {got(text)}. Repair it, or its permissions.",
+        ) from None
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise RowError("image.path", "", f"not a regular file {got(text)}.")
+            raise RowError("image.path", "", f"not a regular file {got(text)}. Name the picture's own file.")
         with open(handle, "rb", closefd=False) as file:
             return file.read(limit + 1)
     except OSError as error:
-        raise RowError("image.missing", "", f"the file cannot be read: {error.strerror} {got(text)}.") from None
+        raise RowError(
+            "image.missing",
+            "",
+            f"the file cannot be read ({error.strerror}) {got(text)}. Repair it, or its permissions.",
+        ) from None
     finally:
         os.close(handle)

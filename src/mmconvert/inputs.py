@@ -192,7 +192,7 @@ def _files_in(path: Path) -> list[Path]:
         return []
     entries = sorted(p for p in path.iterdir() if not p.name.startswith(".") and not p.name.endswith(_REJECTS))
     if not entries:
-        raise UsageError(f"{path}: the folder holds no files.")
+        raise UsageError(f"{path}: the folder holds no files. Name another.")
     files = [p for p in entries if p.is_file()]
     data = [p for p in files if p.suffix.lower() in READERS]
     if len(files) < len(entries) and (not data or is_one_input(path)):
@@ -227,5 +227,5 @@ def fingerprint(source: Input) -> dict[str, Any]:
             file.seek(max(0, size - _HEAD))
             digest.update(file.read(_HEAD))
     except OSError as error:
-        raise Error(f"{source.path}: cannot be read ({error.strerror}).") from None
+        raise Error(f"{source.path}: cannot be read ({error.strerror}). Repair it, or its permissions.") from None
     return {"name": source.path.name, "split": source.split, "bytes": size, "head_tail_sha256": digest.hexdigest()}

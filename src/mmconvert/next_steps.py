@@ -1,59 +1,110 @@
-"""What to do about a refused row, where its message does not say so already."""
+"""What to do about a refused row, for every code of a refusal; a message that says it itself keeps its own words."""
 
 import re
 
-from mmconvert.sources import Rejected
-
 _STEPS = {
-    "answer.": "Correct the answer, or leave the row out.",
+    "answer.missing": "Give the answer, or leave the row out.",
+    "answer.not_an_option": "Correct the answer, or leave the row out.",
+    "box.count": "Give the row one box.",
     "box.": "Correct the box, or leave the row out.",
     "cell.": "Type the cell's value as plain text.",
+    "dialog.answers": "Take the marker out of the answer.",
+    "dialog.shape": "Get the whole file again, or leave the row out.",
+    "dialog.replies": "Give one reply for each question, as a JSON list.",
+    "extra.type": "Write it as text, or leave the field out.",
     "field.json.": "Write the field as JSON, with double quotes, or as a list or object of its own.",
-    "field.text.surrogate": "Write the whole character.",
+    "field.missing": "Give the field, or leave the row out.",
     "id.": "Give every row an id of its own.",
     "image.absent": "Give its picture, or leave the row out.",
     "image.base64": "Encode the picture's file again.",
     "image.data_url": "Write data:image/png;base64, and the encoded file.",
     "image.decode": "Fetch or save the picture again.",
+    "image.empty": "Give the picture, or leave the row out.",
     "image.format": "Save the picture as one of them.",
+    "image.header": "Fetch or save the picture again.",
     "image.missing": "Give the file, or its folder: --image-root DIR.",
     "image.path": "Put the picture inside the image root, or name its folder: --image-root DIR.",
     "image.reference": "Name a row that has a picture, or give the picture itself.",
+    "image.remote": "Convert it with --allow-remote, which fetches it.",
     "image.too_large": "Make the picture smaller, or leave the row out.",
-    "image.": "Fetch the picture again, or leave the row out.",
+    "image.truncated": "Fetch the picture again, or leave the row out.",
+    "item.shape": "Correct the fields' names, or name the family's data set: --dataset NAME.",
+    "json.depth": "Nest it less deeply, or leave the row out.",
+    "json.number": "Write the number as a text in quotes, or leave the row out.",
+    "json.type": "Write the row as an object, in braces.",
     "json.": "Write one whole JSON object, with double quotes and without a trailing comma.",
+    "list.depth": "Nest the list less deeply, or leave the row out.",
+    "list.number": "Write the number as a text in quotes, or leave the row out.",
+    "list.size": "Shorten the list, or leave the row out.",
     "list.": 'Write the list as JSON: ["a", "b"].',
+    "media.unsupported": "Leave the row out.",
+    "messages.field": "Give the field, or leave the row out.",
+    "messages.images": "Give each image part its picture.",
+    "messages.no_user": "Add one, or leave the row out.",
     "messages.role": "Use one of these words.",
-    "messages.": "Correct the messages, or leave the row out.",
-    "options.": "Correct the options, or leave the row out.",
-    "placeholder.": "Give each placeholder its picture, or take it out of the text.",
-    "prediction.": "Ask the model again, or leave the row out.",
-    "question.": "Write the question, or leave the row out.",
+    "messages.tool_calls": "Complete the call, or leave the row out.",
+    "method.": "Correct the function.",
+    "options.count": "Correct the options, or leave the row out.",
+    "placeholder.no_image": "Give each placeholder its picture, or take it out of the text.",
+    "placeholder.syntax": "Correct the placeholder, or take it out of the text.",
+    "prediction.missing": "Ask the model again, or leave the row out.",
+    "question.missing": "Write the question, or leave the row out.",
+    "ratings.count": "Give each text one rating.",
+    "record.shape": "Convert the row's source again.",
     "remote.": "Fetch the picture by hand, or leave the row out.",
-    "table.": "Give the row a cell for each column.",
-    "text.": "Save the file as UTF-8.",
+    "target.": "Leave the row out, or export to another format.",
+    "text.encoding": "Save the file as UTF-8.",
+    "text.surrogate": "Write the whole character.",
+    "view.": "Complete the row, or leave it out.",
 }
-"""Code of a refusal, or how codes begin -> what to do."""
+"""Code of a refusal, or how codes begin -> what to do; of several that fit, the longest."""
+
+_BY_LAST_WORD = {
+    "content": "Write it so, or leave the row out.",
+    "missing": "Give it, or leave the row out.",
+    "part": "Write the part so, or leave the row out.",
+    "range": "Give the option's place, counted from 0.",
+    "type": "Write it so, or leave the row out.",
+}
+"""Last word of a code -> what to do, whatever field the code begins with; such a message says what was expected."""
 
 _REST = "Correct it, or leave the row out."
+"""For the codes of a user's own plug-ins."""
+
 _SAID = re.compile(r"[.!?)] +[A-Z]\w*[^()]*$")
 _SHOWN = re.compile(r"\(got .*\)(?=[.;, ]|$)", re.DOTALL)
 
 
-def with_next_step(problem: Rejected) -> str:
+def with_next_step(code: str, field: str, message: str) -> str:
     """Give the message of a refused row with what to do about it.
 
+    Args:
+        code: Why it was refused.
+        field: The field that it was refused for, "" for the row as a whole.
+        message: What is wrong, in a sentence; what it quotes stands in brackets.
+
     Example:
-        >>> from mmconvert.sources import Where
-        >>> with_next_step(Rejected(Where("a.tsv", 0, 2), "image.base64", "this is not base64 (got '%').", "image"))
-        "a.tsv:2 image: this is not base64 (got '%'). Encode the picture's file again."
-        >>> with_next_step(Rejected(Where("a.tsv", 0, 2), "id.missing", "there is none. Number the rows.", "id"))
-        'a.tsv:2 id: there is none. Number the rows.'
+        >>> with_next_step("image.base64", "image", "this is not base64 (got '%').")
+        "this is not base64 (got '%'). Encode the picture's file again."
+        >>> with_next_step("id.missing", "id", "there is none. Number the rows.")
+        'there is none. Number the rows.'
     """
-    if _SAID.search(_SHOWN.sub("()", problem.message)):
-        return str(problem)
-    code = f"field.{problem.code}" if problem.field else problem.code
-    step = next(
-        (step for known, step in _STEPS.items() if code.startswith(known) or problem.code.startswith(known)), _REST
-    )
-    return f"{problem} {step}"
+    return message if says_what_to_do(message) else f"{message} {_next_step(code, field)}"
+
+
+def says_what_to_do(message: str) -> bool:
+    """Tell whether another sentence follows what is wrong.
+
+    Example:
+        >>> says_what_to_do("this is not base64 (got 'No. No')."), says_what_to_do("expected user. Did you mean it?")
+        (False, True)
+    """
+    return _SAID.search(_SHOWN.sub("()", message)) is not None
+
+
+def _next_step(code: str, field: str) -> str:
+    codes = (f"field.{code}", code) if field else (code,)
+    known = [word for word in _STEPS if any(code.startswith(word) for code in codes)]
+    if known:
+        return _STEPS[max(known, key=len)]
+    return _BY_LAST_WORD.get(code.rpartition(".")[2], _REST)

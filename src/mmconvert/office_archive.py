@@ -37,7 +37,7 @@ class Package:
         with path.open("rb") as file:
             head = file.read(8)
         if not head:
-            raise Error(f"{path}: the file is empty.")
+            raise Error(f"{path}: the file is empty. Get it again, or leave it out.")
         if head.startswith(_OLE):
             raise Error(f"{path}: is an OLE file: an .xls or a workbook with a password. Save it as plain .xlsx.")
         if not head.startswith(_ZIP):
@@ -120,7 +120,9 @@ class Package:
         try:
             size = self._zip.getinfo(part).file_size
             if size > MAX_PART_BYTES:
-                raise Error(f"{self.path}: {part} inflates to {size:,} bytes; the limit is {MAX_PART_BYTES:,}.")
+                raise Error(
+                    f"{self.path}: {part} inflates to {size:,} bytes; the limit is {MAX_PART_BYTES:,}. Save it as TSV."
+                )
             return self._zip.open(part)
         except KeyError:
             raise self.damaged(f"it has no part {part}") from None
@@ -135,7 +137,7 @@ class Package:
             raise self.damaged(f"{part}: {error}") from None
 
     def _refuse_doctype(self, *_: object) -> None:
-        raise Error(f"{self.path}: a part has a DOCTYPE, which no workbook needs; it is not read.")
+        raise Error(f"{self.path}: a part has a DOCTYPE, which no workbook needs; it is not read. Save it again.")
 
 
 def attribute(attributes: Attributes, name: str) -> str:

@@ -10,7 +10,7 @@ import importlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,9 +18,10 @@ from mmconvert.cores import usable_cores
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.guess import READERS
 from mmconvert.inputs import Input
+from mmconvert.part_writer import PartWriter, WritingThread
 from mmconvert.reading import ReadOptions, Records
 from mmconvert.record import Record
-from mmconvert.shards import ROW_GROUP_BYTES, RecordWriter, Shard, weight
+from mmconvert.shards import Shard, weight
 from mmconvert.sources import Rejected, Span
 from mmconvert.sources.tables import DELIMITERS
 from mmconvert.views import EVAL, VIEWS
@@ -32,8 +33,8 @@ SMALL_FILE = 64 << 20
 
 _HEAD, _LARGE_ROW = 1 << 20, 16 << 10
 _RENAMED = "an id that another file or split has too got the name of its own in front"
-_CHUNK_BYTES = ROW_GROUP_BYTES // 2
-_CHUNK_RECORDS = 1_000
+_OFFSETS = (".jsonl", *DELIMITERS)
+"""Files whose rows say at which byte they begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,9 @@ class Part:
         index: Place of the part among all of them, the beginning of its shards' temporary names.
         source: The file, with its split and subset.
         span: Piece of the file, None for all.
+        piece_bytes: Bytes after which another part begins with the next row, where one task reads a whole
+            file; 0 for none.
+        piece: Place among the parts that one task reads.
         folder: Existing folder for the shards.
         how: How to read.
         fail_on_bad: Stop at the first refused row.
@@ -61,12 +65,15 @@ class Part:
     taken: frozenset[str] = frozenset()
     foreign: frozenset[str] = frozenset()
     view: str = EVAL
+    piece_bytes: int = 0
+    piece: int = 0
 
 
 @dataclass(slots=True)
 class PartResult:
     """What a part gave; `ids` are those of its records, in order."""
 
+    part: Part
     shards: list[Shard] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     rejects: list[Rejected] = field(default_factory=list)
@@ -77,32 +84,37 @@ class PartResult:
     bytes: int = 0
 
 
-def spans_of(records: Records, source: Input, how: ReadOptions) -> Iterator[Span | None]:
-    """Cut a file into the spans that are converted apart, while those before are being converted.
+def parts_of(part: Part, records: Records, read_on: bool) -> Iterator[Part]:
+    """Cut a file into parts, while those before are being converted.
 
     Args:
+        part: The whole file, with the place of its first part.
         records: The file as its format reads it.
-        source: The file.
-        how: How to read; a limit and a kit's reading keep the file whole.
+        read_on: One task shall read the whole file, so that nobody reads it twice to find where to cut.
 
     Yields:
-        Spans in order, or None for the whole file.
+        Parts in order; one that reads on cuts itself in the same places.
 
     Raises:
         Error: As the source's `cut`.
     """
-    path = source.path
+    path = part.source.path
     suffix = path.suffix.lower()
     # A kit's reading looks at whole columns, and a limit ends the file early.
-    whole = not records.plugin.cuttable or how.limit is not None or how.read_as is not None
+    whole = not records.plugin.cuttable or part.how.limit is not None or part.how.read_as is not None
     size = 0 if whole or suffix not in READERS or not path.is_file() else path.stat().st_size
     cut = None
     if size > SMALL_FILE:
         cut = getattr(importlib.import_module(f"mmconvert.sources.{READERS[suffix]}"), "cut", None)
     if cut is None:
-        yield None
-    else:
-        yield from cut(path, math.ceil(size / max(2, math.ceil(size / PART_BYTES))))
+        yield part
+        return
+    piece_bytes = math.ceil(size / max(2, math.ceil(size / PART_BYTES)))
+    if read_on and suffix in _OFFSETS:
+        yield replace(part, piece_bytes=piece_bytes)
+        return
+    for index, span in enumerate(cut(path, piece_bytes), part.index):
+        yield replace(part, index=index, span=span)
 
 
 def useful_workers(inputs: Sequence[Input]) -> int:
@@ -113,7 +125,7 @@ def useful_workers(inputs: Sequence[Input]) -> int:
     """
     cores = usable_cores()
     path = inputs[0].path
-    if path.suffix.lower() not in (".jsonl", *DELIMITERS) or not path.is_file():
+    if path.suffix.lower() not in _OFFSETS or not path.is_file():
         return cores
     with path.open("rb") as file:
         head = file.read(_HEAD)
@@ -134,71 +146,91 @@ class PartError(Error):
         return str(self.args[0])
 
 
-def convert_part(part: Part) -> PartResult:
-    """Convert one part into shards named `part-<index>-...` in its folder.
+def convert_part(part: Part) -> list[PartResult]:
+    """Convert one part, or all parts of a file that is read on, into shards in its folder.
+
+    Returns:
+        One result, or one for each piece of a part with `piece_bytes`; their `part` can be converted alone.
 
     Raises:
         PartError: The file was refused, or a row was under `fail_on_bad`.
     """
     records = Records(part.source, part.how, part.span)
-    result = PartResult()
+    results: list[PartResult] = []
+    closed: list[Future[list[Shard]]] = []
     try:
-        _copy(part, records, result)
+        with _rare_collections(), WritingThread() as thread:
+            for piece, found in _pieces(part, records):
+                results.append(PartResult(piece))
+                closed.append(_copy(results[-1], found, records, thread))
     except UsageError:
         raise
     except Error as error:
-        raise PartError(str(error), records.rejects) from None
+        rejects = [reject for result in results[:-1] for reject in result.rejects]
+        raise PartError(str(error), [*rejects, *records.rejects]) from None
+    for result, shards in zip(results, closed, strict=True):
+        result.shards = shards.result()
+    spans = [result.part.span for result in results if result.part.span is not None]
+    for result, span, following in zip(results, spans, spans[1:], strict=False):
+        result.part = replace(result.part, span=replace(span, end=following.start))
+    return results
+
+
+def _pieces(part: Part, records: Records) -> Iterator[tuple[Part, Iterator[Record]]]:
+    if not part.piece_bytes:
+        yield part, iter(records)
+        return
+    for number, (span, found) in enumerate(records.pieces(part.piece_bytes)):
+        yield replace(part, span=span, piece_bytes=0, piece=number), found
+
+
+def _copy(result: PartResult, found: Iterator[Record], records: Records, thread: WritingThread) -> Future[list[Shard]]:
+    part, view = result.part, VIEWS[result.part.view]
+    seen = set(part.taken)
+    writer = PartWriter(part.folder, f"part-{part.index:05d}-{part.piece:05d}", view, thread)
+    for record in found:
+        if part.fail_on_bad and records.rejects:
+            break
+        try:
+            record = view.of(record)
+        except RowError as error:
+            records.rejects.append(Rejected.of(error, records.where, record.id))
+            continue
+        renamed = record.id in part.foreign
+        if renamed:
+            record = replace(record, id=f"{part.source.id_prefix}{record.id}")
+            result.warnings[_RENAMED] += 1
+        if record.id in seen:
+            message = f"the id stands in an earlier row too {got(record.id)}. Give every row an id of its own."
+            records.rejects.append(Rejected(records.where, "id.duplicate", message, "id", record.id))
+            continue
+        seen.add(record.id)
+        result.ids.append(record.id)
+        size = weight(record)
+        writer.add(record, size)
+        result.images += len(record.images)
+        result.predicted += record.prediction is not None
+        result.bytes += size
     if part.fail_on_bad and records.rejects:
-        raise PartError(f"{records.rejects[0]} Stopped, because --on-bad fail was given.", records.rejects)
+        raise Error(f"{records.rejects[0]} Stopped, because --on-bad fail was given.")
     result.rejects, result.rows_read = records.rejects, records.rows_read
     result.warnings += records.warnings  # which drops what was counted zero times
-    return result
+    return writer.close()
 
 
-def _copy(part: Part, records: Records, result: PartResult) -> None:
-    seen = set(part.taken)
-    view = VIEWS[part.view]
-    writer = RecordWriter(part.folder, f"part-{part.index:05d}", view.schema, view.batch)
-    with _rare_collections(), _BackgroundWriter(writer) as sink:
-        for record in records:
-            if part.fail_on_bad and records.rejects:
-                break
-            try:
-                record = view.of(record)
-            except RowError as error:
-                records.rejects.append(Rejected.of(error, records.where, record.id))
-                continue
-            renamed = record.id in part.foreign
-            if renamed:
-                record = replace(record, id=f"{part.source.id_prefix}{record.id}")
-            if record.id in seen:
-                message = f"the id stands in an earlier row too {got(record.id)}. Give every row an id of its own."
-                records.rejects.append(Rejected(records.where, "id.duplicate", message, "id", record.id))
-                continue
-            seen.add(record.id)
-            result.ids.append(record.id)
-            result.warnings[_RENAMED] += renamed
-            size = weight(record)
-            sink.add(record, size)
-            result.images += len(record.images)
-            result.predicted += record.prediction is not None
-            result.bytes += size
-    result.shards = sink.shards
-
-
-def without_duplicates(parts: Sequence[Part], results: list[PartResult], kept: Iterable[str] = ()) -> None:
+def without_duplicates(results: list[PartResult], kept: Iterable[str] = ()) -> None:
     """Convert again the parts that repeat an id of an earlier part, of whatever split.
 
     Parts are converted apart and do not see each other's ids; repeats between them are rare. A repeat in
     the same file and split is refused, any other gets the words in front that tell the files apart.
 
     Args:
-        parts: All parts in order.
-        results: Their results; replaced in place where a part is converted again.
+        results: Those of all parts in order; replaced in place where a part is converted again.
         kept: Ids that stand in the dataset already.
     """
     owners: dict[str, Input | None] = dict.fromkeys(kept)
-    for number, part in enumerate(parts):
+    for number, result in enumerate(results):
+        part = result.part
         # The second time for a name that is taken even with the file's words in front.
         for _ in range(2):
             repeated = owners.keys() & results[number].ids
@@ -208,7 +240,7 @@ def without_duplicates(parts: Sequence[Part], results: list[PartResult], kept: I
             part = replace(part, taken=part.taken | (repeated - foreign), foreign=part.foreign | foreign)
             for shard in results[number].shards:
                 (part.folder / shard.file).unlink()
-            results[number] = convert_part(part)
+            [results[number]] = convert_part(part)
         owners.update(dict.fromkeys(results[number].ids, part.source))
 
 
@@ -221,41 +253,3 @@ def _rare_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-class _BackgroundWriter:
-    """Hands chunks of records to one writing thread, two at most under way, so that reading goes on."""
-
-    def __init__(self, writer: RecordWriter) -> None:
-        self._writer = writer
-        self._pool = ThreadPoolExecutor(max_workers=1)
-        self._pending: list[Future[None]] = []
-        self._chunk: list[Record] = []
-        self._bytes = 0
-        self.shards: list[Shard] = []
-
-    def __enter__(self) -> "_BackgroundWriter":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self._send()
-                for future in self._pending:
-                    future.result()
-                self.shards = self._pool.submit(self._writer.close).result()
-        finally:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def add(self, record: Record, size: int) -> None:
-        if self._bytes >= _CHUNK_BYTES or len(self._chunk) >= _CHUNK_RECORDS:
-            self._send()
-        self._chunk.append(record)
-        self._bytes += size
-
-    def _send(self) -> None:
-        while len(self._pending) >= 2:
-            self._pending.pop(0).result()
-        if self._chunk:
-            self._pending.append(self._pool.submit(self._writer.write, self._chunk, self._bytes))
-            self._chunk, self._bytes = [], 0

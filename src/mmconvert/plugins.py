@@ -24,6 +24,7 @@ GROUPS = {
     "mmconvert.transforms": "TRANSFORM",
     "mmconvert.engines": "ENGINE",
     "mmscore.infer.backends": "BACKEND",
+    "mmscore.infer.protocols": "PROTOCOL",
     "mmscore.parsers": "PARSER",
     "mmscore.metrics": "METRIC",
     "mmscore.judges": "JUDGE",

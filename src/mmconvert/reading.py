@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,6 +112,29 @@ class Records:
 
     def __iter__(self) -> Iterator[Record]:
         """Yield records in order; refused rows are collected, not raised."""
+        return self._read(self._rows())
+
+    def pieces(self, size: int) -> Iterator[tuple[Span, Iterator[Record]]]:
+        """Read the file on in pieces that end where its source's `cut` would end a span.
+
+        Args:
+            size: Bytes after which the next row begins another piece.
+
+        Yields:
+            A piece, its end unknown yet and given as that of the file, and its records, to be read before
+            the next piece is asked for. All counts are of the piece at hand.
+        """
+        end = self._input.path.stat().st_size
+        numbered = _PieceNumbers(size)
+        for _, rows in groupby(self._rows(), numbered):
+            first = numbered.first
+            yield Span(first.offset or 0, end, first.row, first.line or 1), self._read(rows)
+
+    def _rows(self) -> Iterator[Row | Rejected]:
+        rows: Iterator[Row | Rejected] = self.plugin.rows(self._input.path, self._span)
+        return self._reading(self._input.path, rows) if self._reading is not None else rows
+
+    def _read(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
         self.rejects, self.rows_read, self.warnings = [], 0, Counter()
         options = self._options
         roots = options.image_roots or (self._input.path.parent if self._input.path.is_file() else self._input.path,)
@@ -131,9 +155,6 @@ class Records:
         )
         chain = steps(options.transforms, options.seed, pictures)
         reword = rewording(options.prompt, options.prompt_suffix)
-        rows: Iterator[Row | Rejected] = self.plugin.rows(self._input.path, self._span)
-        if self._reading is not None:
-            rows = self._reading(self._input.path, rows)
         made: Iterator[_Made] = (self._made(item, context, chain, reword) for item in rows)
         strict = replace(context, pictures=replace(pictures, decode=options.decode), warnings=Counter())
         if options.decode:
@@ -176,6 +197,21 @@ class Records:
             return _Made(row, tuple(map(reword, records)))
         except RowError as error:
             return _Made(row, (), Rejected.of(error, row.where, _row_id(row)))
+
+
+class _PieceNumbers:
+    """Numbers the pieces of a file by the bytes at which rows begin; `first` is where the latest piece begins."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._number = 0
+        self.first = Where("", 0)
+
+    def __call__(self, row: Row | Rejected) -> int:
+        if not self._number or (row.where.offset or 0) - (self.first.offset or 0) >= self._size:
+            self.first = row.where
+            self._number += 1
+        return self._number
 
 
 class _Made(NamedTuple):

@@ -96,7 +96,7 @@ class DatasetWriter:
         if not (self._overwrite or self._append):
             raise UsageError(f"{self.path}: exists already. Give --overwrite, or --append for another split or config.")
         if not (self.path / MANIFEST).is_file():
-            raise Error(f"{self.path}: is no dataset of ours (it has no {MANIFEST}) and will not be touched.")
+            raise Error(f"{self.path}: is no dataset of ours (no {MANIFEST}). Name another folder.")
         if self._append:
             self._kept, earlier = read_manifest(self.path)
             if earlier.get("view", EVAL) != self._view:
@@ -324,7 +324,7 @@ def open_dataset(path: str | Path, config: str | None = None) -> Dataset:
         return _ours(path, config)
     found = sorted(path.rglob("*.parquet"))
     if not found:
-        raise Error(f"{path}: holds no dataset (no {MANIFEST} and no parquet file).")
+        raise Error(f"{path}: holds no dataset (no {MANIFEST} and no parquet file). Name its folder.")
     return _plain(path, {file.relative_to(path).with_suffix("").as_posix(): [file] for file in found})
 
 
@@ -359,7 +359,7 @@ def _plain(path: Path, files: dict[str, list[Path]]) -> Dataset:
         try:
             splits[split] = sum(pq.ParquetFile(file).metadata.num_rows for file in parts)
         except (pa.ArrowException, OSError) as error:
-            raise Error(f"{parts[0]}: is no readable parquet file ({first_line(error)}).") from None
+            raise Error(f"{parts[0]}: is no readable parquet file ({first_line(error)}). Get it again.") from None
     return Dataset(path, files, splits, digest.hexdigest())
 
 

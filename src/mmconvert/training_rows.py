@@ -8,6 +8,7 @@ from mmconvert.dialogs import MESSAGES_EXTRA, ROLES, image_parts
 from mmconvert.errors import RowError
 from mmconvert.format import Loss
 from mmconvert.image_markers import Markers, check_count, marked_text
+from mmconvert.next_steps import with_next_step
 from mmconvert.record import Record, Turn
 from mmconvert.tables import HEADERS, own_id
 from mmconvert.views import asks_for_letters, sft_turns
@@ -46,7 +47,13 @@ def training_rows(
             _check(record, addresses)
             made = row(replace(record, messages=sft_turns(record)))
         except RowError as error:
-            losses.append(Loss(record.id, error.field or "messages", f"the row is left out: {error.message}"))
+            losses.append(
+                Loss(
+                    record.id,
+                    error.field or "messages",
+                    f"the row is left out: {with_next_step(error.code, error.field, error.message)}",
+                )
+            )
             continue
         losses += _unheld(record, held)
         yield made

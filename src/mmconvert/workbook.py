@@ -95,7 +95,7 @@ def open_workbook(path: Path) -> Workbook:
                 if kind == "worksheet":
                     found.append((attributes.get("name", ""), part))
         if not found:
-            raise Error(f"{path}: the workbook has no worksheet.")
+            raise Error(f"{path}: the workbook has no worksheet. Save it again with one.")
         parts = dict(relations.values())
         names = tuple(name for name, _ in found)
         return Workbook(path, names, found[0][1], epoch_1904, parts.get("sharedStrings"), parts.get("styles"))

@@ -11,7 +11,6 @@ from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, OPTIONS_FILE, pri
 from mmconvert.convert import ReadOptions, Records
 from mmconvert.errors import Error, UsageError, got
 from mmconvert.inputs import Input, plan
-from mmconvert.next_steps import with_next_step
 from mmconvert.sources import Rejected, Where
 
 
@@ -82,7 +81,7 @@ def _check(source: Input, how: ReadOptions, found: _Found) -> None:
             [*records.rejects, *found_rows], key=lambda problem: (problem.where.file, problem.where.row)
         )
         found.bad_rows += len({(problem.where.file, problem.where.row) for problem in found_rows})
-        found.problems += map(with_next_step, found_rows)
+        found.problems += map(str, found_rows)
         found.warnings += Counter({f"{source.path.name}: {text}": n for text, n in records.warnings.items()})
 
 

@@ -11,7 +11,6 @@ from mmconvert.command_line import OPTIONS_FILE, printable
 from mmconvert.convert import ReadOptions, Records
 from mmconvert.guess import sample
 from mmconvert.inputs import Input, plan
-from mmconvert.next_steps import with_next_step
 from mmconvert.record import Image, Record, prompt_text
 
 _SAMPLES = 3
@@ -70,7 +69,7 @@ def _inspected(source: Input, how: ReadOptions) -> dict[str, Any]:
         "tasks": dict(tasks),
         "warnings": dict(records.warnings),
         "samples": [_sample(record) for record in first],
-        "first_reject": with_next_step(records.rejects[0]) if records.rejects else None,
+        "first_reject": str(records.rejects[0]) if records.rejects else None,
     }
 
 

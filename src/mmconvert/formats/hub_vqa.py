@@ -178,7 +178,9 @@ def _label(value: Any, name: str) -> str | None:
     try:
         return None if value is None else canonical_json(value)
     except (TypeError, ValueError):
-        raise RowError("answer.type", name, f"the reference holds what JSON cannot say {got(value)}.") from None
+        raise RowError(
+            "answer.type", name, f"the reference holds what JSON cannot say {got(value)}. Write it as text."
+        ) from None
 
 
 def _task(layout: Layout, label: Any, answers: tuple[str, ...]) -> str:

@@ -39,9 +39,11 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
         except UnicodeDecodeError as error:
             raise Error(f"{file}: is not UTF-8 at byte {error.start + 1}. Save it as UTF-8.") from None
         except RowError as error:
-            raise Error(f"{file}: {error.message}") from None
+            raise Error(f"{file}: {error.message} Repair the file, or leave its folder out.") from None
         if not isinstance(values, list):
-            raise Error(f"{file}: expected a JSON list of rows {got(values)}.")
+            raise Error(
+                f"{file}: expected a JSON list of rows {got(values)}. Repair the file, or leave its folder out."
+            )
         for number, value in enumerate(values):
             where = Where(name, number)
             if isinstance(value, dict):

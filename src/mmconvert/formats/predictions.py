@@ -55,7 +55,7 @@ def _require_columns(path: Path) -> None:
         kind = schema.field(name).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         if pa.types.is_nested(kind) or pa.types.is_binary(kind):
-            raise Error(f"{path} {name}: expected texts or numbers, the column holds {kind}.")
+            raise Error(f"{path} {name}: expected texts or numbers, the column holds {kind}. Write them so.")
 
 
 def _records(row: Row, context: Context) -> Iterable[Record]:

@@ -82,7 +82,7 @@ def _spelled_out(row: Row, texts: Mapping[str, Any]) -> Row | Rejected:
             for said in row.fields["dialog"]
         ]
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-        message = "expected rounds with indices into the file's questions and answers. Check the file."
+        message = "expected rounds with indices into the file's questions and answers."
         return Rejected(row.where, "dialog.shape", message, "dialog")
     return Row({**row.fields, "dialog": rounds}, row.where)
 

@@ -146,7 +146,11 @@ def split_at_pictures(text: str, pictures: Sequence[Any]) -> list[Message]:
             )
         place = int(piece[0]) - 1
         if not -len(pictures) <= place < len(pictures):
-            raise RowError("image.missing", "question", f"the text names picture {place + 1}, of {len(pictures)}.")
+            raise RowError(
+                "image.missing",
+                "question",
+                f"the text names picture {place + 1}, of {len(pictures)}. Give it, or take its name out.",
+            )
         pieces += [_image(pictures[place]), _text(piece[2:])]
     return pieces
 
@@ -195,7 +199,9 @@ def _here(question: str, pictures: Any) -> list[Message]:
         try:
             pieces.append(_image(next(pictures)))
         except StopIteration:
-            raise RowError("image.missing", "question", "the dialog names more pictures than it has.") from None
+            raise RowError(
+                "image.missing", "question", "the dialog names more pictures than it has. Give each its picture."
+            ) from None
         if text:
             pieces.append(_text(text))
     return pieces

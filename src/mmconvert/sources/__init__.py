@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from mmconvert.errors import RowError
+from mmconvert.next_steps import with_next_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,9 @@ class Rejected:
         return cls(where, error.code, error.message, error.field, id)
 
     def __str__(self) -> str:
-        """Give the message in the template of every error."""
-        return f"{self.where} {self.field}: {self.message}" if self.field else f"{self.where}: {self.message}"
+        """Give the message in the template of every error, what to do at its end."""
+        place = f"{self.where} {self.field}" if self.field else str(self.where)
+        return f"{place}: {with_next_step(self.code, self.field, self.message)}"
 
     def to_json(self) -> dict[str, Any]:
         """Give the object that stands in the rejects file."""
@@ -79,7 +81,7 @@ class Rejected:
             "id": self.id,
             "field": self.field,
             "code": self.code,
-            "message": self.message,
+            "message": with_next_step(self.code, self.field, self.message),
             "file": self.where.file,
         }
 

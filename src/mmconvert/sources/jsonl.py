@@ -96,7 +96,7 @@ def refuse_other_magic(head: bytes, path: Path, expected: str) -> None:
         Error: The file is empty or is UTF-16, gzip, zip, parquet or OLE.
     """
     if not head:
-        raise Error(f"{path}: the file is empty.")
+        raise Error(f"{path}: the file is empty. Get it again, or leave it out.")
     for magic, kind in _OTHER_MAGIC.items():
         if head.startswith(magic):
             raise Error(f"{path}: expected {expected} in UTF-8, but this is {kind}. Convert or unpack it first.")
@@ -119,17 +119,18 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
     name = path.name
     with path.open("rb", buffering=_BUFFER) as file:
         refuse_other_magic(file.read(4), path, "JSON Lines")
-        file.seek(span.start if span is not None else 0)
-        left = span.end - span.start if span is not None else -1
+        at = span.start if span is not None else 0
+        end = span.end if span is not None else -1
+        file.seek(at)
         for line, raw in enumerate(file, span.line if span is not None else 1):
-            if left == 0:
+            if at == end:
                 return
-            left -= len(raw)
+            start, at = at, at + len(raw)
             if line == 1:
                 raw = raw.removeprefix(_BOM)
-            if not raw or raw.isspace():
+            if _is_blank(raw):
                 continue
-            where = Where(name, number, line)
+            where = Where(name, number, line, start)
             if number == 0 and raw.lstrip()[:1] == b"[":
                 raise Error(f"{path}: this is one JSON array, not JSON Lines. Put each element on a line of its own.")
             number += 1
@@ -139,24 +140,33 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
                 yield Rejected.of(error, where)
 
 
+def _is_blank(raw: bytes) -> bool:
+    return not raw or raw.isspace()
+
+
 def cut(path: Path, size: int) -> Iterator[Span]:
     """Cut a file into spans of about `size` bytes, each beginning with a line.
 
     Raises:
         Error: The file is empty or no UTF-8 text.
     """
-    start = at = row = number = 0
-    first = 1
+    at = number = 0
+    first: tuple[int, int, int] | None = None
     with path.open("rb", buffering=_BUFFER) as file:
         refuse_other_magic(file.read(4), path, "JSON Lines")
         file.seek(0)
         for line, raw in enumerate(file, 1):
-            if at - start >= size:
-                yield Span(start, at, row, first)
-                start, row, first = at, number, line
-            at += len(raw)
-            number += not (raw.isspace() or raw == _BOM)
-    yield Span(start, at, row, first)
+            start, at = at, at + len(raw)
+            if _is_blank(raw.removeprefix(_BOM) if line == 1 else raw):
+                continue
+            if first is None:
+                first = start, number, line
+            elif start - first[0] >= size:
+                yield Span(first[0], start, *first[1:])
+                first = start, number, line
+            number += 1
+    if first is not None:
+        yield Span(first[0], at, *first[1:])
 
 
 def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:

@@ -25,13 +25,15 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         head = file.read(4)
     if head != b"PAR1":
         refuse_other_magic(head, path, "parquet")
-        raise Error(f"{path}: is no parquet file; its first bytes are {head!r}.")
+        raise Error(
+            f"{path}: is no parquet file; its first bytes are {head!r}. Write it again, or name it by what it is."
+        )
     try:
         # Without pre-buffering, which would hold every picture of the file until its end.
         parquet = pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
         names = parquet.schema_arrow.names
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
-        raise Error(f"{path}: is a damaged parquet file ({first_line(error)}).") from None
+        raise Error(f"{path}: is a damaged parquet file ({first_line(error)}). Get the whole file again.") from None
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise Error(f"{path}: the column {twice!r} stands twice. Rename one of them.")
@@ -63,7 +65,9 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
         try:
             batch = next(batches, None)
         except (pa.ArrowException, OSError, MemoryError) as error:
-            raise Error(f"{path}: is damaged near row {number} ({first_line(error)}).") from None
+            raise Error(
+                f"{path}: is damaged near row {number} ({first_line(error)}). Get the whole file again."
+            ) from None
         if batch is None:
             return
         yield from _batch_rows(batch, path, number)

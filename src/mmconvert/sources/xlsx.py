@@ -109,7 +109,7 @@ def _names(book: Workbook, cells: list[Cell]) -> dict[int, str]:
     if not cells:
         raise Error(f"{where}: is empty. Expected a header with column names.")
     if cells[-1].column >= MAX_COLUMNS:
-        raise Error(f"{where}: has more than {MAX_COLUMNS:,} columns.")
+        raise Error(f"{where}: has more than {MAX_COLUMNS:,} columns. Save it as TSV.")
     names: dict[int, str] = {}
     for cell in cells:
         if cell.kind in _REASONS:

@@ -57,7 +57,7 @@ def draw_distractors(record: Record, parameters: Mapping[str, Any], setting: Set
             raise RowError(
                 "options.count",
                 "",
-                f"the list holds {len(others)} other answers, {parameters['count']} are to be drawn.",
+                f"the list holds {len(others)} others, {parameters['count']} are to be drawn. Draw fewer: count=N.",
             )
         options = [*chance.sample(others, parameters["count"]), answer]
     if parameters["shuffle"]:

@@ -132,7 +132,7 @@ def _call(function: Callable[[Any], Any], argument: Any) -> Any:
         raise
     except Exception as error:  # a function of the user's fails in its own way; the other rows go on
         raise RowError(
-            "method.failed", "", f"the function failed: {type(error).__name__}: {str(error)[:200]}."
+            "method.failed", "", f"the function failed ({type(error).__name__}: {str(error)[:200]})."
         ) from error
 
 

@@ -26,7 +26,10 @@ def test_rows_have_the_elements_index_and_its_first_line(tmp_path: Path) -> None
     assert isinstance(last, Row)
     assert [(i.where.row, i.where.line) for i in (first, bad, last)] == [(0, 2), (1, 3), (2, 4)]
     assert (first.fields, last.fields) == ({"a": ']} " ['}, {"a": [{}, "\\"]})
-    assert (bad.code, str(bad)) == ("json.type", "t.json:3: expected a JSON object (got 7).")
+    assert (bad.code, str(bad)) == (
+        "json.type",
+        "t.json:3: expected a JSON object (got 7). Write the row as an object, in braces.",
+    )
 
 
 @pytest.mark.parametrize(

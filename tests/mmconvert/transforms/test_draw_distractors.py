@@ -114,7 +114,7 @@ def test_a_question_that_takes_no_options_is_refused(colours, record, code):
 
 
 def test_a_short_list_refuses_the_row(colours):
-    with pytest.raises(RowError, match="holds 5 other answers, 6 are to be drawn"):
+    with pytest.raises(RowError, match="holds 5 others, 6 are to be drawn"):
         applied(question(), f"draw_distractors:choices={colours},count=6")
 
 

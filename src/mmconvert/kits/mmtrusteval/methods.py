@@ -162,5 +162,7 @@ def _beside(path: Path) -> Iterator[Path]:
 def _read(folder: Path, name: str, pictures: Pictures) -> bytes:
     image = replace(pictures, roots=(folder.resolve(),)).of_reference(name, 1)
     if image.bytes is None:
-        raise RowError("image.missing", "", f"no such file in {folder} {got(name)}.")
+        raise RowError(
+            "image.missing", "", f"no such file in {folder} {got(name)}. Put it there, or leave the row out."
+        )
     return image.bytes

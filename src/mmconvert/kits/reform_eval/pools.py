@@ -69,7 +69,7 @@ def read_pools(path: Path | None) -> dict[str, Pool]:
     except UnicodeDecodeError as error:
         raise Error(f"{path}: is not UTF-8 at byte {error.start + 1}. Save it as UTF-8.") from None
     except RowError as error:
-        raise Error(f"{path}: {error.message}") from None
+        raise Error(f"{path}: {error.message} Repair the file, or leave out pools=FILE.") from None
 
 
 def _pools(entries: Any, name: str) -> dict[str, Pool]:
