@@ -1,6 +1,7 @@
 """`mmscore predict`: ask a model about every row of a dataset."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.errors import UsageError, got
-from mmconvert.store import open_dataset
+from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import AnswerStore, store_path
-from mmscore.holding import hold
-from mmscore.infer.backend import Generation, ModelOptions, Service, open_backend
+from mmscore.holding import Held, hold
+from mmscore.infer.backend import Backend, Generation, ModelOptions, Service, open_backend
 from mmscore.infer.ledger import Summary
 from mmscore.infer.progress import progress
+from mmscore.infer.protocol import open_protocol
 from mmscore.infer.runner import Job, resume_note
 from mmscore.infer.runner import predict as run
 
@@ -67,6 +69,11 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 @click.option("--seed", type=int, help="Seed of the draws. [default: 0, or the service's]")
 @click.option("--continue-final-message", is_flag=True, help="Go on with a last turn of the assistant.")
 @click.option("--system", metavar="TEXT", help="System turn for every row, in the place of its own.")
+@click.option(
+    "--protocol",
+    metavar="NAME[:k=v,...]",
+    help="How replies become the history of a dialog's later rounds. [default: the dataset's answers stand there]",
+)
 @click.option("--resume", is_flag=True, help="Go on where the last run stopped, also when the output stands already.")
 @click.option("--restart", is_flag=True, help="Forget the stored answers and ask every row again.")
 @click.option("--share", is_flag=True, help="Let other processes that are started so answer rows of the same output.")
@@ -88,25 +95,11 @@ def predict(
     """
     _check_output(output, resume=resume, restart=restart, share=share)
     rows = open_dataset(dataset)
-    generation = _generation(given)
-    options = ModelOptions(
-        generation=generation,
-        service=Service(**{field.name: given[field.name] for field in fields(Service)}),
-        quiet=quiet,
-        **{name: given[name] for name in ("model", "batch_size", "dtype", "attn", "continue_final_message")},
-    )
-    plugin = given["backend"] or ("transformers" if given["base_url"] is None else "openai")
+    options = model_options(given, quiet=quiet)
     output.parent.mkdir(parents=True, exist_ok=True)
     with hold(store_path(output), share=share) as held:
-        backend = open_backend(plugin, options)
-        asked = {name: given[name] for name in ("system", "limit", "continue_final_message")}
-        job = Job(rows, output, backend, plugin, generation, **asked)
-        with AnswerStore(held, fingerprint=rows.fingerprint, restart=restart) as store:
-            found = resume_note(store, rows)
-            if found and not quiet:
-                click.echo(found, err=True)
-            with progress(job.num_rows, quiet=quiet) as advance:
-                summary = run(job, store, advance)
+        backend = open_backend(plugin_of(given), options)
+        summary = ask(job_of(rows, output, backend, given), held, restart=restart, quiet=quiet)
     click.echo(json.dumps(asdict(summary)) if as_json else _sentence(summary))
     return EXIT_PARTIAL if summary.failed else 0
 
@@ -122,7 +115,61 @@ def _check_output(output: Path, *, resume: bool, restart: bool, share: bool) -> 
         )
 
 
-def _generation(given: dict[str, Any]) -> Generation:
+def plugin_of(given: Mapping[str, Any]) -> str:
+    """Name the backend that the command's options ask for."""
+    return given["backend"] or ("transformers" if given["base_url"] is None else "openai")
+
+
+def model_options(given: Mapping[str, Any], *, quiet: bool) -> ModelOptions:
+    """Give what a backend is opened with.
+
+    Args:
+        given: The command's options by name.
+        quiet: No progress bars while loading.
+
+    Raises:
+        UsageError: Options exclude each other.
+    """
+    return ModelOptions(
+        generation=_generation(given),
+        service=Service(**{field.name: given[field.name] for field in fields(Service)}),
+        quiet=quiet,
+        **{name: given[name] for name in ("model", "batch_size", "dtype", "attn", "continue_final_message")},
+    )
+
+
+def job_of(rows: Dataset, output: Path, backend: Backend, given: Mapping[str, Any]) -> Job:
+    """Say what is asked of a backend.
+
+    Args:
+        rows: The dataset.
+        output: The predictions file that shall appear.
+        backend: Who answers.
+        given: The command's options by name.
+
+    Raises:
+        UsageError: The protocol is unknown.
+    """
+    asked = {name: given[name] for name in ("system", "limit", "continue_final_message")}
+    protocol = None if given["protocol"] is None else open_protocol(given["protocol"])
+    return Job(rows, output, backend, plugin_of(given), _generation(given), protocol=protocol, **asked)
+
+
+def ask(job: Job, held: Held, *, restart: bool, quiet: bool) -> Summary:
+    """Run a job on the store beside its output, and say how far it is.
+
+    Raises:
+        Error: The dataset or the store cannot be read, or the output cannot be written.
+    """
+    with AnswerStore(held, fingerprint=job.dataset.fingerprint, restart=restart) as store:
+        found = resume_note(store, job.dataset)
+        if found and not quiet:
+            click.echo(found, err=True)
+        with progress(job.num_rows, quiet=quiet) as advance:
+            return run(job, store, advance)
+
+
+def _generation(given: Mapping[str, Any]) -> Generation:
     names = ("max_new_tokens", "do_sample", "temperature", "top_p", "top_k", "num_beams", "seed")
     return Generation(stop=tuple(given["stop"]), **{name: given[name] for name in names})
 

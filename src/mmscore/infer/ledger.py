@@ -55,16 +55,17 @@ class Ledger:
         self._advance = advance
         self._seen: Counter[str] = Counter()
         self._own: set[str] = set()
+        self._left = 0
 
     @property
     def rows(self) -> int:
         """Rows that have an answer, or are left to another process."""
-        return self.summary.rows + len(self.elsewhere)
+        return self.summary.rows + self._left
 
     def begin(self) -> None:
         """Begin with the first row again; what was asked before stays counted as asked."""
         self.summary = Summary(asked=self.summary.asked)
-        self.elsewhere = []
+        self.elsewhere, self._left = [], 0
         self._seen.clear()
 
     def key(self, record: Record) -> str:
@@ -90,7 +91,8 @@ class Ledger:
             answer is not None and answer.status == OK and key not in own
             for answer, key in zip(found, keys, strict=True)
         )
-        self.elsewhere += [key for answer, key in zip(found, keys, strict=True) if answer is ELSEWHERE]
+        # Rows that wait for another row, which is elsewhere.
+        self._left += sum(answer is ELSEWHERE for answer in found)
         self._count([answer for answer in found if answer is not None and answer is not ELSEWHERE])
         return found
 
@@ -111,6 +113,7 @@ class Ledger:
     def leave(self, keys: Sequence[str]) -> None:
         """Leave rows to the processes that have claimed them."""
         self.elsewhere += keys
+        self._left += len(keys)
 
     def wait(self) -> None:
         """Wait for the rows that were left to others, until they are answered or those who claimed them are gone."""

@@ -7,7 +7,7 @@ predictions file is written along the way and appears at the end.
 
 import contextlib
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -22,10 +22,12 @@ from mmconvert.record import PICTURE_COLUMNS, SCHEMA, Part, Record, Turn, from_a
 from mmconvert.store import Dataset
 from mmscore.answers import FAILED, OK, Answer, AnswerStore
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Generation, Streaming, file_identity
+from mmscore.infer.dialogs import COLUMNS, ROW, Dialogs
 from mmscore.infer.first_picture import first_picture_then_text
 from mmscore.infer.ledger import ELSEWHERE, Ledger, Summary, refusal
 from mmscore.infer.predictions_file import PredictionWriter
 from mmscore.infer.progress import Advance
+from mmscore.infer.protocol import Playing
 from mmscore.infer.several_replies import asked_again, output_rows, reply_keys
 
 PROMPT_VERSION = 1
@@ -51,6 +53,7 @@ class Job:
         method: How the backend answers, see `ModelOptions`.
         n: Replies a row, from 1.
         interleave: False shows the first picture only, before the text.
+        protocol: How replies become the history of later rounds; None leaves the dataset's history.
     """
 
     dataset: Dataset
@@ -64,6 +67,7 @@ class Job:
     method: str = GENERATE
     n: int = 1
     interleave: bool = True
+    protocol: Playing | None = None
 
     @property
     def num_asked(self) -> int:
@@ -118,15 +122,16 @@ def _about(job: Job) -> dict[str, Any]:
         "generation": asdict(job.generation),
         "system": job.system,
         "n": job.n,
+        "protocol": job.protocol.spec if job.protocol else None,
     }
 
 
-def _batches(job: Job) -> Iterator[pa.RecordBatch]:
+def _batches(job: Job, columns: Sequence[str] = _COLUMNS) -> Iterator[pa.RecordBatch]:
     left = job.num_asked
-    for batch in job.dataset.batches(_COLUMNS):
+    for batch in job.dataset.batches(columns):
         if left <= 0:
             return
-        missing = set(_COLUMNS) - set(batch.schema.names) - set(PICTURE_COLUMNS)
+        missing = set(columns) - set(batch.schema.names) - set(PICTURE_COLUMNS)
         if missing:
             raise Error(f"{job.dataset.path}: is no dataset of ours, it lacks {', '.join(sorted(missing))}.")
         if "images" not in batch.schema.names and "image_info" in batch.schema.names:
@@ -172,8 +177,24 @@ def _read(job: Job, ledger: Ledger) -> Iterator[_Read]:
         records = [_asked(record, job) for record in from_arrow(batch)]
         keys = reply_keys([ledger.key(record) for record in records], job.n)
         records = asked_again(records, job.n)
-        known = [refusal(record, continues=job.continue_final_message) for record in records]
-        yield _Read(output_rows(batch, job.n), records, keys, known)
+        yield _Read(output_rows(batch, job.n), records, keys, [_refused(record, job) for record in records])
+
+
+def _read_round(job: Job, ledger: Ledger, dialogs: Dialogs, number: int) -> Iterator[_Read]:
+    """Read the rows of one round of all dialogs, with what was said before."""
+    start = 0
+    for batch in _batches(job):
+        rows, start = dialogs.of_round(batch, start, number), start + batch.num_rows
+        if rows.num_rows:
+            records = asked_again([_asked(record, job) for record in from_arrow(rows)], job.n)
+            pairs = [dialogs.prepare(record) for record in records]
+            keys = [ledger.key(record) for record, _ in pairs]
+            known = [reason or _refused(record, job) for record, reason in pairs]
+            yield _Read(output_rows(rows, job.n), [record for record, _ in pairs], keys, known)
+
+
+def _refused(record: Record, job: Job) -> Answer | None:
+    return refusal(record, continues=job.continue_final_message)
 
 
 _Rows = Generator[tuple[pa.RecordBatch, Sequence[Answer]]]
@@ -182,10 +203,36 @@ _Rows = Generator[tuple[pa.RecordBatch, Sequence[Answer]]]
 
 def _answered(job: Job, ledger: Ledger) -> _Rows:
     ledger.begin()
-    backend, reads = job.backend, _one_ahead(_read(job, ledger))
+    if job.protocol is not None:
+        return _by_rounds(job, job.protocol, ledger)
+    return _ask(_read(job, ledger), job.backend, ledger, job.num_rows)
+
+
+def _by_rounds(job: Job, playing: Playing, ledger: Ledger) -> _Rows:
+    """Answer the first rounds, then the second ones with what was said in the first; rows come at the end."""
+    dialogs = Dialogs(playing, _batches(job, COLUMNS), chosen=job.method == LIKELIHOOD)
+    answers: defaultdict[int, list[Answer]] = defaultdict(list)
+    total = 0
+    for number, count in dialogs.rows.items():
+        total += count * job.n
+        with contextlib.closing(
+            _ask(_read_round(job, ledger, dialogs, number), job.backend, ledger, total)
+        ) as round_rows:
+            for rows, found in round_rows:
+                dialogs.listen(rows, found)
+                for row, answer in zip(rows[ROW].to_pylist(), found, strict=True):
+                    answers[row].append(answer)
+    start = 0
+    for batch in _batches(job, [name for name in _COLUMNS if name not in PICTURE_COLUMNS]):
+        numbers, start = range(start, start + batch.num_rows), start + batch.num_rows
+        yield output_rows(batch, job.n), [answer for number in numbers for answer in answers[number]]
+
+
+def _ask(reads: Iterator[_Read], backend: Backend, ledger: Ledger, total: int) -> _Rows:
+    """Answer rows; `total` of all that the ledger knows then."""
     if isinstance(backend, Streaming):
-        return _as_they_come(reads, backend, ledger, job.num_rows)
-    return _in_groups(reads, backend, ledger)
+        return _as_they_come(_one_ahead(reads), backend, ledger, total)
+    return _in_groups(_one_ahead(reads), backend, ledger)
 
 
 def _in_company(job: Job, ledger: Ledger) -> None:

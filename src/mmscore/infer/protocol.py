@@ -1,0 +1,110 @@
+"""What a protocol of dialogs is: how replies become the history of later rounds.
+
+A dialog is the rows of one `group`, told apart by `round` (from 0) and, where a question has copies, by
+`variant`. Without a protocol the history of a row is the dataset's, with the right answers.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmconvert.errors import RowError, UsageError
+from mmconvert.plugin_options import parse_spec, typed
+from mmconvert.plugins import load
+from mmconvert.record import Record, Turn
+
+GROUP = "mmscore.infer.protocols"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model said to one copy of a question.
+
+    Attributes:
+        options: The options as that copy showed them.
+        text: The reply, an option's letter where options were chosen by their likelihood; None when
+            there is none.
+        variant: Which copy, from 0.
+    """
+
+    options: tuple[str | None, ...]
+    text: str | None
+    variant: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was said before a row.
+
+    Attributes:
+        rounds: The replies to each earlier round of its dialog, copies in their order; () for a first
+            round and for a row that belongs to no dialog.
+        chosen: Replies are letters of options, chosen by their likelihood.
+    """
+
+    rounds: tuple[tuple[Reply, ...], ...]
+    chosen: bool
+
+
+History = Callable[[Record, Before, Mapping[str, Any]], tuple[Turn, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A kit's way to hold a dialog.
+
+    Attributes:
+        summary: One line for `mmscore list`.
+        history: (record, what was said before, parameters) -> the turns to ask with; raises RowError for
+            a row that cannot be asked.
+        parameters: Default by name; a type (bool, int, float, str) stands for one without default.
+        check: Looks at the parameters once; raises UsageError.
+    """
+
+    summary: str
+    history: History
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    check: Callable[[Mapping[str, Any]], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Playing:
+    """A protocol with its parameters, and how the user wrote it."""
+
+    spec: str
+    protocol: Protocol
+    parameters: Mapping[str, Any]
+
+
+def open_protocol(spec: str) -> Playing:
+    """Load a protocol by what the user wrote.
+
+    Args:
+        spec: `NAME:k=v,...` or `file.py@name:k=v,...`.
+
+    Raises:
+        UsageError: Name or parameter is unknown, or a parameter has a wrong value.
+    """
+    name, values = parse_spec(spec)
+    protocol = load(GROUP, name)
+    if not isinstance(protocol, Protocol):
+        raise UsageError(f"{name}: is no Protocol. Name an object of mmscore.infer.protocol.Protocol.")
+    parameters = typed(name, values, protocol.parameters)
+    if protocol.check is not None:
+        protocol.check(parameters)
+    return Playing(spec, protocol, parameters)
+
+
+def reply_text(reply: Reply | None, number: int) -> str:
+    """Give the text of a reply that must be there.
+
+    Args:
+        reply: The reply, None where the round has no such copy.
+        number: The round, from 0, for the message.
+
+    Raises:
+        RowError: There is none.
+    """
+    if reply is None or reply.text is None:
+        raise RowError("history.missing", "round", f"round {number} of the dialog has no reply, so this one waits.")
+    return reply.text

@@ -1,0 +1,92 @@
+"""Hold a dialog as ReForm-Eval does online: what most copies of a question were answered is the round's answer.
+
+The rounds of its VisDial and VQA-MT files keep their questions and options in `extra.history`. Online the
+model's choice takes the place of the right one; offline, without a protocol, the right one stands there.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmconvert.errors import RowError, UsageError, did_you_mean
+from mmconvert.kits.reform_eval.dialogs import rounds_before, with_history
+from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor, question_and_answer
+from mmconvert.record import LETTERS, Record, Turn
+from mmconvert.transform import Setting
+from mmscore.infer.protocol import Before, Protocol, Reply, reply_text
+from mmscore.parsers.reform_choice import reform_choice
+
+RANDOM = "random"
+
+
+def vote(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple[Turn, ...]:
+    """Word the rounds before a question with what the model answered.
+
+    Generated answers are shown with the options of the round in the source's order and their mark,
+    answers by likelihood as bare question and option.
+
+    Args:
+        record: The row.
+        before: The replies so far.
+        parameters: `mark` (upper, lower, number, random) and `prefix`, how answers begin: as given to the
+            transform `options_in_history`; `seed` of the draws of `random`, one a round.
+
+    Raises:
+        RowError: `history.short`: `extra.history` does not hold the rounds; `history.missing`: a copy of a
+            round has no reply.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 build/VisDial/visual_dialog_dataset.py:update_history,
+    run_eval.py:get_pred_result.
+    """
+    earlier = rounds_before(record)
+    if len(earlier) < len(before.rounds):
+        raise RowError(
+            "history.short",
+            "extra.history",
+            f"holds {len(earlier)} rounds, but the row is round {len(before.rounds)}. Convert ReForm-Eval's own file.",
+        )
+    writer = Processor("", mark=parameters["mark"], response_prefix=parameters["prefix"] or None)
+    setting, said = Setting("reform_eval", parameters["seed"]), []
+    for number, (asked, replies) in enumerate(zip(earlier, before.rounds, strict=False)):
+        answer = _majority([_answer(reply, number, chosen=before.chosen) for reply in replies])
+        if before.chosen:
+            said.append((asked["question"], answer))
+            continue
+        draws = setting.random(record.group or record.sample, str(number))
+        said.append(question_and_answer(asked["question"], asked["answer_options"], answer, writer, draws))
+    return with_history(record.messages, said)
+
+
+def _answer(reply: Reply, number: int, *, chosen: bool) -> str:
+    """Give the option that a reply names, the reply itself where it names none."""
+    text = reply_text(reply, number)
+    letter = text if chosen else reform_choice(text).value
+    place = LETTERS.find(letter) if letter else -1
+    option = reply.options[place] if 0 <= place < len(reply.options) else None
+    # A reply without a mark that is an option to the letter stands for it, and so for itself.
+    return text if option is None else option
+
+
+def _majority(answers: Sequence[str]) -> str:
+    """Give the most common answer, of several the one that came first.
+
+    Example:
+        >>> _majority(["no", "yes", "maybe", "yes", "no"])
+        'no'
+    """
+    return Counter(answers).most_common(1)[0][0]
+
+
+def _check(parameters: Mapping[str, Any]) -> None:
+    known = [*ALPHABETS, RANDOM]
+    if parameters["mark"] not in known:
+        hint = did_you_mean(parameters["mark"], known)
+        raise UsageError(f"reform_eval: no mark is called {parameters['mark']!r}.{hint} Known: {', '.join(known)}.")
+
+
+PROTOCOL = Protocol(
+    summary="ReForm-Eval's online rounds: the majority of a question's copies goes into the history",
+    history=vote,
+    parameters={"mark": "upper", "prefix": "", "seed": 0},
+    check=_check,
+)

@@ -1,0 +1,59 @@
+"""Replay a dialog as VLMEvalKit does: the user's turns as they stand, and the model's own replies between them.
+
+Each copy of a dialog goes on with its own replies. A reply that failed ends the dialog there: VLMEvalKit
+goes on with the text of the failure.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmconvert.errors import RowError
+from mmconvert.record import Part, Record, Turn
+from mmscore.infer.protocol import Before, Protocol, reply_text
+
+
+def replay(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple[Turn, ...]:
+    """Put the model's replies in the place of the assistant's last turns.
+
+    Args:
+        record: The row; turns of the assistant that go before the dialog (examples) stay.
+        before: The replies so far.
+        parameters: None.
+
+    Raises:
+        RowError: `history.order`: user and assistant do not alternate, with the user first and last;
+            `history.short`: there are fewer turns than rounds; `history.missing`: a round has no reply.
+
+    Parity: open-compass/VLMEvalKit@e8e78f0 vlmeval/inference_mt.py:chat_mt.
+    """
+    _check_order(record.messages)
+    replies = [_own(replies, record, number) for number, replies in enumerate(before.rounds)]
+    places = [place for place, turn in enumerate(record.messages) if turn.role == "assistant"]
+    if len(places) < len(replies):
+        raise RowError(
+            "history.short", "messages", f"there are {len(places)} turns of the assistant before round {len(replies)}."
+        )
+    messages = list(record.messages)
+    for place, text in zip(places[len(places) - len(replies) :], replies, strict=True):
+        messages[place] = Turn("assistant", (Part("text", text),))
+    return tuple(messages)
+
+
+def _own(replies: Sequence[Any], record: Record, number: int) -> str:
+    return reply_text(next((reply for reply in replies if reply.variant == (record.variant or 0)), None), number)
+
+
+def _check_order(messages: Sequence[Turn]) -> None:
+    """Refuse what is no dialog; positions count from 1, a system turn included."""
+    start = 1 if messages and messages[0].role == "system" else 0
+    for place, turn in enumerate(messages[start:]):
+        wanted = "assistant" if place % 2 else "user"
+        if turn.role != wanted:
+            raise RowError(
+                "history.order", "messages", f"turn {start + place + 1} is of the role {turn.role!r}, not {wanted!r}."
+            )
+    if (len(messages) - start) % 2 == 0:
+        raise RowError("history.order", "messages", f"turn {len(messages)} is not the user's; a dialog ends with one.")
+
+
+PROTOCOL = Protocol(summary="Replay the user's turns with the model's own replies between them", history=replay)
