@@ -32,6 +32,7 @@ from mmconvert.errors import Error, UsageError, first_line, got
 from mmscore.answers import Answer, failed
 from mmscore.chat_reply import Fault, read_reply, refusal_text
 from mmscore.interruption import until_stopped
+from mmscore.spending import Spending, most_tokens
 
 API_KEY = "OPENAI_API_KEY"
 BASE_URL = "OPENAI_BASE_URL"
@@ -63,6 +64,7 @@ class Endpoint:
         concurrency: Most questions under way at once, from 1.
         tries: Most calls for one question, from 1.
         max_calls: Most calls in all, retries included; None for no cap.
+        max_total_tokens: Most tokens of prompts and replies in all; None for no cap.
         connect_seconds: Patience for the connection.
         silence_seconds: Patience between two pieces of a reply, the first included.
         total_seconds: Patience for one question with all its tries and waits.
@@ -75,24 +77,11 @@ class Endpoint:
     concurrency: int = 8
     tries: int = 6
     max_calls: int | None = None
+    max_total_tokens: int | None = None
     connect_seconds: float = 5.0
     silence_seconds: float = 120.0
     total_seconds: float = 600.0
     first_wait: float = 0.5
-
-
-@dataclass(slots=True)
-class Totals:
-    """What was spent: calls sent, replies that came, and their tokens as the service counts them."""
-
-    calls: int = 0
-    replies: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-class OutOfCallsError(Error):
-    """The cap on calls is used up; what was answered before stands."""
 
 
 def chat_url(base_url: str | None) -> str:
@@ -154,8 +143,9 @@ class Chat:
     def __init__(self, endpoint: Endpoint) -> None:
         """Name the endpoint; nothing is opened before `with`."""
         self.endpoint = endpoint
-        self.totals = Totals()
         self._shown = str(httpx2.URL(endpoint.url).copy_with(query=None))
+        self._spending = Spending(self._shown, endpoint.max_calls, endpoint.max_total_tokens)
+        self.totals = self._spending.totals
         self._free = asyncio.Semaphore(endpoint.concurrency)
         self._open_from = 0.0
         self._random = random.Random()
@@ -211,37 +201,41 @@ class Chat:
             raise KeyboardInterrupt
         return results[0]
 
-    async def ask(self, messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any]) -> Answer:
+    async def ask(
+        self, messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any], *, model: str | None = None
+    ) -> Answer:
         """Ask one question.
 
         Args:
             messages: Turns as the chat completions take them.
             generation: Further fields of the request: temperature, max_tokens, ...
+            model: Whom to ask; None for the endpoint's model.
 
         Returns:
             The reply with its finish reason and tokens, or why there is none.
 
         Raises:
-            OutOfCallsError: The cap on calls is reached.
+            CapReachedError: The cap on calls or tokens is reached.
             Error: No further question would be answered either.
         """
-        body = {"model": self.endpoint.model, "messages": list(messages), **generation}
+        body = {"model": model or self.endpoint.model, "messages": list(messages), **generation}
         content = json.dumps(body, allow_nan=False).encode()
+        most = most_tokens(messages, generation) if self.endpoint.max_total_tokens is not None else 0
         async with self._free:
             if self._ended is not None:
                 raise self._ended
             try:
-                return await self._answer_in_time(content)
+                return await self._answer_in_time(content, most)
             except Error as error:
                 # Whoever waits for this place must not call once more before the run has ended.
                 self._ended = error
                 raise
 
-    async def _answer_in_time(self, content: bytes) -> Answer:
+    async def _answer_in_time(self, content: bytes, most: int) -> Answer:
         seconds = self.endpoint.total_seconds
         try:
             async with asyncio.timeout(seconds):
-                return await self._answer(content)
+                return await self._answer(content, most)
         except TimeoutError:
             return self._given_up(Fault(f"no reply within {seconds:g} s", again=True))
 
@@ -250,13 +244,14 @@ class Chat:
         url = httpx2.URL(self.endpoint.url)
         url = url.copy_with(path=url.path.removesuffix(CHAT) + "/models")
         try:
-            with self._connection() as client:
-                response = await client.get(url)
-            return [str(model["id"]) for model in response.json()["data"]] if response.is_success else []
-        except (httpx2.HTTPError, ValueError, LookupError, TypeError):
+            async with asyncio.timeout(self.endpoint.total_seconds):
+                response, data = await self._exchange("GET", str(url))
+            listed = json.loads(data)["data"] if data and response.is_success else []
+            return [str(model["id"]) for model in listed]
+        except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError, LookupError, TypeError):
             return []
 
-    async def _answer(self, content: bytes) -> Answer:
+    async def _answer(self, content: bytes, most: int) -> Answer:
         fault = Fault("was never asked")
         for number in range(self.endpoint.tries):
             if number:
@@ -265,12 +260,15 @@ class Chat:
                 await asyncio.sleep(left)
             if self._ended is not None:
                 raise self._ended
-            if self.endpoint.max_calls is not None and self.totals.calls >= self.endpoint.max_calls:
-                raise OutOfCallsError(f"{self._shown}: the cap of {self.endpoint.max_calls} calls is used up.")
-            self.totals.calls += 1
-            found = await self._attempt(content)
-            if isinstance(found, Answer):
-                return self._counted(found)
+            await self._spending.begin(most)
+            try:
+                found = await self._attempt(content)
+                if isinstance(found, Answer):
+                    self._same.clear()
+                    self._spending.count(found, most)
+                    return found
+            finally:
+                self._spending.end(most)
             fault = found
             if not fault.again:
                 break
@@ -278,19 +276,28 @@ class Chat:
 
     async def _attempt(self, content: bytes) -> Answer | Fault:
         try:
-            with self._connection() as client:
-                async with client.stream("POST", self.endpoint.url, content=content) as response:
-                    data = bytearray()
-                    async for piece in response.aiter_bytes():
-                        data += piece
-                        if len(data) > _LARGEST_REPLY:
-                            return Fault(f"the reply is larger than {_LARGEST_REPLY // 2**20} MiB")
+            response, data = await self._exchange("POST", self.endpoint.url, content)
         except httpx2.HTTPError as error:
             return Fault(self._plain(f"{type(error).__name__}: {first_line(error)}"), again=True)
+        if data is None:
+            return Fault(f"the reply is larger than {_LARGEST_REPLY // 2**20} MiB")
         if response.status_code == httpx2.codes.OK:
-            found = read_reply(bytes(data))
+            found = read_reply(data)
             return replace(found, reason=self._plain(found.reason)) if isinstance(found, Fault) else found
-        return self._refusal(response, bytes(data))
+        return self._refusal(response, data)
+
+    async def _exchange(
+        self, method: str, url: str, content: bytes | None = None
+    ) -> tuple[httpx2.Response, bytes | None]:
+        """Send a request and read what comes back; None for a body that is too large."""
+        with self._connection() as client:
+            async with client.stream(method, url, content=content) as response:
+                data = bytearray()
+                async for piece in response.aiter_bytes():
+                    data += piece
+                    if len(data) > _LARGEST_REPLY:
+                        return response, None
+                return response, bytes(data)
 
     def _refusal(self, response: httpx2.Response, data: bytes) -> Fault:
         status = response.status_code
@@ -314,13 +321,6 @@ class Chat:
     def _wait(self, number: int) -> float:
         wait = min(_LONGEST_WAIT, self.endpoint.first_wait * 2.0 ** (number - 1))
         return wait * (1 - self._random.random() / 4)
-
-    def _counted(self, answer: Answer) -> Answer:
-        self._same.clear()
-        self.totals.replies += 1
-        self.totals.prompt_tokens += answer.prompt_tokens or 0
-        self.totals.completion_tokens += answer.completion_tokens or 0
-        return answer
 
     def _given_up(self, fault: Fault) -> Answer:
         """Fail one question, or the run when nothing but this cause was met lately.

@@ -51,13 +51,14 @@ class Case:
     """One row that a judge may be asked about.
 
     Attributes:
-        item: The row; `Judge.columns` and the recipe's fields are filled.
+        item: The row; `Judge.columns` and the recipe's columns are filled.
         parsed: What the recipe's rules read in the reply.
         scores: What they gave for it; empty when the recipe leaves the row out.
         version: Version of the judge.
         strategy: One of the judge's strategies, never `auto` or `rule`.
         wording: The user's own wording of the prompt (`--judge-prompt`), else None.
-        options: What the recipe was configured with (`--recipe-options`).
+        labels: The user's own verdicts and what each is worth (`--judge-score-mapping`), else None.
+        pattern: The user's own regular expression for the verdict (`--judge-score-pattern`), else None.
     """
 
     item: Item
@@ -66,7 +67,8 @@ class Case:
     version: str
     strategy: str
     wording: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, float] | None = None
+    pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +139,13 @@ class Judge:
         columns: Fields of `Item` that `step` reads beside those of the recipe.
         step: (case, replies so far) -> what comes next.
         tries: Most questions that `step` asks about one row, from 1.
+        questions: Strategy -> questions that every verdict takes there, where it takes more than one.
         slots: Words that stand in braces in a user's own wording (`{question}`); each that is
             required must occur in it.
         required: Those of the slots that a wording must hold.
         generation: Options of the chat completion for every question, temperature 0 as a rule.
+        takes_labels: Versions that take labels of the user's own.
+        takes_pattern: Versions that take a pattern of the user's own.
     """
 
     summary: str
@@ -154,6 +159,17 @@ class Judge:
     slots: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     generation: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0})
+    takes_labels: tuple[str, ...] = ()
+    takes_pattern: tuple[str, ...] = ()
+    questions: Mapping[str, int] = field(default_factory=dict)
+
+    def least(self, strategy: str) -> int:
+        """Give the fewest questions that a verdict takes."""
+        return self.questions.get(strategy, 1)
+
+    def most(self, strategy: str) -> int:
+        """Give the most questions that are asked about one row."""
+        return max(self.tries, self.least(strategy))
 
 
 def fenced(text: str, name: Literal["answer", "question", "reference"] = "answer") -> str:

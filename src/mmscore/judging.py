@@ -11,6 +11,9 @@ from typing import Any, Protocol
 from mmconvert.record import canonical_json
 from mmscore.answers import FAILED, AnswerStore, answer_key
 from mmscore.judge import LEAVE, RULE, Case, Judge, Leave, NoVerdict, Question, Verdict
+from mmscore.parsed import Parsed
+from mmscore.recipe import Item
+from mmscore.spending import tokens_of
 
 Message = dict[str, str]
 
@@ -27,6 +30,9 @@ class Setting:
         model: Name of the judge model; "" when it is not known (a dry run).
         wording: The user's own wording, or None.
         generation: The user's options of the chat completion.
+        repeat: Which asking of the same question this is, from 0; its reply is one of its own.
+        labels: The user's own verdicts and what each is worth, or None.
+        pattern: The user's own regular expression for the verdict, or None.
     """
 
     name: str
@@ -36,11 +42,24 @@ class Setting:
     model: str = ""
     wording: str | None = None
     generation: Mapping[str, Any] = field(default_factory=dict)
+    repeat: int = 0
+    labels: Mapping[str, float] | None = None
+    pattern: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Name and version of the judge."""
+        return f"{self.name}@{self.version}"
 
     @property
     def asks(self) -> bool:
         """Whether anybody is asked at all."""
         return self.strategy != RULE
+
+    def case(self, item: Item, parsed: Parsed, scores: Mapping[str, float]) -> Case:
+        """Lay a row before the judge."""
+        wishes = (self.wording, self.labels, self.pattern)
+        return Case(item, parsed, scores, self.version, self.strategy, *wishes)
 
     def messages(self, question: Question) -> list[Message]:
         """Lay a question out as chat turns."""
@@ -53,20 +72,22 @@ class Setting:
 
     def key(self, question: Question, number: int) -> str:
         """Digest all that the reply to a row's question number `number` (from 0) depends on."""
-        return answer_key("judge", self.messages(question), self.model, self.options(question), number)
+        again = [self.repeat] if self.repeat else []
+        return answer_key("judge", self.messages(question), self.model, self.options(question), number, *again)
 
     def signature(self) -> Mapping[str, str]:
         """Name what the numbers depend on, for the signature of a report."""
         if not self.asks:
-            return {"judge": f"{self.name}@{self.version}", "judge_strategy": self.strategy}
+            return {"judge": self.title, "judge_strategy": self.strategy}
         options = {**self.judge.generation, **self.generation}
         named = {
-            "judge": f"{self.name}@{self.version}",
+            "judge": self.title,
             "judge_strategy": self.strategy,
             "judge_model": self.model,
             "judge_generation": ",".join(f"{name}={canonical_json(options[name])}" for name in sorted(options)),
         }
-        return named if self.wording is None else {**named, "judge_prompt": answer_key(self.wording)[:16]}
+        own = {"judge_prompt": self.wording, "judge_score_mapping": self.labels, "judge_score_pattern": self.pattern}
+        return named | {name: answer_key(wish)[:16] for name, wish in own.items() if wish is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +99,41 @@ class Outcome:
         reply: The last reply; None when there was none.
         prompt_sha256: Digest of the last question, as chat turns; None when nothing was asked.
         tries: Questions asked about the row, now or earlier.
+        votes: What each judge said, where there are several; else none.
+        models: The models that were asked.
     """
 
     step: Verdict | NoVerdict | Leave
     reply: str | None = None
     prompt_sha256: str | None = None
     tries: int = 0
+    votes: tuple["Vote", ...] = ()
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What one of several judges said about a row.
+
+    Attributes:
+        judge: Name and version of the judge.
+        model: The judge model.
+        repeat: Which asking of the same question this is, from 0.
+        reply: Its last reply; None when there was none.
+        value: What it read in the answer, None for nothing.
+        scores: The row's scores by this judge alone; None without a verdict.
+        error: Why there is no verdict, else None.
+        reads: It reads the answer and leaves the scores to the recipe.
+    """
+
+    judge: str
+    model: str
+    repeat: int
+    reply: str | None
+    value: str | None
+    scores: Mapping[str, float] | None
+    error: str | None = None
+    reads: bool = False
 
 
 UNASKED = Outcome(LEAVE)
@@ -111,6 +161,7 @@ class Spent:
         predictions: The file, as the user wrote it.
         judge: Name and version of the judge.
         model: The judge model.
+        repeat: Which asking of the same questions this is, from 0.
         rows: Rows that the judge was asked about, now or earlier.
         failed: Those of them without a verdict.
         stored: Replies from the store.
@@ -123,6 +174,7 @@ class Spent:
     predictions: str
     judge: str
     model: str
+    repeat: int
     rows: int
     failed: int
     stored: int
@@ -134,10 +186,11 @@ class Spent:
     def __str__(self) -> str:
         """Say it in a sentence."""
         failed = f", {self.failed} rows without a verdict (--rejudge failed asks them again)" if self.failed else ""
+        again = f", repeat {self.repeat + 1}" if self.repeat else ""
         return (
-            f"{self.predictions}: judge {self.judge} ({self.model}): {self.rows} rows, {self.stored} replies from the "
-            f"store, {self.asked} new in {self.calls} calls, {self.prompt_tokens:,} + {self.completion_tokens:,} "
-            f"tokens{failed}"
+            f"{self.predictions}: judge {self.judge} ({self.model}{again}): {self.rows} rows, {self.stored} replies "
+            f"from the store, {self.asked} new in {self.calls} calls, {self.prompt_tokens:,} + "
+            f"{self.completion_tokens:,} tokens{failed}"
         )
 
 
@@ -147,7 +200,7 @@ class Estimate:
 
     Attributes:
         rows: Rows that the judge would be asked about, the answered ones included.
-        calls: Calls that the store cannot answer, if every first reply holds a verdict.
+        calls: Calls that the store cannot answer, if no question is asked twice for want of a verdict.
         most_calls: The same if none does and every try is needed, retries aside.
         stored: Questions that stored replies answer.
         prompt_tokens: Tokens of `calls` prompts.
@@ -194,7 +247,7 @@ class DryJury:
             key = self.setting.key(step, len(replies))
             stored = self._store.get([key]).get(key) if self._store and self.setting.model else None
             if stored is None:
-                self._add(key, step, judge.tries - len(replies))
+                self._add(key, step, len(replies))
                 return
             self.estimate.stored += 1
             if stored.text is None:
@@ -203,29 +256,20 @@ class DryJury:
             replies.append(stored.text)
             step = judge.step(case, tuple(replies))
         if self._again and isinstance(step, NoVerdict):
-            self._add(self.setting.key(first, 0), first, judge.tries)
+            self._add(self.setting.key(first, 0), first, 0)
 
-    def _add(self, key: str, question: Question, tries: int) -> None:
+    def _add(self, key: str, question: Question, asked: int) -> None:
         if key in self._seen:
             return
         self._seen.add(key)
-        estimate = self.estimate
-        estimate.calls += 1
-        estimate.most_calls += tries
-        estimate.prompt_tokens += sum(tokens_of(turn["content"]) for turn in self.setting.messages(question))
+        estimate, judge, strategy = self.estimate, self.setting.judge, self.setting.strategy
+        calls = max(1, judge.least(strategy) - asked)
+        estimate.calls += calls
+        estimate.most_calls += judge.most(strategy) - asked
+        estimate.prompt_tokens += calls * sum(tokens_of(turn["content"]) for turn in self.setting.messages(question))
         options = self.setting.options(question)
         limit = options.get("max_tokens", options.get("max_completion_tokens"))
         if isinstance(limit, int) and estimate.most_completion_tokens is not None:
-            estimate.most_completion_tokens += limit
+            estimate.most_completion_tokens += calls * limit
         else:
             estimate.most_completion_tokens = None
-
-
-def tokens_of(text: str) -> int:
-    """Guess the tokens of a text: bytes of UTF-8 by three and a half, so that a Chinese character is about one.
-
-    Example:
-        >>> tokens_of("A cat sits on the mat."), tokens_of("一只猫")
-        (7, 3)
-    """
-    return -(-2 * len(text.encode(errors="surrogatepass")) // 7)

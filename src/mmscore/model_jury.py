@@ -6,14 +6,17 @@ Questions of many rows are under way at once; each row's own tries follow one an
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from mmconvert.errors import Error, UsageError
 from mmscore.answers import FAILED, OK, Answer, AnswerStore, answer_key
-from mmscore.client import Chat, Endpoint, OutOfCallsError, Totals, chat_url, key_from_environment, together
+from mmscore.choice import Choice
+from mmscore.client import Chat, Endpoint, chat_url, key_from_environment, together
 from mmscore.judge import LEAVE, Case, NoVerdict, Question
 from mmscore.judge_request import JudgeRequest, opened_store, store_place
 from mmscore.judging import Outcome, Setting, Spent
+from mmscore.panel import Panel, Sitting
+from mmscore.spending import CapReachedError, Totals
 
 CUT_OFF = "length"
 """Finish reason of a reply that reached the most tokens allowed."""
@@ -21,12 +24,15 @@ CUT_OFF = "length"
 
 @dataclass(slots=True)
 class Tally:
-    """What a judge's run did: rows asked about, replies from the store, failures."""
+    """What a judge's run did: rows asked about, replies from the store, failures, and what it took."""
 
     rows: int = 0
     asked: int = 0
     stored: int = 0
     failed: int = 0
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
 
 
 class ModelJury:
@@ -79,11 +85,20 @@ class ModelJury:
             self._progress(done, len(cases))
             return outcome
 
-        outcomes = self._chat.run(together(one(case) for case in cases))
+        before = replace(self._chat.totals)
+        try:
+            outcomes = self._chat.run(together(one(case) for case in cases))
+        finally:
+            self._count(before, self._chat.totals)
         self._asking.clear()
         self.tally.rows += sum(outcome.step is not LEAVE for outcome in outcomes)
         self.tally.failed += sum(isinstance(outcome.step, NoVerdict) for outcome in outcomes)
         return outcomes
+
+    def _count(self, before: Totals, after: Totals) -> None:
+        self.tally.calls += after.calls - before.calls
+        self.tally.prompt_tokens += after.prompt_tokens - before.prompt_tokens
+        self.tally.completion_tokens += after.completion_tokens - before.completion_tokens
 
     async def _settle(self, case: Case) -> Outcome:
         outcome, all_stored = await self._walk(case, anew=False)
@@ -96,13 +111,13 @@ class ModelJury:
         setting, replies, all_stored, digest = self.setting, list[str](), True, None
         cut = False
         while isinstance(step := setting.judge.step(case, tuple(replies)), Question):
-            if len(replies) >= setting.judge.tries:
-                raise Error(f"judge {setting.name!r}: asks more than its {setting.judge.tries} tries. Correct `tries`.")
+            if len(replies) >= (most := setting.judge.most(setting.strategy)):
+                raise Error(f"judge {setting.name!r}: asks more than its {most} tries. Correct `tries`.")
             digest = answer_key(setting.messages(step))
             key = setting.key(step, len(replies))
             try:
                 answer, stored = await self._answer(key, step, anew=anew)
-            except OutOfCallsError as error:
+            except CapReachedError as error:
                 return Outcome(NoVerdict(str(error)), None, digest, len(replies)), False
             all_stored = all_stored and stored
             if answer.text is None:
@@ -124,7 +139,8 @@ class ModelJury:
         return await self._asking[key], False
 
     async def _ask(self, key: str, question: Question) -> Answer:
-        answer = await self._chat.ask(self.setting.messages(question), self.setting.options(question))
+        setting = self.setting
+        answer = await self._chat.ask(setting.messages(question), setting.options(question), model=setting.model)
         self._store.put([(key, answer)])
         self._fresh.add(key)
         self.tally.asked += answer.status == OK
@@ -133,13 +149,20 @@ class ModelJury:
 
 @contextlib.contextmanager
 def opened_chat(request: JudgeRequest) -> Iterator[Chat]:
-    """Open the service; the judge model's name is known then.
+    """Open the service; the name of the judge model is known then.
 
     Raises:
         UsageError: There is no address or key, or the service offers several models and none is named.
     """
     url, key = chat_url(request.base_url), key_from_environment(request.api_key_env)
-    endpoint = Endpoint(url, request.model or "", key, concurrency=request.concurrency, max_calls=request.max_calls)
+    endpoint = Endpoint(
+        url,
+        "".join(request.models[:1]),
+        key,
+        concurrency=request.concurrency,
+        max_calls=request.max_calls,
+        max_total_tokens=request.max_total_tokens,
+    )
     with Chat(endpoint) as chat:
         if not endpoint.model:
             chat.endpoint = replace(endpoint, model=_only_model(chat))
@@ -155,33 +178,26 @@ def _only_model(chat: Chat) -> str:
 
 
 @contextlib.contextmanager
-def opened_jury(request: JudgeRequest, setting: Setting, chat: Chat, predictions: str) -> Iterator[ModelJury]:
+def opened_sitting(
+    request: JudgeRequest, panel: Panel, chat: Chat, predictions: str, choice: Choice
+) -> Iterator[Sitting]:
     """Open the store of replies for one predictions file, and say at the end what was done.
 
     Raises:
         Error: Another process holds the store, or it cannot be written.
     """
-    before = replace(chat.totals)
+    named = [replace(setting, model=setting.model or chat.endpoint.model) for setting in panel.settings]
     with opened_store(store_place(request, predictions)) as store:
-        named = replace(setting, model=chat.endpoint.model)
-        jury = ModelJury(named, chat, store, again=request.rejudge, progress=request.progress)
+        juries = [
+            ModelJury(setting, chat, store, again=request.rejudge, progress=request.progress) for setting in named
+        ]
         try:
-            yield jury
+            yield Sitting(replace(panel, settings=tuple(named)), juries, choice)
         finally:
-            request.spent(_spent(predictions, jury, before, chat.totals))
+            for jury in juries:
+                request.spent(_spent(predictions, jury))
 
 
-def _spent(predictions: str, jury: ModelJury, before: Totals, after: Totals) -> Spent:
-    tally, setting = jury.tally, jury.setting
-    return Spent(
-        predictions=predictions,
-        judge=f"{setting.name}@{setting.version}",
-        model=setting.model,
-        rows=tally.rows,
-        failed=tally.failed,
-        stored=tally.stored,
-        asked=tally.asked,
-        calls=after.calls - before.calls,
-        prompt_tokens=after.prompt_tokens - before.prompt_tokens,
-        completion_tokens=after.completion_tokens - before.completion_tokens,
-    )
+def _spent(predictions: str, jury: ModelJury) -> Spent:
+    setting = jury.setting
+    return Spent(predictions, setting.title, setting.model, setting.repeat, **asdict(jury.tally))

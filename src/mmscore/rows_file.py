@@ -11,10 +11,9 @@ import pyarrow.parquet as pq
 
 from mmconvert.errors import UsageError
 from mmscore.report import Entry
-from mmscore.scored import JUDGE_FIELDS, Scored
+from mmscore.scored import JUDGE_FIELDS, SCORES, Scored
 
 SPAN = pa.struct([("start", pa.int32()), ("end", pa.int32())])
-SCORES = pa.list_(pa.struct([("name", pa.string()), ("value", pa.float64())]))
 ROWS_SCHEMA = pa.schema(
     [
         ("id", pa.string()),

@@ -14,8 +14,9 @@ from mmscore.breakdown import MACRO, breakdown, check_breakdown, macro_average
 from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
 from mmscore.joining import join
 from mmscore.judge import AUTO
-from mmscore.judge_request import JudgeRequest, chosen_judge, opened_dry_jury
-from mmscore.judging import Estimate, Jury, Setting
+from mmscore.judge_request import JudgeRequest, chosen_panel, opened_dry_sitting
+from mmscore.judging import Estimate, Setting
+from mmscore.panel import Panel, Sitting
 from mmscore.parsed import UNPARSED
 from mmscore.predictions import Refusal, Rows, open_rows
 from mmscore.recipe import OWN, Metrics, Row
@@ -58,7 +59,7 @@ class JudgeEstimate:
     Attributes:
         predictions: The file, as the user wrote it.
         recipe: Name and version of the recipe.
-        setting: The judge.
+        setting: The judge, one of several where the user names several.
         estimate: Rows, calls and tokens.
     """
 
@@ -121,28 +122,28 @@ def score_each(paths: Sequence[str | Path], recipes: Sequence[str], options: Opt
         Error: As `score`.
     """
     work = _planned(paths, recipes, options)
-    if options.judge is not None and any(setting.asks for _, _, setting in work if setting):
+    if options.judge is not None and any(panel.asks for _, _, panel in work if panel):
         yield from _judge_each(work, options, options.judge)
         return
-    for rows, choice, setting in work:
-        yield _score_one(rows, choice, options, setting)
+    for rows, choice, panel in work:
+        yield _score_one(rows, choice, options, panel)
 
 
 def _judge_each(
-    work: Sequence[tuple[Rows, Choice, Setting | None]], options: Options, request: JudgeRequest
+    work: Sequence[tuple[Rows, Choice, Panel | None]], options: Options, request: JudgeRequest
 ) -> list[tuple[Entry, Scored]]:
     """Score with a judge; all at once, so that no connection stays open while the caller holds an entry."""
     # Imported here: whoever has no judge need not wait for the client to load.
-    from mmscore.model_jury import opened_chat, opened_jury
+    from mmscore.model_jury import opened_chat, opened_sitting
 
     found = []
     with opened_chat(request) as chat:
-        for rows, choice, setting in work:
-            if setting is None or not setting.asks:
-                found.append(_score_one(rows, choice, options, setting))
+        for rows, choice, panel in work:
+            if panel is None or not panel.asks:
+                found.append(_score_one(rows, choice, options, panel))
                 continue
-            with opened_jury(request, setting, chat, rows.path) as jury:
-                found.append(_score_one(rows, choice, options, jury.setting, jury))
+            with opened_sitting(request, panel, chat, rows.path, choice) as sitting:
+                found.append(_score_one(rows, choice, options, sitting.panel, sitting))
     return found
 
 
@@ -155,28 +156,28 @@ def estimate_each(paths: Sequence[str | Path], recipes: Sequence[str], options: 
         options: How to score, with a judge.
 
     Yields:
-        The count for each file and recipe.
+        The count for each file, recipe and judge.
 
     Raises:
         UsageError: As `score`.
         Error: As `score`.
     """
-    for rows, choice, setting in _planned(paths, recipes, options):
-        if options.judge is None or setting is None:
+    for rows, choice, panel in _planned(paths, recipes, options):
+        if options.judge is None or panel is None:
             continue
         name = f"{choice.name}@{choice.version}"
-        if not setting.asks:
-            yield JudgeEstimate(rows.path, name, setting, Estimate())
+        if not panel.asks:
+            yield from (JudgeEstimate(rows.path, name, setting, Estimate()) for setting in panel.settings)
             continue
-        with opened_dry_jury(options.judge, setting, rows.path) as jury:
-            score_rows(rows, choice.recipe, choice.version, dataset=options.dataset, jury=jury)
-            estimate = jury.estimate
-        yield JudgeEstimate(rows.path, name, setting, estimate)
+        with opened_dry_sitting(options.judge, panel, rows.path, choice) as (sitting, juries):
+            score_rows(rows, choice.recipe, choice.version, dataset=options.dataset, sitting=sitting)
+            estimates = [JudgeEstimate(rows.path, name, jury.setting, jury.estimate) for jury in juries]
+        yield from estimates
 
 
 def _planned(
     paths: Sequence[str | Path], recipes: Sequence[str], options: Options
-) -> list[tuple[Rows, Choice, Setting | None]]:
+) -> list[tuple[Rows, Choice, Panel | None]]:
     """Look at every file and name before the first row is read."""
     if options.average not in AVERAGES:
         raise UsageError(f"no average {options.average!r}. Known: {', '.join(AVERAGES)}.")
@@ -191,12 +192,12 @@ def _planned(
     for rows, choice in chosen:
         check_breakdown(rows, options.by, choice.recipe.groups)
         _check_average(choice, options)
-    return [(rows, choice, _setting(choice, options)) for rows, choice in chosen]
+    return [(rows, choice, _panel(choice, options)) for rows, choice in chosen]
 
 
-def _setting(choice: Choice, options: Options) -> Setting | None:
+def _panel(choice: Choice, options: Options) -> Panel | None:
     if options.judge is not None:
-        return chosen_judge(options.judge, choice)
+        return chosen_panel(options.judge, choice)
     if choice.recipe.needs_judge:
         judges = ", ".join(choice.recipe.judges)
         raise UsageError(f"recipe {choice.name!r} has no scores without a judge. Add --judge, one of: {judges}.")
@@ -211,11 +212,11 @@ def _check_average(choice: Choice, options: Options) -> None:
 
 
 def _score_one(
-    rows: Rows, choice: Choice, options: Options, setting: Setting | None, jury: Jury | None = None
+    rows: Rows, choice: Choice, options: Options, panel: Panel | None, sitting: Sitting | None = None
 ) -> tuple[Entry, Scored]:
     recipe, version = choice.recipe, choice.version
     raw, refusals = score_rows(
-        rows, recipe, version, dataset=options.dataset, by=options.by, progress=options.progress, jury=jury
+        rows, recipe, version, dataset=options.dataset, by=options.by, progress=options.progress, sitting=sitting
     )
     settled = recipe.settle(raw, version) if raw.scores else raw
     numbers = _numbers(rows, settled, choice, options) if raw.scores else _Numbers()
@@ -223,7 +224,7 @@ def _score_one(
     entry = Entry(
         recipe=choice.name,
         version=version,
-        parity=_parity(choice, options, setting),
+        parity=_parity(choice, options, panel),
         reason=choice.reason,
         metrics=numbers.metrics,
         groups=numbers.groups,
@@ -231,10 +232,15 @@ def _score_one(
         partial=rows.partial or bool(rows.missing),
         model=", ".join(rows.distinct("model")) or rows.title,
         dataset=next(iter(datasets)) if len(datasets) == 1 else None,
-        signature=_signature(choice, options, setting, numbers.average),
+        signature=_signature(choice, options, panel, numbers.average),
         table=numbers.table,
         predictions=rows.path,
-        messages=[*_unasked(options, setting), *_messages(refusals), *numbers.remarks],
+        messages=[
+            *_unasked(options, panel),
+            *_messages(refusals),
+            *(sitting.remarks() if sitting else ()),
+            *numbers.remarks,
+        ],
     )
     return entry, settled
 
@@ -270,32 +276,33 @@ def _counts(raw: Scored, settled: Scored) -> Counts:
     return Counts(total=len(settled), unparsed=unparsed, **{status: statuses[status] for status in STATUSES})
 
 
-def _parity(choice: Choice, options: Options, setting: Setting | None) -> str:
+def _parity(choice: Choice, options: Options, panel: Panel | None) -> str:
     """Name whose number it is; with another average, or a judge's prompt in our words, the kit's own may differ."""
     recipe = choice.recipe
     if recipe.parity == OWN:
         return OWN
-    wording = "" if setting is None or not setting.asks else "the user's" if setting.wording else "ours"
+    wording = "" if panel is None or not panel.asks else "the user's" if panel.settings[0].wording else "ours"
     named = f"{recipe.parity}, {recipe.versions[choice.version]}"
     named += f"; judged, wording {wording}" if wording else ""
     return named + ("; averaged over groups, which the kit does not do" if options.average == MACRO else "")
 
 
-def _unasked(options: Options, setting: Setting | None) -> list[str]:
+def _unasked(options: Options, panel: Panel | None) -> list[str]:
     """Say that the judge's own choice was to ask nobody: whoever names a judge may expect otherwise."""
-    if options.judge is None or setting is None or setting.asks or options.judge.strategy != AUTO:
+    if options.judge is None or panel is None or panel.asks or options.judge.strategy != AUTO:
         return []
+    setting = panel.settings[0]
     others = " or ".join(setting.judge.strategies)
     return [f"judge {setting.name}: strategy auto stands for rule, nobody was asked. Give --judge-strategy {others}."]
 
 
-def _signature(choice: Choice, options: Options, setting: Setting | None, column: str | None) -> str:
+def _signature(choice: Choice, options: Options, panel: Panel | None, column: str | None) -> str:
     parts = {
         "recipe": f"{choice.name}@{choice.version}",
         "parity": choice.recipe.parity,
         "average": options.average if column is None else f"{options.average} over {column}",
         "mmscore": __version__,
-        **(setting.signature() if setting else {}),
+        **(panel.signature() if panel else {}),
     }
     if options.answers is not None:
         parts["answers"] = Path(options.answers).name

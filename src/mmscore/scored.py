@@ -39,12 +39,31 @@ ROW_FIELDS = pa.schema(
 )
 """What every row has: its id, its status, and what the parser read, by which rule, and where."""
 
+SCORES = pa.list_(pa.struct([("name", pa.string()), ("value", pa.float64())]))
+"""Scores of a row by name."""
+
+VOTES = pa.list_(
+    pa.struct(
+        [
+            ("judge", pa.string()),
+            ("model", pa.string()),
+            ("repeat", pa.int32()),
+            ("reply", pa.string()),
+            ("value", pa.string()),
+            ("scores", SCORES),
+            ("error", pa.string()),
+        ]
+    )
+)
+"""What each of several judges said about a row."""
+
 JUDGE_FIELDS = pa.schema(
     [
         ("judge_model", pa.string()),
         ("judge_reply", pa.string()),
         ("judge_prompt_sha256", pa.string()),
         ("tries", pa.int32()),
+        ("judge_votes", VOTES),
     ]
 )
 """What a row also has where a judge was at work: null for rows that it was not asked about."""

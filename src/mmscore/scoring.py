@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 
 from mmconvert.errors import Error, RowError, got
 from mmconvert.record import PREDICTION_SCHEMA, canonical_json
-from mmscore.judge import JUDGED, Case, NoVerdict, Verdict
-from mmscore.judging import UNASKED, Jury, Outcome
+from mmscore.judge import JUDGED, NoVerdict, Verdict
+from mmscore.judging import UNASKED, Outcome, Vote
+from mmscore.panel import Sitting
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.predictions import Refusal, Rows, column_type
-from mmscore.recipe import Item, NoReferenceError, Recipe
+from mmscore.recipe import Item, Recipe
 from mmscore.scored import (
     EXCLUDED,
     FAILED,
@@ -26,6 +27,7 @@ from mmscore.scored import (
     REJECTED,
     ROW_FIELDS,
     SCORED,
+    VOTES,
     Floats,
     Scored,
     with_clusters,
@@ -47,7 +49,7 @@ def score_rows(
     dataset: str | None = None,
     by: Sequence[str] = (),
     progress: Callable[[int, int], None] = lambda done, total: None,
-    jury: Jury | None = None,
+    sitting: Sitting | None = None,
 ) -> tuple[Scored, tuple[Refusal, ...]]:
     """Parse and score every row; `Recipe.settle` comes later.
 
@@ -58,7 +60,7 @@ def score_rows(
         dataset: Name of the benchmark that stands in for the column `dataset`.
         by: Further columns to keep, `extra.key` for a key of `extra`.
         progress: Called after each batch with the rows done so far, and those of the file.
-        jury: Whoever judges rows after the rules; None when the rules stand alone.
+        sitting: Whoever judges rows after the rules; None when the rules stand alone.
 
     Returns:
         All rows, whatever became of them: those of the file in order, then those that could not be
@@ -68,24 +70,23 @@ def score_rows(
         Error: No row has a reference although the recipe compares with one.
     """
     kept = [name for name in dict.fromkeys([*by, *recipe.groups, *recipe.keep]) if name not in ROW_FIELDS.names]
-    judged = jury.setting.judge.columns if jury else ()
-    needed = {"id", "prediction", "prediction_status", "group", *recipe.fields, *judged, *map(source_column, kept)}
-    known = sorted(needed & REFERENCES)
+    judged = sitting.panel.columns if sitting else frozenset()
+    needed = {"id", "prediction", "prediction_status", "group", *recipe.columns, *judged, *map(source_column, kept)}
     # A judge that compares with no reference needs none.
-    wanted = [] if jury and not REFERENCES & set(judged) else [n for n in known if n not in recipe.optional]
-    references = [name for name in known if name in rows.names]
+    wanted = [] if sitting and not REFERENCES & judged else sorted(needed & REFERENCES)
+    references = [name for name in wanted if name in rows.names]
+    labelled = not wanted
     if wanted and not references:
         raise _no_reference(rows.path, wanted)
-    labelled = False
-    collector = _Collector(rows.path, kept, jury)
+    collector = _Collector(rows.path, kept, sitting)
     for batch in rows.read(sorted(needed & rows.names)):
         if dataset is not None:
             batch = _with_dataset(batch, dataset)
         labelled = labelled or any(_has_value(batch.column(name)) for name in references)
         collector.add(batch, recipe, version)
         progress(collector.rows, len(rows))
-    if not labelled and (wanted or (collector.bare and not collector.has_scores)):
-        raise _no_reference(rows.path, wanted or known)
+    if not labelled:
+        raise _no_reference(rows.path, wanted)
     collector.add_unscored([refusal.id for refusal in rows.rejected], REJECTED)
     collector.add_unscored(rows.missing, MISSING)
     return collector.scored(), rows.rejected + tuple(collector.refusals)
@@ -129,17 +130,15 @@ def source_column(name: str) -> str:
 class _Collector:
     """Gathers the results of batches as columns."""
 
-    def __init__(self, path: str, kept: Sequence[str], jury: Jury | None = None) -> None:
+    def __init__(self, path: str, kept: Sequence[str], sitting: Sitting | None = None) -> None:
         self._path = path
-        self._jury = jury
-        fields = [*ROW_FIELDS, *(JUDGE_FIELDS if jury else ())]
+        self._sitting = sitting
+        fields = [*ROW_FIELDS, *(JUDGE_FIELDS if sitting else ())]
         self._schema = pa.schema([*fields, *((name, column_type(name)) for name in kept)])
         self._tables: list[pa.Table] = []
         self._scores: list[tuple[int, Mapping[str, Floats]]] = []
         self._groups: list[pa.Array] = []
         self.rows = 0
-        self.bare = 0
-        """Rows that were refused because they have no reference."""
         self.refusals: list[Refusal] = []
 
     def add(self, batch: pa.RecordBatch, recipe: Recipe, version: str) -> None:
@@ -147,7 +146,7 @@ class _Collector:
         parsed: list[Parsed] = []
         scores: list[Mapping[str, float]] = []
         parse, metrics = recipe.parse, recipe.metrics
-        for number, item in enumerate(_items(batch, recipe.fields)):
+        for number, item in enumerate(_items(batch, recipe.columns)):
             reply: Parsed = UNPARSED
             row_scores: Mapping[str, float] = {}
             if statuses[number] is SCORED:
@@ -158,11 +157,10 @@ class _Collector:
                         statuses[number] = EXCLUDED
                 except RowError as error:
                     reply, statuses[number] = UNPARSED, REJECTED
-                    self.bare += isinstance(error, NoReferenceError)
                     self._refuse(batch, number, f"{error.field}: {error.message}" if error.field else error.message)
             parsed.append(reply)
             scores.append(row_scores)
-        outcomes = self._judge(batch, recipe, version, statuses, parsed, scores) if self._jury else ()
+        outcomes = self._judge(batch, recipe, version, statuses, parsed, scores) if self._sitting else ()
         self._append(batch, statuses, parsed, scores, outcomes)
 
     def _judge(
@@ -175,13 +173,11 @@ class _Collector:
         scores: list[Mapping[str, float]],
     ) -> Sequence[Outcome]:
         """Put the answered rows to the judge, and write its verdicts over what the rules gave."""
-        if self._jury is None:
+        if self._sitting is None:
             return ()
-        setting = self._jury.setting
-        items = list(_items(batch, {*recipe.fields, *setting.judge.columns}))
+        items = list(_items(batch, {*recipe.columns, *self._sitting.panel.columns}))
         numbers = [number for number, status in enumerate(statuses) if status in (SCORED, EXCLUDED)]
-        about = (setting.version, setting.strategy, setting.wording, recipe.options)
-        judged = self._jury.judge([Case(items[n], parsed[n], scores[n], *about) for n in numbers])
+        judged = self._sitting.judge([(items[n], parsed[n], scores[n]) for n in numbers])
         outcomes = [UNASKED] * len(statuses)
         for number, outcome in zip(numbers, judged, strict=True):
             outcomes[number] = outcome
@@ -230,12 +226,12 @@ class _Collector:
             "start": [reply.span[0] if reply.span else None for reply in parsed],
             "end": [reply.span[1] if reply.span else None for reply in parsed],
         }
-        if self._jury:
-            model = self._jury.setting.model
-            results["judge_model"] = [model if outcome.tries else None for outcome in outcomes]
+        if self._sitting:
+            results["judge_model"] = [", ".join(outcome.models) or None for outcome in outcomes]
             results["judge_reply"] = [outcome.reply for outcome in outcomes]
             results["judge_prompt_sha256"] = [outcome.prompt_sha256 for outcome in outcomes]
             results["tries"] = [outcome.tries or None for outcome in outcomes]
+            results["judge_votes"] = [[_laid_out(vote) for vote in outcome.votes] or None for outcome in outcomes]
         arrays = [
             pa.array(results[f.name], f.type) if f.name in results else _column(batch, f.name) for f in self._schema
         ]
@@ -245,10 +241,6 @@ class _Collector:
         self._scores.append((batch.num_rows, gathered))
         self._groups.append(_column(batch, "group"))
         self.rows += batch.num_rows
-
-    @property
-    def has_scores(self) -> bool:
-        return any(scores for _, scores in self._scores)
 
     def add_unscored(self, ids: Sequence[str | None], status: str) -> None:
         n = len(ids)
@@ -266,6 +258,12 @@ class _Collector:
         }
         rows = with_clusters(pa.concat_tables(self._tables), pa.chunked_array(self._groups, pa.string()))
         return Scored(rows, scores)
+
+
+def _laid_out(vote: Vote) -> dict[str, Any]:
+    """Lay a vote out as `VOTES` has it."""
+    scores = None if vote.scores is None else [{"name": name, "value": value} for name, value in vote.scores.items()]
+    return {**{name: getattr(vote, name) for name in VOTES.value_type.names}, "scores": scores}
 
 
 def _verdict_scores(

@@ -21,6 +21,7 @@ ITEM = Item(
     label='"A"',
     prediction="hm",
     category="rec",
+    extra='{"caption": "A shirt.", "gpt4_ans": "Red."}',
 )
 
 
@@ -36,6 +37,8 @@ def test_it_says_what_it_follows_and_names_what_exists(name: str) -> None:
     assert set(judge.columns) <= set(Item._fields)
     assert set(judge.required) <= set(judge.slots)
     assert judge.tries >= 1
+    assert set(judge.questions) <= set(judge.strategies)
+    assert {*judge.takes_labels, *judge.takes_pattern} <= set(judge.versions)
 
 
 @pytest.mark.parametrize("name", list(available("mmscore.recipes")))
@@ -67,7 +70,7 @@ def test_it_comes_to_an_end_within_its_tries_and_says_the_same_twice(
                     while isinstance(step := judge.step(case, replies[:asked]), Question):
                         assert step == judge.step(case, replies[:asked])
                         asked += 1
-                        assert asked <= judge.tries
+                        assert asked <= judge.most(strategy)
                 except Error:
                     continue
                 assert isinstance(step, Verdict | NoVerdict | Leave)

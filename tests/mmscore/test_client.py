@@ -10,7 +10,8 @@ from email.utils import format_datetime
 import pytest
 
 from mmconvert.errors import Error, UsageError
-from mmscore.client import Chat, Endpoint, OutOfCallsError, chat_url, key_from_environment, together
+from mmscore.client import Chat, Endpoint, chat_url, key_from_environment, together
+from mmscore.spending import CapReachedError
 from support.chat_server import Said, chat_server, refused, said, script
 
 TURN = [{"role": "user", "content": "1 + 1?"}]
@@ -185,9 +186,27 @@ def test_connections_are_used_again():
 
 def test_the_cap_on_calls_holds_with_retries():
     with chat_server(script(refused(500))) as server, Chat(_endpoint(server.url, max_calls=4)) as chat:
-        with pytest.raises(OutOfCallsError, match="cap of 4 calls"):
+        with pytest.raises(CapReachedError, match="cap of 4 calls"):
             chat.run(chat.ask(TURN, {}))
         assert len(server.asked) == chat.totals.calls == 4
+
+
+def test_the_cap_on_tokens_holds_whatever_is_under_way():
+    with chat_server(script(said("2"))) as server, Chat(_endpoint(server.url, max_total_tokens=60)) as chat:
+        with pytest.raises(CapReachedError, match="cap of 60 tokens is used up"):
+            chat.run(together(chat.ask(TURN, {"max_tokens": 20}) for _ in range(40)))
+        # A reply takes 8 tokens; a call that begins at 38 could end at 60, one at 40 could not.
+        assert len(server.asked) == chat.totals.calls == 5
+        assert chat.totals.prompt_tokens + chat.totals.completion_tokens == 40
+
+
+def test_tokens_that_the_service_does_not_count_are_guessed_for_the_cap():
+    uncounted = Said(b'{"choices": [{"message": {"content": "2"}}]}')
+    with chat_server(script(uncounted)) as server, Chat(_endpoint(server.url, max_total_tokens=60)) as chat:
+        with pytest.raises(CapReachedError):
+            chat.run(together(chat.ask(TURN, {"max_tokens": 20}) for _ in range(40)))
+        assert len(server.asked) == 2
+        assert chat.totals.prompt_tokens == 0
 
 
 def test_a_question_has_a_total_of_time():
@@ -242,6 +261,12 @@ def test_mixed_faults_give_the_results_of_a_service_without_faults():
         answers = chat.run(together(chat.ask([{"role": "user", "content": q}], {}) for q in asked))
     assert [answer.text for answer in answers] == [q.upper() for q in asked]
     assert chat.totals.calls < 400
+
+
+def test_a_list_of_models_that_never_ends_is_no_list():
+    names = [f"{n}-" + "x" * 1000 for n in range(5000)]
+    with chat_server(script(said("x")), models=names) as server, Chat(_endpoint(server.url)) as chat:
+        assert chat.run(chat.models()) == []
 
 
 def test_models_are_listed():

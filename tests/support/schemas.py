@@ -23,6 +23,7 @@ ROWS_MEANINGS = {
     "judge_reply": "What it replied.",
     "judge_prompt_sha256": "Digest of what it was asked.",
     "tries": "How often it was asked.",
+    "judge_votes": "What each of several judges said, where there are several.",
 }
 _NUMBER = {"type": ["number", "null"]}
 _METRIC = {

@@ -35,9 +35,10 @@ def _json(one: JudgeEstimate) -> dict[str, object]:
     named = {
         "predictions": one.predictions,
         "recipe": one.recipe,
-        "judge": f"{one.setting.name}@{one.setting.version}",
+        "judge": one.setting.title,
         "strategy": one.setting.strategy,
         "model": one.setting.model or None,
+        "repeat": one.setting.repeat,
     }
     return {**named, **asdict(one.estimate)}
 
@@ -47,8 +48,11 @@ def _sentence(one: JudgeEstimate) -> str:
     limit = guess.most_completion_tokens
     replies = "" if limit is None else f" and at most {limit:,} tokens of replies"
     tries = f", at most {guess.most_calls:,} when every try is needed" if guess.most_calls > guess.calls else ""
+    setting = one.setting
+    model = f" ({setting.model})" if setting.model else ""
+    again = f", repeat {setting.repeat + 1}" if setting.repeat else ""
     return (
-        f"{one.predictions} under {one.recipe}: judge {one.setting.name}@{one.setting.version}, strategy "
-        f"{one.setting.strategy}: {guess.rows:,} rows, {guess.calls:,} calls{tries}; {guess.stored:,} replies are "
+        f"{one.predictions} under {one.recipe}: judge {setting.title}{model}{again}, strategy "
+        f"{setting.strategy}: {guess.rows:,} rows, {guess.calls:,} calls{tries}; {guess.stored:,} replies are "
         f"stored; about {guess.prompt_tokens:,} tokens of prompts{replies}. Nobody was asked."
     )

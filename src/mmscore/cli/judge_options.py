@@ -13,15 +13,21 @@ from mmscore.judge_request import JudgeRequest
 from mmscore.judging import Spent
 
 _OPTIONS = (
-    click.option("--judge", metavar="NAME", help="Judge protocol, NAME@VERSION for a version."),
-    click.option("--judge-model", metavar="NAME", help="Judge model, as the service names it."),
+    click.option("--judge", multiple=True, metavar="NAME", help="Judge protocol, NAME@VERSION for a version."),
+    click.option("--judge-model", multiple=True, metavar="NAME", help="Judge model, as the service names it."),
     click.option("--judge-base-url", metavar="URL", help="Service of the judge. [default: OPENAI_BASE_URL]"),
     click.option("--api-key-env", metavar="NAME", help="Variable of the service's key. [default: OPENAI_API_KEY]"),
     click.option("--judge-strategy", metavar="NAME", help="auto, rule, llm, llm_recall, or the judge's own."),
     click.option("--judge-concurrency", type=click.IntRange(1, 1000), metavar="N", help="Questions at once."),
     click.option("--judge-prompt", metavar="FILE", help="Your wording of the prompt, with the judge's {slots}."),
     click.option("--judge-generation", metavar="JSON", help='Chat completion options, {"temperature": 0}.'),
+    click.option("--judge-repeats", type=click.IntRange(1, 100), metavar="N", help="How often to ask each question."),
+    click.option("--judge-aggregation", metavar="NAME", help="Of several verdicts: mean, median or majority_vote."),
+    click.option("--judge-min-valid", type=click.IntRange(1), metavar="N", help="Judges that must have a verdict."),
+    click.option("--judge-score-mapping", metavar="JSON", help='Labels of your own, {"A": 1, "B": 0.5, "C": 0}.'),
+    click.option("--judge-score-pattern", metavar="REGEX", help="Where a verdict stands in the reply."),
     click.option("--judge-max-calls", type=click.IntRange(1), metavar="N", help="Most calls, retries included."),
+    click.option("--judge-max-total-tokens", type=click.IntRange(1), metavar="N", help="Most tokens, both ways."),
     click.option("--judge-cache", metavar="FILE", help="Stored replies. [default: PREDICTIONS.judge.sqlite]"),
     click.option("--rejudge", type=click.Choice(["failed"]), help="Ask again about rows without a verdict."),
 )
@@ -33,7 +39,13 @@ _FIELDS = {
     "judge_concurrency": "concurrency",
     "judge_prompt": "prompt",
     "judge_generation": "generation",
+    "judge_repeats": "repeats",
+    "judge_aggregation": "aggregation",
+    "judge_min_valid": "min_valid",
+    "judge_score_mapping": "score_mapping",
+    "judge_score_pattern": "score_pattern",
     "judge_max_calls": "max_calls",
+    "judge_max_total_tokens": "max_total_tokens",
     "judge_cache": "cache",
     "rejudge": "rejudge",
 }
@@ -56,14 +68,14 @@ def judge_request(given: Mapping[str, Any], *, quiet: bool) -> JudgeRequest | No
     """Read the options of a judge.
 
     Args:
-        given: Values by parameter name, None where the user gave none.
+        given: Values by parameter name, None or none of them where the user gave none.
         quiet: No progress and no count of calls.
 
     Raises:
         UsageError: An option is there without `--judge`.
     """
-    set_ = {name: value for name, value in given.items() if value is not None and name in _FIELDS}
-    if given["judge"] is None:
+    set_ = {name: value for name, value in given.items() if value not in (None, ()) and name in _FIELDS}
+    if not given["judge"]:
         if set_:
             flags = ", ".join("--" + name.replace("_", "-") for name in set_)
             raise UsageError(f"{flags}: no judge is named. Add --judge NAME, see `mmscore list judges`.")

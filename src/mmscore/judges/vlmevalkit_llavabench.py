@@ -1,7 +1,8 @@
 """What two answers are worth, from 1 to 10, asked as VLMEvalKit does for LLaVA-Bench.
 
 One question shows the picture in words, GPT-4's answer and the model's; the first line of the reply is
-their scores.
+their scores. The strategy `position_swap`, which the kit does not have, asks once more with the two
+answers exchanged and takes the mean of both, so that no answer gains by standing first.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/llavabench.py:LLaVABench_atomeval. Not
 kept: a reply that cannot be read, or a score out of range, leaves the row without a score; the kit
@@ -17,28 +18,41 @@ from mmscore.kits.vlmevalkit.llavabench import TEMPERATURE, asked_of, pair_of
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
 
 LLM = "llm"
+SWAP = "position_swap"
 SLOTS = ("caption", "question", "reference", "prediction")
 
 
 def _step(case: Case, replies: Sequence[str]) -> Step:
-    if not replies:
-        asked = asked_of(case.item)
-        texts = asked.caption, case.item.question or "", asked.gpt4_answer, case.item.prediction
-        return Question(llavabench_prompt(case.wording, *texts))
-    pair = pair_of(replies[-1])
-    if pair is None:
+    asked = JUDGE.least(case.strategy)
+    pairs = [pair_of(reply) for reply in replies]
+    if None in pairs:
         return NoVerdict("its first line is not two numbers from 1 to 10")
-    return Verdict(scores={"vlm_score": pair.model, "gpt4_score": pair.gpt4})
+    if len(pairs) < asked:
+        return Question(_prompt(case, swapped=len(pairs) == 1))
+    # In the second reply the model's answer stood first.
+    models, gpt4s = zip(*((pair[(n + 1) % 2], pair[n]) for n, pair in enumerate(pairs) if pair), strict=True)
+    return Verdict(scores={"vlm_score": sum(models) / asked, "gpt4_score": sum(gpt4s) / asked})
+
+
+def _prompt(case: Case, *, swapped: bool) -> str:
+    shown = asked_of(case.item)
+    answers = (shown.gpt4_answer, case.item.prediction)
+    first, second = reversed(answers) if swapped else answers
+    return llavabench_prompt(case.wording, shown.caption, case.item.question or "", first, second)
 
 
 JUDGE = Judge(
     summary="What two answers are worth, as VLMEvalKit asks for LLaVA-Bench",
     parity=JUDGED_KIT,
     versions=VERSIONS,
-    strategies={LLM: "asks about every answer"},
+    strategies={
+        LLM: "asks about every answer",
+        SWAP: "asks twice, the second time with the answers exchanged, and takes the mean",
+    },
     auto=LLM,
     columns=("question", "extra"),
     step=_step,
+    questions={SWAP: 2},
     slots=SLOTS,
     required=("reference", "prediction"),
     generation={**GENERATION, "temperature": TEMPERATURE},

@@ -310,6 +310,10 @@ def test_a_rating_needs_no_reference(run, tmp_path):
             "NO_SUCH_KEY",
         ),
         (["--judge", "own", "--dry-run", "--csv", "x.csv"], "--csv: --dry-run scores nothing"),
+        (["--judge", "own", "--judge-aggregation", "medain"], "Did you mean median or mean?"),
+        (["--judge", "own", "--judge-model", "a", "--judge-model", "b", "--judge-min-valid", "3"], "3 verdicts of 2"),
+        (["--judge", "own", "--judge-score-mapping", "{}"], "judge 'own'@1 has verdicts of its own"),
+        (["--judge", "own", "--judge-score-pattern", "x"], "judge 'own'@1 takes no pattern"),
     ],
 )
 def test_an_option_that_cannot_be_honoured_is_refused(run, file, arguments, message):
@@ -348,3 +352,122 @@ def test_a_judge_of_ones_own_fits_any_recipe(run, file, server, tmp_path):
     )
     assert code == 0
     assert _entry(out)["metrics"]["accuracy"]["value"] == 1.0
+
+
+def _strict(request):
+    """Two models of three opinions: `kind` finds everything right, the others go by the answer."""
+    return said('{"verdict": "correct"}') if request["model"] == "kind" else _grade(request)
+
+
+PANEL = ("--judge-model", "kind", "--judge-model", "just", "--judge-model", "too")
+
+
+def test_several_models_judge_each_row_and_every_verdict_is_kept(run, file, tmp_path):
+    rows = tmp_path / "rows.parquet"
+    with chat_server(_strict) as server:
+        code, out, err = run(file, *OWN, *PANEL, "--judge-base-url", server.url, "--json", "--rows", rows)
+        assert (code, len(server.asked)) == (0, 6)
+        majority = run(
+            file, *OWN, *PANEL, "--judge-base-url", server.url, "--json", "--judge-aggregation", "majority_vote"
+        )
+        assert len(server.asked) == 6
+    # A dog is no cat to two of three.
+    assert _entry(out)["metrics"]["accuracy"]["value"] == pytest.approx((1 + 1 + 1 / 3) / 3)
+    assert _entry(majority[1])["metrics"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert "judge_model:kind+just+too|" in _entry(out)["signature"]
+    assert _entry(out)["signature"].endswith("judge_repeats:1|judge_aggregation:mean|judge_min_valid:1")
+    assert "all verdicts on a row are the same in 1 of 2 rows" in err
+    assert err.count("2 rows, 0 replies from the store, 2 new in 2 calls") == 3
+    table = {row["id"]: row for row in pq.read_table(rows).to_pylist()}
+    votes = table["wrong"]["judge_votes"]
+    assert [(vote["model"], vote["scores"][0]["value"]) for vote in votes] == [("kind", 1), ("just", 0), ("too", 0)]
+    assert json.loads(votes[1]["reply"])["verdict"] == "incorrect"
+    assert (table["wrong"]["judge_model"], table["wrong"]["tries"]) == ("kind, just, too", 3)
+    assert table["same"]["judge_votes"] is None
+
+
+def test_each_repeat_is_a_reply_of_its_own(run, file, server):
+    options = [file, *OWN, "--judge-base-url", server.url, "--judge-repeats", 3, "--json"]
+    code, out, _ = run(*options)
+    assert (code, len(server.asked)) == (0, 6)
+    assert _entry(out)["metrics"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert run(*options)[1] == out
+    run(file, *OWN, "--judge-base-url", server.url)
+    assert len(server.asked) == 6
+
+
+def test_a_dry_run_counts_each_judge(run, file):
+    _, out, _ = run(file, *OWN, *PANEL, "--judge-repeats", 2, "--dry-run", "--json")
+    guesses = json.loads(out)["estimates"]
+    assert [(guess["model"], guess["repeat"], guess["calls"]) for guess in guesses] == [
+        (model, repeat, 2) for model in ("kind", "just", "too") for repeat in (0, 1)
+    ]
+    assert "judge own@1 (kind), strategy" in run(file, *OWN, *PANEL, "--dry-run")[1]
+
+
+def test_too_few_verdicts_are_a_failure_of_the_judges(run, file):
+    with chat_server(lambda request: _strict(request) if request["model"] != "too" else said("?")) as server:
+        code, out, err = run(
+            file, *OWN, *PANEL, "--judge-base-url", server.url, "--json", "--judge-min-valid", 3, "--max-failed", 1
+        )
+    assert (code, _entry(out)["counts"]["judge_failed"]) == (3, 2)
+    assert "judge: 2 of 3 judges have a verdict, 3 are needed; the reply is not one JSON object" in err
+
+
+def test_judges_of_which_one_would_ask_nobody_are_refused(run, file, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from mmscore.judge import Judge, LEAVE\n"
+        "JUDGE = Judge('mine', 'own', {'1': ''}, {'all': ''}, 'rule', (), lambda case, replies: LEAVE)\n"
+    )
+    code, _, err = run(file, *OWN, "--judge", f"{tmp_path / 'mine.py'}@JUDGE")
+    assert code == 2
+    assert "would ask nobody, beside others that do. Give --judge-strategy all." in err
+
+
+def test_the_cap_on_tokens_holds(run, file, server):
+    code, _, err = run(file, *OWN, "--judge-base-url", server.url, "--judge-max-total-tokens", 1000)
+    assert (code, server.asked) == (3, [])
+    assert "the cap of 1,000 tokens is used up: 0 are spent, and the next call could take 1," in err
+
+
+EVALSCOPE = ("--recipe", "evalscope_general_vqa", "--judge", "evalscope", "--judge-strategy", "llm")
+
+
+def test_labels_of_ones_own_need_a_wording_and_are_signed(run, file, tmp_path):
+    (tmp_path / "w.txt").write_text("C is half right. {pred}", encoding="utf-8")
+    mine = ["--judge-score-mapping", '{"A": 1, "C": 0.5}']
+    with chat_server(lambda _: said('{"verdict": "C"}')) as server:
+        options = [file, *EVALSCOPE, "--judge-base-url", server.url, "--json", *mine]
+        code, _, err = run(*options)
+        assert code == 2
+        assert "say what the labels mean in a wording of yours, --judge-prompt FILE" in err
+        code, out, _ = run(*options, "--judge-prompt", tmp_path / "w.txt")
+    assert code == 0
+    assert _entry(out)["metrics"]["accuracy:mean"]["value"] == 0.5
+    assert "|judge_score_mapping:" in _entry(out)["signature"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--judge", "evalscope", "--judge-score-mapping", '{"A": 2}'],
+            "expected labels that are worth 0 to 1 each; 'A' is not (got 2).",
+        ),
+        (["--judge", "evalscope", "--judge-score-mapping", "{}"], "; there is none."),
+        (["--judge", "evalscope", "--judge-score-mapping", "[]"], "--judge-score-mapping: expected an object"),
+        (
+            ["--judge", "evalscope", "--judge-score-pattern", "x"],
+            "judge 'evalscope'@1.14 takes no pattern. Only 1.10, 1.3 do.",
+        ),
+        (
+            ["--judge", "evalscope@1.10", "--judge-score-pattern", "("],
+            "--judge-score-pattern: is no regular expression",
+        ),
+    ],
+)
+def test_labels_and_patterns_that_make_no_sense_are_refused(run, file, tmp_path, arguments, message):
+    (tmp_path / "w.txt").write_text("{pred}", encoding="utf-8")
+    code, _, err = run(file, *EVALSCOPE[:2], *EVALSCOPE[4:], "--judge-prompt", tmp_path / "w.txt", *arguments)
+    assert code == 2
+    assert message in err

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,3 +88,21 @@ def test_an_answer_cannot_leave_its_marks_nor_give_itself_credit(judge, version)
 def test_any_reply_gives_a_step_and_a_score_within_range(reply, version, judge):
     step = judge.step(_case(version), [reply])
     assert isinstance(step, NoVerdict) or 0 <= step.scores["acc"] <= 1
+
+
+GRADES = {"GOOD": 1.0, "FAIR": 0.5, "BAD": 0.0}
+
+
+def test_labels_of_the_users_own_are_worth_what_they_say():
+    case = replace(_case("1.14", wording="{pred}"), labels=GRADES)
+    assert 'the verdict is one of "GOOD", "FAIR", "BAD".' in JUDGE.step(case, []).prompt
+    assert JUDGE.step(case, ['{"verdict": "FAIR"}']).scores == {"acc": 0.5}
+    assert isinstance(JUDGE.step(case, [RIGHT["1.14"]]), NoVerdict)
+
+
+def test_until_1_10_a_pattern_of_the_users_own_finds_them():
+    case = replace(_case("1.10", wording="{pred}"), labels=GRADES, pattern="Grade: (\\w+)")
+    assert JUDGE.step(case, ["All in all. Grade: FAIR"]).scores == {"acc": 0.5}
+    assert isinstance(JUDGE.step(case, ["A"]), NoVerdict)
+    rating = replace(_case("1.10"), pattern="([0-9.]+) of 1")
+    assert NUMERIC.step(rating, ["0.25 of 1"]).scores == {"acc": 0.25}

@@ -1,4 +1,5 @@
 import json
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -28,10 +29,10 @@ FITTING = {
 NAMES = pytest.mark.parametrize("name", ROWS)
 
 
-def stepped(name, replies=(), *, parsed=UNPARSED, wording=None, **changes):
+def stepped(name, replies=(), *, parsed=UNPARSED, wording=None, strategy=None, **changes):
     judge = load(JUDGES, name)
     version = next(iter(judge.versions))
-    case = Case(ROWS[name]._replace(**changes), parsed, {}, version, judge.auto, wording)
+    case = Case(ROWS[name]._replace(**changes), parsed, {}, version, strategy or judge.auto, wording)
     return judge.step(case, replies)
 
 
@@ -100,3 +101,10 @@ def test_a_reply_that_is_no_grade_gives_none(reply):
 def test_scores_out_of_range_give_none():
     assert isinstance(stepped("vlmevalkit_llavabench", ["11 6"]), NoVerdict)
     assert stepped("vlmevalkit_llavabench", ["8 6"]).scores == {"vlm_score": 6, "gpt4_score": 8}
+
+
+def test_swapped_positions_are_both_asked_for_and_averaged():
+    step = partial(stepped, "vlmevalkit_llavabench", strategy="position_swap", wording="1 {reference} 2 {prediction}")
+    assert [step(replies).prompt for replies in ([], ["8 6"])] == ["1 A cat. 2 a cat", "1 a cat 2 A cat."]
+    assert step(["8 6", "9 7"]).scores == {"vlm_score": 7.5, "gpt4_score": 7.5}
+    assert isinstance(step(["8 6", "none"]), NoVerdict)

@@ -3,6 +3,7 @@
 The wording is ours: instructions first, then what is judged between marks that it cannot imitate.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -47,10 +48,10 @@ def evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_form: s
         gold = _gold(case.item, release)
         question = question_text(case.item.messages, case.item.question)
         pred = evalscope_reply(case.item.prediction)[0]
-        form = new_form if release == NEW else old_form
+        form = _form(new_form, case) if release == NEW else old_form
         if case.wording is not None:
             text = fill_template(case.wording, question, gold, pred, release)
-            return f"{text}\n\n{new_form}" if release == NEW else text
+            return f"{text}\n\n{form}" if release == NEW else text
         parts = [fenced(question, "question"), *([fenced(gold, "reference")] if compared else []), fenced(pred)]
         return "\n\n".join([instruction, *parts, form])
 
@@ -61,7 +62,7 @@ def evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_form: s
         release = RELEASES[case.version]
         if not replies:
             return Question(prompt(case, release))
-        reading = read_verdict(replies[-1], scale, release)
+        reading = read_verdict(replies[-1], _scale(scale, case), release)
         if reading.fault or reading.score is None:
             return NoVerdict(f"the reply holds no verdict ({reading.fault})")
         scores = merge(case.scores, reading.score, release) if recall else {VERDICT: reading.score}
@@ -78,6 +79,25 @@ def evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_form: s
         slots=("question", "pred", "gold"),
         required=("pred",),
         generation=GENERATION,
+        takes_labels=tuple(VERSIONS) if compared else (),
+        takes_pattern=tuple(version for version in VERSIONS if RELEASES[version] != NEW),
+    )
+
+
+def _scale(scale: Scale, case: Case) -> Scale:
+    """Take the user's labels and pattern where there are any."""
+    labels = scale.labels if case.labels is None else case.labels
+    return replace(scale, labels=labels, pattern=case.pattern)
+
+
+def _form(new_form: str, case: Case) -> str:
+    """Word the reply that is wanted since 1.14; the user's wording says what labels of theirs mean."""
+    if case.labels is None:
+        return new_form
+    labels = [json.dumps(label, ensure_ascii=False) for label in case.labels]
+    return (
+        f'Reply with one JSON object and nothing else: {{"reasoning": "one sentence", "verdict": {labels[0]}}}, where '
+        f"the verdict is one of {', '.join(labels)}."
     )
 
 
