@@ -1,0 +1,77 @@
+"""The shards of one part, filled by a thread that writes while whoever hands records over reads on."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from mmconvert.record import Record
+from mmconvert.shards import ROW_GROUP_BYTES, RecordWriter, Shard
+from mmconvert.views import View
+
+_CHUNK_BYTES = ROW_GROUP_BYTES // 2
+_CHUNK_RECORDS = 1_000
+
+
+class WritingThread:
+    """Does in order what it is handed, two calls at most waiting, so that memory is bounded.
+
+    Leaving its context waits for all of them; an error in one of them is raised there or by the next `submit`.
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._pending: list[Future[Any]] = []
+
+    def __enter__(self) -> "WritingThread":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            for future in self._pending if kind is None else ():
+                future.result()
+        finally:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Hand over a call; waits while two are waiting."""
+        while len(self._pending) >= 2:
+            self._pending.pop(0).result()
+        future = self._pool.submit(call, *arguments)
+        self._pending.append(future)
+        return future
+
+
+class PartWriter:
+    """Hands the records of one part in chunks to a thread that writes them."""
+
+    def __init__(self, folder: Path, name: str, view: View, thread: WritingThread) -> None:
+        """Prepare.
+
+        Args:
+            folder: Existing folder for the shards.
+            name: Beginning of the shards' temporary names, unique in the folder.
+            view: How rows are laid out.
+            thread: Writes this part behind those that it was handed before.
+        """
+        self._writer = RecordWriter(folder, name, view.schema, view.batch)
+        self._thread = thread
+        self._chunk: list[Record] = []
+        self._bytes = 0
+
+    def add(self, record: Record, size: int) -> None:
+        """Add a record of about `size` bytes."""
+        if self._bytes >= _CHUNK_BYTES or len(self._chunk) >= _CHUNK_RECORDS:
+            self._send()
+        self._chunk.append(record)
+        self._bytes += size
+
+    def _send(self) -> None:
+        if self._chunk:
+            self._thread.submit(self._writer.write, self._chunk, self._bytes)
+            self._chunk, self._bytes = [], 0
+
+    def close(self) -> Future[list[Shard]]:
+        """End the part; its shards are known when the thread has written them."""
+        self._send()
+        return self._thread.submit(self._writer.close)
