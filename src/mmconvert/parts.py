@@ -199,13 +199,14 @@ def _copy(result: PartResult, found: Iterator[Record], records: Records, thread:
         renamed = record.id in part.foreign
         if renamed:
             record = replace(record, id=f"{part.source.id_prefix}{record.id}")
-            result.warnings[_RENAMED] += 1
         if record.id in seen:
             message = f"the id stands in an earlier row too {got(record.id)}. Give every row an id of its own."
             records.rejects.append(Rejected(records.where, "id.duplicate", message, "id", record.id))
             continue
         seen.add(record.id)
         result.ids.append(record.id)
+        if renamed:
+            result.warnings[_RENAMED] += 1
         size = weight(record)
         writer.add(record, size)
         result.images += len(record.images)

@@ -1,5 +1,6 @@
 """Parts and engines: any number of workers writes the same bytes, and ids stay unique between parts."""
 
+import base64
 import json
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from mmconvert.engines.local import run
 from mmconvert.errors import Error
 from mmconvert.inputs import Input
 from mmconvert.store import open_dataset, verify
+from support.datasets_on_disk import picture
 
 
 @pytest.fixture
@@ -49,9 +51,46 @@ def test_the_bytes_do_not_depend_on_the_workers(small_parts: None, tmp_path: Pat
     assert [r.source.row for r in open_dataset(tmp_path / "one").records()] == [*range(40), 41]
 
 
-def test_an_id_that_an_earlier_part_has_is_refused_once(small_parts: None, tmp_path: Path) -> None:
+TABLE_HEAD = "index\tquestion\timage\tA\tB\tanswer\n"
+
+
+@pytest.mark.parametrize("head", ["", "\n", "\n\n"])
+def test_a_file_that_is_read_on_is_cut_where_others_cut_it(head: str, small_parts: None, tmp_path: Path) -> None:
+    # Blank lines, refused rows and quoted line ends stand where a part begins or ends.
+    cell = base64.b64encode(picture(1)).decode()
+    rows = []
+    for number in range(60):
+        rows.append(f'{number}\t"a ""long""\nquestion {number}"\t{cell}\tx\ty\tA\n')
+        rows.append(["\n", "too\tfew\n", "", f"x{number}\tq\tno picture\tx\ty\tB\n"][number % 4])
+    file = tmp_path / "in.tsv"
+    file.write_text(TABLE_HEAD + head + "".join(rows), encoding="utf-8")
+    found = {}
+    for workers in (1, 2):
+        where = WriteOptions(workers=workers)
+        convert([Input(file)], tmp_path / f"out{workers}", ReadOptions(format="lmudata"), where)
+        rejects = (tmp_path / f"out{workers}.rejects.jsonl").read_text()
+        found[workers] = shards(tmp_path / f"out{workers}"), rejects
+    assert len(found[1][0]) > 3
+    assert found[1] == found[2]
+
+
+def test_lines_that_are_read_on_are_cut_where_others_cut_them(small_parts: None, tmp_path: Path) -> None:
+    text = "\ufeff\n" + "".join(
+        [lines(message(f"question {n}")), "\n", "{bad\n", ""][n % 3] + lines(message("x" * n)) for n in range(80)
+    )
+    one, two = (converted(text, tmp_path / name, workers=count) for name, count in (("one", 1), ("two", 2)))
+    assert shards(tmp_path / "one") == shards(tmp_path / "two")
+    assert len(shards(tmp_path / "one")) > 3
+    assert (one.rows_written, one.rows_rejected) == (two.rows_written, two.rows_rejected)
+    rejects = [(tmp_path / f"{name}.rejects.jsonl").read_text() for name in ("one", "two")]
+    assert rejects[0] == rejects[1]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_id_that_an_earlier_part_has_is_refused_once(workers: int, small_parts: None, tmp_path: Path) -> None:
     rows = [message(f"question {n}", id=str(n)) for n in range(30)]
-    summary = converted(lines(*rows, message("again", id="3"), message("new", id="x")), tmp_path / "out", workers=2)
+    text = lines(*rows, message("again", id="3"), message("new", id="x"))
+    summary = converted(text, tmp_path / "out", workers=workers)
     records = list(open_dataset(tmp_path / "out").records())
     assert [r.id for r in records] == [*map(str, range(30)), "x"]
     assert next(r.question for r in records if r.id == "3") == "question 3"

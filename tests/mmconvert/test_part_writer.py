@@ -1,0 +1,51 @@
+"""What the writing thread promises: order, few waiting calls, errors that come out."""
+
+import threading
+
+import pytest
+
+from mmconvert.part_writer import WritingThread
+
+
+def test_calls_are_done_in_order_in_one_other_thread() -> None:
+    done: list[tuple[int, int]] = []
+    with WritingThread() as thread:
+        for number in range(20):
+            thread.submit(lambda number=number: done.append((number, threading.get_ident())))
+    assert [number for number, _ in done] == [*range(20)]
+    assert len({who for _, who in done}) == 1
+    assert done[0][1] != threading.get_ident()
+
+
+def test_at_most_two_calls_wait() -> None:
+    gate, handed = threading.Event(), []
+
+    def hand_over(thread: WritingThread) -> None:
+        for number in range(3):
+            thread.submit(gate.wait)
+            handed.append(number)
+
+    with WritingThread() as thread:
+        other = threading.Thread(target=hand_over, args=(thread,))
+        other.start()
+        other.join(0.3)
+        assert handed == [0, 1]
+        gate.set()
+        other.join()
+    assert handed == [0, 1, 2]
+
+
+def test_an_error_of_a_call_is_raised_where_it_is_waited_for() -> None:
+    with pytest.raises(ZeroDivisionError), WritingThread() as thread:
+        thread.submit(lambda: 1 // 0)
+
+
+def test_an_error_of_the_reader_drops_what_waits() -> None:
+    done: list[int] = []
+    gate = threading.Event()
+    with pytest.raises(KeyError), WritingThread() as thread:
+        thread.submit(gate.wait)
+        thread.submit(done.append, 1)
+        threading.Timer(0.2, gate.set).start()
+        raise KeyError
+    assert done == []
