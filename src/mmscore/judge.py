@@ -51,12 +51,13 @@ class Case:
     """One row that a judge may be asked about.
 
     Attributes:
-        item: The row; `Judge.columns` and the recipe's columns are filled.
+        item: The row; `Judge.columns` and the recipe's fields are filled.
         parsed: What the recipe's rules read in the reply.
         scores: What they gave for it; empty when the recipe leaves the row out.
         version: Version of the judge.
         strategy: One of the judge's strategies, never `auto` or `rule`.
         wording: The user's own wording of the prompt (`--judge-prompt`), else None.
+        options: What the recipe was configured with (`--recipe-options`).
         labels: The user's own verdicts and what each is worth (`--judge-score-mapping`), else None.
         pattern: The user's own regular expression for the verdict (`--judge-score-pattern`), else None.
     """
@@ -67,6 +68,7 @@ class Case:
     version: str
     strategy: str
     wording: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, float] | None = None
     pattern: str | None = None
 

@@ -56,9 +56,9 @@ class Setting:
         """Whether anybody is asked at all."""
         return self.strategy != RULE
 
-    def case(self, item: Item, parsed: Parsed, scores: Mapping[str, float]) -> Case:
-        """Lay a row before the judge."""
-        wishes = (self.wording, self.labels, self.pattern)
+    def case(self, item: Item, parsed: Parsed, scores: Mapping[str, float], options: Mapping[str, Any]) -> Case:
+        """Lay a row before the judge, with what the recipe was configured with."""
+        wishes = (self.wording, options, self.labels, self.pattern)
         return Case(item, parsed, scores, self.version, self.strategy, *wishes)
 
     def messages(self, question: Question) -> list[Message]:

@@ -108,7 +108,8 @@ class Sitting:
 
     def judge(self, cases: Sequence[Case]) -> list[Outcome]:
         """Settle rows; one outcome a row, in order."""
-        outcomes = [jury.judge([jury.setting.case(*case) for case in cases]) for jury in self.juries]
+        options = self.choice.recipe.options
+        outcomes = [jury.judge([jury.setting.case(*case, options) for case in cases]) for jury in self.juries]
         return [self._together(case, said) for case, said in zip(cases, zip(*outcomes, strict=True), strict=True)]
 
     def remarks(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from mmscore.judging import UNASKED, Outcome, Vote
 from mmscore.panel import Sitting
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.predictions import Refusal, Rows, column_type
-from mmscore.recipe import Item, Recipe
+from mmscore.recipe import Item, NoReferenceError, Recipe
 from mmscore.scored import (
     EXCLUDED,
     FAILED,
@@ -71,13 +71,14 @@ def score_rows(
     """
     kept = [name for name in dict.fromkeys([*by, *recipe.groups, *recipe.keep]) if name not in ROW_FIELDS.names]
     judged = sitting.panel.columns if sitting else frozenset()
-    needed = {"id", "prediction", "prediction_status", "group", *recipe.columns, *judged, *map(source_column, kept)}
+    needed = {"id", "prediction", "prediction_status", "group", *recipe.fields, *judged, *map(source_column, kept)}
+    known = sorted(needed & REFERENCES)
     # A judge that compares with no reference needs none.
-    wanted = [] if sitting and not REFERENCES & judged else sorted(needed & REFERENCES)
-    references = [name for name in wanted if name in rows.names]
-    labelled = not wanted
+    wanted = [] if sitting and not REFERENCES & judged else [n for n in known if n not in recipe.optional]
+    references = [name for name in known if name in rows.names]
     if wanted and not references:
         raise _no_reference(rows.path, wanted)
+    labelled = False
     collector = _Collector(rows.path, kept, sitting)
     for batch in rows.read(sorted(needed & rows.names)):
         if dataset is not None:
@@ -85,8 +86,8 @@ def score_rows(
         labelled = labelled or any(_has_value(batch.column(name)) for name in references)
         collector.add(batch, recipe, version)
         progress(collector.rows, len(rows))
-    if not labelled:
-        raise _no_reference(rows.path, wanted)
+    if not labelled and (wanted or (collector.bare and not collector.has_scores)):
+        raise _no_reference(rows.path, wanted or known)
     collector.add_unscored([refusal.id for refusal in rows.rejected], REJECTED)
     collector.add_unscored(rows.missing, MISSING)
     return collector.scored(), rows.rejected + tuple(collector.refusals)
@@ -139,6 +140,8 @@ class _Collector:
         self._scores: list[tuple[int, Mapping[str, Floats]]] = []
         self._groups: list[pa.Array] = []
         self.rows = 0
+        self.bare = 0
+        """Rows that were refused because they have no reference."""
         self.refusals: list[Refusal] = []
 
     def add(self, batch: pa.RecordBatch, recipe: Recipe, version: str) -> None:
@@ -146,7 +149,7 @@ class _Collector:
         parsed: list[Parsed] = []
         scores: list[Mapping[str, float]] = []
         parse, metrics = recipe.parse, recipe.metrics
-        for number, item in enumerate(_items(batch, recipe.columns)):
+        for number, item in enumerate(_items(batch, recipe.fields)):
             reply: Parsed = UNPARSED
             row_scores: Mapping[str, float] = {}
             if statuses[number] is SCORED:
@@ -157,6 +160,7 @@ class _Collector:
                         statuses[number] = EXCLUDED
                 except RowError as error:
                     reply, statuses[number] = UNPARSED, REJECTED
+                    self.bare += isinstance(error, NoReferenceError)
                     self._refuse(batch, number, f"{error.field}: {error.message}" if error.field else error.message)
             parsed.append(reply)
             scores.append(row_scores)
@@ -175,7 +179,7 @@ class _Collector:
         """Put the answered rows to the judge, and write its verdicts over what the rules gave."""
         if self._sitting is None:
             return ()
-        items = list(_items(batch, {*recipe.columns, *self._sitting.panel.columns}))
+        items = list(_items(batch, {*recipe.fields, *self._sitting.panel.columns}))
         numbers = [number for number, status in enumerate(statuses) if status in (SCORED, EXCLUDED)]
         judged = self._sitting.judge([(items[n], parsed[n], scores[n]) for n in numbers])
         outcomes = [UNASKED] * len(statuses)
@@ -241,6 +245,10 @@ class _Collector:
         self._scores.append((batch.num_rows, gathered))
         self._groups.append(_column(batch, "group"))
         self.rows += batch.num_rows
+
+    @property
+    def has_scores(self) -> bool:
+        return any(scores for _, scores in self._scores)
 
     def add_unscored(self, ids: Sequence[str | None], status: str) -> None:
         n = len(ids)
