@@ -27,3 +27,25 @@ def idefics3(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from support.tiny_models import save_idefics3
 
     return save_idefics3(tmp_path_factory.mktemp("models") / "random-idefics3")
+
+
+@pytest.fixture(scope="session")
+def blip2_opt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from support.tiny_models import save_blip2
+
+    return save_blip2(tmp_path_factory.mktemp("models") / "random-blip2-opt", encoder=False)
+
+
+@pytest.fixture(scope="session")
+def blip2_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from support.tiny_models import save_blip2
+
+    return save_blip2(tmp_path_factory.mktemp("models") / "random-blip2-t5", encoder=True)
+
+
+@pytest.fixture(scope="session")
+def qwen2_5_vl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("torchvision", reason="Qwen's processor needs torchvision, which has no build for this torch")
+    from support.tiny_models import save_qwen2_5_vl
+
+    return save_qwen2_5_vl(tmp_path_factory.mktemp("models") / "random-qwen2-5-vl")

@@ -10,8 +10,8 @@ import torch
 from mmconvert.errors import Error, UsageError
 from mmconvert.record import Image, Part, Turn
 from mmscore.infer.backend import Generation, ModelOptions
-from mmscore.infer.backends import transformers as module
 from mmscore.infer.backends.transformers import BACKEND
+from mmscore.infer.row_draws import RowDraws
 from support.questions import COLOURS, LETTER_PROMPT, colour_records, picture, record
 
 SHORT = Generation(max_new_tokens=12)
@@ -214,7 +214,7 @@ def test_copies_of_a_row_draw_on_their_own(random_llava):
 def test_draws_have_the_model_s_probabilities():
     scores = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log().repeat(4000, 1)
     generators = [torch.Generator().manual_seed(i) for i in range(len(scores))]
-    drawn = module._RowDraws(generators)(None, scores).argmax(dim=1)
+    drawn = RowDraws(generators)(None, scores).argmax(dim=1)
     shares = torch.bincount(drawn, minlength=4) / len(scores)
     assert torch.allclose(shares, torch.tensor([0.5, 0.3, 0.15, 0.05]), atol=0.03)
 

@@ -1,0 +1,160 @@
+"""Records as the processor of a vision-language model takes them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PIL import Image as Picture
+
+from mmconvert.errors import RowError
+from mmconvert.record import Record
+from mmscore.answers import Answer, failed
+from mmscore.infer.backend import RAW
+from mmscore.infer.pictures import decoded
+
+_MARK = "\u2042"
+"""Begins and ends a text that is compared with itself; no placeholder of a picture begins with it."""
+
+_RAW_TEMPLATE = (
+    "{% for message in messages %}{% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}PLACEHOLDER{% else %}{{ part['text'] }}{% endif %}"
+    "{% endfor %}{% endfor %}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One row as the processor takes it."""
+
+    record: Record
+    conversation: list[dict[str, Any]]
+    guarded: bool  # the text holds a control token that is to be read as text
+
+
+class Prompts:
+    """Turns records into the tensors that a model takes, worded by its template or by none."""
+
+    def __init__(self, processor: Any, *, template: str, max_image_side: int | None, encoder: bool) -> None:
+        """Find out how the processor writes pictures, and whether text can be told from them.
+
+        Args:
+            processor: A processor of transformers with a tokenizer. It has a chat template, unless texts
+                go out raw.
+            template: One of `mmscore.infer.backend.TEMPLATES`.
+            max_image_side: Pictures with a longer side are shrunk to it, in pixels; None leaves them.
+            encoder: Prompts go into an encoder: they are padded where they end, where padding shifts no
+                position. Others are padded on the left, for their replies follow them.
+        """
+        self._processor = processor
+        self._max_side = max_image_side
+        tokenizer = processor.tokenizer
+        tokenizer.padding_side = "right" if encoder else "left"
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
+        texts = _placeholders(processor)
+        self._pictures = set(tokenizer.convert_tokens_to_ids(texts))
+        self._control = _any_of([*tokenizer.all_special_tokens, *texts])
+        self._placeholder = _any_of(texts)
+        self._raw = template == RAW
+        self._template: str | None = None
+        if self._raw:
+            self._template = _RAW_TEMPLATE.replace("PLACEHOLDER", self._written_picture(texts))
+        self._can_guard = not self._raw and self._reads_placeholder_as_text(texts)
+
+    def asked(self, record: Record) -> Asked | Answer:
+        """Decode the pictures and build the conversation, or say why that fails."""
+        if self._raw and len(record.messages) != 1:
+            return failed(
+                f"messages: --template raw sends one finished text, the row has {len(record.messages)} turns. "
+                "Convert with a --prompt that writes the whole dialogue."
+            )
+        try:
+            shown = iter([decoded(image, n, self._max_side) for n, image in enumerate(record.images, start=1)])
+        except RowError as error:
+            return failed(f"{error.field}: {error.message}")
+        text = "\n".join(part.text for turn in record.messages for part in turn.content)
+        found = self._placeholder.search(text)
+        if found and not self._can_guard:
+            return failed(f"messages: the text holds {found[0]!r}, which this model cannot tell from a picture.")
+        conversation = [
+            {
+                "role": turn.role,
+                "content": [
+                    {"type": "image", "image": next(shown)}
+                    if part.type == "image"
+                    else {"type": "text", "text": part.text}
+                    for part in turn.content
+                ],
+            }
+            for turn in record.messages
+        ]
+        # A finished text holds its control tokens on purpose.
+        return Asked(record, conversation, self._can_guard and self._control.search(text) is not None)
+
+    def encoded(self, rows: Sequence[Asked]) -> Any:
+        """Render, tokenise and pad.
+
+        Returns:
+            The processor's tensors by name, `attention_mask` and `input_ids` among them, on the CPU.
+        """
+        conversations = [row.conversation for row in rows]
+        return self._tensors(conversations, guarded=any(row.guarded for row in rows))
+
+    def _tensors(self, conversations: Sequence[list[dict[str, Any]]], *, guarded: bool) -> Any:
+        # Fresh turns: the processor writes into those it is given, and a batch may be tried twice.
+        return self._processor.apply_chat_template(
+            [[dict(turn) for turn in conversation] for conversation in conversations],
+            chat_template=self._template,
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+            processor_kwargs={"padding": True},
+            sanitize_control_tokens=guarded,
+        )
+
+    def _reads_placeholder_as_text(self, texts: Sequence[str]) -> bool:
+        """Try whether the processor can be told that a placeholder in the text is no picture."""
+        try:
+            alone = self._picture_tokens([_picture(), _text("x")], guarded=True)
+            return alone == self._picture_tokens([_picture(), _text(" ".join(texts))], guarded=True)
+        except Exception:  # each processor refuses in its own way; that it refuses is the answer
+            return False
+
+    def _picture_tokens(self, content: list[dict[str, Any]], *, guarded: bool) -> int:
+        inputs = self._tensors([[{"role": "user", "content": content}]], guarded=guarded)
+        return sum(token in self._pictures for token in inputs["input_ids"][0].tolist())
+
+    def _written_picture(self, texts: Sequence[str]) -> str:
+        """Find what stands for a picture in a finished text: as the model's own template writes it, if it has one."""
+        if getattr(self._processor, "chat_template", None) is not None:
+            with_picture, without = (
+                self._processor.apply_chat_template([{"role": "user", "content": content}])
+                for content in ([_picture(), _text(_MARK)], [_text(_MARK)])
+            )
+            start = next(i for i, (one, other) in enumerate(zip(with_picture, without, strict=False)) if one != other)
+            return str(with_picture[start : start + len(with_picture) - len(without)]).strip()
+        # Processors of models without turns put pictures first on their own, or want the placeholder.
+        self._template = _RAW_TEMPLATE.replace("PLACEHOLDER", "")
+        return "" if self._picture_tokens([_picture(), _text("x")], guarded=False) else "".join(texts[:1])
+
+
+def _picture() -> dict[str, Any]:
+    return {"type": "image", "image": Picture.new("RGB", (64, 64))}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _placeholders(processor: Any) -> list[str]:
+    """Name the texts that stand for a picture in this processor's prompts."""
+    tokens = [getattr(processor, "image_token", None), getattr(processor.tokenizer, "image_token", None)]
+    return sorted({str(token) for token in tokens if token})
+
+
+def _any_of(texts: Sequence[str]) -> re.Pattern[str]:
+    """Match any of some texts, the longest first; never matches when there are none."""
+    longest_first = sorted(filter(None, texts), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
