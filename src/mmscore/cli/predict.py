@@ -13,7 +13,19 @@ from mmconvert.errors import UsageError, got
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import AnswerStore, store_path
 from mmscore.holding import Held, hold
-from mmscore.infer.backend import Backend, Generation, ModelOptions, Service, open_backend
+from mmscore.infer.backend import (
+    CHAT,
+    GENERATE,
+    METHODS,
+    RAW,
+    REDUCTIONS,
+    TEMPLATES,
+    Backend,
+    Generation,
+    ModelOptions,
+    Service,
+    open_backend,
+)
 from mmscore.infer.ledger import Summary
 from mmscore.infer.progress import progress
 from mmscore.infer.protocol import open_protocol
@@ -59,16 +71,26 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 )
 @click.option("--dtype", help="float32, bfloat16, float16 or auto. [default: bfloat16 on a GPU, else float32]")
 @click.option("--attn", help="Attention implementation: sdpa, eager, flash_attention_2, ...")
+@click.option("--method", type=click.Choice(METHODS), default=GENERATE, help="Reply, or take the likeliest option.")
+@click.option(
+    "--likelihood-reduction",
+    type=click.Choice(REDUCTIONS),
+    help="Log-probability of an option that counts; token sums and keeps each token's. [default: sum]",
+)
 @click.option("--max-new-tokens", type=click.IntRange(1), help="Most tokens of a reply. [default: the backend's]")
 @click.option("--temperature", type=click.FloatRange(0), help="Above 0 draws tokens; 0 is greedy.")
 @click.option("--do-sample", is_flag=True, help="Draw tokens with the model's own settings.")
 @click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), help="Draw from this share of probability.")
 @click.option("--top-k", type=click.IntRange(1), help="Draw from this many tokens.")
 @click.option("--num-beams", type=click.IntRange(1), help="Beams of a beam search.")
+@click.option("--n", type=click.IntRange(1, 10_000), default=1, metavar="N", help="Replies a row, each a row.")
 @click.option("--stop", multiple=True, metavar="TEXT", help="Text that ends a reply and is cut from it; repeatable.")
 @click.option("--seed", type=int, help="Seed of the draws. [default: 0, or the service's]")
 @click.option("--continue-final-message", is_flag=True, help="Go on with a last turn of the assistant.")
 @click.option("--system", metavar="TEXT", help="System turn for every row, in the place of its own.")
+@click.option("--template", type=click.Choice(TEMPLATES), default=CHAT, help="raw sends the row's one text as it is.")
+@click.option("--max-image-side", type=click.IntRange(1), metavar="N", help="Shrink larger pictures, in pixels.")
+@click.option("--no-interleave", is_flag=True, help="First picture, then the texts joined by line breaks.")
 @click.option(
     "--protocol",
     metavar="NAME[:k=v,...]",
@@ -130,11 +152,15 @@ def model_options(given: Mapping[str, Any], *, quiet: bool) -> ModelOptions:
     Raises:
         UsageError: Options exclude each other.
     """
+    if given["template"] == RAW and given["system"] is not None:
+        raise UsageError("--template raw sends finished texts; --system has no place in them. Leave one out.")
+    names = ("model", "batch_size", "dtype", "attn", "continue_final_message")
+    more = ("method", "likelihood_reduction", "n", "max_image_side", "template")
     return ModelOptions(
         generation=_generation(given),
         service=Service(**{field.name: given[field.name] for field in fields(Service)}),
         quiet=quiet,
-        **{name: given[name] for name in ("model", "batch_size", "dtype", "attn", "continue_final_message")},
+        **{name: given[name] for name in (*names, *more)},
     )
 
 
@@ -150,9 +176,18 @@ def job_of(rows: Dataset, output: Path, backend: Backend, given: Mapping[str, An
     Raises:
         UsageError: The protocol is unknown.
     """
-    asked = {name: given[name] for name in ("system", "limit", "continue_final_message")}
+    asked = {name: given[name] for name in ("system", "limit", "continue_final_message", "method", "n")}
     protocol = None if given["protocol"] is None else open_protocol(given["protocol"])
-    return Job(rows, output, backend, plugin_of(given), _generation(given), protocol=protocol, **asked)
+    return Job(
+        rows,
+        output,
+        backend,
+        plugin_of(given),
+        _generation(given),
+        interleave=not given["no_interleave"],
+        protocol=protocol,
+        **asked,
+    )
 
 
 def ask(job: Job, held: Held, *, restart: bool, quiet: bool) -> Summary:

@@ -31,7 +31,7 @@ class Echo:
         Raises:
             UsageError: A mode or knob is unknown, or an option was given that only a model has.
         """
-        honour("echo", options, "--batch-size")
+        honour("echo", options, "--batch-size", "--n")
         self.name, _, knobs = options.model.partition(":")
         if self.name not in _MODES[:2] and not self.name.startswith("text="):
             raise UsageError(
