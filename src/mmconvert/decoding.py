@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from mmconvert.cores import usable_cores
 from mmconvert.errors import Error, RowError
-from mmconvert.images import verify_decoded
+from mmconvert.picture_decoding import verify_decoded
 from mmconvert.record import Image
 
 _MOST_THREADS = 4

@@ -24,8 +24,8 @@ from mmconvert.card import merge, shard_glob
 from mmconvert.cores import usable_cores
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, RowError, UsageError, got
-from mmconvert.images import verify_decoded
 from mmconvert.manifest import MANIFEST, read_manifest
+from mmconvert.picture_decoding import verify_decoded
 from mmconvert.picture_structure import probe
 from mmconvert.shards import Shard
 from mmconvert.store import open_dataset

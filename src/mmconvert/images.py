@@ -9,18 +9,14 @@ import hashlib
 import os
 import re
 import stat
-import threading
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from io import BytesIO
 from pathlib import Path
 
-import PIL.Image
 import pybase64
 
 from mmconvert.errors import RowError, got
-from mmconvert.picture_structure import MAX_PIXELS, probe
+from mmconvert.picture_structure import probe
 from mmconvert.record import Image
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
@@ -31,7 +27,6 @@ MAX_IMAGE_BYTES = 20 << 20
 _DATA_URL = re.compile(r"data:([^,;]*)((?:;[^,;]*)*),", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]{1,20}):(?=//)")
 _DRIVE = re.compile(r"[a-zA-Z]:")
-_BUFFER = re.compile(r"<_io\.BytesIO object at 0x[0-9a-f]+>")
 _SPACE = dict.fromkeys(map(ord, " \t\n\r\x0b\x0c"))
 _URL_SAFE = str.maketrans("-_", "+/")
 
@@ -112,52 +107,6 @@ def declared_format(url: str) -> str | None:
     return {"jpg": "JPEG", "tif": "TIFF"}.get(subtype) or (subtype.upper() if subtype.upper() in FORMATS else None)
 
 
-class _PillowsWarnings:
-    """Pillow's warnings, refused or silent while some thread decodes.
-
-    `catch_warnings` is no thread's own: the first thread sets the filters, the last one puts them back.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._threads = 0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._threads += 1
-            if self._threads == 1:
-                self._before = warnings.catch_warnings()
-                self._before.__enter__()
-                warnings.simplefilter("ignore")
-                warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._threads -= 1
-            if not self._threads:
-                self._before.__exit__(None, None, None)
-
-
-_PILLOWS_WARNINGS = _PillowsWarnings()
-
-
-def verify_decoded(data: bytes) -> None:
-    """Decode a picture completely, only to see that it can be.
-
-    Raises:
-        RowError: `image.truncated` or `image.decode`: the decoder refused it.
-    """
-    try:
-        with _PILLOWS_WARNINGS, PIL.Image.open(BytesIO(data), formats=FORMATS) as picture:
-            picture.load()
-    except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning):
-        raise RowError("image.too_large", "", f"the picture has more than {MAX_PIXELS:,} pixels.") from None
-    except Exception as error:  # Pillow's plug-ins raise whatever their parsers raise on broken bytes
-        # Pillow names its own buffer by an address in memory, another one at every run.
-        said = _BUFFER.sub("the picture", str(error))[:120]
-        raise RowError("image.decode", "", f"the picture cannot be decoded: {said}.") from None
-
-
 @dataclass(frozen=True, slots=True)
 class Pictures:
     """Finds pictures, checks them, and refuses everything outside its roots.
@@ -198,6 +147,9 @@ class Pictures:
             )
         kind, width, height = probe(data)
         if self.decode:
+            # Pillow takes time to load, and most runs do without.
+            from mmconvert.picture_decoding import verify_decoded
+
             verify_decoded(data)
         return Image(data, slot, name, hashlib.sha256(data).hexdigest(), kind, width, height, detail)
 

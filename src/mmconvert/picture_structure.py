@@ -2,7 +2,7 @@
 
 One walker a format: magic, header, dimensions, then the chunks or segments up to the end marker. It
 finds cut files and lying headers at the speed of memory; what only a decoder sees is left to
-`images.verify_decoded`.
+`picture_decoding.verify_decoded`.
 """
 
 import struct

@@ -8,7 +8,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmconvert.decoding import decoded_ahead
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.format import Context, Format
 from mmconvert.further_problems import further_problems
@@ -19,7 +18,6 @@ from mmconvert.plugins import load
 from mmconvert.prompt import rewording
 from mmconvert.record import Image, Record
 from mmconvert.record_shape import checked
-from mmconvert.remote import Limits, fetch
 from mmconvert.sources import Rejected, Row, Span, Where
 from mmconvert.transform import Step, steps, transformed
 
@@ -142,7 +140,7 @@ class Records:
             roots,
             max_bytes=options.max_image_bytes,
             keep_urls=options.keep_urls,
-            fetch=partial(fetch, limits=Limits(options.max_image_bytes)) if options.allow_remote else None,
+            fetch=_fetcher(options.max_image_bytes) if options.allow_remote else None,
         )
         context = Context(
             pictures,
@@ -158,6 +156,8 @@ class Records:
         made: Iterator[_Made] = (self._made(item, context, chain, reword) for item in rows)
         strict = replace(context, pictures=replace(pictures, decode=options.decode), warnings=Counter())
         if options.decode:
+            from mmconvert.decoding import decoded_ahead  # Pillow takes time to load
+
             made = decoded_ahead(made, _pictures, lambda one: self._made(one.row, strict, chain, reword))
         written = 0
         for row, records, rejected in made:
@@ -168,20 +168,28 @@ class Records:
             if options.max_rows is not None and self.rows_read > options.max_rows:
                 raise too_long(self._input, options.max_rows)
             if rejected is not None:
-                self.rejects.append(rejected)
-                if options.every_problem and isinstance(row, Row):
+                self.rejects.append(_without_row(rejected))
+                if options.every_problem:
                     self.rejects += self._further(row, rejected, lambda one: self._made(one, strict, chain, reword))
+            elif options.every_problem and not self._good:
+                self._good = row.fields
             for record in records:
                 written += 1
                 yield record
 
-    def _further(self, row: Row, first: Rejected, read: Callable[[Row], "_Made"]) -> Iterator[Rejected]:
+    def _further(self, item: Row | Rejected, first: Rejected, read: Callable[[Row], "_Made"]) -> Iterator[Rejected]:
+        row, unread = (item.row, (first, *first.others)) if isinstance(item, Rejected) else (item, ())
+        if row is None:
+            return
         if self._good is None:
-            rows = self.plugin.rows(self._input.path, self._span)
-            good = (item for item in rows if isinstance(item, Row) and read(item).rejected is None)
+            good = (item for item in self._rows() if isinstance(item, Row) and read(item).rejected is None)
             self._good = next((item.fields for item in good), {})
-        if self._good:
-            yield from further_problems(row, first, self._good, lambda one: read(one).rejected)
+
+        def problem(row: Row) -> Rejected | None:
+            still = (cell for cell in unread if row.fields.get(cell.field) is None)
+            return next(still, None) or read(row).rejected
+
+        yield from further_problems(row, first, self._good, problem)
 
     def _made(
         self, row: Row | Rejected, context: Context, chain: Sequence[Step], reword: Callable[[Record], Record]
@@ -228,9 +236,22 @@ def _pictures(made: _Made) -> Iterator[Image]:
         yield from record.attachments
 
 
+def _fetcher(max_bytes: int) -> Callable[[str], bytes]:
+    from mmconvert.remote import Limits, fetch  # a client of the network takes time to load
+
+    return partial(fetch, limits=Limits(max_bytes))
+
+
 def too_long(source: Input, max_rows: int) -> Error:
     """Say that a file has too many rows."""
     return Error(f"{source.path}: holds more than {max_rows:,} rows. Raise --max-rows to read them.")
+
+
+def _without_row(rejected: Rejected) -> Rejected:
+    """Let go of the row of a refusal, which may be large, but for its id."""
+    if rejected.row is None:
+        return rejected
+    return replace(rejected, id=rejected.id or _row_id(rejected.row), row=None, others=())
 
 
 def _row_id(row: Row) -> str | None:

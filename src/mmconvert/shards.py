@@ -20,7 +20,9 @@ from mmconvert.record import SCHEMA, Record, to_arrow
 SHARD_BYTES = 480 << 20
 ROW_GROUP_BYTES = 16 << 20
 ROW_GROUP_ROWS = 5_000
-CHUNKING = {"min_chunk_size": 262_144, "max_chunk_size": 1_048_576, "norm_level": 0}
+CHUNKING = {"min_chunk_size": 512 << 10, "max_chunk_size": 1 << 20, "norm_level": 0}
+"""Pages end where the content says, so that the Hub stores once what two versions share. Content is looked at
+from the least size on only: half of the most, rather than the quarter that pyarrow takes by itself, halves the cost."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from mmconvert import decoding
 from mmconvert.convert import read
 from mmconvert.decoding import decoded_ahead
 from mmconvert.errors import Error
-from mmconvert.images import verify_decoded
+from mmconvert.picture_decoding import verify_decoded
 from mmconvert.record import Image
 from support.records import picture_bytes
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.errors import RowError
-from mmconvert.images import Pictures, decode_base64, decode_data_url, verify_decoded
+from mmconvert.images import Pictures, decode_base64, decode_data_url
+from mmconvert.picture_decoding import verify_decoded
 from mmconvert.picture_structure import MAX_PIXELS, probe
 from support.records import KINDS, picture_bytes
 

@@ -43,9 +43,14 @@ def test_an_error_of_a_call_is_raised_where_it_is_waited_for() -> None:
 def test_an_error_of_the_reader_drops_what_waits() -> None:
     done: list[int] = []
     gate = threading.Event()
-    with pytest.raises(KeyError), WritingThread() as thread:
-        thread.submit(gate.wait)
-        thread.submit(done.append, 1)
-        threading.Timer(0.2, gate.set).start()
-        raise KeyError
+
+    def read() -> None:
+        with WritingThread() as thread:
+            thread.submit(gate.wait)
+            thread.submit(done.append, 1)
+            threading.Timer(0.2, gate.set).start()
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        read()
     assert done == []

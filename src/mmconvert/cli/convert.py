@@ -11,7 +11,6 @@ from mmconvert.cli.push import check_push, publish, published_text, push_options
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.convert import ReadOptions, Summary, WriteOptions
 from mmconvert.convert import convert as run_convert
-from mmconvert.downloads import download_table
 from mmconvert.inputs import plan
 from mmconvert.manifest import DEFAULT_CONFIG
 from mmconvert.record import TASKS
@@ -196,7 +195,11 @@ def _download(
 ) -> Callable[[str], Path] | None:
     if (md5 or sha256) and not (allowed and len(inputs) == 1 and "://" in inputs[0]):
         raise click.UsageError("--md5 and --sha256 check the one table that --allow-remote fetches.")
-    return partial(download_table, md5=md5, sha256=sha256) if allowed else None
+    if not allowed:
+        return None
+    from mmconvert.downloads import download_table  # a client of the network takes time to load
+
+    return partial(download_table, md5=md5, sha256=sha256)
 
 
 def _summary_text(summary: Summary) -> str:
