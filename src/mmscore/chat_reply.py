@@ -1,8 +1,8 @@
-"""Read the body of a chat completion: a reply, or why it is none."""
+"""Read the body of a chat completion: its replies, or why there is none."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mmconvert.errors import got
@@ -25,20 +25,21 @@ class Fault:
     again: bool = False
 
 
-def read_reply(data: bytes) -> Answer | Fault:
+def read_replies(data: bytes) -> list[Answer] | Fault:
     """Read the body of a call that the service calls a success.
 
     Args:
         data: The body.
 
     Returns:
-        The first choice, its text without lone surrogates; a fault when it is no chat completion or
-        says nothing. Empty text is a reply.
+        The choices that say something, at least one, their texts without lone surrogates; a fault when
+        there is none or this is no chat completion. Empty text is a reply. The first holds the tokens,
+        which the service counts for all of them together.
 
     Example:
-        >>> read_reply(b'{"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}').text
+        >>> read_replies(b'{"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}')[0].text
         'A'
-        >>> read_reply(b"<html>").reason
+        >>> read_replies(b"<html>").reason
         'the reply is no JSON'
     """
     try:
@@ -48,24 +49,38 @@ def read_reply(data: bytes) -> Answer | Fault:
     if not isinstance(body, dict) or (body.get("error") and not body.get("choices")):
         return Fault(f"the service reports an error: {refusal_text(data)}", again=True)
     try:
-        choice = body["choices"][0]
-        message = choice["message"]
-        content = message.get("content")
+        found = [_read_choice(choice) for choice in body["choices"]]
     except (LookupError, TypeError, AttributeError):
         return Fault("the reply holds no choice", again=True)
+    answers = [one for one in found if isinstance(one, Answer)]
+    if not answers:
+        return next((one for one in found if isinstance(one, Fault)), Fault("the reply holds no choice", again=True))
+    usage = body.get("usage")
+    counted = replace(
+        answers[0],
+        prompt_tokens=_tokens(usage, "prompt_tokens"),
+        completion_tokens=_tokens(usage, "completion_tokens"),
+    )
+    return [counted, *answers[1:]]
+
+
+def _read_choice(choice: Any) -> Answer | Fault:
+    """Read one choice.
+
+    Raises:
+        LookupError, TypeError, AttributeError: It is none.
+    """
+    message = choice["message"]
+    content, finish = message.get("content"), choice.get("finish_reason")
     text = content if isinstance(content, str) else _joined(content)
-    finish = choice.get("finish_reason")
     finish = finish if isinstance(finish, str) else None
     if text is None:
         return Fault(f"the reply holds no text {got(content)}, finish_reason {finish}")
     thinking = message.get("reasoning_content") or message.get("reasoning")
-    usage = body.get("usage")
     return Answer(
         text=_well_formed(text),
         finish_reason=finish,
         thinking=_well_formed(thinking) if isinstance(thinking, str) else None,
-        prompt_tokens=_tokens(usage, "prompt_tokens"),
-        completion_tokens=_tokens(usage, "completion_tokens"),
     )
 
 

@@ -30,7 +30,7 @@ import httpx2
 from mmconvert import __version__
 from mmconvert.errors import Error, UsageError, first_line, got
 from mmscore.answers import Answer, failed
-from mmscore.chat_reply import Fault, read_reply, refusal_text
+from mmscore.chat_reply import Fault, read_replies, refusal_text
 from mmscore.interruption import until_stopped
 from mmscore.spending import Spending, most_tokens
 
@@ -218,6 +218,16 @@ class Chat:
             CapReachedError: The cap on calls or tokens is reached.
             Error: No further question would be answered either.
         """
+        return (await self.ask_several(messages, generation, model=model))[0]
+
+    async def ask_several(
+        self, messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any], *, model: str | None = None
+    ) -> list[Answer]:
+        """Ask one question whose field `n` may ask for several replies; see `ask`.
+
+        Returns:
+            The replies that came, at least one, the first with the tokens of all; or why there is none.
+        """
         body = {"model": model or self.endpoint.model, "messages": list(messages), **generation}
         content = json.dumps(body, allow_nan=False).encode()
         most = most_tokens(messages, generation) if self.endpoint.max_total_tokens is not None else 0
@@ -231,13 +241,13 @@ class Chat:
                 self._ended = error
                 raise
 
-    async def _answer_in_time(self, content: bytes, most: int) -> Answer:
+    async def _answer_in_time(self, content: bytes, most: int) -> list[Answer]:
         seconds = self.endpoint.total_seconds
         try:
             async with asyncio.timeout(seconds):
                 return await self._answer(content, most)
         except TimeoutError:
-            return self._given_up(Fault(f"no reply within {seconds:g} s", again=True))
+            return [self._given_up(Fault(f"no reply within {seconds:g} s", again=True))]
 
     async def models(self) -> list[str]:
         """List the models that the service offers; empty where it does not say."""
@@ -251,7 +261,7 @@ class Chat:
         except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError, LookupError, TypeError):
             return []
 
-    async def _answer(self, content: bytes, most: int) -> Answer:
+    async def _answer(self, content: bytes, most: int) -> list[Answer]:
         fault = Fault("was never asked")
         for number in range(self.endpoint.tries):
             if number:
@@ -263,18 +273,18 @@ class Chat:
             await self._spending.begin(most)
             try:
                 found = await self._attempt(content)
-                if isinstance(found, Answer):
+                if not isinstance(found, Fault):
                     self._same.clear()
-                    self._spending.count(found, most)
+                    self._spending.count(found[0], most)
                     return found
             finally:
                 self._spending.end(most)
             fault = found
             if not fault.again:
                 break
-        return self._given_up(fault)
+        return [self._given_up(fault)]
 
-    async def _attempt(self, content: bytes) -> Answer | Fault:
+    async def _attempt(self, content: bytes) -> list[Answer] | Fault:
         try:
             response, data = await self._exchange("POST", self.endpoint.url, content)
         except httpx2.HTTPError as error:
@@ -282,7 +292,7 @@ class Chat:
         if data is None:
             return Fault(f"the reply is larger than {_LARGEST_REPLY // 2**20} MiB")
         if response.status_code == httpx2.codes.OK:
-            found = read_reply(data)
+            found = read_replies(data)
             return replace(found, reason=self._plain(found.reason)) if isinstance(found, Fault) else found
         return self._refusal(response, data)
 
