@@ -6,7 +6,7 @@ column by column, in this order. Nothing about the schema is ever inferred from 
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import Any
 
@@ -14,13 +14,14 @@ import orjson
 import pyarrow as pa
 
 from mmconvert.arrow_columns import binary, column, lists, structs
+from mmconvert.frozen import frozen
 
 SCHEMA_VERSION = 1
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 TASKS = ("multiple_choice", "yes_no", "vqa", "caption", "ocr", "kie", "chat")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Image:
     """A picture as the source stored it; never decoded, never re-encoded.
 
@@ -47,7 +48,7 @@ class Image:
     url: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """A piece of a turn: `text` with its text, or `image`, which stands for the next picture."""
 
@@ -55,7 +56,7 @@ class Part:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turn:
     """One chat message; `role` is system, user, assistant or tool."""
 
@@ -63,7 +64,7 @@ class Turn:
     content: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """Where a record came from: format name, bare file name, 0-based record number."""
 
@@ -72,7 +73,7 @@ class Source:
     row: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """One example. Fields have the meaning of the columns of the same name (docs/schema.md).
 

@@ -13,10 +13,11 @@ from pathlib import PurePath
 from typing import Any
 
 from mmconvert.errors import RowError
+from mmconvert.frozen import frozen
 from mmconvert.next_steps import with_next_step
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Where:
     """Bare file name, 0-based record number, 1-based physical line and byte offset where there are any."""
 
@@ -41,7 +42,7 @@ def _stem(file: str) -> str:
     return PurePath(file).stem
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """One raw record: the source's own field names, None for an empty cell.
 
@@ -55,13 +56,20 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """One record that was refused, and why; a line of the rejects file."""
+    """One record that was refused, and why; a line of the rejects file.
+
+    Attributes:
+        row: What could be read of it all the same, None for fields that could not; for `mmconvert check` alone.
+        others: Further fields that could not be read, and why.
+    """
 
     where: Where
     code: str
     message: str
     field: str = ""
     id: str | None = None
+    row: Row | None = None
+    others: tuple["Rejected", ...] = ()
 
     @classmethod
     def of(cls, error: RowError, where: Where, id: str | None = None) -> "Rejected":
