@@ -9,9 +9,11 @@ from mmscore.compare import Comparison, Group
 from mmscore.paired import Difference
 from mmscore.pairing import Pairing, listed
 from mmscore.report import Entry
+from mmscore.resampled import NumberDifference
 from mmscore.terminal_table import open_console, plain_table, safe, shown
 
 _MOST_LINES = 60
+_NUMBER_HEADINGS = ("A", "B", "B - A", "95 % interval", "unit", "p")
 _HEADINGS = ("A", "B", "B - A", "95 % interval", "p", "only A right", "only B right", "n", "test")
 
 
@@ -29,14 +31,17 @@ def show(comparison: Comparison, console: Console | None = None) -> None:
     for line in _rows(comparison.pairing):
         console.print(safe(line), soft_wrap=True)
     console.print(_scores(comparison.scores))
-    if others := {name: pair for name, pair in comparison.metrics.items() if name not in comparison.scores}:
-        table = plain_table("A", "B", "B - A", "unit", first="metric", title="the recipe's numbers over these rows")
-        for name, pair in others.items():
-            table.add_row(safe(name), *(shown(x, pair.unit) for x in (pair.a, pair.b, pair.b - pair.a)), pair.unit)
+    others = {name: number for name, number in comparison.metrics.items() if name not in comparison.scores}
+    if others:
+        table = plain_table(*_NUMBER_HEADINGS, "test", first="metric", title="the recipe's numbers over these rows")
+        for name, number in others.items():
+            table.add_row(safe(name), *_number_cells(number), number.test or "-")
         console.print(table)
     for column, values in comparison.groups.items():
         for name in comparison.scores:
             console.print(_groups(column, name, values))
+        for name in others:
+            console.print(_number_groups(column, name, values))
 
 
 def _name(entry: Entry) -> str:
@@ -58,15 +63,36 @@ def _scores(scores: Mapping[str, Difference]) -> Table:
     return table
 
 
-def _groups(column: str, name: str, values: Mapping[str, Group]) -> Table:
-    having = {value: group for value, group in values.items() if name in group.scores}
-    title = f"{name}: {len(having)} groups, p adjusted for having looked at all of them (Holm)"
-    table = plain_table(*_HEADINGS[:-1], "p (Holm)", first=column, title=safe(title))
+def _number_cells(number: NumberDifference) -> list[str]:
+    values = [shown(value, number.unit) for value in (number.a, number.b, number.value)]
+    interval = "-" if number.ci95 is None else " to ".join(shown(value, number.unit) for value in number.ci95)
+    return [*values, interval, number.unit, _chance(number.p)]
+
+
+def _number_groups(column: str, name: str, values: Mapping[str, Group]) -> Table:
+    having = {value: group for value, group in values.items() if name in group.metrics}
+    table = plain_table(*_NUMBER_HEADINGS, "p (Holm)", first=column, title=_title(name, having))
     for value, group in list(having.items())[:_MOST_LINES]:
-        table.add_row(safe(value), *_cells(group.scores[name]), _chance(group.p_holm[name]))
+        table.add_row(safe(value), *_number_cells(group.metrics[name]), _chance(group.metrics_p_holm[name]))
+    return _cut(table, having)
+
+
+def _title(name: str, having: Mapping[str, Group]) -> str:
+    return safe(f"{name}: {len(having)} groups, p adjusted for having looked at all of them (Holm)")
+
+
+def _cut(table: Table, having: Mapping[str, Group]) -> Table:
     if len(having) > _MOST_LINES:
         table.caption = f"{len(having) - _MOST_LINES} more in the JSON"
     return table
+
+
+def _groups(column: str, name: str, values: Mapping[str, Group]) -> Table:
+    having = {value: group for value, group in values.items() if name in group.scores}
+    table = plain_table(*_HEADINGS[:-1], "p (Holm)", first=column, title=_title(name, having))
+    for value, group in list(having.items())[:_MOST_LINES]:
+        table.add_row(safe(value), *_cells(group.scores[name]), _chance(group.p_holm[name]))
+    return _cut(table, having)
 
 
 def _cells(difference: Difference) -> list[str]:

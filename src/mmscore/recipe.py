@@ -154,6 +154,7 @@ class Recipe:
             what `parse` reads or of what `metrics` gives.
         needs_judge: There are no scores without one: a run without `--judge` is refused.
         additive: Its numbers are sums over the rows, such as points: `--average macro` is refused.
+        joint: Columns whose rows of one value count together in `reduce`; who draws rows anew draws them together.
         log: The scored rows as a file that the kit itself would write; None where there is no such file.
         configure: What the user's options (`--recipe-options`) make of the recipe; None where it takes none.
             Unknown options are UsageErrors, see `mmscore.recipe_options`.
@@ -175,6 +176,7 @@ class Recipe:
     judges: tuple[str, ...] = ()
     needs_judge: bool = False
     additive: bool = False
+    joint: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     log: Callable[[Scored, str], str] | None = None
     configure: Callable[[Mapping[str, Any]], "Recipe"] | None = None

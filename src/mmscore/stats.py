@@ -73,13 +73,14 @@ def mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> Estima
     n = int(numbers.size)
     if n == 0:
         return Estimate(math.nan, 0)
-    # fsum: the same number for every order of the rows.
-    value = math.fsum(numbers) / n
-    codes = np.arange(n) if clusters is None else np.unique(np.asarray(clusters)[present], return_inverse=True)[1]
+    binary = bool(np.all((numbers == 0) | (numbers == 1)))
+    # fsum: the same number for every order of the rows; sums of 0 and 1 are so by themselves.
+    value = (float(numbers.sum()) if binary else math.fsum(numbers.tolist())) / n
+    codes = None if clusters is None else np.unique(np.asarray(clusters)[present], return_inverse=True)[1]
     groups, error = _error(numbers - value, codes)
     if error is None:
         return Estimate(value, n)
-    if bool(np.all((numbers == 0) | (numbers == 1))):
+    if binary:
         # So many independent rows would have this error; n itself without clusters.
         effective = value * (1 - value) / error**2 + 1 if error > 0 else groups
         return Estimate(value, n, error, _wilson(value, effective))
@@ -89,9 +90,9 @@ def mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> Estima
     return Estimate(value, n, error, (low, high))
 
 
-def _error(deviation: npt.NDArray[np.float64], codes: npt.NDArray[np.int64]) -> tuple[int, float | None]:
-    """Count the clusters and give the standard error of the mean."""
-    totals = np.bincount(codes, weights=deviation)
+def _error(deviation: npt.NDArray[np.float64], codes: npt.NDArray[np.int64] | None) -> tuple[int, float | None]:
+    """Count the clusters and give the standard error of the mean; without codes every row is one."""
+    totals = deviation if codes is None else np.bincount(codes, weights=deviation)
     groups = int(totals.size)
     if groups < 2:
         return groups, None

@@ -87,6 +87,29 @@ def test_numbers_that_are_no_mean_of_rows_stand_beside(tmp_path):
     assert all(pair.a == pair.b for pair in found.metrics.values())
 
 
+def test_numbers_of_the_whole_file_are_tested_by_drawing_rows_and_adjusted_for_groups(tmp_path):
+    draw = random.Random(7)
+    sides = [
+        [
+            {"id": str(n), "task": "yes_no", "category": "xy"[n % 2], "answer": (label := "yes no".split()[n % 3 > 0]),
+             "prediction": label if draw.random() < share else "no"}
+            for n in range(60)
+        ]
+        for share in (0.4, 0.9)
+    ]  # fmt: skip
+    a, b = (str(write_predictions(tmp_path / f"{n}.parquet", rows)) for n, rows in enumerate(sides))
+    found = compare(a, b, "pope_official", Options(by=("category",)), resamples=200)
+    f1 = found.metrics["f1"]
+    assert (f1.test, f1.resamples) == ("paired bootstrap of the number", 200)
+    assert f1.ci95[0] <= f1.value <= f1.ci95[1]
+    # Accuracy is a mean of rows, which are the better test.
+    assert found.metrics["accuracy"].test is None
+    groups = found.groups["category"]
+    plain = [group.metrics["f1"].p for group in groups.values()]
+    assert [group.metrics_p_holm["f1"] for group in groups.values()] == holm(plain)
+    assert faults(json.loads(json.dumps(found.to_json(), allow_nan=False)), "compare.json") == []
+
+
 def test_files_of_other_recipes_are_refused(tmp_path):
     a = write_predictions(tmp_path / "a.parquet", choices(("A", "A")))
     b = write_predictions(tmp_path / "b.parquet", [{"id": "0", "prediction": "x", "answer": "x", "task": "vqa"}])

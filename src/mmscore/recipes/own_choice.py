@@ -19,7 +19,7 @@ from mmconvert.record import LETTERS
 from mmscore.parsed import Parsed
 from mmscore.parsers.own_choice import own_choice
 from mmscore.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe
-from mmscore.replies import COLUMNS, reply_numbers, with_replies
+from mmscore.replies import COLUMNS, QUESTION, reply_numbers, with_replies
 from mmscore.scored import Scored
 
 
@@ -74,5 +74,6 @@ RECIPE = Recipe(
     settle=_settle,
     reduce=_reduce,
     default_for=_default_for,
+    joint=(QUESTION,),
     judges=("own",),
 )

@@ -14,7 +14,7 @@ from mmscore.metrics.normalized_match import normalized_match, normalized_text
 from mmscore.parsed import Parsed
 from mmscore.parsers.own_short_answer import own_short_answer
 from mmscore.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe
-from mmscore.replies import COLUMNS, reply_numbers, with_replies
+from mmscore.replies import COLUMNS, QUESTION, reply_numbers, with_replies
 from mmscore.scored import Scored
 
 TASKS = frozenset(("vqa", "yes_no", "ocr", "kie"))
@@ -58,5 +58,6 @@ RECIPE = Recipe(
     settle=_settle,
     reduce=_reduce,
     default_for=_default_for,
+    joint=(QUESTION,),
     judges=("own",),
 )

@@ -85,5 +85,6 @@ RECIPE = Recipe(
     keep=("figure", "joint_question"),
     groups=("category", "l2_category"),
     default_for=_default_for,
+    joint=tuple(PLACES),
     judges=("vlmevalkit_yes_no",),
 )

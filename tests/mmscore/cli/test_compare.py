@@ -25,6 +25,16 @@ def test_the_table_says_who_how_far_and_how_sure(files):
     assert "\x1b" not in shown.out
 
 
+def test_numbers_of_the_whole_file_have_an_interval_and_their_test(tmp_path):
+    rows = [{"id": str(n), "answer": "yes no".split()[n % 2], "category": "c", "task": "yes_no"} for n in range(20)]
+    a = write_predictions(tmp_path / "a.parquet", [{**row, "prediction": "yes"} for row in rows])
+    b = write_predictions(tmp_path / "b.parquet", [{**row, "prediction": row["answer"]} for row in rows])
+    shown = mmscore("compare", a, b, "--recipe", "pope_official", "--by", "category")
+    assert shown.code == 0
+    for text in ("the recipe's numbers over these rows", "paired bootstrap of the number", "f1: 1 groups", "0.1429 to 0.6000"):
+        assert text in " ".join(shown.out.split())
+
+
 def test_json_is_one_object_and_the_file_holds_the_same(files, tmp_path):
     shown = mmscore("compare", *files, "--recipe", "vlmevalkit_mcq", "--json", "-o", tmp_path / "c.json")
     found = json.loads(shown.out)
