@@ -29,7 +29,7 @@ from mmscore.scoring import source_column
 
 SCHEMA_VERSION = 1
 MANIFEST, REPORT = "bundle.json", "report.json"
-PREDICTIONS, ANSWERS = "predictions", "answers.parquet"
+PREDICTIONS, ANSWERS, RECIPE_OPTIONS = "predictions", "answers.parquet", "recipe_options.yaml"
 LIBRARIES = ("jieba", "nltk", "numpy", "pandas", "pyarrow", "rapidfuzz", "scipy")
 """Libraries whose release may change a number."""
 
@@ -51,6 +51,7 @@ class Request:
         by: Columns to break the numbers down by.
         average: As `mmscore.score.Options`.
         format: Likewise.
+        recipe_options: File of options for the recipe; in a bundle `RECIPE_OPTIONS`, or None.
     """
 
     predictions: tuple[str, ...]
@@ -60,13 +61,15 @@ class Request:
     by: tuple[str, ...] = ()
     average: str = "micro"
     format: str | None = None
+    recipe_options: str | None = None
 
     @property
     def command(self) -> str:
         """The command line that gives the same report."""
         words = ["mmscore", "score", *self.predictions]
         words += [word for name in self.recipes for word in ("--recipe", name)]
-        for flag, value in (("--format", self.format), ("--answers", self.answers), ("--dataset", self.dataset)):
+        places = {"--format": self.format, "--answers": self.answers, "--dataset": self.dataset}
+        for flag, value in {**places, "--recipe-options": self.recipe_options}.items():
             words += [] if value is None else [flag, value]
         words += [word for name in self.by for word in ("--by", name)]
         return shlex.join([*words, "--average", self.average, "-o", REPORT])
@@ -97,7 +100,7 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
     for path in request.predictions:
         if not Path(path).exists():
             raise no_such_path(Path(path))
-    if judged := [name for name in request.recipes if named_recipe(name).recipe.needs_judge]:
+    if judged := [n for n in request.recipes if named_recipe(n, request.recipe_options).recipe.needs_judge]:
         raise UsageError(f"recipe {judged[0]!r} has no scores without a judge, which a bundle cannot hold.")
     names = [Path(path).resolve().name for path in request.predictions]
     if len(set(names)) < len(names):
@@ -142,8 +145,10 @@ def run(request: Request, folder: Path | None = None) -> dict[str, Any]:
         The report as JSON values; the folder is left out of every path in it.
     """
     prefix = "" if folder is None else f"{folder}{os.sep}"
-    answers = None if request.answers is None else prefix + request.answers
-    options = Options(answers, request.dataset, request.by, request.average, format=request.format)
+    answers, recipe_options = (path and prefix + path for path in (request.answers, request.recipe_options))
+    options = Options(
+        *(answers, request.dataset, request.by, request.average), format=request.format, recipe_options=recipe_options
+    )
     paths = [prefix + path for path in request.predictions]
     found = Report(tuple(entry for entry, _ in score_each(paths, request.recipes, options))).to_json()
     for entry in found["entries"] if prefix else ():
@@ -161,11 +166,14 @@ def numbers(report: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping[str, Any]) -> dict[str, Any]:
     if request.answers is not None:
         _write_answers(request.answers, new / ANSWERS, request.by)
-    answers = None if request.answers is None else ANSWERS
+    if request.recipe_options is not None:
+        shutil.copyfile(request.recipe_options, new / RECIPE_OPTIONS)
+    answers, options = request.answers and ANSWERS, request.recipe_options and RECIPE_OPTIONS
+    request = replace(request, recipes=recipes, answers=answers, recipe_options=options)
     # Some formats read a name off the folder that a file stands in: it comes along where it makes a difference.
     for depth in (1, 2):
         paths = [_copied(Path(path), new, depth) for path in request.predictions]
-        inside = replace(request, predictions=tuple(paths), recipes=recipes, answers=answers)
+        inside = replace(request, predictions=tuple(paths))
         report = run(inside, new)
         if numbers(report) == numbers(before):
             break

@@ -105,13 +105,13 @@ def _request(values: Mapping[str, Any]) -> Request:
     if not predictions or not recipes:
         raise ValueError("it names no predictions or no recipe")
     answers, dataset, average = (values[name] for name in ("answers", "dataset", "average"))
-    format = values.get("format")
-    for value in (answers, dataset, average, format):
+    format, recipe_options = values.get("format"), values.get("recipe_options")
+    for value in (answers, dataset, average, format, recipe_options):
         if not isinstance(value, str | None):
             raise TypeError(f"its request holds what is no text {got(value)}")
-    for path in (*predictions, *([] if answers is None else [answers])):
+    for path in (*predictions, *(path for path in (answers, recipe_options) if path is not None)):
         _inside(path)
-    return Request(predictions, recipes, answers, dataset, by, average, format)
+    return Request(predictions, recipes, answers, dataset, by, average, format, recipe_options)
 
 
 def _texts(values: Any, name: str) -> tuple[str, ...]:

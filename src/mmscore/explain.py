@@ -128,6 +128,7 @@ def explain(
     score: str | None = None,
     limit: int = LIMIT,
     format: str | None = None,
+    recipe_options: str | None = None,
 ) -> Explanation:
     """Say which rule read each row, and with two recipes why their numbers differ.
 
@@ -139,6 +140,7 @@ def explain(
         score: The score to explain; None for the first that both recipes have, else the first of each.
         limit: Most rows to list.
         format: Format of the predictions file; None to recognise it by its content.
+        recipe_options: File of options for the recipes.
 
     Raises:
         UsageError: More than two recipes, or names that nobody knows.
@@ -148,7 +150,8 @@ def explain(
         raise UsageError(f"explain holds at most two recipes against each other, not {len(recipes)}. Drop some.")
     rows = open_joined(predictions, answers, format)
     shown = sorted({_TEXT, *(REFERENCES & rows.names)})
-    found = [settle(rows, choice, dataset=dataset, keep=shown) for choice in choices_for(rows, recipes, dataset)]
+    choices = choices_for(rows, recipes, dataset, recipe_options)
+    found = [settle(rows, choice, dataset=dataset, keep=shown) for choice in choices]
     settled = [one.rows for one in found]
     names = _score_names(settled, score)
     readers = tuple(map(_reader, found, names))

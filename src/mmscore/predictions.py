@@ -25,7 +25,7 @@ FORMAT = "source.format"
 RUN_METADATA = b"mmscore.run"
 """Key of the parquet metadata under which a run says what it did, as JSON; `partial` is true when it stopped early."""
 
-_IDENTITY = ("sample", "group", "variant", "round", "dataset", "task", "model", FORMAT)
+_IDENTITY = ("sample", "group", "variant", "round", "dataset", "task", "model", "method", FORMAT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Rows:
     Attributes:
         path: What was opened, as the user wrote it.
         names: Columns there are.
-        identity: `id`, and those of sample, group, variant, round, dataset, task, model and `source.format`
-            that there are; all rows, in order.
+        identity: `id`, and those of sample, group, variant, round, dataset, task, model, method and
+            `source.format` that there are; all rows, in order.
         read: Columns -> batches of them in order, with the types of the schema.
         rejected: Rows that could not be read; they are not among the rows.
         missing: Ids of questions that nothing was predicted for; known after `join`.

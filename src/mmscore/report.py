@@ -74,6 +74,7 @@ class Entry:
         table: The report as the kit itself lays it out, one mapping a line; empty when it has none.
         predictions: The file, as the user wrote it.
         messages: Remarks about single rows, the first few.
+        method: How answers were made, generate or likelihood; None where the file does not say.
     """
 
     recipe: str
@@ -90,6 +91,7 @@ class Entry:
     table: Sequence[Row] = ()
     predictions: str = ""
     messages: Sequence[str] = ()
+    method: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Give the entry as JSON values; a number that does not exist is null."""
@@ -106,6 +108,7 @@ class Entry:
             "counts": asdict(self.counts),
             "partial": self.partial,
             "model": self.model,
+            "method": self.method,
             "dataset": self.dataset,
             "signature": self.signature,
             "table": [{key: finite(value) for key, value in line.items()} for line in self.table],

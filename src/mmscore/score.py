@@ -41,6 +41,9 @@ class Options:
         progress: Called now and then with the rows done so far, and those of the file.
         judge: A model that judges after the rules; None when the rules stand alone.
         format: Format of the predictions files; None to recognise each by its content.
+        model: Name of the model, for files that do not say it.
+        recipe_options: File of options for the recipe; None for none.
+        log: The log of the recipe's kit is wanted (`kit_log`): one file, one recipe that has one.
     """
 
     answers: str | Path | None = None
@@ -50,6 +53,9 @@ class Options:
     progress: Callable[[int, int], None] = lambda done, total: None
     judge: JudgeRequest | None = None
     format: str | None = None
+    model: str | None = None
+    recipe_options: str | Path | None = None
+    log: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,8 @@ def score(
     average: str = "micro",
     judge: JudgeRequest | None = None,
     format: str | None = None,
+    model: str | None = None,
+    recipe_options: str | Path | None = None,
 ) -> Report:
     """Score predictions as each recipe's kit would.
 
@@ -92,17 +100,25 @@ def score(
         average: `micro` or `macro`, see `Options`.
         judge: A model that judges after the rules.
         format: Format of the predictions files; None to recognise each by its content.
+        model: Name of the model, for files that do not say it.
+        recipe_options: File of options for the recipe, for recipes that take some.
 
     Returns:
         One entry for each file and recipe, files first.
 
     Raises:
-        UsageError: A path, a recipe or a column does not exist, or no recipe fits.
+        UsageError: A path, a recipe or a column does not exist, no recipe fits, or it takes no such options.
         Error: A file is damaged or holds nothing that can be scored.
     """
     paths = [predictions] if isinstance(predictions, str | Path) else list(predictions)
     names = [recipe] if isinstance(recipe, str) else list(recipe)
-    options = Options(answers, dataset, tuple(by), average, judge=judge, format=format)
+    options = Options(
+        *(answers, dataset, tuple(by), average),
+        judge=judge,
+        format=format,
+        model=model,
+        recipe_options=recipe_options,
+    )
     return Report(tuple(entry for entry, _ in score_each(paths, names, options)))
 
 
@@ -181,18 +197,47 @@ def _planned(
     """Look at every file and name before the first row is read."""
     if options.average not in AVERAGES:
         raise UsageError(f"no average {options.average!r}. Known: {', '.join(AVERAGES)}.")
-    named = [named_recipe(name) for name in recipes]
+    named = [named_recipe(name, options.recipe_options) for name in recipes]
     opened = [open_rows(path, format=options.format) for path in paths]
     if options.answers is not None:
         references = open_rows(options.answers, required=("id",))
         opened = [join(rows, references) for rows in opened]
-    chosen = [
-        (rows, choice) for rows in opened for choice in named or [fitting_recipe(facts_of(rows, options.dataset))]
-    ]
+    chosen = [(rows, choice) for rows in opened for choice in named or [_fitting(rows, options)]]
+    if options.log:
+        _check_log([choice for _, choice in chosen])
     for rows, choice in chosen:
         check_breakdown(rows, options.by, choice.recipe.groups)
         _check_average(choice, options)
     return [(rows, choice, _panel(choice, options)) for rows, choice in chosen]
+
+
+def _fitting(rows: Rows, options: Options) -> Choice:
+    return fitting_recipe(facts_of(rows, options.dataset), options.recipe_options)
+
+
+def _check_log(choices: Sequence[Choice]) -> None:
+    if len(choices) > 1:
+        raise UsageError("--log: a log is of one file by one recipe. Score each on its own.")
+    for choice in choices:
+        if choice.recipe.log is None:
+            raise UsageError(f"--log: recipe {choice.name!r} knows no log of its kit. Leave --log out.")
+
+
+def kit_log(entry: Entry, scored: Scored, options: Options) -> str:
+    """Write scored rows as the log that the recipe's kit would save; rows without a score are not in it.
+
+    Args:
+        entry: What `score_each` gave.
+        scored: The rows behind it.
+        options: How it was scored, `log` among it.
+
+    Raises:
+        Error: The log cannot hold the rows.
+    """
+    recipe = named_recipe(f"{entry.recipe}@{entry.version}", options.recipe_options).recipe
+    if recipe.log is None:
+        raise UsageError(f"recipe {entry.recipe!r} knows no log of its kit.")
+    return recipe.log(scored.with_status(SCORED), entry.version)
 
 
 def _panel(choice: Choice, options: Options) -> Panel | None:
@@ -230,7 +275,8 @@ def _score_one(
         groups=numbers.groups,
         counts=_counts(raw, settled),
         partial=rows.partial or bool(rows.missing),
-        model=", ".join(rows.distinct("model")) or rows.title,
+        model=options.model or ", ".join(rows.distinct("model")) or rows.title,
+        method=", ".join(rows.distinct("method")) or None,
         dataset=next(iter(datasets)) if len(datasets) == 1 else None,
         signature=_signature(choice, options, panel, numbers.average),
         table=numbers.table,
@@ -281,8 +327,10 @@ def _parity(choice: Choice, options: Options, panel: Panel | None) -> str:
     recipe = choice.recipe
     if recipe.parity == OWN:
         return OWN
-    wording = "" if panel is None or not panel.asks else "the user's" if panel.settings[0].wording else "ours"
+    theirs = panel is not None and (panel.settings[0].wording or choice.options)
+    wording = "" if panel is None or not panel.asks else "the user's" if theirs else "ours"
     named = f"{recipe.parity}, {recipe.versions[choice.version]}"
+    named += "; with options of the user's" if choice.options else ""
     named += f"; judged, wording {wording}" if wording else ""
     return named + ("; averaged over groups, which the kit does not do" if options.average == MACRO else "")
 
@@ -304,6 +352,8 @@ def _signature(choice: Choice, options: Options, panel: Panel | None, column: st
         "mmscore": __version__,
         **(panel.signature() if panel else {}),
     }
+    if choice.options is not None:
+        parts["options"] = choice.options
     if options.answers is not None:
         parts["answers"] = Path(options.answers).name
     return "|".join(f"{key}:{value}" for key, value in parts.items())

@@ -38,13 +38,23 @@ class Settled:
         return sum(len(self.rows.with_status(status)) for status in STATUSES if status not in (SCORED, EXCLUDED))
 
 
-def choices_for(rows: Rows, recipes: Sequence[str], dataset: str | None = None) -> list[Choice]:
+def choices_for(
+    rows: Rows, recipes: Sequence[str], dataset: str | None = None, options: str | None = None
+) -> list[Choice]:
     """Find the recipes that were named, or the one that fits the file.
 
+    Args:
+        rows: The file.
+        recipes: Names; none takes the one that fits.
+        dataset: Name of the benchmark, for files that do not say it.
+        options: File of options for the recipes.
+
     Raises:
-        UsageError: A name is unknown, none was given and no recipe fits, or one has no scores without a judge.
+        UsageError: A name is unknown, none was given and no recipe fits, one has no scores without a judge, or
+            one does not take these options.
     """
-    choices = [named_recipe(name) for name in recipes] or [fitting_recipe(facts_of(rows, dataset))]
+    named = [named_recipe(name, options) for name in recipes]
+    choices = named or [fitting_recipe(facts_of(rows, dataset), options)]
     for choice in choices:
         if choice.recipe.needs_judge:
             raise UsageError(f"recipe {choice.name!r} has no scores without a judge, and here none is asked.")

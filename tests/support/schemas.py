@@ -57,6 +57,7 @@ _ENTRY = {
         },
         "partial": {"type": "boolean"},
         "model": {"type": "string"},
+        "method": {"type": ["string", "null"]},
         "dataset": {"type": ["string", "null"]},
         "signature": {"type": "string"},
         "table": {"type": "array", "items": {"type": "object"}},

@@ -15,6 +15,7 @@ from mmscore.score import AVERAGES
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="A new folder.")
 @click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
+@click.option("--recipe-options", metavar="FILE", help="Options of the recipe itself, as YAML or JSON.")
 @click.option("--format", metavar="NAME", help="Format of the files. [default: recognised by content]")
 @click.option("--answers", metavar="DATASET", help="Dataset with the references; they come along, without pictures.")
 @click.option("--dataset", metavar="NAME", help="Name of the benchmark, for files that do not say it.")
@@ -28,6 +29,7 @@ def bundle(
     predictions: tuple[str, ...],
     output: Path,
     recipes: tuple[str, ...],
+    recipe_options: str | None,
     format: str | None,
     answers: str | None,
     dataset: str | None,
@@ -42,7 +44,7 @@ def bundle(
     `mmscore verify DIR` compares every byte and every number; bundle.json holds the command that gives
     the report by hand.
     """
-    report = run(Request(predictions, recipes, answers, dataset, by, average, format), output)
+    report = run(Request(predictions, recipes, answers, dataset, by, average, format, recipe_options), output)
     if as_json:
         click.echo(json.dumps(report, ensure_ascii=False, indent=1))
     elif not quiet:

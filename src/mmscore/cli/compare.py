@@ -18,6 +18,7 @@ from mmscore.score import Options
 @click.argument("a")
 @click.argument("b")
 @click.option("--recipe", metavar="NAME", help="Recipe for both, NAME@VERSION for a version.")
+@click.option("--recipe-options", metavar="FILE", help="Options of the recipe itself, as YAML or JSON.")
 @click.option("--format", metavar="NAME", help="Format of the files. [default: recognised by content]")
 @click.option("--answers", metavar="DATASET", help="Dataset with the references, joined by id.")
 @click.option("--dataset", metavar="NAME", help="Name of the benchmark, for files that do not say it.")
@@ -33,6 +34,7 @@ def compare(
     a: str,
     b: str,
     recipe: str | None,
+    recipe_options: str | None,
     format: str | None,
     answers: str | None,
     dataset: str | None,
@@ -47,12 +49,11 @@ def compare(
     """Say how far predictions B lie above predictions A, and whether that is more than chance.
 
     Rows are found by their id. Scores of 0 and 1 get the exact test of McNemar, all scores a paired bootstrap
-    that draws whole groups (dialogs, pictures), and so do numbers that are no mean of rows, such as F1; with --by,
-    p-values are adjusted for the number of groups.
+    that draws whole groups (dialogs, pictures); with --by, p-values are adjusted for the number of groups.
 
     Exit code 3: some rows have no score on one of the sides; they are named.
     """
-    options = Options(answers, dataset, by, judge=judge, format=format)
+    options = Options(answers, dataset, by, judge=judge, format=format, recipe_options=recipe_options)
     found = run(a, b, recipe, options, resamples=resamples, seed=seed)
     text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
     if output:

@@ -13,6 +13,7 @@ from mmscore.report import publish
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions")
 @click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="One recipe, or two to hold together.")
+@click.option("--recipe-options", metavar="FILE", help="Options of the recipe itself, as YAML or JSON.")
 @click.option("--format", metavar="NAME", help="Format of the file. [default: recognised by content]")
 @click.option("--answers", metavar="DATASET", help="Dataset with the references, joined by id.")
 @click.option("--dataset", metavar="NAME", help="Name of the benchmark, for files that do not say it.")
@@ -24,6 +25,7 @@ from mmscore.report import publish
 def explain(
     predictions: str,
     recipes: tuple[str, ...],
+    recipe_options: str | None,
     format: str | None,
     answers: str | None,
     dataset: str | None,
@@ -37,7 +39,8 @@ def explain(
     With --recipe given twice: the rows that get another score, and how much of the difference of the two
     numbers comes from each pair of rules; these contributions add up to the difference.
     """
-    found = run(predictions, recipes, answers=answers, dataset=dataset, score=score, limit=limit, format=format)
+    places = {"answers": answers, "dataset": dataset, "format": format, "recipe_options": recipe_options}
+    found = run(predictions, recipes, score=score, limit=limit, **places)
     text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
     if output:
         publish(output, text.encode() + b"\n")

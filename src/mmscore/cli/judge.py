@@ -17,6 +17,7 @@ from mmscore.score import Options, score_each
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
+@click.option("--recipe-options", metavar="FILE", help="Options of the recipe itself, as YAML or JSON.")
 @click.option("--format", metavar="NAME", help="Format of the files. [default: recognised by content]")
 @click.option("--answers", metavar="DATASET", help="Dataset with the references, joined by id.")
 @click.option("--dataset", metavar="NAME", help="Name of the benchmark, for files that do not say it.")
@@ -28,6 +29,7 @@ from mmscore.score import Options, score_each
 def judge(
     predictions: tuple[str, ...],
     recipes: tuple[str, ...],
+    recipe_options: str | None,
     format: str | None,
     answers: str | None,
     dataset: str | None,
@@ -43,7 +45,9 @@ def judge(
     if judge is None:
         raise UsageError("no judge is named. Add --judge NAME, see `mmscore list judges`.")
     runs: list[Spent] = []
-    options = Options(answers, dataset, judge=replace(judge, spent=runs.append), format=format)
+    options = Options(
+        *(answers, dataset), judge=replace(judge, spent=runs.append), format=format, recipe_options=recipe_options
+    )
     if dry_run:
         return show_estimates(predictions, recipes, options, as_json=as_json)
     notes = [note for entry, _ in score_each(predictions, recipes, options) for note in entry.messages]

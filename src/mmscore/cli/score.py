@@ -14,16 +14,18 @@ from mmscore.cli.judge_options import judge_options
 from mmscore.judge_request import JudgeRequest
 from mmscore.report import Entry, Report, publish
 from mmscore.rows_file import RowsWriter
-from mmscore.score import AVERAGES, Options, score_each
+from mmscore.score import AVERAGES, Options, kit_log, score_each
 from mmscore.scored import Scored
 
 
 @click.command()
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
+@click.option("--recipe-options", metavar="FILE", help="Options of the recipe itself, as YAML or JSON.")
 @click.option("--format", metavar="NAME", help="Format of the files. [default: recognised by content]")
 @click.option("--answers", metavar="DATASET", help="Dataset with the references, joined by id.")
 @click.option("--dataset", metavar="NAME", help="Name of the benchmark, for files that do not say it.")
+@click.option("--model", metavar="NAME", help="Name of the model, for files that do not say it.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Break down by a column, or by extra.KEY.")
 @click.option(
     "--average", type=click.Choice(AVERAGES), default="micro", help="Mean of rows, or of the groups of the first --by."
@@ -33,6 +35,7 @@ from mmscore.scored import Scored
 @click.option("-o", "--output", metavar="FILE", help="Write the report as JSON.")
 @click.option("--csv", "csv_file", metavar="FILE", help="Write every number as a line of CSV.")
 @click.option("--rows", "rows_file", metavar="FILE", help="Write every row with what was read in it, as parquet.")
+@click.option("--log", "log_file", metavar="FILE", help="Write the log that the recipe's kit would write.")
 @click.option(
     "--max-failed",
     type=click.FloatRange(0, 1),
@@ -47,9 +50,11 @@ from mmscore.scored import Scored
 def score(
     predictions: tuple[str, ...],
     recipes: tuple[str, ...],
+    recipe_options: str | None,
     format: str | None,
     answers: str | None,
     dataset: str | None,
+    model: str | None,
     by: tuple[str, ...],
     average: str,
     judge: JudgeRequest | None,
@@ -57,6 +62,7 @@ def score(
     output: str | None,
     csv_file: str | None,
     rows_file: str | None,
+    log_file: str | None,
     max_failed: float,
     allow_rejects: bool,
     as_json: bool,
@@ -68,13 +74,19 @@ def score(
     (JSON Lines, parquet), or USER/REPO[@REVISION] for parquet files on the Hub; several are models side by
     side. Without --recipe the recipe follows from dataset, task and source.
     """
-    options = Options(answers, dataset, by, average, _progress(quiet), judge, format)
+    wishes = (judge, format, model, recipe_options, log_file is not None)
+    options = Options(answers, dataset, by, average, _progress(quiet), *wishes)
     if dry_run:
-        _check_dry({"--output": output, "--csv": csv_file, "--rows": rows_file})
+        _check_dry({"--output": output, "--csv": csv_file, "--rows": rows_file, "--log": log_file})
         return show_estimates(predictions, recipes, options, as_json=as_json)
     with contextlib.ExitStack() as stack:
         rows = stack.enter_context(RowsWriter(rows_file)) if rows_file else None
-        report = Report(tuple(_checked(*pair, rows, max_failed) for pair in score_each(predictions, recipes, options)))
+        entries = []
+        for entry, scored in score_each(predictions, recipes, options):
+            entries.append(_checked(entry, scored, rows, max_failed))
+            if log_file:
+                publish(log_file, kit_log(entry, scored, options).encode())
+    report = Report(tuple(entries))
     text = json.dumps(report.to_json(), ensure_ascii=False, indent=1)
     if output:
         publish(output, text.encode() + b"\n")

@@ -134,20 +134,6 @@ def test_the_mended_rules_read_a_text_as_one_label():
     assert _numbers(mended, rows, "1") == {"rule_contain_eval:pred_mean": 0.0}
 
 
-def test_a_users_task_file_is_scored_by_a_recipe_of_two_lines(tmp_path):
-    (tmp_path / "task.yaml").write_text("evaluator_seq_cfgs:\n- rule_contain_eval: {metrics_cfg: {pred_mean: {}}}\n")
-    recipe = tmp_path / "mine.py"
-    recipe.write_text(
-        "from pathlib import Path\n"
-        "from mmscore.kits.mmtrusteval.rows import chain_recipe\n"
-        "from mmscore.kits.mmtrusteval.task_file import evaluator_chains\n"
-        'RECIPE = chain_recipe(evaluator_chains(Path(__file__).with_name("task.yaml")))\n'
-    )
-    log = _log(tmp_path / "log.json", {"pred": "a dog", "label": ["dog"]}, {"pred": "a cow", "label": ["cat"]})
-    (entry,) = score(log, f"{recipe}@RECIPE").entries
-    assert entry.metrics["rule_contain_eval:pred_mean"].value == 0.5
-
-
 def test_functions_to_ask_with_stand_in_for_a_log():
     config = {
         "chatmodel_eval": {

@@ -60,6 +60,12 @@ class Chain:
     asks: bool
 
     @property
+    def settings(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """What the evaluators' outputs depend on: their ids and settings, metrics left out."""
+        known = self.config.items()
+        return [(name, {k: v for k, v in own.items() if k != METRICS_CFG}) for name, own in known]
+
+    @property
     def key(self) -> str:
         """Ids of all evaluators joined by `->`; empty for none."""
         return self.links[-1].key if self.links else ""

@@ -277,6 +277,8 @@ def _classifier(name: str, *settings: str, labelled: bool = False) -> Evaluator:
 
 _CHAT = frozenset(("model_id", "prompt_template", "generation_kwargs", "device"))
 _CHAT_REQUIRED = _CHAT - {"device"}
+_SERVICE = ("device", "api_key")
+"""Settings of the services; a key in a task file, as older ones have it, is never used."""
 
 EVALUATORS: Mapping[str, Evaluator] = {
     "rule_contain_eval": Evaluator(_contain, "labels", frozenset(("fuzzy_match",))),
@@ -301,7 +303,7 @@ EVALUATORS: Mapping[str, Evaluator] = {
     "classifer_reject_eval": _classifier("classifer_reject_eval", "label_fields", "device"),
     "classifer_follow_instruction_eval": _classifier("classifer_follow_instruction_eval", "label_fields", "device"),
     "harmbenchmodel_eval": _classifier("harmbenchmodel_eval", "device", labelled=True),
-    "google_perspective_api_eval": _classifier("google_perspective_api_eval", "device"),
-    "openai_moderation_api_eval": _classifier("openai_moderation_api_eval", "device"),
+    "google_perspective_api_eval": _classifier("google_perspective_api_eval", *_SERVICE),
+    "openai_moderation_api_eval": _classifier("openai_moderation_api_eval", *_SERVICE),
 }
 """Evaluator id -> evaluator; `classifer` is the kit's own spelling."""

@@ -47,48 +47,49 @@ def fields_of(extra: str | None) -> Mapping[str, Any]:
 
 
 def chain_metrics(scored: Scored, chains_of: ChainsOf, version: str) -> Metrics:
-    """Compute the metrics of each chain over the rows that it scores.
+    """Compute the metrics of each chain over the rows that it scores; of two with one key the later stays.
 
     Raises:
         Error: A chain has other settings in some datasets than in others, or a metric cannot be computed.
     """
     datasets = np.array(scored.column("dataset"), dtype=object)
-    found: dict[str, tuple[Chain, Any]] = {}
+    first: dict[str, Chain] = {}
+    found: dict[str, tuple[Chain, str, Any]] = {}
     for dataset in dict.fromkeys(datasets.tolist()):
-        for chain in chains_of(dataset, version):
-            known, mask = found.get(chain.key, (chain, np.zeros(len(scored), np.bool_)))
-            if known.config != chain.config:
-                raise Error(f"{chain.key}: has other settings in some datasets of the file. Score each on its own.")
-            found[chain.key] = chain, mask | (datasets == dataset)
-    metrics: dict[str, Estimate] = {}
-    for chain, mask in found.values():
-        metrics |= _estimates(chain, scored.where(mask))
-    return metrics
+        chains = chains_of(dataset, version)
+        for key, (chain, metric) in _by_metric(chains).items():
+            known, _, mask = found.get(key, (chain, metric, np.zeros(len(scored), np.bool_)))
+            alike = first.setdefault(chain.key, chain).settings == chain.settings
+            if not alike or known.metrics[metric] != chain.metrics[metric]:
+                raise Error(f"{chain.key}: has other settings in some datasets or chains. Score each on its own.")
+            found[key] = chain, metric, mask | (datasets == dataset)
+    return {key: _estimate(chain, metric, scored.where(mask)) for key, (chain, metric, mask) in found.items()}
 
 
-def _estimates(chain: Chain, rows: Scored) -> Metrics:
-    link = chain.links[-1]
+def _by_metric(chains: Sequence[Chain]) -> dict[str, tuple[Chain, str]]:
+    """Give the numbers of chains by their keys."""
+    metrics = ((chain, metric) for chain in chains for metric in chain.metrics if metric != COLUMN)
+    return {f"{chain.key}:{metric}": (chain, metric) for chain, metric in metrics}
+
+
+def _estimate(chain: Chain, metric: str, rows: Scored) -> Estimate:
+    link, settings, known = chain.links[-1], chain.metrics[metric], MEASURES[metric]
     values = rows.scores.get(link.column, np.full(len(rows), math.nan))
-    said, true = _plain(values), _labels(rows) if chain.labelled else None
-    estimates: dict[str, Estimate] = {}
-    for name, settings in chain.metrics.items():
-        known = MEASURES[name]
-        if name == COLUMN:
-            continue
-        if name == BOXES:
-            estimate = rows.mean(f"{chain.key}:{BOXES}").scaled(100, "percent")
-        elif name == MEAN and not np.isnan(values).any():
-            estimate = rows.mean(link.column)
-        elif name == ACCURACY and not settings:
+    if metric == BOXES:
+        estimate = rows.mean(f"{chain.key}:{BOXES}").scaled(100, "percent")
+    elif metric == MEAN and not np.isnan(values).any():
+        estimate = rows.mean(link.column)
+    else:
+        said, true = _plain(values), _labels(rows) if chain.labelled else None
+        if metric == ACCURACY and not settings:
             estimate = rows.with_scores(right=label_pair(true, said).right()).mean("right")
         else:
-            value = measure(name, true, said, settings)
+            value = measure(metric, true, said, settings)
             if isinstance(value, np.ndarray):
-                raise Error(f"{chain.key}:{name}: is one number a label. Choose an average.")
+                raise Error(f"{chain.key}:{metric}: is one number a label. Choose an average.")
             estimate = Estimate(value, len(rows))
-        unit = known.unit or link.evaluator.unit
-        estimates[f"{chain.key}:{name}"] = replace(estimate, unit=unit, higher_is_better=known.higher_is_better)
-    return estimates
+    unit = known.unit or link.evaluator.unit
+    return replace(estimate, unit=unit, higher_is_better=known.higher_is_better)
 
 
 def _labels(rows: Scored) -> list[Any]:
@@ -148,10 +149,9 @@ def _log(scored: Scored, chains: Sequence[Chain], *, whole: bool) -> dict[str, A
         for chain, outputs in zip(chains, made, strict=True):
             columns = {name: [values[number] for number in numbers] for name, values in outputs.items()}
             found |= {link.column: columns[link.column] for link in chain.links[:-1]}
-            numbers_of = _estimates(chain, part)
             for metric in chain.metrics:
                 key = f"{chain.key}:{metric}"
-                found[key] = columns[key] if metric == COLUMN else numbers_of[key].value
+                found[key] = columns[key] if metric == COLUMN else _estimate(chain, metric, part).value
         if unknown := [key for key, value in found.items() if isinstance(value, list) and _UNKNOWN in value]:
             if whole:
                 raise Error(f"{unknown[0]}: what the judge said is not kept where it was asked twice about a row.")
