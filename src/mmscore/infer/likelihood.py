@@ -157,7 +157,7 @@ class _Prompts:
         kept = sum(tensor.nbytes for tensor in self._tensors.values()) // rows
         # What is kept is copied when the option's own tokens are put to it; scores, and as many sums over them.
         needed = 2 * kept + 2 * (tokens - 1) * vocabulary * _FLOAT
-        return max(1, int(_room(self.first.device)) // needed)
+        return max(1, int(_room(self.first.device) // needed))
 
     def rest(self, options: Sequence[_Option]) -> list[Logprobs]:
         """Score the tokens after the first, all options at once."""
@@ -214,4 +214,4 @@ def _room(device: torch.device) -> float:
     if device.type != "cuda":
         return ROOM_ON_CPU
     unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return _SHARE_OF_FREE * (torch.cuda.mem_get_info(device)[0] + unused)
+    return float(_SHARE_OF_FREE * (torch.cuda.mem_get_info(device)[0] + unused))

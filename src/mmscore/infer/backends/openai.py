@@ -6,8 +6,10 @@ at any time: the next is drawn when a reply is in the store, however long its ne
 
 Pictures travel as data URLs of their original bytes, kept addresses as they are. Replies are greedy
 (temperature 0) unless drawing was asked for; `--do-sample` alone sends no temperature and leaves the
-draw to the service. What has no name in the protocol (`--top-k`, `--num-beams`) is refused rather
-than ignored by the service; `--extra-body` sends whatever a service knows besides.
+draw to the service. Several replies to a row (`--n`) are asked for at once, and again where fewer come;
+a service that refuses the field `n` is asked for one after the other. What has no name in the protocol
+(`--top-k`, `--num-beams`) is refused rather than ignored by the service; `--extra-body` sends whatever
+a service knows besides.
 """
 
 import asyncio
@@ -23,14 +25,16 @@ from mmconvert.errors import RowError, UsageError, first_line, got
 from mmconvert.images import MIME_TYPES
 from mmconvert.picture_structure import probe
 from mmconvert.record import Image, Record, Turn, canonical_json
-from mmscore.answers import Answer, failed
+from mmscore.answers import OK, Answer, failed
 from mmscore.client import Chat, Endpoint, chat_url, key_from_environment
-from mmscore.infer.backend import Generation, ModelOptions, Service, honour
+from mmscore.infer.backend import Generation, ModelOptions, Service, honour, require_draws
+from mmscore.infer.pictures import shrunk
 from mmscore.infer.thinking import CLOSE, OPEN, split_thinking
 
 _OPTIONS = (
     *("--base-url", "--api-key-env", "--concurrency", "--timeout", "--max-calls", "--extra-body"),
     *("--max-new-tokens", "--do-sample", "--temperature", "--top-p", "--stop", "--seed", "--continue-final-message"),
+    *("--n", "--max-image-side"),
 )
 _CONCURRENCY = 16
 _TIMEOUT = 120.0
@@ -49,13 +53,17 @@ class OpenAIBackend:
             UsageError: There is no address or key, or an option cannot be honoured.
         """
         honour("openai", options, *_OPTIONS)
+        require_draws(options)
         extra = _extra_body(options.service.extra_body)
         self._endpoint = _endpoint(options.model, options.service)
         self._request = {**_request(options.generation, extra), **extra}
         self._generation = options.generation
+        self._max_side = options.max_image_side
+        self._n = options.n
+        self._takes_n: bool | None = True if options.n == 1 else None  # None until it was tried
         self.name = options.model
         # Neither the address, which changes with every start of a server, nor the patience changes a reply.
-        self.identity = f"openai:{options.model}:{canonical_json(dict(sorted(extra.items())))}"
+        self.identity = f"openai:{options.model}:{canonical_json(dict(sorted(extra.items())))}:{self._max_side}"
         self.batch_size = self._endpoint.concurrency
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
@@ -69,13 +77,13 @@ class OpenAIBackend:
         Raises:
             Error: No further row would be answered either; raised when what was under way has its replies.
         """
-        numbered = enumerate(records)
-        under_way: dict[asyncio.Task[Answer], int] = {}
+        rows = _rows(records, self._n)
+        under_way: dict[asyncio.Task[list[Answer]], int] = {}
         ended: BaseException | None = None
         with Chat(self._endpoint) as chat:
             try:
-                while done := chat.run(self._some(chat, numbered if ended is None else iter(()), under_way)):
-                    if came := [(number, task.result()) for task, number in done if task.exception() is None]:
+                while done := chat.run(self._some(chat, rows if ended is None else iter(()), under_way)):
+                    if came := [pair for task, start in done if not task.exception() for pair in _placed(task, start)]:
                         yield came
                     ended = ended or next(filter(None, (task.exception() for task, _ in done)), None)
             finally:
@@ -84,26 +92,63 @@ class OpenAIBackend:
             raise ended
 
     async def _some(
-        self, chat: Chat, numbered: Iterator[tuple[int, Record]], under_way: dict[asyncio.Task[Answer], int]
-    ) -> list[tuple[asyncio.Task[Answer], int]]:
+        self, chat: Chat, rows: Iterator[tuple[int, list[Record]]], under_way: dict[asyncio.Task[list[Answer]], int]
+    ) -> list[tuple[asyncio.Task[list[Answer]], int]]:
         """Fill the free places and wait for whoever is done first; nothing when nobody is under way."""
-        for number, record in islice(numbered, self._endpoint.concurrency - len(under_way)):
-            under_way[asyncio.ensure_future(self._ask(chat, record))] = number
+        places = 1 if self._takes_n is None else self._endpoint.concurrency
+        for start, replies in islice(rows, places - len(under_way)):
+            under_way[asyncio.ensure_future(self._ask(chat, replies))] = start
         if not under_way:
             return []
         done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
         return [(task, under_way.pop(task)) for task in done]
 
-    async def _ask(self, chat: Chat, record: Record) -> Answer:
+    async def _ask(self, chat: Chat, replies: Sequence[Record]) -> list[Answer]:
+        """Ask for the replies to one row, together where the service takes that."""
         try:
-            messages = _messages(record)
+            messages = _messages(replies[0], self._max_side)
         except RowError as error:
-            return failed(f"{error.field}: {error.message}")
-        answer = await chat.ask(messages, self._request | _own_fields(record, self._generation))
-        return _read(answer, self._generation.stop)
+            return [failed(f"{error.field}: {error.message}")] * len(replies)
+        answers: list[Answer] = []
+        alone = self._takes_n is False
+        while left := len(replies) - len(answers):
+            several = {} if alone or left == 1 else {"n": left}
+            fields = self._request | _own_fields(replies[len(answers)], self._generation) | several
+            came = await chat.ask_several(messages, fields)
+            refused = came[0].status != OK
+            if refused and several and self._takes_n is None:
+                alone = True  # it may be the field that is refused
+                continue
+            if refused:
+                came *= left
+            elif left > 1 and self._takes_n is None:
+                self._takes_n = not alone
+            answers += [_read(answer, self._generation.stop) for answer in came[:left]]
+        return answers
 
 
-async def _dropped(under_way: Mapping[asyncio.Task[Answer], int]) -> None:
+def _rows(records: Iterator[Record], n: int) -> Iterator[tuple[int, list[Record]]]:
+    """Gather what is asked of one row, `n` replies or those of them that are missing, with the first one's number."""
+    replies: list[Record] = []
+    start = 0
+    for number, record in enumerate(records):
+        if replies and record.id != replies[0].id:
+            yield start, replies
+            replies = []
+        start = start if replies else number
+        replies = [*replies, record]
+        if n == 1 or record.variant == n - 1:
+            yield start, replies
+            replies = []
+    if replies:
+        yield start, replies
+
+
+def _placed(task: asyncio.Task[list[Answer]], start: int) -> Iterator[tuple[int, Answer]]:
+    return enumerate(task.result(), start=start)
+
+
+async def _dropped(under_way: Mapping[asyncio.Task[list[Answer]], int]) -> None:
     """Let go of questions whose replies nobody waits for any more."""
     for task in under_way:
         task.cancel()
@@ -166,21 +211,22 @@ def _own_fields(record: Record, generation: Generation) -> dict[str, Any]:
     return own
 
 
-def _messages(record: Record) -> list[dict[str, Any]]:
+def _messages(record: Record, max_side: int | None) -> list[dict[str, Any]]:
     """Write the turns as the protocol does.
 
     Raises:
         RowError: A turn has a role that needs more than a text, or a picture cannot be sent.
     """
     shown = iter(enumerate(record.images, start=1))
-    return [_message(number, turn, shown) for number, turn in enumerate(record.messages, start=1)]
+    return [_message(number, turn, shown, max_side) for number, turn in enumerate(record.messages, start=1)]
 
 
-def _message(number: int, turn: Turn, shown: Iterator[tuple[int, Image]]) -> dict[str, Any]:
+def _message(number: int, turn: Turn, shown: Iterator[tuple[int, Image]], max_side: int | None) -> dict[str, Any]:
     if turn.role not in _ROLES:
         raise RowError("media.unsupported", "messages", f"turn {number} is of the role {turn.role!r}.")
     parts = [
-        _picture(*next(shown)) if part.type == "image" else {"type": "text", "text": part.text} for part in turn.content
+        _picture(*next(shown), max_side) if part.type == "image" else {"type": "text", "text": part.text}
+        for part in turn.content
     ]
     if len(parts) == 1 and turn.content[0].type == "text":
         # The plain form is the one that every service and every template knows.
@@ -188,13 +234,14 @@ def _message(number: int, turn: Turn, shown: Iterator[tuple[int, Image]]) -> dic
     return {"role": turn.role, "content": parts}
 
 
-def _picture(number: int, image: Image) -> dict[str, Any]:
+def _picture(number: int, image: Image, max_side: int | None) -> dict[str, Any]:
     if image.bytes is not None:
+        data = image.bytes if max_side is None else shrunk(image.bytes, number, max_side)
         try:
-            kind, _, _ = probe(image.bytes)
+            kind, _, _ = probe(data)
         except RowError as error:
             raise RowError(error.code, "images", f"picture {number}: {error.message}") from None
-        url = f"data:{MIME_TYPES[kind]};base64,{pybase64.b64encode(image.bytes).decode()}"
+        url = f"data:{MIME_TYPES[kind]};base64,{pybase64.b64encode(data).decode()}"
     elif image.url:
         url = image.url
     else:

@@ -1,11 +1,14 @@
 """The openai backend: what it sends, what it reads, and how many rows are under way."""
 
 import base64
+import io
+import json
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+import PIL.Image
 import pytest
 
 from mmconvert.errors import Error, UsageError
@@ -328,3 +331,122 @@ def test_leaving_the_stream_early_hangs_up_and_leaves_no_complaint(capfd):
         time.sleep(0.1)
         assert len(server.asked) <= 8
     assert capfd.readouterr().err == ""
+
+
+# Several replies to a row
+
+DRAWN = Generation(temperature=0.7, seed=10)
+
+
+def replies_to(row: Record, count: int) -> list[Record]:
+    return [row, *(replace(row, variant=number) for number in range(1, count))]
+
+
+def several(*texts: str) -> Said:
+    answer = json.loads(said(texts[0]).body)
+    answer["choices"] = [
+        {"index": i, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        for i, text in enumerate(texts)
+    ]
+    return Said(json.dumps(answer).encode())
+
+
+def drawn(url: str, n: int, **service: object):
+    return opened(url, DRAWN, more={"n": n}, **service)
+
+
+def test_several_replies_are_one_request():
+    with chat_server(lambda request: several(*(f"reply {i}" for i in range(request["n"])))) as server:
+        answers = drawn(server.url, 3).answer([*replies_to(record(0, "a"), 3), *replies_to(record(1, "b"), 3)])
+    assert [answer.text for answer in answers] == ["reply 0", "reply 1", "reply 2"] * 2
+    assert [(request["n"], request["seed"]) for request in server.asked] == [(3, 10), (3, 10)]
+    assert [answer.prompt_tokens for answer in answers] == [7, None, None] * 2
+
+
+def test_a_service_that_gives_one_whatever_is_asked_is_asked_again():
+    with chat_server(lambda request: said(f"seed {request['seed']}")) as server:
+        answers = drawn(server.url, 3).answer(replies_to(record(0, "a"), 3))
+    assert [answer.text for answer in answers] == ["seed 10", "seed 11", "seed 12"]
+    assert [request.get("n") for request in server.asked] == [3, 2, None]
+
+
+def test_a_service_that_gives_more_than_was_asked_is_cut():
+    with chat_server(script(several("a", "b", "c"))) as server:
+        answers = drawn(server.url, 2).answer(replies_to(record(0, "?"), 2))
+    assert [answer.text for answer in answers] == ["a", "b"]
+
+
+def test_a_service_that_refuses_the_field_is_asked_for_one_after_the_other():
+    def say(request):
+        return refused(400, "n must be 1") if "n" in request else said("x")
+
+    rows = [reply for number in range(20) for reply in replies_to(record(number, "?"), 3)]
+    with chat_server(say) as server:
+        answers = drawn(server.url, 3).answer(rows)
+    assert {answer.text for answer in answers} == {"x"}
+    assert [request.get("n") for request in server.asked] == [3] + [None] * 60
+
+
+def test_a_row_that_is_refused_alone_too_says_nothing_about_the_field():
+    def say(request):
+        if request["messages"][-1]["content"] == "bad":
+            return refused(400, "no such question")
+        return several(*"abc"[: request["n"]])
+
+    rows = [reply for number, text in enumerate(("bad", "good")) for reply in replies_to(record(number, text), 3)]
+    with chat_server(say) as server:
+        answers = drawn(server.url, 3).answer(rows)
+    assert [answer.status for answer in answers] == ["failed"] * 3 + ["ok"] * 3
+    assert [request.get("n") for request in server.asked] == [3, None, 3]
+
+
+def test_replies_that_are_missing_are_asked_for_alone():
+    row, other = record(0, "a"), record(1, "b")
+    rows = [replace(row, variant=1), *replies_to(other, 3)[1:]]
+    with chat_server(
+        lambda request: several(*(f"{request['seed'] + i}" for i in range(request.get("n", 1))))
+    ) as server:
+        answers = drawn(server.url, 3, concurrency=1).answer(rows)
+    assert [answer.text for answer in answers] == ["11", "11", "12"]
+    assert [request.get("n") for request in server.asked] == [None, 2]
+
+
+def test_a_choice_without_text_is_asked_for_again():
+    body = json.loads(several("a", "b").body)
+    body["choices"][0]["message"]["content"] = None
+    with chat_server(script(Said(json.dumps(body).encode()), said("c"))) as server:
+        answers = drawn(server.url, 2).answer(replies_to(record(0, "?"), 2))
+    assert [answer.text for answer in answers] == ["b", "c"]
+    assert [answer.prompt_tokens for answer in answers] == [7, 7]
+
+
+def test_greedy_replies_are_not_asked_for_several_times():
+    with pytest.raises(UsageError, match="--n: greedy replies are all the same"):
+        opened("http://localhost:1/v1", more={"n": 2})
+
+
+# Smaller pictures
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_large_picture_is_shrunk_for_the_request(kind):
+    buffer = io.BytesIO()
+    PIL.Image.new("RGB", (90, 40), "red").save(buffer, kind)
+    request = request_of(record(0, buffer.getvalue(), "?"), more={"max_image_side": 30})
+    head, _, payload = request["messages"][0]["content"][0]["image_url"]["url"].partition(",")
+    with PIL.Image.open(io.BytesIO(base64.b64decode(payload))) as sent:
+        assert (sent.size, sent.format) == ((30, 13), "JPEG" if kind == "JPEG" else "PNG")
+    assert head == f"data:image/{'jpeg' if kind == 'JPEG' else 'png'};base64"
+
+
+def test_a_small_picture_keeps_its_bytes_and_a_broken_one_fails_its_row():
+    data = picture("red", (30, 20))
+    request = request_of(record(0, data, "?"), more={"max_image_side": 30})
+    assert base64.b64decode(request["messages"][0]["content"][0]["image_url"]["url"].partition(",")[2]) == data
+    (answer,) = opened("http://localhost:1/v1", more={"max_image_side": 5}).answer([record(0, data[:60], "?")])
+    assert answer.error.startswith("images: picture 1 cannot be decoded")
+
+
+def test_the_size_of_pictures_is_part_of_the_identity():
+    sizes = [opened("http://localhost:1/v1", more={"max_image_side": side}).identity for side in (None, 5, 6)]
+    assert len(set(sizes)) == 3
