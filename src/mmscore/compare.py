@@ -1,37 +1,22 @@
 """Two predictions files under one recipe: how far apart, and whether that is more than chance."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mmconvert.errors import Error, UsageError
-from mmscore.choice import named_recipe
+from mmscore.choice import Choice, named_recipe
 from mmscore.paired import RESAMPLES, SEED, Difference, holm, paired_difference
 from mmscore.pairing import Pairing, listed, pair
 from mmscore.report import Entry, finite
+from mmscore.resampled import NumberDifference, number_differences
 from mmscore.score import Options, score_each
 from mmscore.scored import CLUSTER, Scored
 
 SCHEMA_VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One number of the recipe on both sides, over the rows that both scored.
-
-    Attributes:
-        a: The first side's.
-        b: The second side's.
-        unit: Unit of both.
-    """
-
-    a: float
-    b: float
-    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +25,15 @@ class Group:
 
     Attributes:
         scores: Score -> its difference.
+        metrics: Number of the recipe -> its difference.
         p_holm: Score -> its p-value, adjusted for all values of the column.
+        metrics_p_holm: The same for numbers of the recipe.
     """
 
     scores: Mapping[str, Difference]
+    metrics: Mapping[str, NumberDifference]
     p_holm: Mapping[str, float | None]
+    metrics_p_holm: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +44,8 @@ class Comparison:
         a: Report of the whole first file.
         b: Report of the whole second file.
         pairing: The rows of both.
-        metrics: The recipe's own numbers over the rows that both scored, where both sides have them.
+        metrics: The recipe's own numbers over the rows that both scored, where both sides have them; those
+            that are called like a score are tested there.
         scores: Score of single rows -> its difference over the rows that both scored.
         groups: Column -> its value -> the differences of its rows.
         seed: Where the draws of the bootstrap began.
@@ -64,7 +54,7 @@ class Comparison:
     a: Entry
     b: Entry
     pairing: Pairing
-    metrics: Mapping[str, Pair]
+    metrics: Mapping[str, NumberDifference]
     scores: Mapping[str, Difference]
     groups: Mapping[str, Mapping[str, Group]]
     seed: int
@@ -87,10 +77,7 @@ class Comparison:
                 "only_b": list(self.pairing.only_b),
                 "unscored": list(self.pairing.unscored),
             },
-            "metrics": {
-                name: {"a": finite(m.a), "b": finite(m.b), "difference": finite(m.b - m.a), "unit": m.unit}
-                for name, m in self.metrics.items()
-            },
+            "metrics": {name: _number(number) for name, number in self.metrics.items()},
             "scores": {name: _json(difference) for name, difference in self.scores.items()},
             "groups": {
                 column: {
@@ -99,8 +86,28 @@ class Comparison:
                 }
                 for column, values in self.groups.items()
             },
+            "group_metrics": {
+                column: {
+                    value: {n: _number(m) | {"p_holm": group.metrics_p_holm[n]} for n, m in group.metrics.items()}
+                    for value, group in values.items()
+                }
+                for column, values in self.groups.items()
+            },
             "seed": self.seed,
         }
+
+
+def _number(number: NumberDifference) -> dict[str, Any]:
+    return {
+        "a": finite(number.a),
+        "b": finite(number.b),
+        "difference": finite(number.value),
+        "unit": number.unit,
+        "ci95": None if number.ci95 is None else list(number.ci95),
+        "p": number.p,
+        "test": number.test,
+        "resamples": number.resamples,
+    }
 
 
 def _json(difference: Difference) -> dict[str, Any]:
@@ -161,26 +168,25 @@ def compare(
             f"{listed(pairing.only_a) or 'none'}; only in the second: {len(pairing.only_b)}, such as "
             f"{listed(pairing.only_b) or 'none'}). Compare answers to the same questions."
         )
-    groups = {column: _groups(pairing, column, resamples, seed) for column in options.by}
-    every = np.ones(len(pairing), np.bool_)
-    return Comparison(
-        entry_a,
-        entry_b,
-        pairing,
-        _metrics(pairing, entry_a, options.recipe_options),
-        _differences(pairing, every, resamples, seed),
-        groups,
-        seed,
-    )
+    choice = named_recipe(f"{entry_a.recipe}@{entry_a.version}", options.recipe_options)
+    draws = _Draws(choice, resamples, seed)
+    groups = {column: _groups(pairing, column, draws) for column in options.by}
+    scores = _differences(pairing, np.ones(len(pairing), np.bool_), draws)
+    return Comparison(entry_a, entry_b, pairing, draws.numbers(pairing.a, pairing.b, scores), scores, groups, seed)
 
 
-def _metrics(pairing: Pairing, entry: Entry, options: str | Path | None) -> Mapping[str, Pair]:
-    choice = named_recipe(f"{entry.recipe}@{entry.version}", options)
-    of_a, of_b = (choice.recipe.reduce(rows, choice.version) for rows in (pairing.a, pairing.b))
-    return {name: Pair(of_a[name].value, of_b[name].value, of_a[name].unit) for name in of_a if name in of_b}
+@dataclass(frozen=True, slots=True)
+class _Draws:
+    choice: Choice
+    resamples: int
+    seed: int
+
+    def numbers(self, a: Scored, b: Scored, tested: Iterable[str]) -> Mapping[str, NumberDifference]:
+        recipe, version = self.choice.recipe, self.choice.version
+        return number_differences(a, b, recipe, version, means=tested, resamples=self.resamples, seed=self.seed)
 
 
-def _differences(pairing: Pairing, mask: npt.NDArray[np.bool_], resamples: int, seed: int) -> Mapping[str, Difference]:
+def _differences(pairing: Pairing, mask: npt.NDArray[np.bool_], draws: _Draws) -> Mapping[str, Difference]:
     a, b = pairing.a, pairing.b
     clusters = _clusters(a, b)
     found = {
@@ -188,8 +194,8 @@ def _differences(pairing: Pairing, mask: npt.NDArray[np.bool_], resamples: int, 
             a.scores[name][mask],
             b.scores[name][mask],
             None if clusters is None else clusters[mask],
-            resamples=resamples,
-            seed=seed,
+            resamples=draws.resamples,
+            seed=draws.seed,
         )
         for name in a.scores
         if name in b.scores
@@ -205,15 +211,27 @@ def _clusters(a: Scored, b: Scored) -> npt.NDArray[np.int64] | None:
     return None
 
 
-def _groups(pairing: Pairing, column: str, resamples: int, seed: int) -> Mapping[str, Group]:
+def _groups(pairing: Pairing, column: str, draws: _Draws) -> Mapping[str, Group]:
     """Compare the rows of each value that the first file gives; those without one take no part."""
     encoded = pairing.a.rows[column].combine_chunks().dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    values = [str(value) for value in encoded.dictionary.to_pylist()]
-    found = {v: _differences(pairing, codes == code, resamples, seed) for code, v in enumerate(values)}
-    adjusted = {value: dict[str, float | None]() for value in values}
-    for name in pairing.a.scores:
-        having = [value for value in values if name in found[value]]
+    masks = {str(value): codes == code for code, value in enumerate(encoded.dictionary.to_pylist())}
+    scores = {value: _differences(pairing, mask, draws) for value, mask in masks.items()}
+    numbers = {
+        value: draws.numbers(pairing.a.where(mask), pairing.b.where(mask), scores[value])
+        for value, mask in masks.items()
+    }
+    p_scores, p_numbers = _adjusted(scores), _adjusted(numbers)
+    return {value: Group(scores[value], numbers[value], p_scores[value], p_numbers[value]) for value in masks}
+
+
+def _adjusted(
+    found: Mapping[str, Mapping[str, Difference] | Mapping[str, NumberDifference]],
+) -> Mapping[str, Mapping[str, float | None]]:
+    """Adjust the p-values of each name for all groups that have it."""
+    adjusted = {value: dict[str, float | None]() for value in found}
+    for name in dict.fromkeys(name for part in found.values() for name in part):
+        having = [value for value, part in found.items() if name in part]
         for value, p in zip(having, holm([found[value][name].p for value in having]), strict=True):
             adjusted[value][name] = p
-    return {value: Group(found[value], adjusted[value]) for value in values}
+    return adjusted

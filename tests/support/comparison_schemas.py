@@ -47,14 +47,28 @@ _DIFFERENCE = {
     "resamples": COUNT,
     "mcnemar": {**_MCNEMAR, "type": ["object", "null"]},
 }
+_NUMBER_DIFFERENCE = {
+    "a": NUMBER,
+    "b": NUMBER,
+    "difference": {**NUMBER, "description": "b - a"},
+    "unit": {"type": "string"},
+    "ci95": {"type": ["array", "null"], "items": {"type": "number"}},
+    "p": NUMBER,
+    "test": {
+        "type": ["string", "null"],
+        "description": "where p comes from; null where a score of this name is tested",
+    },
+    "resamples": COUNT,
+}
 COMPARE = document(
     "What mmscore compare --json prints",
     a=ENTRY,
     b=ENTRY,
     rows=record(compared=COUNT, only_a=IDS, only_b=IDS, unscored=IDS),
-    metrics=mapping(record(a=NUMBER, b=NUMBER, difference=NUMBER, unit={"type": "string"})),
+    metrics=mapping(record(**_NUMBER_DIFFERENCE)),
     scores=mapping(record(**_DIFFERENCE)),
     groups=mapping(mapping(mapping(record(**_DIFFERENCE, p_holm=NUMBER)))),
+    group_metrics=mapping(mapping(mapping(record(**_NUMBER_DIFFERENCE, p_holm=NUMBER)))),
     seed=COUNT,
 )
 TEXT = {"type": "string"}

@@ -49,7 +49,8 @@ def compare(
     """Say how far predictions B lie above predictions A, and whether that is more than chance.
 
     Rows are found by their id. Scores of 0 and 1 get the exact test of McNemar, all scores a paired bootstrap
-    that draws whole groups (dialogs, pictures); with --by, p-values are adjusted for the number of groups.
+    that draws whole groups (dialogs, pictures), and so do numbers that are no mean of rows, such as F1; with --by,
+    p-values are adjusted for the number of groups.
 
     Exit code 3: some rows have no score on one of the sides; they are named.
     """
