@@ -305,3 +305,61 @@ def test_on_a_gpu_the_model_runs_there_in_bfloat16(trained_llava):
     backend = opened(trained_llava)
     assert (backend._model.device.type, backend._model.dtype) == ("cuda", torch.bfloat16)
     assert texts(backend.answer(colour_records())) == [r.answer for r in colour_records()]
+
+
+# Several replies, smaller pictures, finished texts
+
+
+def test_a_reply_does_not_hang_on_how_many_there_are(random_llava):
+    drawn = Generation(max_new_tokens=8, temperature=1.0, seed=4)
+    replies = [MIXED[0], *(replace(MIXED[0], variant=number) for number in (1, 2))]
+    one, three = opened(random_llava, drawn), opened(random_llava, drawn, n=3)
+    assert three.identity == one.identity
+    assert texts(three.answer(replies)) == [one.answer([reply])[0].text for reply in replies]
+    assert len(set(texts(three.answer(replies)))) == 3
+
+
+def test_greedy_replies_are_not_asked_for_several_times(random_llava):
+    with pytest.raises(UsageError, match="--n: greedy replies are all the same"):
+        opened(random_llava, n=2)
+
+
+def test_a_large_picture_is_shrunk_for_the_model_and_its_answer(idefics3):
+    large, small = record(0, picture("red", (64, 64)), "?"), record(1, picture("red", (16, 16)), "?")
+    plain, shrinking = opened(idefics3), opened(idefics3, max_image_side=16)
+    row = shrinking._prompts.asked(large)
+    assert row.conversation[0]["content"][0]["image"].size == (16, 16)
+    assert shrinking.answer([large])[0].text == plain.answer([small])[0].text
+    assert shrinking.identity != plain.identity
+
+
+def test_a_finished_text_is_sent_as_it_is(trained_llava):
+    row = colour_records()[1]
+    (asked,) = (part.text for part in row.messages[0].content if part.type == "text")
+    finished = record(0, "user: ", picture("red"), f"{asked}\nassistant: ")
+    chat, raw = opened(trained_llava), opened(trained_llava, template="raw")
+    assert raw.answer([finished]) == chat.answer([row])
+    assert chat.identity != raw.identity
+
+
+def test_a_finished_text_is_one_turn_and_shows_pictures_as_parts_only(trained_llava):
+    row = record(0, picture("red"), "hello")
+    two = replace(row, messages=(Turn("system", (Part("text", "x"),)), *row.messages))
+    answers = opened(trained_llava, template="raw").answer([two, record(1, "a <image> b"), record(2, "</s> stays one")])
+    assert [answer.status for answer in answers] == ["failed", "failed", "ok"]
+    assert "--template raw sends one finished text, the row has 2 turns" in answers[0].error
+    assert "the text holds '<image>'" in answers[1].error
+    assert answers[2].prompt_tokens == 1 + len(" stays one")
+
+
+@pytest.mark.parametrize("model", ["blip2_opt", "blip2_t5"])
+def test_a_model_without_turns_answers_finished_texts(request, model):
+    backend = opened(request.getfixturevalue(model), template="raw")
+    rows = [record(i, picture(colour), "Question: what? " * (i + 1) + "Answer:") for i, colour in enumerate(COLOURS)]
+    together = backend.answer(rows)
+    assert together == [backend.answer([row])[0] for row in rows]
+    assert {answer.status for answer in together} == {"ok"}
+    assert backend.answer([record(9, picture("red"), "an <image> here")])[0].status == "failed"
+    assert [answer.prompt_tokens for answer in together] == [
+        4 + len("Question: what? ") * (i + 1) + 7 for i in range(4)
+    ]
