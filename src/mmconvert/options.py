@@ -1,6 +1,6 @@
 """Option lists, their letters, and the plain prompt that several formats share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mmconvert.errors import RowError, got
@@ -32,26 +32,29 @@ def option_texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise RowError("options.type", "", f"expected a list of options {got(value)}.")
     texts = []
-    for option in value:
+    for place, option in enumerate(value):
         if isinstance(option, bool) or not isinstance(option, str | int | float):
-            raise RowError("options.type", "", f"an option must be a text or a number {got(option)}.")
+            raise RowError("options.type", f"[{place}]", f"an option must be a text or a number {got(option)}.")
         texts.append(str(option))
     if not 2 <= len(texts) <= len(LETTERS):
         raise RowError("options.count", "", f"expected 2 to {len(LETTERS)} options, found {len(texts)}.")
     return tuple(texts)
 
 
-def lettered_options(fields: Mapping[str, Any]) -> tuple[str | None, ...]:
-    """Gather options from columns A, B, C, ...
+def lettered_options(cells: Iterable[str | None]) -> tuple[str | None, ...]:
+    """Gather options from the cells of columns A, B, C, ...
+
+    Args:
+        cells: One for each of `LETTERS`; None where there is no text or no column.
 
     Returns:
         options[i] belongs to letter i; None for a letter without text; trailing Nones cut; () for none.
 
     Example:
-        >>> lettered_options({"A": "one", "C": "three", "D": None, "answer": "A"})
+        >>> lettered_options(["one", None, "three", None])
         ('one', None, 'three')
     """
-    options = [fields.get(letter) for letter in LETTERS]
+    options = list(cells)
     while options and options[-1] is None:
         options.pop()
     return tuple(options)
@@ -65,6 +68,16 @@ def letters_of(options: Sequence[str | None]) -> str:
         'AC'
     """
     return "".join(letter for letter, text in zip(LETTERS, options, strict=False) if text is not None)
+
+
+def is_option(letter: str | None, options: Sequence[str | None]) -> bool:
+    """Tell whether a text is the letter of one option that has a text.
+
+    Example:
+        >>> [is_option(text, ("one", None, "three")) for text in ("C", "B", "AC", "", "c", "4", None)]
+        [True, False, False, False, False, False, False]
+    """
+    return letter in tuple(letters_of(options))
 
 
 def answer_letter(text: str, options: Sequence[str | None]) -> str:

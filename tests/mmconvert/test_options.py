@@ -50,13 +50,12 @@ def test_what_is_no_list_of_options_is_refused(value: object, code: str) -> None
 
 @given(GAPPED)
 def test_letters_name_their_place_and_gaps_stay(options: tuple[str | None, ...]) -> None:
-    fields = dict(zip(LETTERS, options, strict=False)) | {"question": "q", "AA": "no option"}
-    found = lettered_options(fields)
+    found = lettered_options([*options, *[None] * (len(LETTERS) - len(options))])
     assert len(found) == 0 or found[-1] is not None
     assert found == options[: len(found)]
     assert all(option is None for option in options[len(found) :])
     assert letters_of(found) == "".join(
-        letter for letter, text in fields.items() if len(letter) == 1 and text is not None
+        letter for letter, text in zip(LETTERS, options, strict=False) if text is not None
     )
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import listed, picture
+from mmconvert.dialogs import listed, picture, placed
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context, Format, Sample
 from mmconvert.options import answer_letter, lettered_options, plain_prompt
@@ -90,7 +90,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         fields[name] = None
     images = _pictures(fields, context)
     key = _key(fields, layout, row, context)
-    options = lettered_options({letter: _option(fields.pop(letter, None), letter) for letter in LETTERS})
+    options = lettered_options(_option(fields.pop(letter, None), letter) for letter in LETTERS)
     name = "answers" if "answers" in fields else "answer"
     label = fields.pop(name, None)
     answers = _references(label, name)
@@ -138,8 +138,8 @@ def _is_nan(value: Any) -> bool:
 def _pictures(fields: dict[str, Any], context: Context) -> tuple[Image, ...]:
     images: list[Image] = []
     for name in PICTURES:
-        with in_field(name):
-            for value in listed(fields.pop(name, None)):
+        for place, value in placed(fields.pop(name, None), name):
+            with in_field(place):
                 images.append(picture(value, len(images) + 1, context))
     if not images:
         raise RowError("image.absent", "image", "the row has no picture. Leave it out, or give its picture.")

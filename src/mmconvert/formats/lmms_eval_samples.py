@@ -94,7 +94,7 @@ def _text(details: Mapping[str, Any], name: str) -> str | None:
 
 
 def _options(details: Mapping[str, Any], prompt: Any, target: Any) -> tuple[str | None, ...]:
-    options = lettered_options({letter: _text(details, letter) for letter in LETTERS})
+    options = lettered_options(_text(details, letter) for letter in LETTERS)
     if not options and isinstance(prompt, str):
         options = _options_in(prompt)
     right = target.strip() if isinstance(target, str) else ""

@@ -1,6 +1,7 @@
 """VLMEvalKit's benchmarks: what their rows ask for, and how the kit names tables and result files."""
 
 import re
+from functools import lru_cache
 
 _MULTIPLE_CHOICE = (
     *(f"MMBench_{part}_{tongue}{era}" for part in ("DEV", "TEST") for tongue in ("EN", "CN") for era in ("", "_V11")),
@@ -72,6 +73,7 @@ _NAME = re.compile(
 )
 
 
+@lru_cache
 def is_circular(name: str) -> bool:
     """Tell by its name whether a table shows each question with its options rotated.
 

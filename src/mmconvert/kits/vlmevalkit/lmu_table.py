@@ -49,16 +49,17 @@ def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> It
     Raises:
         Error: A required column is missing, and the errors of `sources.tables.rows`.
     """
-    names = respell(dict.fromkeys(tables.header(path)), WORDS)[0]
+    names, spelled = respell(dict.fromkeys(tables.header(path)), WORDS)
     for choice in required:
         tables.require_any(path, tuple(choice), names)
-    neighbours = _Neighbours(path, told=is_circular(path.stem) or "g_index" in names)
+    neighbours = _Neighbours(path, spelled, told=is_circular(path.stem) or "g_index" in names)
     for item in tables.rows(path, span):
         if isinstance(item, Row):
             try:
                 yield neighbours.resolved(item)
             except RowError as error:
-                yield Rejected.of(error, item.where, index_of(item.fields))
+                without = replace(item, fields={**item.fields, error.field.partition("[")[0]: None})
+                yield replace(Rejected.of(error, item.where, index_of(item.fields)), row=without)
         else:
             yield item
 
@@ -117,9 +118,7 @@ def record(row: Row, context: Context, how: Reading) -> Record:
     key = _text(fields.pop("index", None))
     if not key:
         raise RowError("id.missing", "index", "the row has no index. Give each row one of its own.")
-    options = lettered_options(fields)
-    for letter in LETTERS:
-        fields.pop(letter, None)
+    options = lettered_options([fields.pop(letter, None) for letter in LETTERS])
     task = how.task or ("multiple_choice" if options else "vqa")
     sample, variant, group = _place(key, fields, options, task, base is not None or _is_rotated(fields, name, how))
     images = _images(fields, context, name, how)
@@ -198,30 +197,34 @@ class _Neighbour:
 class _Neighbours:
     """Settles what a row says by pointing to another: its picture, and whose rotated copy it is."""
 
-    def __init__(self, path: Path, told: bool) -> None:
+    def __init__(self, path: Path, spelled: Mapping[str, str], told: bool) -> None:
+        self._index_column, self._image_column = (spelled.get(word, word) for word in ("index", "image"))
         # A table that tells its rotations by name or column need not be read twice for them.
         self._path, self._told = path, told
         self._found: dict[str, _Neighbour] | None = None
 
     def resolved(self, row: Row) -> Row:
-        base = None if self._told else base_index(index_of(row.fields))
+        base = None if self._told else base_index(_text(row.fields.get(self._index_column)))
         if base is not None and base in self._index() and self._index()[base].fingerprint == fingerprint(row.fields):
             row = replace(row, fields={**row.fields, ROTATION_OF: base})
         return self._with_picture(row)
 
     def _with_picture(self, row: Row) -> Row:
-        name = next((name for name in row.fields if name.lower() == "image"), None)
-        cell = row.fields[name] if name else None
-        if name is None or cell is None or (len(cell) > REFERENCE_LENGTH and "[" not in cell[:2]):
+        name = self._image_column
+        cell = row.fields.get(name)
+        if cell is None or (len(cell) > REFERENCE_LENGTH and "[" not in cell[:2]):
             return row
         if looks_like_list(cell):
             with in_field(name):
                 items = parse_list(cell)
             if not any(isinstance(i, str | int) and len(str(i)) <= REFERENCE_LENGTH for i in items):
                 return row
-            cells = [self._shared(str(item), name) or item for item in items]
-            return replace(row, fields={**row.fields, name: canonical_json(cells)})
-        shared = self._shared(cell, name)
+            for place, item in enumerate(items):
+                with in_field(f"{name}[{place}]"):
+                    items[place] = self._shared(str(item), name) or item
+            return replace(row, fields={**row.fields, name: canonical_json(items)})
+        with in_field(name):
+            shared = self._shared(cell, name)
         return row if shared is None else replace(row, fields={**row.fields, name: shared})
 
     def _shared(self, cell: str, name: str) -> str | None:
@@ -231,14 +234,12 @@ class _Neighbours:
         while len(cell) <= REFERENCE_LENGTH and cell.strip() in self._index():
             key = cell.strip()
             if key in seen:
-                raise RowError(
-                    "image.reference", name, f"the rows that this cell names go round in a circle {got(key)}."
-                )
+                raise RowError("image.reference", "", f"the rows that this cell names go round in a circle {got(key)}.")
             seen.add(key)
             target = tables.row_at(self._path, self._index()[key].offset)
             picture = target.get(name)
             if picture is None:
-                raise RowError("image.reference", name, f"row {key!r} has no picture to share.")
+                raise RowError("image.reference", "", f"row {key!r} has no picture to share.")
             cell = found = picture
         return found
 
@@ -248,7 +249,7 @@ class _Neighbours:
             self._found = {}
             for item in tables.rows(self._path):
                 if isinstance(item, Row) and item.where.offset is not None:
-                    key = index_of(item.fields)
+                    key = _text(item.fields.get(self._index_column))
                     if key is not None:
                         self._found.setdefault(key, _Neighbour(item.where.offset, fingerprint(item.fields)))
         return self._found
@@ -260,25 +261,34 @@ def _images(fields: dict[str, Any], context: Context, name: str, how: Reading) -
         return []
     paths = fields.pop("image_path", None)
     names = _list("image_path", paths) if paths is not None else []
+    images: list[Image] = []
     if cell is None:
         if not names:
             raise RowError("image.absent", "image", "the row has no picture. Leave it out, or give its picture.")
         pictures = replace(context.pictures, roots=(*context.pictures.roots, *_kit_roots(name)))
-        with in_field("image_path"):
-            return [pictures.of_reference(given, slot) for slot, given in enumerate(names, 1)]
-    for written in names:
-        _check_name(written)
-    images = []
-    with in_field("image"):
-        for slot, text in enumerate(_list("image", cell), 1):
-            given = names[slot - 1] if slot <= len(names) else None
+        for place, given in _placed("image_path", paths, names):
+            with in_field(place):
+                images.append(pictures.of_reference(given, len(images) + 1))
+        return images
+    for place, written in _placed("image_path", paths, names):
+        _check_name(written, place)
+    for slot, (place, text) in enumerate(_placed("image", cell, _list("image", cell)), 1):
+        given = names[slot - 1] if slot <= len(names) else None
+        with in_field(place):
             if text.strip().isdigit():
                 message = f"no row has this index, and it is no picture {got(text)}. Name a row, or give the picture."
                 raise RowError("image.reference", "", message)
             of = context.pictures.of_reference if is_data_url(text) else context.pictures.of_base64
             image = of(text, slot)
-            images.append(image if given is None else replace(image, name=given))
+        images.append(image if given is None else replace(image, name=given))
     return images
+
+
+def _placed(field: str, cell: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Give each text of a cell with its place: the field, or `field[k]` where the cell is a list."""
+    if texts and texts[0] is cell:
+        return [(field, cell)]
+    return [(f"{field}[{number}]", text) for number, text in enumerate(texts)]
 
 
 def _kit_roots(name: str) -> list[Path]:
@@ -297,10 +307,10 @@ def _list(field: str, cell: str) -> list[str]:
     return items
 
 
-def _check_name(name: str) -> None:
+def _check_name(name: str, place: str) -> None:
     # The kits write the decoded picture to this name below their root.
     if re.match(r"[~/\\]|[a-zA-Z]:", name) or "\\" in name or "\0" in name or ".." in name.split("/"):
-        raise RowError("image.path", "image_path", f"the name leaves the image root {got(name)}.")
+        raise RowError("image.path", place, f"the name leaves the image root {got(name)}.")
 
 
 def _answers(
