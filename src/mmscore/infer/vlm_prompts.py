@@ -31,6 +31,11 @@ class Asked:
     conversation: list[dict[str, Any]]
     guarded: bool  # the text holds a control token that is to be read as text
 
+    @property
+    def continues(self) -> bool:
+        """Whether the last turn is the beginning of the reply."""
+        return self.record.messages[-1].role == "assistant"
+
 
 class Prompts:
     """Turns records into the tensors that a model takes, worded by its template or by none."""
@@ -95,18 +100,23 @@ class Prompts:
     def encoded(self, rows: Sequence[Asked]) -> Any:
         """Render, tokenise and pad.
 
+        Args:
+            rows: Rows that all continue a reply, or none of them does.
+
         Returns:
             The processor's tensors by name, `attention_mask` and `input_ids` among them, on the CPU.
         """
         conversations = [row.conversation for row in rows]
-        return self._tensors(conversations, guarded=any(row.guarded for row in rows))
+        guarded = any(row.guarded for row in rows)
+        return self._tensors(conversations, guarded=guarded, continues=rows[0].continues)
 
-    def _tensors(self, conversations: Sequence[list[dict[str, Any]]], *, guarded: bool) -> Any:
+    def _tensors(self, conversations: Sequence[list[dict[str, Any]]], *, guarded: bool, continues: bool = False) -> Any:
         # Fresh turns: the processor writes into those it is given, and a batch may be tried twice.
         return self._processor.apply_chat_template(
             [[dict(turn) for turn in conversation] for conversation in conversations],
             chat_template=self._template,
-            add_generation_prompt=True,
+            add_generation_prompt=not continues,
+            continue_final_message=continues,
             tokenize=True,
             return_dict=True,
             return_tensors="pt",

@@ -33,7 +33,7 @@ _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torc
 _OPTIONS = (
     *("--batch-size", "--dtype", "--attn", "--max-new-tokens", "--do-sample", "--temperature"),
     *("--top-p", "--top-k", "--num-beams", "--stop", "--seed", "--n"),
-    *("--method", "--likelihood-reduction", "--max-image-side", "--template"),
+    *("--continue-final-message", "--method", "--likelihood-reduction", "--max-image-side", "--template"),
 )
 _BATCH_ON_GPU, _BATCH_ON_CPU = 32, 8
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
@@ -100,15 +100,12 @@ class TransformersBackend:
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
         """Answer records as one batch; a row that breaks the batch is found and fails alone."""
-        answers: list[Answer | None] = []
-        rows = []
-        for record in records:
-            row = self._prompts.asked(record)
-            answers.append(row if isinstance(row, Answer) else None)
-            if isinstance(row, Asked):
-                rows.append(row)
-        replies = iter(self._answered(rows))
-        return [next(replies) if answer is None else answer for answer in answers]
+        asked = [self._prompts.asked(record) for record in records]
+        rows = [row for row in asked if isinstance(row, Asked)]
+        # The template ends a batch with the beginning of a turn, or goes on with the last one.
+        parts = ([row for row in rows if row.continues is continues] for continues in (False, True))
+        replies = [iter(self._answered(part)) for part in parts]
+        return [next(replies[row.continues]) if isinstance(row, Asked) else row for row in asked]
 
     def _answered(self, rows: Sequence[Asked]) -> list[Answer]:
         """Answer rows together; when that fails, halves of them, down to the row that is to blame."""

@@ -242,6 +242,13 @@ def test_every_turn_reaches_the_model(trained_llava):
     assert longer.prompt_tokens == plain.prompt_tokens + len("system: Be brief.\n")
 
 
+def test_a_turn_of_the_model_is_gone_on_with(trained_llava):
+    rows = [colour_records()[i] for i in (1, 4, 7, 10)]
+    begun = [replace(row, messages=(*row.messages, Turn("assistant", (Part("text", row.answer[:2]),)))) for row in rows]
+    backend = opened(trained_llava, continue_final_message=True)
+    assert texts(backend.answer([*begun, rows[0]])) == ["d", "een", "ue", "llow", "red"]
+
+
 # Loading
 
 
