@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -95,8 +95,16 @@ def options_file(ctx: click.Context, _param: click.Parameter, path: str | None) 
     Raises:
         UsageError: The file is no mapping, or names an option the command does not have.
     """
-    if path is None:
-        return
+    if path is not None:
+        ctx.default_map = {**(ctx.default_map or {}), **option_values(ctx.command, mapping_file(path), path)}
+
+
+def mapping_file(path: str) -> dict[str, Any]:
+    """Read a YAML or JSON file of names and values; {} from an empty one.
+
+    Raises:
+        UsageError: It cannot be read, or holds something else.
+    """
     import yaml
 
     try:
@@ -106,16 +114,33 @@ def options_file(ctx: click.Context, _param: click.Parameter, path: str | None) 
         raise UsageError(f"{path}: cannot be read as YAML ({error}).") from error
     if not isinstance(values, dict):
         raise UsageError(f"{path}: expected option names and values.")
-    options = [param for param in ctx.command.params if isinstance(param, click.Option) and param.name]
+    return values
+
+
+def option_values(command: click.Command, values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Take values by option name, as a file has them, for a command's defaults.
+
+    Args:
+        command: The command.
+        values: Values by option name, with or without hyphens; null leaves an option out.
+        where: File or place in it, for messages.
+
+    Returns:
+        Values by parameter name, for `click.Context.default_map`.
+
+    Raises:
+        UsageError: The command has no such option, or the value is a list or a word in the wrong place.
+    """
+    options = [param for param in command.params if isinstance(param, click.Option) and param.name]
     known = {name.lstrip("-"): param for param in options for name in (*param.opts, *param.secondary_opts)}
     defaults = {}
     for key, value in values.items():
         name = str(key).replace("_", "-")
         if name not in known:
-            raise UsageError(f"{path}: {ctx.command.name} has no option {key!r}.{did_you_mean(name, known)}")
+            raise UsageError(f"{where}: {command.name} has no option {key!r}.{did_you_mean(name, known)}")
         if value is not None:
-            defaults[str(known[name].name)] = _option_value(value, known[name], f"{path} {key}")
-    ctx.default_map = {**(ctx.default_map or {}), **defaults}
+            defaults[str(known[name].name)] = _option_value(value, known[name], f"{where} {key}")
+    return defaults
 
 
 def _option_value(value: Any, option: click.Option, where: str) -> Any:

@@ -10,6 +10,7 @@ from mmconvert.command_line import LazyGroup, run
 COMMANDS = {
     "score": ("mmscore.cli.score:score", "Give the number a kit would give (the default command)."),
     "predict": ("mmscore.cli.predict:predict", "Fill the prediction column with a model."),
+    "run": ("mmscore.cli.run:run", "Datasets x models x recipes from one file."),
     "compare": ("mmscore.cli.compare:compare", "Hold two predictions files against each other, row by row."),
     "explain": ("mmscore.cli.explain:explain", "Show the rule that fired in each row, and why two recipes differ."),
     "judge": ("mmscore.cli.judge:judge", "Ask a judge model about every row, and keep its replies."),

@@ -164,7 +164,7 @@ def model_options(given: Mapping[str, Any], *, quiet: bool) -> ModelOptions:
     )
 
 
-def job_of(rows: Dataset, output: Path, backend: Backend, given: Mapping[str, Any]) -> Job:
+def job_of(rows: Dataset, output: Path, backend: Backend, given: Mapping[str, Any], *, task: str | None = None) -> Job:
     """Say what is asked of a backend.
 
     Args:
@@ -172,6 +172,7 @@ def job_of(rows: Dataset, output: Path, backend: Backend, given: Mapping[str, An
         output: The predictions file that shall appear.
         backend: Who answers.
         given: The command's options by name.
+        task: Digest of the settings, kept in the file.
 
     Raises:
         UsageError: The protocol is unknown.
@@ -186,6 +187,7 @@ def job_of(rows: Dataset, output: Path, backend: Backend, given: Mapping[str, An
         _generation(given),
         interleave=not given["no_interleave"],
         protocol=protocol,
+        task=task,
         **asked,
     )
 

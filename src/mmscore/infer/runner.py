@@ -54,6 +54,7 @@ class Job:
         n: Replies a row, from 1.
         interleave: False shows the first picture only, before the text.
         protocol: How replies become the history of later rounds; None leaves the dataset's history.
+        task: Digest of all that a caller wants to know the file by; None for nothing.
     """
 
     dataset: Dataset
@@ -68,6 +69,7 @@ class Job:
     n: int = 1
     interleave: bool = True
     protocol: Playing | None = None
+    task: str | None = None
 
     @property
     def num_asked(self) -> int:
@@ -123,6 +125,7 @@ def _about(job: Job) -> dict[str, Any]:
         "system": job.system,
         "n": job.n,
         "protocol": job.protocol.spec if job.protocol else None,
+        **({} if job.task is None else {"task": job.task}),
     }
 
 

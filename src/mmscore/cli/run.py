@@ -1,0 +1,273 @@
+"""`mmscore run`: datasets x models x recipes, from one file."""
+
+import contextlib
+import io
+import json
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mmconvert import __version__
+from mmconvert.cli.convert import convert
+from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, printable
+from mmconvert.errors import Error
+from mmconvert.store import Dataset, open_dataset
+from mmscore.answers import OK, answer_key, store_path
+from mmscore.cli.predict import ask, job_of, model_options, plugin_of
+from mmscore.cli.score import score
+from mmscore.cli.task_file import DatasetTask, ModelTask, Plan, context, read_plan
+from mmscore.holding import hold
+from mmscore.infer.backend import Backend, file_identity, open_backend
+from mmscore.infer.predictions_file import RUN_METADATA
+
+PREDICTIONS, REPORT, TABLE, LOG = "predictions.parquet", "report.json", "report.csv", "log.txt"
+CONVERTED = ".datasets"
+"""Folder in the work folder for what is converted; no model's folder begins with a dot."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a model's answers to a dataset.
+
+    Attributes:
+        model: The model's folder.
+        dataset: The dataset's folder.
+        folder: Where the files lie.
+        rows: Rows of the predictions file.
+        failed: Rows of it without a reply.
+        rejected: The dataset lacks rows that were refused, or rows have no score.
+        error: Why there is no report; None where there is one.
+        scores: Value of each metric by recipe.
+    """
+
+    model: str
+    dataset: str
+    folder: Path
+    rows: int = 0
+    failed: int = 0
+    rejected: bool = False
+    error: str | None = None
+    scores: Mapping[str, Mapping[str, float | None]] | None = None
+
+    @property
+    def status(self) -> str:
+        """`failed` without a report, `partial` with rows that lack a reply or score, else `ok`."""
+        return "failed" if self.error is not None else "partial" if self.failed or self.rejected else "ok"
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object that `--json` prints for it."""
+        about = {"model": self.model, "dataset": self.dataset, "folder": str(self.folder), "status": self.status}
+        return {**about, "rows": self.rows, "failed": self.failed, "error": self.error, "scores": self.scores or {}}
+
+
+@click.command()
+@click.argument("task", type=click.Path(exists=True, dir_okay=False))
+@click.option("--work-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Where results go.")
+@click.option("--restart", is_flag=True, help="Forget the stored answers and ask every row again.")
+@click.option("--dry-run", is_flag=True, help="Check the file and show the plan; convert, ask and score nothing.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def run(task: str, work_dir: Path | None, restart: bool, dry_run: bool, as_json: bool, quiet: bool) -> int:
+    """Ask every model of TASK about every dataset and score the replies, as its recipes say.
+
+    TASK is a YAML or JSON file: datasets, models, recipes, and the options of convert, predict and score under
+    their own names (docs/run.md). DIR gets MODEL/DATASET/ with predictions.parquet, report.json, report.csv and
+    log.txt. The same command goes on where a run stopped; what fails does not keep the rest from its turn.
+
+    Exit code 3: some rows or some runs have no result, the others have; 1: none has one.
+    """
+    plan = read_plan(task, work_dir)
+    if dry_run:
+        click.echo(_plan_text(plan, as_json=as_json))
+        return 0
+    outcomes = []
+    for outcome in _outcomes(plan, restart=restart, quiet=quiet):
+        outcomes.append(outcome)
+        if not as_json:
+            click.echo(printable(_sentence(outcome)))
+    if as_json:
+        click.echo(json.dumps({"work_dir": str(plan.work_dir), "runs": [o.to_json() for o in outcomes]}))
+    if all(outcome.status == "ok" for outcome in outcomes):
+        return 0
+    return EXIT_REFUSED if all(outcome.error is not None for outcome in outcomes) else EXIT_PARTIAL
+
+
+def _outcomes(plan: Plan, *, restart: bool, quiet: bool) -> Iterator[Outcome]:
+    prepared = {task.name: _Prepared(task, plan.work_dir / CONVERTED / task.name, quiet) for task in plan.datasets}
+    for model in plan.models:
+        opened = _Opened(model, quiet)
+        for task in plan.datasets:
+            folder = plan.work_dir / model.name / task.name
+            folder.mkdir(parents=True, exist_ok=True)
+            outcome = Outcome(model.name, task.name, folder)
+            with _kept_apart(outcome):
+                rows = prepared[task.name].rows()
+                outcome.rejected = prepared[task.name].rejected
+                _predict(rows, opened, task, outcome, restart=restart, quiet=quiet)
+                _score(plan.scoring, task, outcome)
+            yield outcome
+
+
+@contextlib.contextmanager
+def _kept_apart(outcome: Outcome) -> Iterator[None]:
+    """Keep what goes wrong with one run away from the others; a bug leaves its traceback in the log."""
+    try:
+        yield
+    except (Error, click.ClickException) as error:
+        outcome.error = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        _log(outcome.folder, f"failed: {outcome.error}")
+    except Exception as error:
+        outcome.error = f"{type(error).__name__}: {error}. This is a bug; {outcome.folder / LOG} says where."
+        _log(outcome.folder, f"failed:\n{traceback.format_exc()}")
+
+
+class _Prepared:
+    """A dataset of ours, converted when it is first wanted; what went wrong then goes wrong for every model."""
+
+    def __init__(self, task: DatasetTask, folder: Path, quiet: bool) -> None:
+        self.rejected = False
+        self._task = task
+        self._folder = folder
+        self._quiet = quiet
+        self._made: Dataset | Error | None = None
+
+    def rows(self) -> Dataset:
+        if self._made is None:
+            try:
+                self._made = self._convert()
+            except Error as error:
+                self._made = error
+        if isinstance(self._made, Error):
+            raise self._made
+        return self._made
+
+    def _convert(self) -> Dataset:
+        if self._task.conversion is None:
+            return open_dataset(self._task.input)
+        self._folder.parent.mkdir(parents=True, exist_ok=True)
+        options = {**self._task.conversion, "overwrite": True, "quiet": self._quiet}
+        with contextlib.redirect_stdout(sys.stderr):
+            code = convert.invoke(context(convert, [self._task.input, "-o", str(self._folder)], options))
+        self.rejected = code == EXIT_PARTIAL
+        return open_dataset(self._folder)
+
+
+class _Opened:
+    """A model that is loaded when the first row is to be asked, once for all datasets."""
+
+    def __init__(self, task: ModelTask, quiet: bool) -> None:
+        self.task = task
+        self._quiet = quiet
+        self._made: Backend | Error | None = None
+
+    def backend(self) -> Backend:
+        if self._made is None:
+            try:
+                self._made = open_backend(plugin_of(self.task.given), model_options(self.task.given, quiet=self._quiet))
+            except Error as error:
+                self._made = error
+        if isinstance(self._made, Error):
+            raise self._made
+        return self._made
+
+    def digest(self, rows: Dataset, limit: int | None) -> str:
+        """Digest what the predictions depend on, as far as it can be told without loading the model."""
+        given = {name: str(value) for name, value in self.task.given.items()}
+        folder = Path(self.task.given["model"])
+        files = sorted(folder.rglob("*")) if folder.is_dir() else []
+        weights = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
+        return answer_key(
+            given, file_identity(plugin_of(self.task.given)), weights, rows.fingerprint, limit, __version__
+        )
+
+
+def _predict(
+    rows: Dataset, opened: _Opened, task: DatasetTask, outcome: Outcome, *, restart: bool, quiet: bool
+) -> None:
+    output = outcome.folder / PREDICTIONS
+    limit = task.limit if task.limit is not None else opened.task.given["limit"]
+    digest = opened.digest(rows, limit)
+    if not restart and _stands(output, digest):
+        outcome.rows = pq.read_metadata(output).num_rows
+        _log(outcome.folder, f"{PREDICTIONS} stands, {outcome.rows} rows")
+        return
+    with hold(store_path(output)) as held:
+        job = job_of(rows, output, opened.backend(), {**opened.task.given, "limit": limit}, task=digest)
+        summary = ask(job, held, restart=restart, quiet=quiet)
+    outcome.rows, outcome.failed = summary.rows, summary.failed
+    counts = f"{summary.rows} rows, {summary.asked} asked, {summary.reused} reused, {summary.failed} failed"
+    _log(outcome.folder, f"{PREDICTIONS}: {counts}, {summary.seconds:.1f} s")
+
+
+def _stands(output: Path, digest: str) -> bool:
+    """Tell whether a predictions file was made with the same settings and has every reply."""
+    if not output.is_file():
+        return False
+    about = json.loads((pq.read_schema(output).metadata or {}).get(RUN_METADATA, b"{}"))
+    if about.get("task") != digest:
+        return False
+    statuses = pq.read_table(output, columns=["prediction_status"])["prediction_status"]
+    return pc.all(pc.equal(statuses, OK), min_count=0).as_py() is True
+
+
+def _score(scoring: Mapping[str, Any], task: DatasetTask, outcome: Outcome) -> None:
+    folder = outcome.folder
+    files = {"output": str(folder / REPORT), "csv_file": str(folder / TABLE)}
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            options = {**scoring, "recipes": task.recipes, **files}
+            code = score.invoke(context(score, [str(folder / PREDICTIONS)], options))
+    finally:
+        _log(folder, said.getvalue().strip())
+    outcome.rejected = outcome.rejected or code == EXIT_PARTIAL
+    entries = json.loads((folder / REPORT).read_bytes())["entries"]
+    outcome.scores = {
+        f"{entry['recipe']}@{entry['version']}": {name: one["value"] for name, one in entry["metrics"].items()}
+        for entry in entries
+    }
+
+
+def _log(folder: Path, text: str) -> None:
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+    with (folder / LOG).open("a", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(f"{stamp} {text}\n")
+
+
+def _sentence(outcome: Outcome) -> str:
+    where = f"{outcome.model} / {outcome.dataset}"
+    if outcome.error is not None:
+        return f"{where}: failed: {outcome.error}"
+    shown = [
+        f"{recipe}: "
+        + ", ".join(f"{name} {'-' if value is None else format(value, '.4g')}" for name, value in values.items())
+        for recipe, values in (outcome.scores or {}).items()
+    ]
+    lacking = f", {outcome.failed} failed" if outcome.failed else ""
+    return "\n  ".join([f"{where}: {outcome.rows} rows{lacking}", *shown])
+
+
+def _plan_text(plan: Plan, *, as_json: bool) -> str:
+    pairs = [(model, task) for model in plan.models for task in plan.datasets]
+    if as_json:
+        runs = [
+            {"model": model.name, "dataset": task.name, "folder": str(plan.work_dir / model.name / task.name)}
+            | {"recipes": list(task.recipes), "convert": task.conversion is not None}
+            for model, task in pairs
+        ]
+        return json.dumps({"work_dir": str(plan.work_dir), "runs": runs})
+    lines = [f"{len(pairs)} runs in {plan.work_dir}:"]
+    for model, task in pairs:
+        recipes = ", ".join(task.recipes) or "the recipe that fits"
+        source = task.input if task.conversion is None else f"{task.input} (converted first)"
+        asked = f"{plugin_of(model.given)} {model.given['model']}"
+        lines.append(f"  {model.name}/{task.name}: {asked} on {source}, {recipes}")
+    return printable("\n".join(lines))

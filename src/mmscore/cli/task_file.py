@@ -1,0 +1,245 @@
+"""The file of `mmscore run`: which datasets, models and recipes, under the option names of the commands."""
+
+import contextlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow.parquet as pq
+
+from mmconvert.cli.convert import convert
+from mmconvert.command_line import mapping_file, option_values
+from mmconvert.errors import Error, UsageError, did_you_mean, got
+from mmconvert.inputs import plan as plan_inputs
+from mmconvert.record import missing_columns
+from mmconvert.store import open_dataset
+from mmconvert.transform import steps
+from mmscore.choice import named_recipe
+from mmscore.cli.predict import model_options, predict
+from mmscore.cli.score import score
+from mmscore.infer.protocol import open_protocol
+
+_TOP = ("datasets", "models", "recipes", "convert", "predict", "score", "work-dir")
+_NOT_HERE = frozenset(
+    (
+        *(
+            "output",
+            "overwrite",
+            "append",
+            "push",
+            "private",
+            "revision",
+            "create-pr",
+            "config-name",
+            "view",
+            "rejects",
+        ),
+        *("resume", "restart", "share", "csv", "rows", "recipe", "dry-run", "json", "quiet", "options"),
+    )
+)
+"""Options that have no place in a task: where things go, and what is done again, is for `run` to say."""
+
+_COMMANDS = (convert, predict, score)
+_OF_DATASET = ("input", "name", "recipes", "limit")
+_UNFIT = frozenset('/\\:*?"<>|\0')
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetTask:
+    """A dataset of the task.
+
+    Attributes:
+        name: Name of its folder.
+        input: What to read.
+        conversion: Options of `mmconvert convert` by parameter name; None for a dataset of ours, asked as it is.
+        recipes: Recipes to score with; () follows from the dataset.
+        limit: Only the first rows; None for all.
+    """
+
+    name: str
+    input: str
+    conversion: Mapping[str, Any] | None
+    recipes: tuple[str, ...]
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTask:
+    """A model of the task: name of its folder, and the options of `mmscore predict` by parameter name."""
+
+    name: str
+    given: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A task that was read and checked.
+
+    Attributes:
+        work_dir: Folder for everything that is made.
+        datasets: Datasets in the order of the file.
+        models: Models in the order of the file; each is asked about every dataset.
+        scoring: Options of `mmscore score` by parameter name.
+    """
+
+    work_dir: Path
+    datasets: tuple[DatasetTask, ...]
+    models: tuple[ModelTask, ...]
+    scoring: Mapping[str, Any]
+
+
+def read_plan(path: str, work_dir: Path | None) -> Plan:
+    """Read a task file, and refuse it before anything is done.
+
+    Args:
+        path: YAML or JSON.
+        work_dir: Folder that goes before the file's own `work-dir`; None takes that.
+
+    Raises:
+        UsageError: A key, recipe, transform or protocol is unknown, a value is none that the option takes, an
+            input is missing, or two entries would share a folder.
+    """
+    task = _hyphened(mapping_file(path))
+    _check_keys(task, _TOP, path, "a task")
+    recipes = _recipes(task.get("recipes"), f"{path} recipes")
+    common = {command.name: _mapping(task.get(str(command.name)), f"{path} {command.name}") for command in _COMMANDS}
+    for command in _COMMANDS:
+        _check_keys(common[command.name], _options(command), f"{path} {command.name}", str(command.name))
+    datasets = [
+        _dataset(entry, common["convert"], recipes, f"{path} datasets[{number}]")
+        for number, entry in enumerate(_entries(task.get("datasets"), f"{path} datasets", "input"))
+    ]
+    models = [
+        _model(entry, common["predict"], f"{path} models[{number}]")
+        for number, entry in enumerate(_entries(task.get("models"), f"{path} models", "model"))
+    ]
+    for part, entries in (("datasets", datasets), ("models", models)):
+        names = [entry.name for entry in entries]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise UsageError(
+                f"{path} {part}: several are called {', '.join(sorted(twice))}. Give each a name: of its own."
+            )
+    place = work_dir or (Path(str(task["work-dir"])) if task.get("work-dir") else None)
+    if place is None:
+        raise UsageError(f"{path}: where shall the results go? Give --work-dir DIR, or work-dir: in the file.")
+    scoring = option_values(score, common["score"], f"{path} score")
+    with _at(f"{path} score"):
+        context(score, ["unused"], scoring)
+    return Plan(place, tuple(datasets), tuple(models), scoring)
+
+
+def context(command: click.Command, arguments: Sequence[str], values: Mapping[str, Any]) -> click.Context:
+    """Make the context of a command as if it was called with arguments and these options.
+
+    Raises:
+        UsageError: A value is none that the option takes.
+    """
+    try:
+        return command.make_context(command.name, list(arguments), default_map=dict(values))
+    except click.UsageError as error:
+        raise UsageError(error.format_message()) from None
+
+
+def _dataset(entry: Mapping[str, Any], common: Mapping[str, Any], recipes: tuple[str, ...], where: str) -> DatasetTask:
+    own = {key: value for key, value in entry.items() if key not in _OF_DATASET}
+    _check_keys(own, [*_OF_DATASET, *_options(convert)], where, "a dataset")
+    source, limit = entry.get("input"), entry.get("limit")
+    if not isinstance(source, str):
+        raise UsageError(f"{where}: expected input: with a file, folder or name {got(source)}.")
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+        raise UsageError(f"{where} limit: expected a number from 1 {got(limit)}.")
+    conversion = option_values(convert, {**common, **own}, where)
+    ours = not conversion and _is_ours(Path(source))
+    if not ours:
+        with _at(where):
+            _check_conversion(source, context(convert, [source, "-o", "unused"], conversion).params)
+    chosen = _recipes(entry["recipes"], f"{where} recipes") if "recipes" in entry else recipes
+    name = _folder(entry.get("name"), Path(source.rpartition("=")[2]).stem, where)
+    return DatasetTask(name, source, None if ours else conversion, chosen, limit)
+
+
+def _check_conversion(source: str, given: Mapping[str, Any]) -> None:
+    if not given["allow_remote"]:
+        plan_inputs([source], split=given["split"], subsets=given["subsets"])
+    steps(given["transforms"], given["seed"])
+
+
+def _is_ours(path: Path) -> bool:
+    """Tell a dataset of ours from a file that is to be converted."""
+    try:
+        files = [file for split in open_dataset(path).files.values() for file in split]
+    except Error:
+        return False
+    return bool(files) and not missing_columns(pq.read_schema(files[0]).names)
+
+
+def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> ModelTask:
+    own = {key: value for key, value in entry.items() if key != "name"}
+    _check_keys(own, ["name", *_options(predict)], where, "a model")
+    values = option_values(predict, {**common, **own}, where)
+    with _at(where):
+        given = context(predict, ["unused", "-o", "unused"], values).params
+        model_options(given, quiet=True)
+        if given["protocol"] is not None:
+            open_protocol(given["protocol"])
+    return ModelTask(_folder(entry.get("name"), str(given["model"]).rstrip("/").rpartition("/")[2], where), given)
+
+
+@contextlib.contextmanager
+def _at(where: str) -> Iterator[None]:
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from None
+
+
+def _options(command: click.Command) -> list[str]:
+    # A dataset's limit is that of predict, which marks the numbers as partial.
+    without = _NOT_HERE | {"limit"} if command is convert else _NOT_HERE
+    flags = [flag for param in command.params if isinstance(param, click.Option) for flag in param.opts]
+    names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
+    return [name for name in names if name not in without]
+
+
+def _hyphened(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(key).replace("_", "-"): value for key, value in values.items()}
+
+
+def _check_keys(values: Mapping[str, Any], known: Collection[str], where: str, what: str) -> None:
+    for key in values:
+        if key not in known:
+            raise UsageError(f"{where}: {what} has no {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
+
+
+def _mapping(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict | None):
+        raise UsageError(f"{where}: expected names and values {got(value)}.")
+    return _hyphened(value or {})
+
+
+def _entries(value: Any, where: str, key: str) -> list[dict[str, Any]]:
+    """Read a list whose entries are mappings, or texts that stand for one key."""
+    if not isinstance(value, list) or not value:
+        raise UsageError(f"{where}: expected a list with at least one entry {got(value)}.")
+    return [
+        {key: entry} if isinstance(entry, str) else _mapping(entry, f"{where}[{n}]") for n, entry in enumerate(value)
+    ]
+
+
+def _recipes(value: Any, where: str) -> tuple[str, ...]:
+    values = [value] if isinstance(value, str) else value or []
+    if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
+        raise UsageError(f"{where}: expected a list of names {got(value)}.")
+    with _at(where):
+        for name in values:
+            named_recipe(name)
+    return tuple(values)
+
+
+def _folder(name: Any, otherwise: str, where: str) -> str:
+    chosen = str(name) if name is not None else otherwise
+    if not chosen or chosen.startswith(".") or _UNFIT & set(chosen) or not chosen.isprintable():
+        raise UsageError(f"{where}: {chosen!r} cannot be a folder's name. Give name: one of your own.")
+    return chosen

@@ -1,0 +1,223 @@
+"""`mmscore run`: the plan is checked as a whole, runs stand apart, and a second run asks nothing again."""
+
+import json
+import re
+import shutil
+from importlib import resources
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from mmconvert.command_line import run as run_program
+from mmscore.cli import program
+from mmscore.infer.predictions_file import RUN_METADATA
+from support.asking import written
+from support.questions import record
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+FILES = ["log.txt", "predictions.parquet", "predictions.parquet.answers.sqlite", "report.csv", "report.json"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    with resources.as_file(resources.files("mmconvert.demo") / "files") as examples:
+        for kind in ("lmudata", "vmcq"):
+            shutil.copytree(examples / kind, tmp_path / "files" / kind)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command in this process; gives exit code, stdout, stderr."""
+
+    def call(task: dict | str, *arguments: str) -> tuple[int, str, str]:
+        Path("task.yaml").write_text(task if isinstance(task, str) else yaml.safe_dump(task))
+        with pytest.raises(SystemExit) as ended:
+            run_program(program, ["run", "task.yaml", "--quiet", *arguments], program="mmscore")
+        captured = capsys.readouterr()
+        return ended.value.code, captured.out, captured.err
+
+    return call
+
+
+def task(**changes: object) -> dict:
+    given = {
+        "work-dir": "results",
+        "datasets": ["files/lmudata/Colours.tsv", {"input": "files/vmcq/colours.tsv", "name": "quiz"}],
+        "models": [{"model": "answer:log=asked.log", "backend": "echo", "name": "right"}],
+        "recipes": ["own_choice"],
+    }
+    return {name: value for name, value in {**given, **changes}.items() if value is not None}
+
+
+def asked() -> list[str]:
+    log = Path("asked.log")
+    return log.read_text().split() if log.exists() else []
+
+
+def entries(place: str) -> list[dict]:
+    return json.loads((Path("results") / place / "report.json").read_bytes())["entries"]
+
+
+def test_the_example_of_the_page_runs(run, folder):
+    page = (REPOSITORY / "docs/run.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    code, out, err = run(example, "--work-dir", "results")
+    assert (code, err) == (0, "")
+    for model in ("answer", "always-b"):
+        for dataset in ("Colours", "colours-rotated"):
+            assert sorted(file.name for file in Path("results", model, dataset).iterdir()) == FILES
+    assert [entry["recipe"] for entry in entries("answer/Colours")] == ["own_choice", "vlmevalkit_mcq"]
+    (rotated,) = entries("always-b/colours-rotated")
+    assert (rotated["recipe"], rotated["groups"].keys() >= {"task"}) == ("own_choice", True)
+    assert entries("answer/colours-rotated")[0]["metrics"]["accuracy"]["value"] == 1.0
+    assert rotated["metrics"]["accuracy"]["value"] < 1.0
+    assert "answer / Colours: 4 rows\n  own_choice@1: accuracy 1" in out
+    wording = pq.read_table("results/.datasets/colours-rotated/data")["messages"][0].as_py()
+    assert "Please select the correct answer from the options above." in wording[-1]["content"][-1]["text"]
+
+
+def test_a_second_run_asks_nothing_again_and_writes_the_same(run):
+    assert run(task())[0] == 0
+    first = {str(f): f.read_bytes() for f in Path("results").rglob("*.*") if f.suffix in (".parquet", ".json", ".csv")}
+    assert len(asked()) == 8
+    assert run(task())[0] == 0
+    assert len(asked()) == 8
+    kept = {name: Path(name).read_bytes() for name in first if ".mmconvert" not in name}
+    assert kept == {name: data for name, data in first.items() if name in kept}
+    assert run(task(), "--restart")[0] == 0
+    assert len(asked()) == 16
+
+
+def test_a_model_is_not_even_opened_where_every_reply_stands(run):
+    Path("mine.py").write_text("def b(records):\n    return ['B' for _ in records]\n")
+    models = [{"model": "mine", "backend": "mine.py@b"}]
+    assert run(task(models=models))[0] == 0
+    assert run(task(models=models))[0] == 0
+    log = Path("results/mine/quiz/log.txt").read_text()
+    assert "predictions.parquet stands, 4 rows" in log
+    Path("mine.py").write_text("def b(records):\n    return ['C'] * len(records)\n")
+    assert run(task(models=models))[0] == 0
+    assert set(pq.read_table("results/mine/quiz/predictions.parquet")["prediction"].to_pylist()) == {"C"}
+
+
+def test_rows_that_failed_are_asked_by_the_next_run(run):
+    models = [{"model": "answer:log=asked.log,fail=4", "backend": "echo", "name": "right"}]
+    code, out, _ = run(task(models=models), "--json")
+    assert (code, [one["status"] for one in json.loads(out)["runs"]]) == (3, ["partial", "partial"])
+    assert [one["failed"] for one in json.loads(out)["runs"]] == [1, 1]
+    code, out, _ = run(task(), "--json")
+    assert (code, [one["status"] for one in json.loads(out)["runs"]]) == (0, ["ok", "ok"])
+    assert len(asked()) == 10
+
+
+def test_what_fails_leaves_the_others_alone(run):
+    Path("mine.py").write_text("def b(records):\n    return 1 / 0\n")
+    Path("files/empty.tsv").write_text("index\tquestion\n")
+    datasets = ["files/lmudata/Colours.tsv", {"input": "files/empty.tsv", "format": "lmudata"}]
+    models = [{"model": "answr", "backend": "echo", "name": "typo"}, {"model": "bug", "backend": "mine.py@b"},
+              {"model": "answer", "backend": "echo"}]  # fmt: skip
+    code, out, err = run(task(datasets=datasets, models=models), "--json")
+    runs = {(one["model"], one["dataset"]): one for one in json.loads(out)["runs"]}
+    assert code == 3
+    assert [key for key, one in runs.items() if one["status"] == "ok"] == [("answer", "Colours")]
+    assert "Did you mean answer?" in runs["typo", "Colours"]["error"]
+    assert runs["bug", "Colours"]["error"].startswith("ZeroDivisionError: division by zero. This is a bug")
+    assert "return 1 / 0" in Path("results/bug/Colours/log.txt").read_text()
+    assert len({runs[model, "empty"]["error"] for model in ("typo", "bug", "answer")}) == 1
+    assert "Traceback" not in err
+    code, out, _ = run(task(models=models[:1]))
+    assert code == 1
+    assert "typo / Colours: failed: --model (got 'answr')" in out
+
+
+def test_a_file_with_refused_rows_is_scored_and_said(run):
+    text = Path("files/lmudata/Colours.tsv").read_text()
+    Path("files/bad.tsv").write_text(
+        text + text.splitlines()[-1].replace(text.splitlines()[-1].split("\t")[1], "@@") + "\n"
+    )
+    code, out, _ = run(task(datasets=["files/bad.tsv"]), "--json")
+    (one,) = json.loads(out)["runs"]
+    assert (code, one["status"], one["error"]) == (3, "partial", None)
+    assert one["scores"]
+
+
+def test_a_limit_marks_the_numbers_as_partial(run):
+    assert run(task(datasets=[{"input": "files/lmudata/Colours.tsv", "limit": 2}]))[0] == 0
+    (entry,) = entries("right/Colours")
+    assert (entry["partial"], entry["counts"]["total"]) == (True, 2)
+
+
+def test_a_dataset_of_ours_is_asked_as_it_is(run, folder):
+    written(folder / "ours", [record(i, f"question {i}", answer=str(i)) for i in range(3)])
+    assert run(task(datasets=["ours"], recipes=["own_short_answer"]))[0] == 0
+    assert not Path("results/.datasets").exists()
+    about = json.loads(pq.read_schema("results/right/ours/predictions.parquet").metadata[RUN_METADATA])
+    assert about["rows"] == 3
+
+
+def test_without_recipes_the_one_that_fits_is_taken(run):
+    assert run(task(recipes=None))[0] == 0
+    assert entries("right/Colours")[0]["reason"] != "asked for"
+
+
+def test_the_plan_is_shown_and_nothing_done(run):
+    code, out, _ = run(task(), "--dry-run")
+    assert (code, out.splitlines()[0]) == (0, "2 runs in results:")
+    assert "  right/quiz: echo answer:log=asked.log on files/vmcq/colours.tsv (converted first), own_choice" in out
+    runs = json.loads(run(task(), "--dry-run", "--json")[1])["runs"]
+    assert [one["folder"] for one in runs] == ["results/right/Colours", "results/right/quiz"]
+    assert not Path("results").exists()
+
+
+def model(**more: object) -> list[dict]:
+    return [{"model": "answer", "backend": "echo", **more}]
+
+
+def dataset(**more: object) -> list[dict]:
+    return [{"input": "files/vmcq/colours.tsv", **more}]
+
+
+MISTAKES = [
+    ({"model": ["x"]}, "task.yaml: a task has no 'model'. Did you mean models?"),
+    ({"datasets": dataset(promt="vlmevalkit")}, "datasets[0]: a dataset has no 'promt'. Did you mean prompt?"),
+    ({"datasets": dataset(output="x")}, "task.yaml datasets[0]: a dataset has no 'output'."),
+    ({"datasets": dataset(transform=["circlar"])}, "datasets[0]: unknown transform 'circlar'. Did you mean circular?"),
+    ({"datasets": dataset(verify="all")}, "task.yaml datasets[0]: Invalid value for '--verify'"),
+    ({"datasets": dataset(limit=0)}, "task.yaml datasets[0] limit: expected a number from 1 (got 0)."),
+    ({"datasets": dataset(recipes=["own_choise"])}, "recipes: unknown recipe 'own_choise'. Did you mean own_choice"),
+    ({"datasets": dataset(name="../x")}, "task.yaml datasets[0]: '../x' cannot be a folder's name."),
+    ({"datasets": ["nowhere.tsv"]}, "task.yaml datasets[0]: nowhere.tsv: no such file"),
+    ({"datasets": [{"name": "x"}]}, "task.yaml datasets[0]: expected input: with a file"),
+    ({"datasets": dataset() * 2}, "task.yaml datasets: several are called colours. Give each a name"),
+    ({"datasets": "files"}, "task.yaml datasets: expected a list"),
+    ({"models": []}, "task.yaml models: expected a list with at least one entry (got [])."),
+    ({"models": model(temprature=1)}, "task.yaml models[0]: a model has no 'temprature'. Did you mean temperature?"),
+    ({"models": model(temperature="hot")}, "task.yaml models[0]: Invalid value for '--temperature'"),
+    ({"models": model(top_p=0.5)}, "task.yaml models[0]: --top-p has a meaning only when sampling"),
+    ({"models": model(protocol="vlmeval")}, "models[0]: unknown protocol 'vlmeval'. Did you mean vlmevalkit?"),
+    ({"models": [{"backend": "echo"}]}, "task.yaml models[0]: Missing option '--model'."),
+    ({"predict": {"max-tokens": 3}}, "task.yaml predict: predict has no 'max-tokens'. Did you mean"),
+    ({"convert": {"limit": 3}}, "task.yaml convert: convert has no 'limit'."),
+    ({"score": {"bye": ["x"]}}, "task.yaml score: score has no 'bye'. Did you mean by?"),
+    ({"recipes": ["own"]}, "task.yaml recipes: unknown recipe 'own'."),
+    ({"work-dir": None}, "task.yaml: where shall the results go? Give --work-dir DIR"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "message"), MISTAKES, ids=[message[:60] for _, message in MISTAKES])
+def test_a_mistake_in_the_file_is_named_with_its_place_before_anything_is_done(run, changes, message):
+    code, out, err = run(task(**changes))
+    assert (code, out) == (2, "")
+    assert err.startswith("mmscore: task.yaml")
+    assert message in err
+    assert "Traceback" not in err
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize("text", ["- a list\n", "a: [", "\x00"])
+def test_what_is_no_task_is_refused(run, text):
+    assert run(text)[0] == 2
