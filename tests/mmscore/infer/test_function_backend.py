@@ -1,6 +1,7 @@
 """A function in a file of the user's answers rows, and what it gives is checked."""
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -71,6 +72,18 @@ def test_a_function_or_a_class_predicts(mine, tmp_path, capsys, name, prediction
     assert table["prediction"].to_pylist() == predictions
     if None in predictions:
         assert table["prediction_error"][1].as_py() == f"{mine}@longest_option gave no answer"
+
+
+def test_the_example_of_the_page_works(tmp_path):
+    page = (Path(__file__).resolve().parents[3] / "docs/predict.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "my.py").write_text(example)
+    function, opened = (open_backend(f"{tmp_path / 'my.py'}@{name}", ModelOptions("m", batch_size=16))
+                        for name in ("longest_option", "Careful"))  # fmt: skip
+    records = [record(0, picture("red"), "?", options=("red", "green")), record(1, "?")]
+    assert [answer.text for answer in function.answer(records)] == ["green", None]
+    assert [answer.error for answer in opened.answer(records)] == [None, "no picture"]
+    assert (function.batch_size, opened.batch_size) == (16, 16)
 
 
 def test_answers_and_texts_count_alike(mine):
