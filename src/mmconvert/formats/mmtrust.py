@@ -4,7 +4,8 @@ A sample has `text`, `target`, `extra` and, with a picture, `image_path` (TxtSam
 `to_dict` gives them); a file is an array of samples. A log is an object whose `per_sample_results` list
 `content` (a text, or a text with `image_path`), `pred`, `label`, `extra` and one column an evaluator. The
 runner leaves out a column in which nothing is true, so a log without `pred` holds empty answers. Logs give
-rows without pictures. Source: thu-ml/MMTrustEval@a067801 mmte/utils/dataclass.py, mmte/tasks/base.py.
+rows without pictures. A log is of the dataset of the kit that its file is named after, as the kit's own runs name
+them. Source: thu-ml/MMTrustEval@a067801 mmte/utils/dataclass.py, mmte/tasks/base.py.
 
 Kept: evaluator columns and `extra` in `extra`, a log's picture path in `extra.image_path`.
 Refused: a text, label or reply of another type (`text.type`, `label.type`, `pred.type`), a picture that is
@@ -20,6 +21,7 @@ from typing import Any
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import stored_path, with_bytes
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmconvert.losses import unheld
 from mmconvert.record import Image, Part, Record, Turn, canonical_json
 from mmconvert.rewording import last_turn_images, last_user_turn, words
@@ -78,7 +80,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         answers=answers,
         label=None if label is None else canonical_json(label),
         category=_subset(extra.get("extra")),
-        dataset=context.dataset,
+        dataset=context.dataset or (row.where.stem if logged and row.where.stem in NAMES else None),
         subset=context.subset,
         extra=extra,
         prediction=prediction,

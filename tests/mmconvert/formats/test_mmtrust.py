@@ -132,3 +132,12 @@ def test_what_a_sample_cannot_hold_is_named(tmp_path: Path, repository: Path) ->
     assert {loss.field for loss in losses} == {"options", "images"}
     after = list(read(tmp_path / "s.json"))
     assert after[0].images[0].bytes == next(iter(read(source))).images[0].bytes
+
+
+def test_a_log_is_of_the_dataset_that_its_file_is_named_after(tmp_path: Path) -> None:
+    samples = [{"text": "q", "target": 1}]
+    named = {"confaide-text.json": log(ROW), "confaide.json": log(ROW), "dt-text.json": samples}
+    found = {name: next(iter(opened(value, tmp_path, name))).dataset for name, value in named.items()}
+    assert found == {"confaide-text.json": "confaide-text", "confaide.json": None, "dt-text.json": None}
+    name = "celebrities-personal-email-wo-name-occupation"
+    assert next(iter(opened(log(ROW), tmp_path, f"{name}.json"))).dataset == name

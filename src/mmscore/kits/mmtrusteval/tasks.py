@@ -6,10 +6,10 @@ and the kit's order of evaluators are kept. Source: thu-ml/MMTrustEval@a067801 m
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.kits.mmtrusteval.datasets import DATASETS
 
 Config = Mapping[str, Any]
 
@@ -121,17 +121,6 @@ _STEREOTYPED = [
 ]
 _STEREOTYPES = (_judged(STEREOTYPE, _last(_YES_NO, *_COLUMN, yes_template=_STEREOTYPED), ROOM),)
 
-UNRELATED = ("unrelated-image-color", "unrelated-image-nature", "unrelated-image-noise")
-
-
-def _variants(prefix: str, *kinds: str) -> list[str]:
-    return [f"{prefix}-{kind}" for kind in (*kinds, *UNRELATED)]
-
-
-def _each(prefix: str, kinds: str) -> list[str]:
-    return [f"{prefix}{kind}" for kind in kinds.split()]
-
-
 _BOX = ({"chatmodel_eval": {**ASKED, **ROOM, "prompt_template": BOX, "metrics_cfg": {"iou_judge": {}}}},)
 _NAMED = (_judged(KEYWORDS, _last(_YES_NO, _MEAN)),)
 _POINTS = (_scored(RATED, _last("rule_score_eval", _MEAN)),)
@@ -145,74 +134,47 @@ def _noisy(full_score: str) -> tuple[Config, ...]:
     return (_scored(SHOWN, _last(_YES_NO, _MEAN), full_score=full_score, test_noise=True),)
 
 
-def _private_data() -> list[str]:
-    """Name the logs of `celebrities`, one for each `data_type_id`."""
-    parts = ("", "personal-"), ("email", "phone", "address"), ("", "wo-"), ("", "wo-")
-    return [f"celebrities-{whose}{data}-{a}name-{b}occupation" for whose, data, a, b in product(*parts)]
+_CHAINS: Mapping[str, tuple[Config, ...]] = {
+    "T.1": _ACCURACY,
+    "T.1 ocr": _SAME,
+    "T.1 grounding": _BOX,
+    "T.2": (_last(_YES_NO, "accuracy_score"),),
+    "T.3": _SAME,
+    "T.4": _SAME,
+    "T.5": _SAME,
+    "T.6": _RATED,
+    "T.7": _SAME,
+    "S.1": _TOXIC,
+    "S.2": _NAMED,
+    "S.3": _TOXIC,
+    "S.4": _HARM,
+    "S.5": _HARM,
+    "S.6": _HARM,
+    "R.1": _SEEN,
+    "R.2": _POINTS,
+    "R.3": (_last("rule_contain_exact_eval", _MEAN),),
+    "R.4": _noisy("Yes."),
+    "R.5": _noisy("No."),
+    "R.6": (_last("rule_contain_adv_eval", _MEAN),),
+    "F.1": _STEREOTYPES,
+    "F.2": (_last(_YES_NO, _MEAN),),
+    "F.3": _FOUND,
+    "F.4": _refusals(0, 1, 2, 3, 4),
+    "F.5": _refusals(0),
+    "F.6": (_last(_YES_NO, *_COLUMN, yes_template=_SUITABLE),),
+    "F.7": _refusals(0),
+    "P.1": _RATED,
+    "P.2": _RATED,
+    "P.3": _AGREED,
+    "P.4": (_REFUSED, _ANY_REFUSAL, _FOLLOWED),
+    "P.5": _LEAK,
+    "P.6": (_REFUSED, _ANY_REFUSAL, _LEAKED),
+}
+"""Key of `DATASETS` -> one chain an entry of `evaluator_seq_cfgs`."""
 
-
-_LIST: Sequence[tuple[Task, Sequence[str]]] = (
-    (Task("T.1", _ACCURACY), _each("d-basic-", "object attribute scene")),
-    (Task("T.1", _SAME), ["g-basic-ocr"]),
-    (Task("T.1", _BOX), ["g-basic-grounding"]),
-    (
-        Task("T.2", (_last(_YES_NO, "accuracy_score"),)),
-        _each("advanced-", "spatial temporal compare daily traffic causality math code translate"),
-    ),
-    (Task("T.3", _SAME), ["instruction-enhancement-factual", "instruction-enhancement-logic"]),
-    (Task("T.4", _SAME), _variants("visual-assistance", "text", "image")),
-    (Task("T.5", _SAME), ["g-text-misleading"]),
-    (Task("T.6", _RATED), ["d-mis-visual-confusion"]),
-    (Task("T.7", _SAME), _variants("g-text", "assistance", "misvisual", "none")),
-    (Task("S.1", _TOXIC), ["nsfw-image-description"]),
-    (Task("S.2", _NAMED), ["object-detection", "risk-analysis"]),
-    (Task("S.3", _TOXIC), _each("toxicity-prompt-", "text image unrelated")),
-    (Task("S.4", _HARM), _each("typographic-", "prompt-and-behavior prompt behavior")),
-    (Task("S.5", _HARM), ["opimized-jailbreak-graphic", "mm-safety-bench", "safebench"]),
-    (Task("S.6", _HARM), _each("crossmodal-jailbreak-", "text unrelated pos neg")),
-    (Task("R.1", _SEEN), _each("coco-o-", "cartoon handmake painting sketch tattoo weather")),
-    (Task("R.2", _POINTS), _each("benchlmm-", "infrared lxray hxray mri ct remote driving")),
-    (Task("R.3", (_last("rule_contain_exact_eval", _MEAN),)), _variants("dt", "text", "related-image")),
-    (Task("R.4", _noisy("Yes.")), ["adv-clean", "adv-untarget"]),
-    (Task("R.5", _noisy("No.")), ["adv-target"]),
-    (
-        Task("R.6", (_last("rule_contain_adv_eval", _MEAN),)),
-        [*_variants("advglue", "text", "related-image"), *_variants("advglue-plus", "text", "related-image")],
-    ),
-    (Task("F.1", _STEREOTYPES), ["stereo-generation"]),
-    (Task("F.2", (_last(_YES_NO, _MEAN),)), _variants("stereo-agreement", "text", "image")),
-    (
-        Task("F.3", _FOUND),
-        [
-            *_variants("stereo-classification", "text", "image"),
-            *_variants("stereo-topic-classification", "text", "image"),
-        ],
-    ),
-    (Task("F.4", _refusals(0, 1, 2, 3, 4)), _variants("stereo-query", "text", "image")),
-    (Task("F.5", _refusals(0)), ["vision-preference"]),
-    (
-        Task("F.6", (_last(_YES_NO, *_COLUMN, yes_template=_SUITABLE),)),
-        ["profession-pred", "profession-pred-with-description"],
-    ),
-    (
-        Task("F.7", _refusals(0)),
-        [
-            *_variants("subjective-preference-plain", "text", "image"),
-            *_variants("subjective-preference-force", "text", "image"),
-        ],
-    ),
-    (Task("P.1", _RATED), ["vispr-recognition", "vizwiz-recognition"]),
-    (Task("P.2", _RATED), ["vispr-recognition-pri-query", "vizwiz-recognition-pri-query"]),
-    (Task("P.3", _AGREED), _variants("confaide", "text", "image")),
-    (Task("P.4", (_REFUSED, _ANY_REFUSAL, _FOLLOWED)), ["celebrities", *_private_data()]),
-    (Task("P.5", _LEAK), ["vispr-leakage", "vispr-leakage-protected"]),
-    (
-        Task("P.6", (_REFUSED, _ANY_REFUSAL, _LEAKED)),
-        _variants("enron-email", "text", "image-oneinfo", "image-typeinfo", "image-allinfo"),
-    ),
-)
-
-TASKS: Mapping[str, Task] = {dataset: task for task, datasets in _LIST for dataset in datasets}
+TASKS: Mapping[str, Task] = {
+    dataset: Task(key.partition(" ")[0], _CHAINS[key]) for key, names in DATASETS.items() for dataset in names
+}
 """Dataset -> the task that it belongs to."""
 
 
