@@ -7,6 +7,7 @@ every process more than a tenth of a second.
 from array import array
 from collections.abc import Sequence
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -24,19 +25,20 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     Raises:
         UnicodeEncodeError: A text holds half a surrogate pair.
     """
-    if not any(value is not None for value in values):
+    nulls = values.count(None)
+    if nulls == len(values):
         return pa.nulls(len(values), kind)
     if kind == pa.string():
-        return _strings(values)
-    if kind in _INTEGERS and None not in values:
+        return _strings(values, nulls)
+    if kind in _INTEGERS and not nulls:
         return pa.Array.from_buffers(kind, len(values), [None, _integers(kind, values)])
     if pa.types.is_list(kind):
         return lists(values, column([item for row in values for item in row], kind.value_type))
     return pa.array(values, kind)
 
 
-def _strings(values: Sequence[str | None]) -> pa.StringArray:
-    if None not in values:
+def _strings(values: Sequence[str | None], nulls: int) -> pa.StringArray:
+    if not nulls:
         joined = "".join(values)  # type: ignore[arg-type]
         if joined.isascii():
             return pa.Array.from_buffers(pa.string(), len(values), [None, _ends(values), pa.py_buffer(joined.encode())])
@@ -50,7 +52,7 @@ def _integers(kind: pa.DataType, values: Sequence[int]) -> pa.Buffer:
 
 
 def _ends(rows: Sequence[Any]) -> pa.Buffer:
-    return _integers(pa.int32(), [0, *accumulate(map(len, rows))])
+    return _integers(pa.int32(), list(accumulate(map(len, rows), initial=0)))
 
 
 def lists(rows: Sequence[Sequence[Any]], values: pa.Array) -> pa.ListArray:
@@ -68,5 +70,5 @@ def binary(values: Sequence[bytes | None]) -> pa.BinaryArray:
 
 def structs(kind: pa.StructType, objects: Sequence[Any]) -> pa.StructArray:
     """Build a struct column from objects that have its fields as attributes."""
-    columns = [column([getattr(item, field.name) for item in objects], field.type) for field in kind]
+    columns = [column(list(map(attrgetter(field.name), objects)), field.type) for field in kind]
     return pa.StructArray.from_arrays(columns, fields=list(kind))

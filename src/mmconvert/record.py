@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -281,7 +282,7 @@ def to_arrow(records: Sequence[Record]) -> pa.RecordBatch:
     arrays = [
         _ARRAYS[name](records)
         if name in _ARRAYS
-        else column([getattr(record, name) for record in records], SCHEMA.field(name).type)
+        else column(list(map(attrgetter(name), records)), SCHEMA.field(name).type)
         for name in SCHEMA.names
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

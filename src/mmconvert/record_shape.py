@@ -15,8 +15,7 @@ _TEXTS = (
     "question", "answer", "label", "hint", "instruction", "category", "l2_category", "split", "dataset", "subset",
     "group", "prediction",
 )  # fmt: skip
-_NUMBERS = ("variant", "round")
-_NEEDED_VALUES, _TEXT_VALUES, _NUMBER_VALUES = (attrgetter(*names) for names in (_NEEDED, _TEXTS, _NUMBERS))
+_NEEDED_VALUES, _TEXT_VALUES = attrgetter(*_NEEDED), attrgetter(*_TEXTS)
 _INT32 = range(-(1 << 31), 1 << 31)
 _INT64 = range(-(1 << 63), 1 << 63)
 
@@ -31,12 +30,15 @@ def checked(record: Record) -> Record:
     """
     if not _all_texts(record):
         _check_texts(record)
-    for name, value in zip(_NUMBERS, _NUMBER_VALUES(record), strict=True):
-        if value is not None:
-            _check_number(name, value)
+    if record.variant is not None:
+        _check_number("variant", record.variant)
+    if record.round is not None:
+        _check_number("round", record.round)
     _check_source(record)
     _check_pictures_shown(record)
-    for image in (*record.images, *record.attachments):
+    for image in record.images:
+        _check_image(image)
+    for image in record.attachments:
         _check_image(image)
     if record.extra:
         _check_extra(record.extra)
@@ -46,17 +48,17 @@ def checked(record: Record) -> Record:
 def _all_texts(record: Record) -> bool:
     """Tell whether every text is one, without saying which is not: the fast way, for nearly every record."""
     texts = [*_NEEDED_VALUES(record), *record.answers]
-    texts += [value for value in (*_TEXT_VALUES(record), *record.options) if value is not None]
+    for value in (*_TEXT_VALUES(record), *record.options):
+        if value is not None:
+            texts.append(value)
     for turn in record.messages:
         texts.append(turn.role)
         for part in turn.content:
             texts += (part.type, part.text)
-    if not {str}.issuperset(map(type, texts)):
-        return False
-    joined = "".join(texts)
     try:
+        joined = "".join(texts)
         return joined.isascii() or bool(joined.encode())
-    except UnicodeEncodeError:
+    except (TypeError, UnicodeEncodeError):
         return False
 
 
@@ -79,7 +81,7 @@ def _check_texts(record: Record) -> None:
 
 
 def _check_text(field: str, value: Any) -> None:
-    if type(value) is not str:
+    if not isinstance(value, str):
         raise RowError(f"{field}.type", field, f"expected a text {got(value)}.")
     if not value.isascii():
         try:
@@ -103,11 +105,13 @@ def _check_source(record: Record) -> None:
 
 
 def _check_pictures_shown(record: Record) -> None:
-    types = [part.type for turn in record.messages for part in turn.content]
-    pictures = types.count("image")
-    if pictures + types.count("text") != len(types):
-        strange = next(kind for kind in types if kind not in ("text", "image"))
-        raise RowError("messages.part", "messages", f"expected parts of type text or image {got(strange)}.")
+    pictures = 0
+    for turn in record.messages:
+        for part in turn.content:
+            if part.type == "image":
+                pictures += 1
+            elif part.type != "text":
+                raise RowError("messages.part", "messages", f"expected parts of type text or image {got(part.type)}.")
     if record.messages and pictures != len(record.images):
         raise RowError(
             "messages.images", "messages", f"the prompt shows {pictures} pictures, the row has {len(record.images)}."

@@ -1,12 +1,13 @@
 """A record that Arrow cannot take is refused by the name of its field; every other one passes."""
 
 from dataclasses import replace
+from enum import StrEnum
 
 import pytest
 from hypothesis import given, settings
 
 from mmconvert.errors import RowError
-from mmconvert.record import Image, Part, Record, Source, Turn
+from mmconvert.record import Image, Part, Record, Source, Turn, to_arrow
 from mmconvert.record_shape import checked
 from support.records import records
 
@@ -58,3 +59,10 @@ def test_a_value_of_extra_is_named_by_its_field() -> None:
     with pytest.raises(RowError) as caught:
         checked(replace(GOOD, extra={"fine": 1, "blob": b"x"}))
     assert caught.value.field == "blob"
+
+
+def test_a_kind_of_text_is_a_text() -> None:
+    task = StrEnum("Task", {"VQA": "vqa"}).VQA
+    assert to_arrow([checked(replace(GOOD, task=task, question=task))])["question"].to_pylist() == ["vqa"]
+    with pytest.raises(RowError, match="half a character"):
+        checked(replace(GOOD, task=task, question="\ud800"))
