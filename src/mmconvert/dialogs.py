@@ -135,6 +135,18 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+def placed(value: Any, field: str) -> list[tuple[str, Any]]:
+    """Give what `listed` gives, each element with its place.
+
+    Example:
+        >>> placed("a.png", "image"), placed(["a.png", "b.png"], "images")
+        ([('image', 'a.png')], [('images[0]', 'a.png'), ('images[1]', 'b.png')])
+    """
+    if isinstance(value, list):
+        return [(f"{field}[{number}]", item) for number, item in enumerate(value)]
+    return [(field, item) for item in listed(value)]
+
+
 def picture(value: Any, slot: int, context: Context) -> Image:
     """Load what a source wrote for a picture: a path, a data URL, an address, or a cell of parquet.
 
@@ -167,11 +179,11 @@ def shown_pictures(value: Any, field: str, turns: Sequence[Turn], context: Conte
     Raises:
         RowError: `placeholder.count`, or the codes of `picture`.
     """
-    values = listed(value)
+    values = placed(value, field)
     check_count(image_parts(turns), len(values), field)
     images = []
-    for slot, item in enumerate(values, 1):
-        with in_field(f"{field}[{slot - 1}]" if isinstance(value, list) else field):
+    for slot, (place, item) in enumerate(values, 1):
+        with in_field(place):
             images.append(picture(item, slot, context))
     return tuple(images)
 

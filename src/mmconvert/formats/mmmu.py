@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mmconvert.dialogs import listed, picture
+from mmconvert.dialogs import picture, placed
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.kits.mmmu.subjects import DOMAIN_OF
@@ -97,10 +97,10 @@ def _pictures(fields: dict[str, Any], context: Context) -> dict[int, Image]:
         slot = 1 if name in ("image", "images") else image_slot(name)
         if slot is None:
             continue
-        for number, value in enumerate(listed(fields.pop(name)), slot):
-            with in_field(name):
+        for number, (place, value) in enumerate(placed(fields.pop(name), name), slot):
+            with in_field(place):
                 if not isinstance(value, dict) or not {"bytes", "path"} <= value.keys():
-                    raise RowError("image.type", name, f"expected a picture of bytes and path {got(value)}.")
+                    raise RowError("image.type", "", f"expected a picture of bytes and path {got(value)}.")
                 if value["bytes"] is not None or value["path"]:
                     pictures[number] = picture(value, number, context)
     return dict(sorted(pictures.items()))

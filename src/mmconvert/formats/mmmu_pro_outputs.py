@@ -84,8 +84,9 @@ def _options(value: Any) -> tuple[str, ...]:
     items = parse_list(value) if isinstance(value, str) else value
     if not isinstance(items, list):
         raise RowError("options.type", "", f"expected a list of options {got(value)}.")
-    if any(item is None or isinstance(item, bool | dict) for item in items):
-        raise RowError("options.type", "", f"an option must be a text or a number {got(items)}.")
+    for place, item in enumerate(items):
+        if item is None or isinstance(item, bool | dict):
+            raise RowError("options.type", f"[{place}]", f"an option must be a text or a number {got(item)}.")
     if not 1 <= len(items) <= len(LETTERS):
         raise RowError("options.count", "", f"expected 1 to {len(LETTERS)} options, found {len(items)}.")
     return tuple(map(str, items))

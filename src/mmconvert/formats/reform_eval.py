@@ -12,6 +12,7 @@ Refused: items of no known family (`item.shape`), an answer outside the options 
 Lost: nothing.
 """
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -26,9 +27,9 @@ from mmconvert.kits.reform_eval.dialogs import HISTORY
 from mmconvert.kits.reform_eval.families import FAMILIES, Family, Item
 from mmconvert.kits.reform_eval.loader import DATASETS
 from mmconvert.kits.reform_eval.pools import own_pools
-from mmconvert.kits.reform_eval.shapes import SHAPES, family_of
+from mmconvert.kits.reform_eval.shapes import SHAPES, Shape, family_of
 from mmconvert.losses import unheld
-from mmconvert.options import option_texts, plain_prompt
+from mmconvert.options import is_option, option_texts, plain_prompt
 from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, json_array, json_object
 from mmconvert.sources.json_head import is_object
@@ -100,26 +101,32 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         return _dialog(fields, facts, row, context)
     name = NAMED.get(context.dataset or "") or family_of(fields, facts)
     item = FAMILIES[name].item(fields)
-    return [_record(name, item, _picture(item.image, context), fields, facts, row, context)]
+    return [_record(name, item, _picture(item.image, _named(name).image, context), fields, facts, row, context)]
+
+
+def _named(name: str) -> Shape:
+    """Say how a family's items call their fields; a round's for the families that are not written."""
+    return SHAPES.get(name, Shape("", "image_id", "question", "answer_options", "answer"))
 
 
 def _dialog(fields: Mapping[str, Any], facts: Mapping[str, Any], row: Row, context: Context) -> list[Record]:
     group = fields.get("image_id")
     if isinstance(group, bool) or not isinstance(group, int | str):
         raise RowError("id.type", "image_id", f"expected a text or an integer {got(group)}.")
-    picture = _picture(fields.get("image_base64"), context)
+    picture = _picture(fields.get("image_base64"), "image_base64", context)
     common = {name: value for name, value in fields.items() if name != "dialog"}
     records: list[Record] = []
     said: tuple[Turn, ...] = ()
-    for number, asked in enumerate(fields["dialog"]):
+    for number, asked in enumerate(_rounds(fields["dialog"])):
         one = {**common, "round_id": number, **asked}
         if records:
             one[HISTORY] = [
                 {"question": r.question, "answer_options": list(r.options), "answer": LETTERS.index(r.answer or "A")}
                 for r in records
             ]
-        item = FAMILIES["VisDial"].item(one)
-        record = _record("VisDial", item, picture, one, facts, row, context)
+        with _in_round(number):
+            item = FAMILIES["VisDial"].item(one)
+            record = _record("VisDial", item, picture, one, facts, row, context)
         last = record.messages[-1]
         # The picture stands in the first question alone.
         messages = (*said, Turn("user", last.content[1:])) if said else record.messages
@@ -134,10 +141,28 @@ def _dialog(fields: Mapping[str, Any], facts: Mapping[str, Any], row: Row, conte
     return records
 
 
-def _picture(value: Any, context: Context) -> Image:
+def _rounds(dialog: Any) -> list[dict[str, Any]]:
+    if not isinstance(dialog, list):
+        raise RowError("dialog.type", "dialog", f"expected a list of rounds {got(dialog)}.")
+    for number, asked in enumerate(dialog):
+        if not isinstance(asked, dict):
+            raise RowError("dialog.type", f"dialog[{number}]", f"expected an object {got(asked)}.")
+    return dialog
+
+
+@contextlib.contextmanager
+def _in_round(number: int) -> Iterator[None]:
+    """Say in which round of the dialog a field is wrong."""
+    try:
+        yield
+    except RowError as error:
+        raise RowError(error.code, f"dialog[{number}].{error.field}", error.message) from None
+
+
+def _picture(value: Any, field: str, context: Context) -> Image:
     if not isinstance(value, str):
-        raise RowError("image.type", "image", f"expected base64 text {got(value)}.")
-    with in_field("image"):
+        raise RowError("image.type", field, f"expected base64 text {got(value)}.")
+    with in_field(field):
         # No base64 text holds a dot or a colon; a path has its suffix.
         if "." in value or ":" in value:
             return context.pictures.of_reference(value, 1)
@@ -155,7 +180,7 @@ def _record(
 ) -> Record:
     family = FAMILIES[name]
     question = item.questions[0] if item.questions else _asked(family, item)
-    options, answer, answers, label = _reference(family, item)
+    options, answer, answers, label = _reference(family, item, _named(name))
     key = str(row.where.row) if item.key is None else str(item.key).strip()
     facts = dict(facts)
     split, dataset = facts.pop("split", None), facts.pop("dataset_name", None)
@@ -188,19 +213,21 @@ def _asked(family: Family, item: Item) -> str:
     return own_pools()[family.pool].choose[0].replace("{}", item.topic or "")
 
 
-def _reference(family: Family, item: Item) -> tuple[tuple[str, ...], str | None, tuple[str, ...], str | None]:
+def _reference(
+    family: Family, item: Item, named: Shape
+) -> tuple[tuple[str, ...], str | None, tuple[str, ...], str | None]:
     """Give options, answer, references and label."""
     if item.options is None:
         answers = item.references or tuple(map(str, item.answer if isinstance(item.answer, list) else [item.answer]))
         label = canonical_json(list(item.references) if item.references else item.answer)
         return (), None if item.references else answers[0], answers, label
-    with in_field("options"):
+    with in_field(named.options):
         options = option_texts(list(item.options))
     if family.answer_is_text and item.answer not in options:
-        raise RowError("answer.not_an_option", "answer", f"it is none of the options {got(item.answer)}.")
+        raise RowError("answer.not_an_option", named.answer, f"it is none of the options {got(item.answer)}.")
     place = options.index(item.answer) if family.answer_is_text else item.answer
     if not 0 <= place < len(options):
-        raise RowError("answer.range", "answer", f"there are {len(options)} options, counted from 0 {got(place)}.")
+        raise RowError("answer.range", named.answer, f"there are {len(options)} options, counted from 0 {got(place)}.")
     return options, LETTERS[place], (LETTERS[place],), canonical_json(item.answer)
 
 
@@ -250,7 +277,7 @@ def _of(name: str, records: Iterable[Record], losses: list[Loss]) -> Iterator[Re
     for record in records:
         if _family(record) != name:
             losses.append(Loss(record.id, "category", f"a file holds one family, this one {name}; the row is left out"))
-        elif None in record.options or (record.options and len(record.answer or "") != 1):
+        elif record.options and (None in record.options or not is_option(record.answer, record.options)):
             losses.append(Loss(record.id, "options", "the family wants one answer and no gap; the row is left out"))
         else:
             yield record
@@ -304,11 +331,8 @@ def _stored(picture: Image, target: Target) -> str:
 
 def _answer(record: Record, family: Family) -> Any:
     if record.options:
-        place = LETTERS.index(record.answer or "A")
-        if not family.answer_is_text:
-            return place
-        if place < len(record.options):
-            return record.options[place]
+        place = LETTERS.index(record.answer or "")
+        return record.options[place] if family.answer_is_text else place
     if family.task == "caption":
         return list(record.answers)
     return parse_json(record.label) if record.label is not None else record.answer

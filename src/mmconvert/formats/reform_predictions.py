@@ -23,7 +23,7 @@ from mmconvert.errors import RowError, got, in_field
 from mmconvert.file_names import model_of, said
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.losses import unheld
-from mmconvert.options import option_texts
+from mmconvert.options import is_option, option_texts
 from mmconvert.record import LETTERS, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, json_array
 from mmconvert.sources.jsonl import parse_json
@@ -273,7 +273,7 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     answer, prediction = _answer_field(record, losses), record.prediction
     if prediction is None:
         losses.append(Loss(record.id, "prediction", "there is none yet, and the kit refuses such a row"))
-    elif method == "likelihood" and prediction in LETTERS[: len(record.options)]:
+    elif method == "likelihood" and is_option(prediction, record.options):
         prediction = LETTERS.index(prediction)  # type: ignore[assignment]
     if record.images:
         losses.append(Loss(record.id, "images", "the list has no field for it"))
@@ -303,7 +303,7 @@ def _answer_field(record: Record, losses: list[Loss]) -> dict[str, Any]:
         return {"references": list(record.answers)}
     if not record.options:
         return {"answer": label if label is not None else record.answer}
-    if record.answer is None or len(record.answer) != 1 or None in record.options:
+    if record.answer is None or None in record.options or not is_option(record.answer, record.options):
         losses.append(Loss(record.id, "answer", "the list wants one answer and options without a gap"))
         return {"answer": label}
     index = LETTERS.index(record.answer)

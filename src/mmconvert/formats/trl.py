@@ -21,10 +21,10 @@ import pyarrow as pa
 
 from mmconvert.dialogs import (
     dialog_record,
-    listed,
     message_list,
     objects_in,
     picture,
+    placed,
     refuse_media,
     role_of,
 )
@@ -69,13 +69,13 @@ class _Message:
 
     Attributes:
         turn: Role and parts.
-        pictures: For each image part the picture it brings itself, None for the next of the row's.
+        pictures: For each image part the picture it brings itself with its place, None for the next of the row's.
         plain: Its content was one text.
         extra: Its other fields.
     """
 
     turn: Turn
-    pictures: tuple[Any, ...]
+    pictures: tuple[tuple[str, Any] | None, ...]
     plain: bool
     extra: dict[str, Any]
 
@@ -88,7 +88,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     refuse_media(fields)
     many, one = fields.pop("images", None), fields.pop("image", None)
-    values = listed(many) or listed(one)
+    values = placed(many, "images") or placed(one, "image")
     messages = [_message(value, where) for value, where in _raw_messages(fields)]
     if values and all(own is not None for message in messages for own in message.pictures):
         messages = _in_front(messages, len(values))
@@ -97,8 +97,9 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     rest = iter(values)
     images = []
     for slot, own in enumerate(owns, 1):
-        with in_field("images"):
-            images.append(picture(next(rest) if own is None else own, slot, context))
+        place, value = own or next(rest)
+        with in_field(place):
+            images.append(picture(value, slot, context))
     turns = [message.turn for message in messages]
     yield dialog_record(row, context, fields, turns, images, [message.extra for message in messages])
 
@@ -126,7 +127,7 @@ def _message(message: Mapping[str, Any], where: str) -> _Message:
     if not isinstance(content, list):
         raise RowError("messages.content", f"{where}.content", f"expected a text or a list of parts {got(content)}.")
     parts: list[Part] = []
-    pictures: list[Any] = []
+    pictures: list[tuple[str, Any] | None] = []
     for number, value in enumerate(content):
         field = f"{where}.content[{number}]"
         part = {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else {}
@@ -135,7 +136,7 @@ def _message(message: Mapping[str, Any], where: str) -> _Message:
             parts.append(Part("text", unescape(text)))
         elif kind == "image" and text == "":
             parts.append(Part("image"))
-            pictures.append(part.get("image"))
+            pictures.append((f"{field}.image", part["image"]) if "image" in part else None)
         elif kind in ("audio", "video"):
             raise RowError("media.unsupported", field, f"parts of type {kind!r} are not supported. Leave the row out.")
         else:

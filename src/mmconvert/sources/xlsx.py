@@ -8,6 +8,7 @@ not what the file shows.
 import math
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -76,11 +77,13 @@ def rows(
         if characters > MAX_CHARACTERS:
             raise Error(f"{path}:{line}: holds more than {MAX_CHARACTERS:,} characters. Save it as TSV.")
         where = Where(path.name, number, line)
-        try:
-            yield Row(_fields(names, cells, needed, book.epoch_1904), where, remarks)
+        fields, errors = _fields(names, cells, needed, book.epoch_1904)
+        if errors:
+            first, *others = (Rejected.of(error, where) for error in errors)
+            yield replace(first, row=Row(fields, where), others=tuple(others))
+        else:
+            yield Row(fields, where, remarks)
             remarks = ()
-        except RowError as error:
-            yield Rejected.of(error, where)
 
 
 def number_text(text: str) -> str:
@@ -124,16 +127,23 @@ def _names(book: Workbook, cells: list[Cell]) -> dict[int, str]:
 
 def _fields(
     names: dict[int, str], cells: list[Cell], needed: Callable[[str], bool], epoch_1904: bool
-) -> dict[str, str | None]:
+) -> tuple[dict[str, str | None], list[RowError]]:
+    """Give the cells by name, and why some cannot be read."""
     fields: dict[str, str | None] = dict.fromkeys(names.values())
+    errors: list[RowError] = []
     for cell in cells:
         name = names.get(cell.column) or f"column {column_name(cell.column)}"
-        if fields.get(name) is not None:
-            raise RowError("cell.twice", name, "the cell stands twice in the file. Save it again.")
-        if cell.kind in _REASONS and cell.column in names and needed(name):
-            raise RowError(f"cell.{cell.kind}", name, _REASONS[cell.kind].format(got=got(cell.text)))
-        fields[name] = _text(cell, name, epoch_1904)
-    return fields
+        try:
+            if fields.get(name) is not None:
+                raise RowError("cell.twice", name, "the cell stands twice in the file. Save it again.")
+            if cell.kind in _REASONS and cell.column in names and needed(name):
+                raise RowError(f"cell.{cell.kind}", name, _REASONS[cell.kind].format(got=got(cell.text)))
+            fields[name] = _text(cell, name, epoch_1904)
+        except RowError as error:
+            errors.append(error)
+    for error in errors:
+        fields[error.field] = None
+    return fields, errors
 
 
 def _text(cell: Cell, name: str, epoch_1904: bool) -> str:

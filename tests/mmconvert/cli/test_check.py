@@ -166,7 +166,26 @@ def test_every_problem_of_every_row_is_named_with_its_line_its_field_and_what_to
     assert f"1 row would convert; {bad} would be refused" in ended.err
 
 
-def test_without_a_good_row_the_first_problem_of_each_is_named(tmp_path: Path) -> None:
+def test_without_a_good_row_all_problems_are_named_too(tmp_path: Path) -> None:
     (tmp_path / "table.tsv").write_text("\n".join(BROKEN["table.tsv"][::2][:2]) + "\n")
     ended = mmconvert("check", tmp_path / "table.tsv")
-    assert (ended.code, len(ended.out.splitlines())) == (1, 1)
+    places = [line.partition(": ")[0] for line in ended.out.splitlines()]
+    assert sorted(places) == [f"table.tsv:2 {field}" for field in ("answer", "image", "index", "question")]
+    assert (ended.code, ended.err) == (1, "no row would convert.\n")
+
+
+def test_several_pictures_of_one_message_and_of_one_cell_are_named_apart(tmp_path: Path) -> None:
+    parts = [*shown("no.png")[:1], *shown("../up.png")]
+    (tmp_path / "chat.jsonl").write_text(json.dumps({"messages": [said("system", "Hi"), said("user", parts)]}))
+    ended = mmconvert("check", tmp_path / "chat.jsonl", "--format", "openai_messages")
+    assert [line.partition(": ")[0] for line in ended.out.splitlines()] == [
+        "chat.jsonl:1 messages[1].content[0].image_url",
+        "chat.jsonl:1 messages[1].content[1].image_url",
+    ]
+    row = f"""1\tWhich?\tx\ty\tA\t['%%%%', '{PICTURE}', '{PICTURE[:70]}']"""
+    (tmp_path / "table.tsv").write_text(f"{BROKEN['table.tsv'][0]}\n{row}\n")
+    ended = mmconvert("check", tmp_path / "table.tsv")
+    assert [line.partition(": ")[0] for line in ended.out.splitlines()] == [
+        "table.tsv:2 image[0]",
+        "table.tsv:2 image[2]",
+    ]

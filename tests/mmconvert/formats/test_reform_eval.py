@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64encode
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -267,3 +268,14 @@ def test_any_multiple_choice_becomes_the_vqa_family(tmp_path: Path, repository: 
         (r.id, r.question, r.options, r.answer) for r in before
     ]
     assert {record.category for record in after} == {"VQA"}
+
+
+@pytest.mark.parametrize("answer", ["AB", "a", "1", "E", "", None])
+def test_a_row_whose_answer_is_no_letter_of_an_option_is_left_out_by_name(
+    answer: str | None, tmp_path: Path, repository: Path
+) -> None:
+    first, *others = read(repository / "src/mmconvert/demo/files/lmudata/Colours.tsv")
+    target = tmp_path / "colours.json"
+    losses = write([*others, replace(first, answer=answer)], Target(target), "reform_eval")
+    assert [(loss.id, loss.field) for loss in losses if "left out" in loss.message] == [(first.id, "options")]
+    assert len(list(read(target))) == len(others)

@@ -1,6 +1,7 @@
 """ReForm-Eval's prediction lists: kinds of file, copies, indices, the way back."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -200,3 +201,14 @@ def test_the_kits_own_files_convert_whole(name: str, count: int, task: str, shar
     write(records, Target(tmp_path / name), "reform_predictions")
     source = json.loads((shared / "real/reform_eval" / name).read_text())
     assert json.loads((tmp_path / name).read_text()) == source
+
+
+@pytest.mark.parametrize("said", ["AB", "a", "1", "E", ""])
+def test_what_is_no_letter_of_an_option_is_written_as_it_stands_and_an_answer_by_name(
+    said: str, tmp_path: Path
+) -> None:
+    (record,) = opened([sample("a", 1)], tmp_path)
+    losses = write([replace(record, answer=said, prediction=said)], Target(tmp_path / "b.json"), "reform_predictions")
+    assert [loss.field for loss in losses] == ["answer"]
+    (written,) = json.loads((tmp_path / "b.json").read_text())
+    assert (written["answer"], written["prediction"]) == (0, said)

@@ -90,8 +90,11 @@ def _key(fields: Mapping[str, Any], name: str) -> str | int:
 
 def _texts(fields: Mapping[str, Any], name: str) -> tuple[str, ...]:
     values = _need(fields, name, list, "a list of texts")
-    if not values or not all(isinstance(value, str) for value in values):
+    if not values:
         raise RowError(f"{name}.type", name, f"expected a list of texts {got(values)}.")
+    for number, value in enumerate(values):
+        if not isinstance(value, str):
+            raise RowError(f"{name}.type", f"{name}[{number}]", f"expected a text {got(value)}.")
     return tuple(values)
 
 
@@ -107,8 +110,11 @@ def _image(fields: Mapping[str, Any], *names: str) -> str:
 
 def _options(fields: Mapping[str, Any], name: str) -> tuple[Any, ...]:
     values = _need(fields, name, list, "a list of options")
-    if not values or not all(isinstance(value, str | int | float) and not isinstance(value, bool) for value in values):
+    if not values:
         raise RowError("options.type", name, f"expected a list of texts or numbers {got(values)}.")
+    for number, value in enumerate(values):
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise RowError("options.type", f"{name}[{number}]", f"an option must be a text or a number {got(value)}.")
     return tuple(values)
 
 
