@@ -1,7 +1,9 @@
 """lmms-eval's logged samples: `{time}_samples_{task}.jsonl`, prompt, target and replies of one question a line.
 
 `filtered_resps` holds what the task scored, `resps` the replies before filters where they differ; all of them,
-the target and the task's own scores (`mme_perception_score` and such) stay in `extra`. Options come from the
+the target and the task's own scores (`mme_perception_score` and such) stay in `extra`. Several replies to one
+question (`repeats`) are several rows, `<doc_id>#<variant>` each, of one `sample`; where the filter kept only the
+first of them as it is, all of `resps` are. Options come from the
 logged question where there is one, else from the prompt's lines `A. text`. Source:
 EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/loggers/evaluation_tracker.py:save_results_samples.
 
@@ -12,6 +14,7 @@ Lost: pictures, which the log does not hold.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +60,8 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     options = _options(details, prompt, target)
     answers = _answers(target)
     task = context.task or ("multiple_choice" if options else TASKS.get(dataset or "", "vqa"))
-    yield Record(
+    replies = _replies(fields)
+    record = Record(
         id=f"{context.id_prefix}{key}",
         sample=f"{context.id_prefix}{key}",
         group=_text(details, "question_id"),
@@ -74,9 +78,14 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         split=_text(details, "split"),
         dataset=dataset,
         subset=None if name and row.where.stem.startswith(context.subset or "") else context.subset,
-        prediction=_reply(fields.get("filtered_resps")),
+        prediction=replies[0],
         extra=rest(fields),
     )
+    if len(replies) == 1:
+        yield record
+        return
+    for variant, reply in enumerate(replies):
+        yield replace(record, id=f"{record.id}#{variant}", variant=variant, prediction=reply)
 
 
 def _details(fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -126,19 +135,29 @@ def _answers(target: Any) -> tuple[str, ...]:
     return tuple(map(str, values))
 
 
-def _reply(value: Any) -> str | None:
-    """Give the first reply, which is what the kit scores."""
+def _replies(fields: Mapping[str, Any]) -> list[str | None]:
+    """List the replies, at least one: what the task scored, and what a filter that took the first left behind."""
+    value = fields.get("filtered_resps")
     first = value[0] if isinstance(value, list) and value else None
     if isinstance(first, list) and len(first) == 2 and str(first[1]) in ("True", "False"):
         message = "a log-likelihood; choices by likelihood are not read from logs"
         raise RowError("prediction.type", "filtered_resps", f"expected a text, found {message} {got(first)}.")
-    while isinstance(value, list) and value:
-        value = value[0]
-    if value is None or value == []:
-        return None
-    if not isinstance(value, str):
-        raise RowError("prediction.type", "filtered_resps", f"expected a text {got(value)}.")
-    return value
+    scored = list(_texts(value)) or [None]
+    for reply in scored:
+        if not isinstance(reply, str | None):
+            raise RowError("prediction.type", "filtered_resps", f"expected a text {got(reply)}.")
+    given = list(_texts(fields.get("resps")))
+    untouched = len(scored) == 1 < len(given) and all(isinstance(reply, str) for reply in given)
+    return given if untouched and given[0] == scored[0] else scored
+
+
+def _texts(value: Any) -> Iterator[Any]:
+    """Give what lists inside lists hold at last."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    else:
+        yield value
 
 
 def _mismatch(sample: Sample) -> str | None:

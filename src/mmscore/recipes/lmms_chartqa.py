@@ -8,7 +8,7 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/chartqa/utils.py:char
 
 from collections.abc import Mapping
 
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, one_reference
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, of_first_reply, one_reference
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Recipe
 from mmscore.short_answers import relaxed_correctness
@@ -36,8 +36,8 @@ RECIPE = Recipe(
     summary="ChartQA as lmms-eval scores it: 5 % margin",
     parity=KIT,
     versions=VERSIONS,
-    columns=("answer", "answers", "label", "extra"),
+    columns=("answer", "answers", "label", "extra", "variant"),
     parse=_parse,
-    metrics=_metrics,
+    metrics=of_first_reply(_metrics),
     default_for=_default_for,
 )

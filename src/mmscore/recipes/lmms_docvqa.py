@@ -6,7 +6,7 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/api/metrics.py:anls.
 from collections.abc import Mapping
 
 from mmconvert.errors import RowError, got
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, references
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, of_first_reply, references
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Recipe
 from mmscore.short_answers import anls_distance, similarity
@@ -31,8 +31,8 @@ RECIPE = Recipe(
     summary="DocVQA and InfoVQA as lmms-eval score them: ANLS",
     parity=KIT,
     versions=VERSIONS,
-    columns=("answer", "answers", "label"),
+    columns=("answer", "answers", "label", "extra", "variant"),
     parse=_parse,
-    metrics=_metrics,
+    metrics=of_first_reply(_metrics),
     default_for=_default_for,
 )

@@ -9,13 +9,15 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmbench/mmbench_evals
 
 from collections.abc import Mapping
 
+import pyarrow as pa
+
 from mmscore.circular_groups import COLUMNS, with_circular
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, one_reference
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, of_first_reply, one_reference
 from mmscore.parsed import Parsed
 from mmscore.parsers.lmms_choice import lmms_choice
 from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option
 from mmscore.recipe import Facts, Item, Recipe, means
-from mmscore.scored import Scored
+from mmscore.scored import EXCLUDED, Scored
 
 LETTERS = "ABCD"
 ABSENT = "nan"
@@ -33,10 +35,14 @@ def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 
 
 def _settle(scored: Scored, version: str) -> Scored:
-    """Join rotations; a log numbers its rows and keeps MMBench's index beside."""
-    known = [details(extra).get("index") for extra in scored.column("extra")]
-    ids = [id if index is None else str(index) for id, index in zip(scored.column("id"), known, strict=True)]
-    return with_circular(scored.with_column("extra", [None] * len(scored)), "hit", ids)
+    """Join rotations; a log numbers its rows and keeps MMBench's index beside, and its variants are replies."""
+    ids, variants = [], []
+    for id, status, variant, extra in zip(*map(scored.column, ("id", "status", "variant", "extra")), strict=True):
+        index = details(extra).get("index")
+        ids.append(None if status == EXCLUDED else id if index is None else str(index))
+        variants.append(None if status == EXCLUDED or index is not None else variant)
+    told = scored.with_column("extra", [None] * len(scored)).with_array("variant", pa.array(variants, pa.int32()))
+    return with_circular(told, "hit", ids)
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -48,9 +54,9 @@ RECIPE = Recipe(
     summary="MMBench as lmms-eval scores it without a judge",
     parity=KIT,
     versions=VERSIONS,
-    columns=("options", "answer", "answers", "label"),
+    columns=("options", "answer", "answers", "label", "extra", "variant"),
     parse=_parse,
-    metrics=_metrics,
+    metrics=of_first_reply(_metrics),
     settle=_settle,
     reduce=means("percent", scale=100),
     keep=("extra", *COLUMNS),

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from mmconvert.errors import Error, RowError, got
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, one_reference
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, of_first_reply, one_reference
 from mmscore.kits.mme.points import PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
 from mmscore.parsed import Parsed
 from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
-from mmscore.scored import Scored
+from mmscore.scored import EXCLUDED, Scored
 
 TOTALS = ("mme_perception_score", "mme_cognition_score")
 
@@ -33,8 +33,11 @@ def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 
 
 def _settle(scored: Scored, version: str) -> Scored:
-    pictures = zip(scored.column("category"), scored.column("group"), strict=True)
-    return with_pairs(scored, [None if picture is None else (category, picture) for category, picture in pictures])
+    rows = zip(*map(scored.column, ("status", "category", "group")), strict=True)
+    keys = [
+        None if picture is None or status == EXCLUDED else (category, picture) for status, category, picture in rows
+    ]
+    return with_pairs(scored, keys)
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
@@ -67,9 +70,9 @@ RECIPE = Recipe(
     summary="MME as lmms-eval scores it, in points",
     parity=KIT,
     versions=VERSIONS,
-    columns=("answer", "answers", "label"),
+    columns=("answer", "answers", "label", "extra", "variant"),
     parse=_parse,
-    metrics=_metrics,
+    metrics=of_first_reply(_metrics),
     settle=_settle,
     reduce=_reduce,
     table=_table,

@@ -2,7 +2,8 @@
 
 The kit draws a letter for a choice that it cannot read; the draw depends on all that ran before.
 `accuracy_without_fallback` counts such choices as wrong, `accuracy_expected` gives them the chance of
-the draw, `fallback_share` says how many there are.
+the draw, `fallback_share` says how many there are. Where a logged row holds several replies, one right
+reply is enough, as in the kit; the row counts once.
 
 Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmmu/utils.py. Kept on purpose: what is read
 from an open answer is taken apart into characters before it is compared, so that only an empty
@@ -11,9 +12,11 @@ reference is met (EvolvingLMMs-Lab/lmms-eval#1436, mended later).
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from mmconvert.options import letters_of
 from mmconvert.record import LETTERS
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, one_reference
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_repeat, is_task, one_reference
 from mmscore.kits.mmmu.fallback import undrawn_means, undrawn_scores
 from mmscore.metrics.mmmu_accuracy import Share, breakdown, subject_of
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
@@ -21,10 +24,10 @@ from mmscore.parsed import Parsed
 from mmscore.parsers.lmms_mmmu_choice import lmms_mmmu_choice
 from mmscore.parsers.mmmu_open import mmmu_open
 from mmscore.recipe import Facts, Item, Recipe, Row
-from mmscore.scored import Scored
+from mmscore.scored import EXCLUDED, SCORED, Scored
 
 DIGITS = 5
-WRITTEN = "accuracy_without_fallback"
+WRITTEN, EXPECTED, DRAWN = "accuracy_without_fallback", "accuracy_expected", "fallback_share"
 
 
 def _parse(item: Item, version: str) -> Parsed:
@@ -39,7 +42,7 @@ def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if item.options:
         return undrawn_scores(parsed.value, gold, letters_of(item.options))
     right = float(mmmu_open_match(gold, list(parsed.value or "")))
-    return {WRITTEN: right, "accuracy_expected": right, "fallback_share": 0.0}
+    return {WRITTEN: right, EXPECTED: right, DRAWN: 0.0}
 
 
 def _settle(scored: Scored, version: str) -> Scored:
@@ -49,7 +52,30 @@ def _settle(scored: Scored, version: str) -> Scored:
         details(extra).get("subdomain") or subject_of(id or "") or category
         for extra, id, category in zip(*columns, strict=True)
     ]
-    return scored.with_column("extra", [None] * len(scored)).with_column("subject", subjects)
+    together = _any_right(scored)
+    return together.with_column("extra", [None] * len(scored)).with_column("subject", subjects)
+
+
+def _any_right(scored: Scored) -> Scored:
+    """Score the replies of a logged row together, on the first: one right reply is enough."""
+    columns = zip(*map(scored.column, ("sample", "variant", "extra")), strict=True)
+    repeated = {sample for sample, variant, extra in columns if is_repeat(variant, extra)}
+    members: dict[str, list[int]] = {}
+    statuses = scored.column("status")
+    for number, (sample, status) in enumerate(zip(scored.column("sample"), statuses, strict=True)):
+        if sample in repeated and status == SCORED:
+            members.setdefault(sample, []).append(number)
+    scores = {name: values.copy() for name, values in scored.scores.items()}
+    for first, *later in members.values():
+        right, expected, drawn = (scores[name] for name in (WRITTEN, EXPECTED, DRAWN))
+        every = [first, *later]
+        drawn[first] = float(not right[every].any() and drawn[every].any())
+        right[first], expected[first] = right[every].max(), 1 - (1 - expected[every]).prod()
+        for number in later:
+            statuses[number] = EXCLUDED
+            for values in scores.values():
+                values[number] = np.nan
+    return scored.with_column("status", statuses).with_scores(**scores) if members else scored
 
 
 def _table(scored: Scored, version: str) -> Sequence[Row]:
@@ -72,7 +98,7 @@ RECIPE = Recipe(
     settle=_settle,
     reduce=undrawn_means,
     table=_table,
-    keep=("extra", "category", "subject"),
+    keep=("extra", "category", "subject", "sample", "variant"),
     groups=("subject",),
     default_for=_default_for,
 )

@@ -6,7 +6,7 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/ocrbench/utils.py. Ke
 
 from collections.abc import Mapping
 
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, references
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, of_first_reply, references
 from mmscore.metrics.lmms_ocrbench import FORMULAS, lmms_ocrbench
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe
@@ -41,9 +41,9 @@ RECIPE = Recipe(
     summary="OCRBench as lmms-eval scores it: contained references",
     parity=KIT,
     versions=VERSIONS,
-    columns=("answer", "answers", "label", "category", "extra"),
+    columns=("answer", "answers", "label", "category", "extra", "variant"),
     parse=_parse,
-    metrics=_metrics,
+    metrics=of_first_reply(_metrics),
     reduce=_reduce,
     groups=("category",),
     default_for=_default_for,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mmconvert.errors import RowError, got
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, one_reference
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, of_first_reply, one_reference
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.scored import Scored
@@ -57,9 +57,9 @@ RECIPE = Recipe(
     summary="POPE as lmms-eval scores it: the whole reply must be yes or no",
     parity=KIT,
     versions=VERSIONS,
-    columns=("answer", "answers", "label"),
+    columns=("answer", "answers", "label", "extra", "variant"),
     parse=_parse,
-    metrics=_metrics,
+    metrics=of_first_reply(_metrics),
     reduce=_reduce,
     table=_table,
     keep=("category",),

@@ -8,7 +8,7 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/textvqa/utils.py:text
 
 from collections.abc import Mapping
 
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, annotations, is_task
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, annotations, is_task, of_first_reply
 from mmscore.metrics.lmms_vqa import lmms_vqa
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Recipe
@@ -30,8 +30,8 @@ RECIPE = Recipe(
     summary="TextVQA as lmms-eval scores it",
     parity=KIT,
     versions=VERSIONS,
-    columns=("answer", "answers", "label"),
+    columns=("answer", "answers", "label", "extra", "variant"),
     parse=_parse,
-    metrics=_metrics,
+    metrics=of_first_reply(_metrics),
     default_for=_default_for,
 )

@@ -9,7 +9,7 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/vqav2/utils.py:vqav2_
 from collections.abc import Mapping
 
 from mmconvert.errors import RowError, got
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, annotations, is_task
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, annotations, is_task, of_first_reply
 from mmscore.metrics.lmms_vqa import lmms_vqav2
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Recipe
@@ -35,8 +35,8 @@ RECIPE = Recipe(
     summary="VQAv2 as lmms-eval scores it",
     parity=KIT,
     versions=VERSIONS,
-    columns=("answer", "answers", "label"),
+    columns=("answer", "answers", "label", "extra", "variant"),
     parse=_parse,
-    metrics=_metrics,
+    metrics=of_first_reply(_metrics),
     default_for=_default_for,
 )

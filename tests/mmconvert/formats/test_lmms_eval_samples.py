@@ -19,17 +19,39 @@ def lines(path: Path, *rows: dict) -> Path:
     return path
 
 
-def test_prompt_target_and_first_reply_are_taken_and_all_of_it_stays(tmp_path: Path) -> None:
-    both = row(reply="cat", resps=["A cat.", "A dog."], exact_match=1.0)
-    both["filtered_resps"].append("dog")
+def test_prompt_target_and_reply_are_taken_and_all_of_it_stays(tmp_path: Path) -> None:
+    both = row(reply="cat", resps=[["A cat."]], exact_match=1.0)
     records = read(lines(tmp_path / "20260101_1_samples_textvqa_val.jsonl", both))
     (record,) = records
     assert (records.format, record.id, record.dataset, record.task) == ("lmms_eval_samples", "0", "textvqa_val", "vqa")
-    assert (record.question, record.answer, record.prediction) == ("What?", "cat", "cat")
+    assert (record.question, record.answer, record.prediction, record.variant) == ("What?", "cat", "cat", None)
     assert record.extra == {
-        "target": "cat", "filtered_resps": ["cat", "dog"], "doc_hash": "0", "resps": ["A cat.", "A dog."],
-        "exact_match": 1.0,
+        "target": "cat", "filtered_resps": ["cat"], "doc_hash": "0", "resps": [["A cat."]], "exact_match": 1.0,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("filtered", "resps", "replies"),
+    [
+        (["cat", "dog"], [["A cat."], ["A dog."]], ["cat", "dog"]),
+        ([["cat", "dog"]], None, ["cat", "dog"]),
+        (["cat"], [["cat", "dog", "owl"]], ["cat", "dog", "owl"]),
+        (["cat"], [["A cat.", "A dog."]], ["cat"]),
+        (["cat"], [["cat", [1]]], ["cat"]),
+        (["cat", None], None, ["cat", None]),
+        ([], [["cat", "dog"]], [None]),
+    ],
+)
+def test_several_replies_are_several_rows_of_one_sample(
+    tmp_path: Path, filtered: list, resps: list | None, replies: list
+) -> None:
+    logged = row(7) | {"filtered_resps": filtered} | ({} if resps is None else {"resps": resps})
+    records = list(read(lines(tmp_path / "t.jsonl", logged)))
+    assert [record.prediction for record in records] == replies
+    assert {record.sample for record in records} == {"7"}
+    several = len(replies) > 1
+    assert [record.id for record in records] == ([f"7#{n}" for n in range(len(replies))] if several else ["7"])
+    assert [record.variant for record in records] == (list(range(len(replies))) if several else [None])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import json
+from dataclasses import asdict
 
 import pytest
 
@@ -155,3 +156,71 @@ def test_a_log_is_scored_by_its_own_task(tmp_path):
 def test_vqav2_leaves_out_objects_that_are_equal_once_rewritten():
     label = json.dumps([{"answer": "2"}, {"answer": "Two."}, {"answer": "cat"}])
     assert _numbers("vqav2", Item(label=label, prediction="two"))["exact_match"] == pytest.approx(2 / 9)
+
+
+def _log(path, *rows):
+    """Write a log of rows with several replies each: target, replies, and what else the row says."""
+    lines = [
+        {"doc_id": n, "target": target, "filtered_resps": replies, "input": "?", "doc_hash": "0", **more}
+        for n, (target, replies, more) in enumerate(rows)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def _scored_log(file, recipe=()):
+    (entry,) = score(file, recipe).entries
+    counts = {name: count for name, count in asdict(entry.counts).items() if count}
+    return {name: estimate.value for name, estimate in entry.metrics.items()}, counts
+
+
+def test_the_first_of_several_replies_is_scored_as_the_kit_does(tmp_path):
+    file = _log(tmp_path / "samples_pope.jsonl", ("yes", ["yes", "no"], {}), ("no", ["yes", "no"], {}))
+    numbers, counts = _scored_log(file)
+    assert numbers["pope_accuracy"] == 0.5
+    assert counts == {"total": 4, "scored": 2, "excluded": 2}
+
+
+def test_our_own_recipes_score_all_replies(tmp_path):
+    file = _log(tmp_path / "samples_x.jsonl", ("cat", ["cat", "cat", "a dog"], {}), ("owl", ["dog", "owl", "cat"], {}))
+    numbers, counts = _scored_log(file, "own_short_answer")
+    assert (numbers["accuracy"], numbers["mean_accuracy"]) == (0.5, 0.5)
+    assert (numbers["pass@2"], numbers["pass@3"]) == pytest.approx((5 / 6, 1.0))
+    # Every reply to the second question stands alone, so that a third of its votes are right.
+    assert numbers["majority_accuracy"] == pytest.approx((1 + 1 / 3) / 2)
+    assert counts == {"total": 6, "scored": 6}
+
+
+def test_one_right_reply_is_enough_for_mmmu(tmp_path):
+    options = "?\nA. red\nB. blue"
+    file = _log(
+        tmp_path / "samples_mmmu_val.jsonl",
+        ("A", ["B", "A"], {"input": options}),
+        ("A", ["B", "??"], {"input": options}),
+        ("B", ["A", "A"], {"input": options}),
+    )
+    numbers, counts = _scored_log(file)
+    assert numbers == pytest.approx(
+        {"accuracy_without_fallback": 1 / 3, "accuracy_expected": (1 + 1 / 2) / 3, "fallback_share": 1 / 3}
+    )
+    assert counts["excluded"] == 3
+
+
+def test_pairs_and_rotations_are_those_of_first_replies(tmp_path):
+    mme = {"mme_perception_score": {"question_id": "1.jpg", "category": "OCR", "score": 1.0}}
+    numbers, _ = _scored_log(
+        _log(tmp_path / "samples_mme.jsonl", ("Yes", ["Yes", "No"], mme), ("No", ["No", "Yes"], mme))
+    )
+    assert numbers["mme_perception_score"] == 200
+    rows = [
+        (
+            answer,
+            [answer, "Z"],
+            {"gpt_eval_score": {"index": index, "A": "x", "B": "y", "question": "?", "answer": answer}},
+        )
+        for index, answer in ((3, "A"), (1_000_003, "B"), (4, "A"))
+    ]
+    file = _log(tmp_path / "samples_mmbench_en_dev_static.jsonl", *rows)
+    numbers, counts = _scored_log(file)
+    assert numbers == {"circular_accuracy": 100, "vanilla_accuracy": 100}
+    assert (counts["total"], counts["scored"]) == (6, 3)

@@ -1,15 +1,18 @@
 """What lmms-eval's recipes share: which files are theirs, and what a logged row says about its question."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mmconvert.errors import RowError, got
+from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, read_label
 
 KIT = "lmms-eval"
 VERSIONS: Mapping[str, str] = {"0.7": "EvolvingLMMs-Lab/lmms-eval@75571cf (0.7.2)"}
 FORMATS = frozenset(("lmms_eval_samples",))
+REPLIES = "filtered_resps"
+"""Field of a logged row that lists its replies."""
 
 
 def is_task(facts: Facts, *names: str) -> bool:
@@ -42,6 +45,29 @@ def details(extra: str | None) -> Mapping[str, Any]:
         if isinstance(value, dict):
             found = {**value, **found}
     return {**found, **fields}
+
+
+def is_repeat(variant: int | None, extra: str | None) -> bool:
+    """Tell whether a row is a later reply of a logged row that holds several; the kit's tasks score the first.
+
+    Rotations and other copies have variants too, but no list of replies.
+
+    Example:
+        >>> [is_repeat(variant, '{"filtered_resps": ["A", "B"]}') for variant in (0, 1)], is_repeat(1, "{}")
+        ([False, True], False)
+    """
+    return bool(variant) and REPLIES in details(extra)
+
+
+def of_first_reply(
+    metrics: Callable[[Item, Parsed, str], Mapping[str, float]],
+) -> Callable[[Item, Parsed, str], Mapping[str, float]]:
+    """Leave later replies of a logged row out, as the kit does; needs the columns `variant` and `extra`."""
+
+    def scored(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+        return {} if is_repeat(item.variant, item.extra) else metrics(item, parsed, version)
+
+    return scored
 
 
 def references(item: Item) -> Sequence[Any]:
