@@ -171,7 +171,7 @@ class Records:
                 self.rejects.append(_without_row(rejected))
                 if options.every_problem:
                     self.rejects += self._further(row, rejected, lambda one: self._made(one, strict, chain, reword))
-            elif options.every_problem and not self._good:
+            elif options.every_problem and not self._good and isinstance(row, Row):
                 self._good = row.fields
             for record in records:
                 written += 1

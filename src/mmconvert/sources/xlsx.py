@@ -79,8 +79,8 @@ def rows(
         where = Where(path.name, number, line)
         fields, errors = _fields(names, cells, needed, book.epoch_1904)
         if errors:
-            first, *others = (Rejected.of(error, where) for error in errors)
-            yield replace(first, row=Row(fields, where), others=tuple(others))
+            first, *more = (Rejected.of(error, where) for error in errors)
+            yield replace(first, row=Row(fields, where), others=tuple(more))
         else:
             yield Row(fields, where, remarks)
             remarks = ()
@@ -141,8 +141,7 @@ def _fields(
             fields[name] = _text(cell, name, epoch_1904)
         except RowError as error:
             errors.append(error)
-    for error in errors:
-        fields[error.field] = None
+    fields.update(dict.fromkeys(error.field for error in errors))
     return fields, errors
 
 

@@ -266,9 +266,9 @@ def _images(fields: dict[str, Any], context: Context, name: str, how: Reading) -
         if not names:
             raise RowError("image.absent", "image", "the row has no picture. Leave it out, or give its picture.")
         pictures = replace(context.pictures, roots=(*context.pictures.roots, *_kit_roots(name)))
-        for place, given in _placed("image_path", paths, names):
+        for place, reference in _placed("image_path", paths, names):
             with in_field(place):
-                images.append(pictures.of_reference(given, len(images) + 1))
+                images.append(pictures.of_reference(reference, len(images) + 1))
         return images
     for place, written in _placed("image_path", paths, names):
         _check_name(written, place)
