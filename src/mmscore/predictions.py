@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -49,6 +50,7 @@ class Rows:
         rejected: Rows that could not be read; they are not among the rows.
         missing: Ids of questions that nothing was predicted for; known after `join`.
         partial: The run that wrote the file was told to stop early.
+        replies: The run asked for several replies a question, which `variant` numbers.
         title: What the rows are called where they name no model.
     """
 
@@ -59,6 +61,7 @@ class Rows:
     rejected: tuple[Refusal, ...] = ()
     missing: tuple[str, ...] = ()
     partial: bool = False
+    replies: bool = False
     title: str = ""
 
     def __len__(self) -> int:
@@ -122,14 +125,18 @@ def _from_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> 
 
     wanted = ["id", *(name for name in _IDENTITY if name.partition(".")[0] in names)]
     identity = pa.Table.from_batches(read(wanted), schema=pa.schema([(name, column_type(name)) for name in wanted]))
-    return Rows(path, names, identity, read, partial=any(map(_is_partial, schemas)))
+    runs = [_run(schema) for schema in schemas]
+    partial = any(run.get("partial") is True for run in runs)
+    return Rows(path, names, identity, read, partial=partial, replies=any(run.get("n", 1) != 1 for run in runs))
 
 
-def _is_partial(schema: pa.Schema) -> bool:
+def _run(schema: pa.Schema) -> dict[str, Any]:
+    """Read what the run that wrote a file says of itself; empty where it says nothing."""
     try:
-        return json.loads((schema.metadata or {}).get(RUN_METADATA, b"{}")).get("partial") is True
-    except (ValueError, AttributeError):
-        return False
+        said = json.loads((schema.metadata or {}).get(RUN_METADATA, b"{}"))
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 def _read(file: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -36,3 +36,16 @@ def test_a_limited_run_is_marked_partial(predicted):
     entry = predicted("--limit", "2")
     assert entry.partial
     assert entry.counts.total == 2
+
+
+def test_several_replies_are_no_circular_copies(predicted):
+    entry = predicted("--n", "3")
+    assert (entry.recipe, entry.partial) == ("vlmevalkit_mcq", False)
+    assert entry.counts.scored == entry.counts.total == 12
+
+
+def test_several_replies_are_scored_with_the_question_as_cluster(predicted, tmp_path):
+    predicted("--n", "3")
+    (entry,) = score(tmp_path / "p.parquet", "own_choice").entries
+    numbers = {name: (entry.metrics[name].value, entry.metrics[name].n) for name in ("mean_accuracy", "pass@3")}
+    assert numbers == {"mean_accuracy": (1.0, 4), "pass@3": (1.0, 4)}

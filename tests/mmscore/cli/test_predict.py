@@ -118,6 +118,21 @@ def test_the_limit_and_the_system_text_are_honoured(predict, dataset, output):
     assert (code, json.loads(out)["rows"]) == (0, 5)
 
 
+def test_more_replies_are_rows_and_ask_only_what_is_new(predict, dataset, output):
+    assert json.loads(predict(*echo(dataset, output, "answer", "--json"))[1])["asked"] == 12
+    summary = json.loads(predict(*echo(dataset, output, "answer", "--n", "3", "--resume", "--json"))[1])
+    assert (summary["rows"], summary["asked"], summary["reused"]) == (36, 24, 12)
+    rows = pq.read_table(output, columns=["id", "sample", "variant", "prediction"]).to_pylist()
+    assert [(row["sample"], row["variant"]) for row in rows] == [(str(i), n) for i in range(12) for n in range(3)]
+    assert len({row["id"] for row in rows}) == 36
+    assert [row["prediction"] for row in rows] == [row["sample"] for row in rows]
+
+
+def test_without_interleaving_a_prompt_begins_with_its_picture(predict, dataset, output):
+    predict(*echo(dataset, output, "prompt", "--no-interleave", "--limit", "1"))
+    assert pq.read_table(output)["prediction"].to_pylist() == ["<image>question 0"]
+
+
 def test_options_can_come_from_a_file(predict, dataset, output, tmp_path):
     (tmp_path / "run.yaml").write_text("backend: echo\nmodel: answer\nbatch-size: 3\nlimit: 4\nstop: []\n")
     code, out, _ = predict(dataset, "-o", output, "--options", tmp_path / "run.yaml", "--limit", 2, "--json")
@@ -145,6 +160,20 @@ def test_missing_folders_of_the_output_are_made(predict, dataset, tmp_path):
         (["DATASET", "-o", "p.parquet", "--model", "m", "--temperature", "-1"], 2, "Invalid value for '--temperature'"),
         (["DATASET", "-o", "p.parquet", "--model", "m", "--bach-size", "1"], 2, "'--batch-size'"),
         (["DATASET", "-o", "p.parquet", "--model", "answer", "--backend", "echo", "--attn", "sdpa"], 2, "no --attn"),
+        (["DATASET", "-o", "p.parquet", "--model", "m", "--method", "likelihood", "--n", "2"], 2, "generates nothing"),
+        (["DATASET", "-o", "p.parquet", "--model", "m", "--method", "guess"], 2, "'generate', 'likelihood'"),
+        (["DATASET", "-o", "p.parquet", "--model", "m", "--likelihood-reduction", "mean"], 2, "with --method likeli"),
+        (
+            ["DATASET", "-o", "p.parquet", "--model", "m", "--template", "raw", "--system", "s"],
+            2,
+            "--system has no place",
+        ),
+        (["DATASET", "-o", "p.parquet", "--model", "m", "--n", "2"], 2, "greedy replies are all the same"),
+        (
+            ["DATASET", "-o", "p.parquet", "--model", "a", "--backend", "echo", "--method", "likelihood"],
+            2,
+            "no --method",
+        ),
         (["plain.parquet", "-o", "p.parquet", "--model", "answer", "--backend", "echo"], 1, "it lacks answer, answers"),
         (["text.txt", "-o", "p.parquet", "--model", "answer", "--backend", "echo"], 1, "no readable parquet file"),
     ],
