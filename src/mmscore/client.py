@@ -18,7 +18,7 @@ import os
 import random
 import ssl
 from collections import Counter
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -27,10 +27,10 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from mmconvert import __version__
 from mmconvert.errors import Error, UsageError, first_line, got
 from mmscore.answers import Answer, failed
 from mmscore.chat_reply import Fault, read_replies, refusal_text
+from mmscore.connection import open_client, used_up
 from mmscore.interruption import until_stopped
 from mmscore.spending import Spending, most_tokens
 
@@ -175,20 +175,25 @@ class Chat:
         for client in self._clients:
             await client.aclose()
 
-    @contextlib.contextmanager
-    def _connection(self) -> Iterator[httpx2.AsyncClient]:
+    @contextlib.asynccontextmanager
+    async def _connection(self) -> AsyncIterator[httpx2.AsyncClient]:
         """Lend a client of one connection, that used last first.
 
         One client for all would look at each of its connections several times a call.
         """
         if not self._idle:
-            self._idle.append(_client(self.endpoint, self._tls))
+            seconds = (self.endpoint.connect_seconds, self.endpoint.silence_seconds)
+            self._idle.append(open_client(self.endpoint.key, *seconds, self._tls))
             self._clients += self._idle
         client = self._idle.pop()
         try:
             yield client
         finally:
-            self._idle.append(client)
+            if used_up(client):
+                await client.aclose()
+                self._clients.remove(client)
+            else:
+                self._idle.append(client)
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine that asks, to its end.
@@ -300,14 +305,13 @@ class Chat:
         self, method: str, url: str, content: bytes | None = None
     ) -> tuple[httpx2.Response, bytes | None]:
         """Send a request and read what comes back; None for a body that is too large."""
-        with self._connection() as client:
-            async with client.stream(method, url, content=content) as response:
-                data = bytearray()
-                async for piece in response.aiter_bytes():
-                    data += piece
-                    if len(data) > _LARGEST_REPLY:
-                        return response, None
-                return response, bytes(data)
+        async with self._connection() as client, client.stream(method, url, content=content) as response:
+            data = bytearray()
+            async for piece in response.aiter_bytes():
+                data += piece
+                if len(data) > _LARGEST_REPLY:
+                    return response, None
+            return response, bytes(data)
 
     def _refusal(self, response: httpx2.Response, data: bytes) -> Fault:
         status = response.status_code
@@ -349,21 +353,6 @@ class Chat:
     def _plain(self, text: str) -> str:
         """Take the key out of a text that goes into messages and files."""
         return text.replace(self.endpoint.key, "***") if self.endpoint.key else text
-
-
-def _client(endpoint: Endpoint, tls: ssl.SSLContext) -> httpx2.AsyncClient:
-    # No compression is asked for: a small reply could not unfold into a large one unseen.
-    headers = {
-        "User-Agent": f"mmscore/{__version__}",
-        "Content-Type": "application/json",
-        "Accept": "application/json",
-        "Accept-Encoding": "identity",
-    }
-    if endpoint.key:
-        headers["Authorization"] = f"Bearer {endpoint.key}"
-    limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
-    timeout = httpx2.Timeout(endpoint.silence_seconds, connect=endpoint.connect_seconds, pool=None)
-    return httpx2.AsyncClient(headers=headers, limits=limits, timeout=timeout, verify=tls)
 
 
 def _pause(headers: Mapping[str, str]) -> float | None:

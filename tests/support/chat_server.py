@@ -25,6 +25,12 @@ class Said:
     """Seconds of silence before the head."""
     trickle: float = 0.0
     """Seconds between two bytes of the body."""
+    headless: bool = False
+    """Reset the connection before a single byte."""
+    pause: float = 0.0
+    """Seconds of silence between head and body."""
+    after: bytes = b""
+    """What is sent behind the body, as if it was the reply to another request."""
 
 
 def completion(
@@ -99,19 +105,30 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(answer)
 
     def _send(self, answer: Said) -> None:
+        if answer.headless:
+            self._reset()
+            return
         length = len(answer.body) + (1 if answer.hang_up else 0)
         self.send_response(answer.status)
         for name, value in ({"Content-Length": str(length)} | answer.headers).items():
             self.send_header(name, value)
         self.end_headers()
-        for piece in [answer.body] if not answer.trickle else [bytes([byte]) for byte in answer.body]:
+        if answer.pause:
+            self.wfile.flush()
+            time.sleep(answer.pause)
+        # Both in one piece: of two, the second could be late and meet the next question.
+        body = answer.body + answer.after
+        for piece in [body] if not answer.trickle else [bytes([byte]) for byte in body]:
             self.wfile.write(piece)
             time.sleep(answer.trickle)
         if answer.hang_up:
             self.wfile.flush()
-            # No lingering: what is not read yet is lost, and the other side sees a reset.
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.close_connection = True
+            self._reset()
+
+    def _reset(self) -> None:
+        # No lingering: what is not read yet is lost, and the other side sees a reset.
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
 
     def log_message(self, *_: object) -> None:
         """Stay silent."""

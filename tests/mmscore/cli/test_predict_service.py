@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -158,53 +157,6 @@ def test_what_every_row_would_meet_ends_the_run_at_once_and_keeps_what_was_said(
         predict(*asking(dataset, output, server))
     assert {text_of(request).upper() for request in server.asked}.isdisjoint(before)
     assert predictions(output) == [question(i).upper() for i in range(40)]
-
-
-FAULTS = [
-    *(refused(status) for status in (408, 409, 425, 429, 500, 503)),
-    refused(429, **{"Retry-After": "0.01"}),
-    Said(b"<html>Bad Gateway</html>", 502),
-    Said(b""),
-    Said(said("half").body[:40]),
-    Said(b'{"error": {"message": "busy"}}'),
-    Said(b'{"choices": []}'),
-    Said(said("half").body[:40], hang_up=True),
-    Said(hang_up=True),
-]
-
-
-def test_mixed_faults_end_with_the_table_of_a_service_without_faults(predict, tmp_path, output, monkeypatch):
-    mixed_faults(predict, tmp_path, output, monkeypatch, rows=150, seeds=range(2))
-
-
-@pytest.mark.release
-def test_mixed_faults_of_many_seeds(predict, tmp_path, output, monkeypatch):
-    mixed_faults(predict, tmp_path, output, monkeypatch, rows=1000, seeds=range(20))
-
-
-def mixed_faults(predict, tmp_path, output, monkeypatch, *, rows: int, seeds: range) -> None:
-    monkeypatch.setattr("mmscore.client._LONGEST_WAIT", 0.005)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    dataset, whole = write(tmp_path / "d", rows), tmp_path / "whole.parquet"
-    with chat_server(echoed) as server:
-        predict(*asking(dataset, whole, server))
-    for seed in seeds:
-        dice = random.Random(seed)
-
-        def say(request, dice=dice):
-            return dice.choice(FAULTS) if dice.random() < 0.2 else echoed(request)
-
-        with chat_server(say) as server:
-            code, _, err = predict(*asking(dataset, output, server, "--restart"))
-            assert code in (0, 3), err
-            wanted = predictions(whole)
-            for row, text in zip(pq.read_table(output).to_pylist(), wanted, strict=True):
-                assert row["prediction"] == (text if row["prediction_status"] == "ok" else None)
-            code, _, err = predict(*asking(dataset, output, server, "--resume")) if code else (code, "", err)
-        assert Counter(map(text_of, server.asked)).most_common(1)[0][1] <= 12
-        assert output.read_bytes() == whole.read_bytes()
-    for file in tmp_path.glob("*predictions*"):
-        assert KEY.encode() not in file.read_bytes()
 
 
 def test_the_key_stands_in_no_file_and_no_message(predict, tmp_path, output, monkeypatch):
