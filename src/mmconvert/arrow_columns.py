@@ -61,11 +61,17 @@ def lists(rows: Sequence[Sequence[Any]], values: pa.Array) -> pa.ListArray:
 
 
 def binary(values: Sequence[bytes | None]) -> pa.BinaryArray:
-    """Build a column of bytes by one join: a growing builder would copy every picture more than once."""
+    """Build a column of bytes, each copied once: a growing builder would copy every picture more than once."""
     if None in values:
         return pa.array(values, pa.binary())
     data: Sequence[bytes] = values  # type: ignore[assignment]
-    return pa.Array.from_buffers(pa.binary(), len(data), [None, _ends(data), pa.py_buffer(b"".join(data))])
+    ends = array("i", [0, *accumulate(map(len, data))])
+    # Arrow's own memory, which it gives again and again: a join would touch new pages for every row group.
+    joined = pa.allocate_buffer(ends[-1])
+    view = memoryview(joined).cast("B")
+    for item, start, end in zip(data, ends, ends[1:], strict=False):
+        view[start:end] = item
+    return pa.Array.from_buffers(pa.binary(), len(data), [None, pa.py_buffer(ends), joined])
 
 
 def structs(kind: pa.StructType, objects: Sequence[Any]) -> pa.StructArray:
