@@ -1,12 +1,13 @@
 """Models side by side over many datasets: average score, and average rank."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from mmconvert.errors import Error, UsageError, did_you_mean
 from mmscore.recipe import Metrics
+from mmscore.report import Entry
 from mmscore.settled import Settled, choices_for, open_joined, settle
 from mmscore.stats import Estimate
 
@@ -47,7 +48,8 @@ class Cell:
         n: Rows that went into it.
         unscored: Rows of the file that should have a score and have none.
         recipe: Recipe, with its version.
-        predictions: The file.
+        predictions: The file, or several.
+        weight: What part the dataset has in the mean of its column, against the others' weights.
     """
 
     model: str
@@ -60,6 +62,7 @@ class Cell:
     unscored: int
     recipe: str
     predictions: str
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,8 @@ class Standing:
         ranks: Column -> place among the models that have it, from 1; equal scores share the mean of theirs.
         average_score: Mean of `scores`, each column counting the same.
         average_rank: Mean of `ranks`.
-        missing: Datasets that another model has under this method and this one lacks.
+        missing: Datasets that another model has under this method, or all should have, and this one lacks.
+        place: Place in the order of the table, from 1; equal ones share the mean of theirs.
     """
 
     model: str
@@ -81,6 +85,7 @@ class Standing:
     average_score: float
     average_rank: float
     missing: tuple[str, ...]
+    place: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +94,8 @@ class Table:
 
     Attributes:
         method: One of `METHODS`.
-        datasets: Column -> its datasets that some model has; columns in the order given.
-        standings: The best average rank first.
+        datasets: Column -> its datasets that some model has or all should have; columns in the order given.
+        standings: The best average rank first, or the best average score.
     """
 
     method: str
@@ -107,12 +112,14 @@ class Ranking:
         tables: One a method, for the methods that occur.
         cells: What went into them.
         sizes: Column -> how many datasets it has where all are there; empty when nobody says.
+        by_score: Tables are in order of the average score.
     """
 
     by: str
     tables: tuple[Table, ...]
     cells: tuple[Cell, ...]
     sizes: Mapping[str, int]
+    by_score: bool = False
 
     @property
     def complete(self) -> bool:
@@ -150,6 +157,9 @@ def measure(
     metric: str | None = None,
     method_columns: Sequence[str] = ("method",),
     format: str | None = None,
+    recipe_options: str | None = None,
+    model: str | None = None,
+    method: str | None = None,
 ) -> Cell:
     """Score one file.
 
@@ -160,6 +170,9 @@ def measure(
         metric: The number to take; None leaves it to the place.
         method_columns: Columns that may say how answers were made, `extra.key` for a key of `extra`.
         format: Format of the file; None to recognise it by its content.
+        recipe_options: File of options for the recipe.
+        model: Name of the model, for files that do not say it.
+        method: One of `METHODS`, for files that do not say it; None for generation.
 
     Raises:
         UsageError: As `score`; or the file's dataset cannot be told, or the recipe has no such number.
@@ -170,26 +183,73 @@ def measure(
     if len(datasets) > 1:
         raise Error(f"{path} dataset: holds {', '.join(datasets[:5])}. Give each dataset a file of its own.")
     found = place(datasets[0] if datasets else None, frozenset(rows.distinct("task")))
-    (choice,) = choices_for(rows, [recipe] if recipe else [])
+    (choice,) = choices_for(rows, [recipe] if recipe else [], options=recipe_options)
     known = [name for name in method_columns if name.partition(".")[0] in rows.names]
     settled = settle(rows, choice, keep=known)
-    name, estimate = _number(settled.metrics(), metric or found.metric, path, choice.name)
-    factor = _PERCENT.get(estimate.unit, 1.0) if metric or found.factor is None else found.factor
     return Cell(
-        model=", ".join(rows.distinct("model")) or rows.title,
-        method=_method(settled, known, path),
+        model=model or ", ".join(rows.distinct("model")) or rows.title,
+        method=_method(settled, known, path) or method or GENERATION,
         dataset=found.dataset,
         column=found.column,
-        metric=name,
-        score=estimate.value * factor,
-        n=estimate.n,
+        **_measured(settled.metrics(), found, metric, path, choice.name),
         unscored=settled.unscored,
         recipe=f"{choice.name}@{choice.version}",
         predictions=path,
     )
 
 
+def measure_entry(
+    entry: Entry,
+    path: str,
+    place: Callable[[str | None, frozenset[str]], Place],
+    *,
+    metric: str | None = None,
+    method: str | None = None,
+) -> Cell:
+    """Take a number out of a report; the arguments are those of `measure`.
+
+    Args:
+        entry: One file under one recipe.
+        path: The report.
+        place: As for `measure`; the report does not know the tasks of rows.
+        metric: Likewise.
+        method: Likewise; needed where the report does not say it.
+
+    Raises:
+        UsageError: As `measure`; or nobody says how answers were made.
+        Error: The report has no value, or answers by several methods.
+    """
+    found = place(entry.dataset, frozenset())
+    told = _one_method(entry.method.split(", ") if entry.method else [], f"{path}: {entry.predictions}") or method
+    if told is None:
+        raise UsageError(f"{path}: does not say how the answers were made. Say it: --method {GENERATION}.")
+    return Cell(
+        model=entry.model,
+        method=told,
+        dataset=found.dataset,
+        column=found.column,
+        **_measured(entry.metrics, found, metric, path, entry.recipe),
+        unscored=entry.counts.unscored,
+        recipe=f"{entry.recipe}@{entry.version}",
+        predictions=entry.predictions,
+    )
+
+
+class _Measured(TypedDict):
+    metric: str
+    score: float
+    n: int
+
+
+def _measured(metrics: Metrics, found: Place, wanted: str | None, path: str, recipe: str) -> _Measured:
+    name, estimate = _number(metrics, wanted or found.metric, path, recipe)
+    factor = _PERCENT.get(estimate.unit, 1.0) if wanted or found.factor is None else found.factor
+    return {"metric": name, "score": estimate.value * factor, "n": estimate.n}
+
+
 def _number(metrics: Metrics, wanted: str | None, path: str, recipe: str) -> tuple[str, Estimate]:
+    if not metrics:
+        raise Error(f"{path}: {recipe} scores no row. Leave the file out.")
     name = next(iter(metrics)) if wanted is None else wanted
     if name not in metrics:
         hint = did_you_mean(name, metrics)
@@ -202,23 +262,33 @@ def _number(metrics: Metrics, wanted: str | None, path: str, recipe: str) -> tup
     return name, estimate
 
 
-def _method(settled: Settled, columns: Sequence[str], path: str) -> str:
+def _method(settled: Settled, columns: Sequence[str], path: str) -> str | None:
     for column in columns:
-        said = {value for value in settled.rows.rows[column].unique().to_pylist() if value is not None}
-        methods = {LIKELIHOOD if value == LIKELIHOOD else GENERATION for value in said}
-        if len(methods) > 1:
-            raise Error(f"{path} {column}: holds answers by generation and by likelihood. Give each a file of its own.")
-        if methods:
-            return methods.pop()
-    return GENERATION
+        said = [value for value in settled.rows.rows[column].unique().to_pylist() if value is not None]
+        if method := _one_method(said, f"{path} {column}"):
+            return method
+    return None
+
+
+def _one_method(said: Iterable[str], where: str) -> str | None:
+    methods = {LIKELIHOOD if value == LIKELIHOOD else GENERATION for value in said}
+    if len(methods) > 1:
+        raise Error(f"{where}: holds answers by generation and by likelihood. Give each a file of its own.")
+    return methods.pop() if methods else None
 
 
 def rank(
-    cells: Sequence[Cell], by: str, columns: Sequence[str] = (), sizes: Mapping[str, int] | None = None
+    cells: Sequence[Cell],
+    by: str,
+    columns: Sequence[str] = (),
+    sizes: Mapping[str, int] | None = None,
+    *,
+    needed: Mapping[str, Sequence[str]] | None = None,
+    by_score: bool = False,
 ) -> Ranking:
     """Rank models, each method by itself.
 
-    The score of a column is the plain mean of its datasets, the average score the plain mean of a model's
+    The score of a column is the mean of its datasets, the average score the plain mean of a model's
     columns; a model without any dataset of a column is not ranked there.
 
     Args:
@@ -226,6 +296,8 @@ def rank(
         by: What the columns are, in a word.
         columns: Their order; others follow as they come.
         sizes: Column -> how many datasets it has where all are there.
+        needed: Column -> datasets without which a model is incomplete, even where no other has them.
+        by_score: Order the tables by the average score, not by the average rank.
 
     Raises:
         UsageError: Two cells are for the same model, method and dataset.
@@ -244,37 +316,44 @@ def rank(
         having = [cell for cell in cells if cell.method == method]
         order = [name for name in columns if any(c.column == name for c in having)]
         if having:
-            tables.append(_table(method, having, list(dict.fromkeys([*order, *(c.column for c in having)]))))
-    return Ranking(by, tuple(tables), tuple(cells), sizes or {})
+            names = dict.fromkeys([*(needed or ()), *order, *(c.column for c in having)])
+            datasets = {name: [c.dataset for c in having if c.column == name] for name in names}
+            wanted = {name: tuple(dict.fromkeys([*(needed or {}).get(name, ()), *datasets[name]])) for name in names}
+            tables.append(_table(method, having, wanted, by_score=by_score))
+    return Ranking(by, tuple(tables), tuple(cells), sizes or {}, by_score)
 
 
-def _table(method: str, cells: Sequence[Cell], columns: Sequence[str]) -> Table:
+def _table(method: str, cells: Sequence[Cell], datasets: Mapping[str, tuple[str, ...]], *, by_score: bool) -> Table:
     models = list(dict.fromkeys(cell.model for cell in cells))
-    datasets = {name: tuple(dict.fromkeys(c.dataset for c in cells if c.column == name)) for name in columns}
     scores: dict[str, dict[str, float]] = {model: {} for model in models}
     for model in models:
-        for name in columns:
-            values = [cell.score for cell in cells if (cell.model, cell.column) == (model, name)]
-            if values:
-                scores[model][name] = math.fsum(values) / len(values)
+        for name in datasets:
+            parts = [cell for cell in cells if (cell.model, cell.column) == (model, name)]
+            if parts:
+                total = math.fsum(cell.score * cell.weight for cell in parts)
+                scores[model][name] = total / math.fsum(cell.weight for cell in parts)
     ranks: dict[str, dict[str, float]] = {model: {} for model in models}
-    for name in columns:
+    for name in datasets:
         having = [model for model in models if name in scores[model]]
         for model, place in zip(having, shared_ranks([scores[model][name] for model in having]), strict=True):
             ranks[model][name] = place
     own = {model: {cell.dataset for cell in cells if cell.model == model} for model in models}
+    average_scores = [math.fsum(scores[model].values()) / len(scores[model]) for model in models]
+    average_ranks = [math.fsum(ranks[model].values()) / len(ranks[model]) for model in models]
+    places = shared_ranks(average_scores if by_score else [-rank for rank in average_ranks])
     standings = [
         Standing(
             model,
             scores[model],
             ranks[model],
-            math.fsum(scores[model].values()) / len(scores[model]),
-            math.fsum(ranks[model].values()) / len(ranks[model]),
+            score,
+            average_rank,
             tuple(name for names in datasets.values() for name in names if name not in own[model]),
+            place,
         )
-        for model in models
+        for model, score, average_rank, place in zip(models, average_scores, average_ranks, places, strict=True)
     ]
-    standings.sort(key=lambda standing: (standing.average_rank, -standing.average_score, standing.model))
+    standings.sort(key=lambda standing: (standing.place, -standing.average_score, standing.model))
     return Table(method, datasets, tuple(standings))
 
 

@@ -12,15 +12,25 @@ Grid = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 
 def overview(ranking: Ranking) -> Grid:
-    """Lay out average ranks and scores, the methods side by side; models with missing datasets bear a star."""
+    """Lay out average ranks and scores, the methods side by side; models with missing datasets bear a star.
+
+    Where the average score decides, a model's place stands in front of it.
+    """
     headings = ["Model"]
     models: dict[str, list[str]] = {}
     for number, table in enumerate(ranking.tables):
-        headings += [f"{_SHORT[table.method]}-Avg-Rank", f"{_SHORT[table.method]}-Avg-Score"]
+        shown = ("Place", "Avg-Score", "Avg-Rank") if ranking.by_score else ("Avg-Rank", "Avg-Score")
+        headings += [f"{_SHORT[table.method]}-{name}" for name in shown]
         for standing in table.standings:
-            cells = models.setdefault(standing.model, ["-"] * 2 * len(ranking.tables))
-            star = "*" if standing.missing else ""
-            cells[2 * number : 2 * number + 2] = [f"{standing.average_rank:.1f}{star}", f"{standing.average_score:.2f}"]
+            cells = models.setdefault(standing.model, ["-"] * len(shown) * len(ranking.tables))
+            values = {
+                "Place": f"{standing.place:g}",
+                "Avg-Rank": f"{standing.average_rank:.1f}",
+                "Avg-Score": f"{standing.average_score:.2f}",
+            }
+            start = len(shown) * number
+            cells[start : start + len(shown)] = [values[name] for name in shown]
+            cells[start] += "*" if standing.missing else ""
     return headings, [[model, *cells] for model, cells in models.items()]
 
 

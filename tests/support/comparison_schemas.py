@@ -132,7 +132,8 @@ _STANDING = record(
     ranks={**RANKS, "description": "column -> place, from 1; equal scores share the mean of theirs"},
     average_score={"type": "number"},
     average_rank={"type": "number"},
-    missing={**IDS, "description": "datasets that another model has"},
+    missing={**IDS, "description": "datasets that another model has, or all should have"},
+    place={"type": "number", "description": "in the order of the table, from 1; equal ones share the mean of theirs"},
 )
 RANK = document(
     "What mmscore rank --json prints",
@@ -161,6 +162,7 @@ RANK = document(
             unscored=COUNT,
             recipe=TEXT,
             predictions=TEXT,
+            weight={"type": "number", "description": "in the mean of the column, against the others' weights"},
         ),
     },
 )

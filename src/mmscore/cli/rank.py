@@ -2,18 +2,53 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.errors import UsageError
+from mmscore.kits.mmtrusteval import ranking as mmtrusteval
 from mmscore.kits.reform_eval.ranking import COLUMNS, METHOD_COLUMNS, SIZES, place_in_dimension
-from mmscore.rank import Cell, Place, Ranking, measure, rank
+from mmscore.rank import METHODS, Cell, Place, Ranking, measure, measure_entry, rank
 from mmscore.rank_text import to_csv, to_markdown
-from mmscore.report import publish
+from mmscore.report import Entry, publish
+from mmscore.report_file import is_report, read_report
+from mmscore.score import Options, score_each
 
-_BY_DIMENSION, _BY_DATASET = WAYS = ("dimension", "dataset")
+_BY_DIMENSION, _BY_DATASET, _BY_ASPECT, _BY_SUBASPECT = WAYS = ("dimension", "dataset", "aspect", "subaspect")
+_TASK_COLUMNS: Mapping[str, Callable[[str], str]] = {_BY_ASPECT: mmtrusteval.aspect, _BY_SUBASPECT: str}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wishes:
+    """How files are scored and measured, as the user says; None where nothing is said."""
+
+    recipe: str | None
+    recipe_options: str | None
+    format: str | None
+    metric: str | None
+    model: str | None
+    method: str | None
+
+    def entries(self, path: str, label: str | None) -> Sequence[Entry] | None:
+        """Read the entries of a report; None for a file that is none.
+
+        Raises:
+            UsageError: The user wants it scored anew, or names the dataset of several.
+        """
+        if not is_report(path):
+            return None
+        scoring = {"--recipe": self.recipe, "--recipe-options": self.recipe_options, "--format": self.format}
+        if flags := [flag for flag, value in scoring.items() if value]:
+            raise UsageError(f"{path}: is a report, scored already. Leave {', '.join(flags)} out.")
+        found = read_report(path)
+        if label and len(found) > 1:
+            raise UsageError(
+                f"{path}: holds {len(found)} entries, and {label}= names the dataset of one. Leave it out."
+            )
+        return [replace(entry, dataset=label or entry.dataset) for entry in found]
 
 
 @click.command("rank", context_settings={"help_option_names": ["-h", "--help"]})
@@ -23,10 +58,13 @@ _BY_DIMENSION, _BY_DATASET = WAYS = ("dimension", "dataset")
     type=click.Choice(WAYS),
     default=_BY_DIMENSION,
     show_default=True,
-    help="Rank in ReForm-Eval's eight dimensions, or in each dataset.",
+    help="Rank in ReForm-Eval's eight dimensions, in each dataset, or in MMTrustEval's aspects or sub-aspects.",
 )
 @click.option("--recipe", metavar="NAME", help="Recipe for all files. [default: the one that fits each]")
+@click.option("--recipe-options", metavar="FILE", help="Options of the recipe itself, as YAML or JSON.")
 @click.option("--format", metavar="NAME", help="Format of the files. [default: recognised by content]")
+@click.option("--model", metavar="NAME", help="Name of the model, for predictions that do not say it.")
+@click.option("--method", type=click.Choice(METHODS), help="How answers were made, for files that do not say it.")
 @click.option("--metric", metavar="NAME", help="Number to rank by. [default: the recipe's first; cider for captions]")
 @click.option("-o", "--output", metavar="FILE", help="Write the ranking as JSON.")
 @click.option("--csv", "csv_file", metavar="FILE", help="Write it as CSV.")
@@ -38,7 +76,10 @@ def rank_models(
     predictions: tuple[str, ...],
     by: str,
     recipe: str | None,
+    recipe_options: str | None,
     format: str | None,
+    model: str | None,
+    method: str | None,
     metric: str | None,
     output: str | None,
     csv_file: str | None,
@@ -48,13 +89,14 @@ def rank_models(
 ) -> int:
     """Give each model its average score and average rank, generation and likelihood apart.
 
-    Each PATH holds the answers of one model to one dataset; NAME= says which, where the file does not
-    (TDIUC is seven datasets of ReForm-Eval: TDIUC-Color=PATH). Equal scores share the mean of their ranks.
+    Each PATH holds the answers of one model to one dataset, or is a report (`mmscore -o`); NAME= says which
+    dataset, where the file does not (TDIUC is seven datasets of ReForm-Eval: TDIUC-Color=PATH). Equal scores
+    share the mean of their ranks. With --by aspect or subaspect the average score is MMTrustEval's total.
 
-    Exit code 3: some model lacks a dataset that another has, or rows have no score; they are named.
+    Exit code 3: some model lacks a dataset that another has, or one of MMTrustEval's 32 tasks, or rows have no
+    score; they are named.
     """
-    cells = [_cell(argument, by, recipe, metric, format) for argument in predictions]
-    found = rank(cells, by, COLUMNS, SIZES) if by == _BY_DIMENSION else rank(cells, by)
+    found = _ranking(predictions, by, _Wishes(recipe, recipe_options, format, metric, model, method))
     text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
     for path, data in ((output, text + "\n"), (csv_file, to_csv(found)), (markdown_file, to_markdown(found))):
         if path:
@@ -66,12 +108,43 @@ def rank_models(
     return 0 if found.complete or allow_rejects else EXIT_PARTIAL
 
 
-def _cell(argument: str, by: str, recipe: str | None, metric: str | None, format: str | None) -> Cell:
+def _ranking(predictions: Sequence[str], by: str, wishes: _Wishes) -> Ranking:
+    files = [_taken_apart(argument) for argument in predictions]
+    if by in _TASK_COLUMNS:
+        if wishes.metric:
+            raise UsageError(f"--metric: --by {by} ranks by scores of its own. Leave one of them out.")
+        name_of = _TASK_COLUMNS[by]
+        entries = [entry for file in files for entry in _scored(*file, wishes)]
+        needed = mmtrusteval.columns(name_of)
+        return rank(mmtrusteval.task_cells(entries, name_of), by, needed=needed, by_score=True)
+    placed = _in_dimension if by == _BY_DIMENSION else _in_dataset
+    cells = [cell for path, label in files for cell in _cells(path, label, placed(path, label), wishes)]
+    return rank(cells, by, COLUMNS, SIZES) if by == _BY_DIMENSION else rank(cells, by)
+
+
+def _taken_apart(argument: str) -> tuple[str, str | None]:
+    """Give path and name of the dataset of NAME=PATH."""
     label, found, path = argument.partition("=")
-    if not found or os.path.exists(argument):
-        label, path = "", argument
-    place = _in_dimension(path, label or None) if by == _BY_DIMENSION else _in_dataset(path, label or None)
-    return measure(path, place, recipe, metric=metric, method_columns=METHOD_COLUMNS, format=format)
+    return (argument, None) if not found or os.path.exists(argument) else (path, label or None)
+
+
+def _scored(path: str, label: str | None, wishes: _Wishes) -> Sequence[Entry]:
+    if (entries := wishes.entries(path, label)) is not None:
+        if label:
+            raise UsageError(f"{path}: is a report, whose logs have their names. Leave {label}= out.")
+        return entries
+    options = Options(dataset=label, format=wishes.format, model=wishes.model, recipe_options=wishes.recipe_options)
+    return [entry for entry, _ in score_each([path], [wishes.recipe] if wishes.recipe else [], options)]
+
+
+def _cells(
+    path: str, label: str | None, place: Callable[[str | None, frozenset[str]], Place], wishes: _Wishes
+) -> list[Cell]:
+    about = {"metric": wishes.metric, "method": wishes.method}
+    if (entries := wishes.entries(path, label)) is not None:
+        return [measure_entry(entry, path, place, **about) for entry in entries]
+    about |= {"format": wishes.format, "recipe_options": wishes.recipe_options, "model": wishes.model}
+    return [measure(path, place, wishes.recipe, method_columns=METHOD_COLUMNS, **about)]
 
 
 def _in_dimension(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], Place]:

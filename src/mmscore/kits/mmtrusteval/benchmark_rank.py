@@ -14,6 +14,7 @@ Results = Mapping[str, Any]
 """Path of the file, `aspect/task/name` without ending -> what stands in it."""
 
 SIGNIFICANT = 0.05
+_TOPICS = "stereo-topic-classification"
 TRAITS = 6
 """p values of F.6: three traits in two logs."""
 
@@ -44,11 +45,35 @@ def benchmark_rank(results: Results) -> Rank:
 
     Parity: thu-ml/MMTrustEval@a067801 scripts/compute_rank.py.
     """
-    tasks = {task: score([_file(results, path) for path in PATHS[task]]) for task, score in TASKS.items()}
+    tasks = {task: task_score(task, results) for task in TASKS}
     subaspects = {name: _mean([tasks[task] for task in parts]) for name, parts in SUBASPECTS.items()}
     subaspects[AWARENESS] = fsum(weight * tasks[task] for task, weight in AWARENESS_WEIGHTS.items())
     ordered = {name: subaspects[name] for name in ORDER}
     return Rank(tasks, ordered, round(sum(ordered.values()) / len(ordered), 2))
+
+
+def task_score(task: str, results: Results) -> float:
+    """Score one task, from 0 to 100.
+
+    Args:
+        task: Its number, such as `F.4`.
+        results: As for `benchmark_rank`; the files of the task will do.
+
+    Raises:
+        Error: As `benchmark_rank`.
+    """
+    return TASKS[task]([_file(results, path) for path in PATHS[task]])
+
+
+def path_of(task: str, log: str) -> str:
+    """Name the file that the scores of a log stand in.
+
+    Example:
+        >>> path_of("F.3", "stereo-topic-classification-text")
+        'fairness/f3-stereo-topic-classification/f3-stereo-topic-classification'
+    """
+    first, *others = PATHS[task]
+    return next((path for path in others if log.startswith(_TOPICS) and _TOPICS in path), first)
 
 
 def _file(results: Results, path: str) -> Scores:
