@@ -81,12 +81,13 @@ def test_hosts_inside_are_refused_even_when_asked_for(tmp_path: Path) -> None:
 
 def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[Limits] = []
+    fetch = remote.fetch
 
     def at_loopback(url: str, limit: Limits) -> bytes:
         limits.append(limit)
-        return remote.fetch(url, limit, resolve=lambda host, port: ["127.0.0.1"], allowed=lambda address: True)
+        return fetch(url, limit, resolve=lambda host, port: ["127.0.0.1"], allowed=lambda address: True)
 
-    monkeypatch.setattr("mmconvert.reading.fetch", lambda url, limits: at_loopback(url, limits))
+    monkeypatch.setattr("mmconvert.remote.fetch", lambda url, limits: at_loopback(url, limits))
     with web_server({"/x.png": reply(picture_bytes("PNG")), "/page": reply(b"<html>")}) as server:
         host = f"http://pictures.example:{server.port}"
         file = rows(tmp_path, f"{host}/x.png", f"{host}/page", f"{host}/gone.png")
@@ -137,7 +138,7 @@ def test_a_table_is_downloaded_checked_and_converted(
             here = url.replace("https://tables.example", f"http://127.0.0.1:{server.port}")
             return remote.opened(here, limits, allowed=lambda address: True)
 
-        monkeypatch.setattr("mmconvert.cli.convert.download_table", partial(download_table, open_url=at_loopback))
+        monkeypatch.setattr("mmconvert.downloads.download_table", partial(download_table, open_url=at_loopback))
         wrong = convert_table("wrong", "--sha256", "0" * 64)
         assert isinstance(wrong.exception, Error)
         assert hashlib.sha256(table).hexdigest() in str(wrong.exception)
