@@ -11,8 +11,7 @@ import orjson
 from mmconvert.format import Target
 from mmconvert.record import canonical_json
 from mmconvert.sources.tables import DELIMITERS
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\0", "\r")
+from mmconvert.spreadsheet_text import harmless
 
 
 def write_jsonl(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
@@ -94,8 +93,8 @@ class TableWriter:
         if value is None:
             return ""
         text = value if isinstance(value, str) else canonical_json(value)
-        if self._safe and text.startswith(_FORMULA):
-            text = "'" + text
+        if self._safe:
+            text = harmless(text)
         if text.startswith('"') or any(c in text for c in (self._delimiter, "\n", "\r")):
             return '"' + text.replace('"', '""') + '"'
         return text

@@ -1,9 +1,9 @@
 """A ranking as lines of cells, for every way to print it; as CSV and as Markdown."""
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
+from mmconvert.spreadsheet_text import csv_for_people
 from mmscore.rank import GENERATION, LIKELIHOOD, Ranking, Table
 
 _SHORT = {GENERATION: "Gen", LIKELIHOOD: "Like"}
@@ -83,17 +83,16 @@ def _markdown_cell(text: str) -> str:
 
 
 def to_csv(ranking: Ranking) -> str:
-    """Write one line for each model and method: averages, then score and rank in each column, then what is missing."""
+    """Write one line for each model and method: averages, then score and rank in each column, then what is missing.
+
+    A text that a spreadsheet would run has an apostrophe in front; the JSON has it as it is.
+    """
     columns = list(dict.fromkeys(name for table in ranking.tables for name in table.datasets))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    pairs: Iterable[tuple[str, str]] = ((f"{name} score", f"{name} rank") for name in columns)
-    writer.writerow(
-        ["model", "method", "average_rank", "average_score", *(h for pair in pairs for h in pair), "missing"]
-    )
+    headings = [f"{name} {kind}" for name in columns for kind in ("score", "rank")]
+    lines: list[list[Any]] = [["model", "method", "average_rank", "average_score", *headings, "missing"]]
     for table in ranking.tables:
         for standing in table.standings:
             numbers = [n for name in columns for n in (standing.scores.get(name), standing.ranks.get(name))]
             about = [standing.model, table.method, standing.average_rank, standing.average_score]
-            writer.writerow([*about, *numbers, "; ".join(standing.missing)])
-    return text.getvalue()
+            lines.append([*about, *numbers, "; ".join(standing.missing)])
+    return csv_for_people(lines)

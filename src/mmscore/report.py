@@ -1,16 +1,15 @@
 """What a run found: one entry a file and recipe, as JSON and as a flat table."""
 
-import csv
-import io
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import UsageError
 from mmconvert.shards import write_synced
+from mmconvert.spreadsheet_text import csv_for_people
 from mmscore.recipe import Metrics, Row
 
 SCHEMA_VERSION = 1
@@ -133,18 +132,20 @@ class Report:
         return {"schema_version": SCHEMA_VERSION, "entries": [entry.to_json() for entry in self.entries]}
 
     def to_csv(self) -> str:
-        """Give one line for each number: `CSV_COLUMNS`, an empty cell for what does not exist."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(CSV_COLUMNS)
-        for entry in self.entries:
-            for group, value, metrics in _cells(entry):
-                for name, e in metrics.items():
-                    low, high = e.ci95 or (None, None)
-                    numbers = [finite(e.value), e.unit, e.n, e.stderr, low, high]
-                    about = [entry.model, entry.dataset, entry.recipe, entry.version, name, group, value]
-                    writer.writerow([*about, *numbers, entry.partial])
-        return text.getvalue()
+        """Give one line for each number: `CSV_COLUMNS`, an empty cell for what does not exist.
+
+        A text that a spreadsheet would run has an apostrophe in front; the JSON has it as it is.
+        """
+        return csv_for_people([CSV_COLUMNS, *(line for entry in self.entries for line in _lines(entry))])
+
+
+def _lines(entry: Entry) -> Iterator[Sequence[Any]]:
+    for group, value, metrics in _cells(entry):
+        for name, e in metrics.items():
+            low, high = e.ci95 or (None, None)
+            numbers = [finite(e.value), e.unit, e.n, e.stderr, low, high]
+            about = [entry.model, entry.dataset, entry.recipe, entry.version, name, group, value]
+            yield [*about, *numbers, entry.partial]
 
 
 def _cells(entry: Entry) -> list[tuple[str | None, str | None, Metrics]]:

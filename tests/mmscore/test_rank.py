@@ -1,3 +1,4 @@
+import csv
 import json
 
 import pytest
@@ -99,6 +100,15 @@ def test_markdown_and_csv_hold_every_number():
         '"a|b',
         'c",generation,2.0,50.0,50.0,2.0,d2',
     ]
+
+
+def test_no_cell_runs_in_a_spreadsheet_and_the_json_keeps_every_text():
+    ranking = rank([cell("=cmd()", "@d", "+x", -0.5), cell("m", "-1", "+x", 1.0)], "dimension")
+    header, first, second = csv.reader(to_csv(ranking).splitlines())
+    assert header[4:] == ["'+x score", "'+x rank", "missing"]
+    assert first[:2] == ["m", "generation"]
+    assert [second[0], second[3], second[-1]] == ["'=cmd()", "-0.5", "-1"]
+    assert ranking.to_json()["tables"][0]["standings"][1]["model"] == "=cmd()"
 
 
 def test_the_json_has_the_shape_that_the_schema_says():

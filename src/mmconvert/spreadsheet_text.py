@@ -1,0 +1,35 @@
+"""Texts in tables that a spreadsheet may open: none of them runs there as a formula."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\0", "\r")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def harmless(text: str) -> str:
+    """Put an apostrophe in front of a text that a spreadsheet would run; a plain number is none.
+
+    Example:
+        >>> harmless("=1+1"), harmless("-50"), harmless("a=b")
+        ("'=1+1", '-50', 'a=b')
+    """
+    return "'" + text if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
+
+
+def csv_for_people(lines: Iterable[Sequence[Any]]) -> str:
+    r"""Write lines as CSV whose texts are harmless; numbers stay as they are, None is an empty cell.
+
+    For tables that people open. What programs read is JSON, in which every text is as it was.
+
+    Example:
+        >>> csv_for_people([["model", "score"], ["@best", -0.5]])
+        "model,score\n'@best,-0.5\n"
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([harmless(cell) if isinstance(cell, str) else cell for cell in line] for line in lines)
+    return text.getvalue()
