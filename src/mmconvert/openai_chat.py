@@ -32,14 +32,15 @@ def opened(message: Mapping[str, Any], where: str) -> tuple[str, Any, dict[str, 
     if not plain and (message.get("tool_calls") or message.get("function_call")):
         raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
     word = message.get("role")
-    if isinstance(word, str) and word in TOOL_ROLES:
-        raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
-    if not isinstance(word, str) or word not in ROLES:
+    role = ROLES.get(word) if isinstance(word, str) else None
+    if role is None:
+        if isinstance(word, str) and word in TOOL_ROLES:
+            raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
         raise RowError("messages.role", f"{where}.role", f"expected system, user or assistant {got(word)}.")
     extra = {} if plain else {name: value for name, value in message.items() if name not in _OWN}
-    if ROLES[word] != word:
+    if role != word:
         extra["role"] = word
-    return ROLES[word], message.get("content"), extra
+    return role, message.get("content"), extra
 
 
 def read_content(

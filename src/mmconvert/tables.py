@@ -23,9 +23,11 @@ def take_id(fields: dict[str, Any], row: Row, context: Context) -> str:
     value = fields.pop("id", None)
     if value is None or value == "":
         return context.numbered(row)
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, bool) or not isinstance(value, int):
         raise RowError("id.type", "id", f"expected a text or an integer {got(value)}.")
-    return str(value).strip()
+    return str(value)
 
 
 def own_id(record: Record) -> dict[str, str]:
@@ -43,10 +45,7 @@ def take_numbered_pictures(fields: dict[str, Any], context: Context) -> dict[int
         RowError: `image.type`, or the codes of `Pictures.of_reference`.
     """
     pictures = {}
-    for name in list(fields):
-        slot = image_slot(name)
-        if slot is None:
-            continue
+    for name, slot in _slots(tuple(fields)).items():
         value = fields.pop(name)
         if value is None or value == "":
             continue
@@ -55,6 +54,12 @@ def take_numbered_pictures(fields: dict[str, Any], context: Context) -> dict[int
         with in_field(name):
             pictures[slot] = context.pictures.of_reference(value, slot)
     return pictures
+
+
+@lru_cache(maxsize=8)
+def _slots(names: tuple[str, ...]) -> dict[str, int]:
+    """Give the number of each `image_k` among columns; worked out once for the rows of a file, as a rule."""
+    return {name: slot for name in names if (slot := image_slot(name)) is not None}
 
 
 def unshown(pictures: Mapping[int, Image], shown: Iterable[Image], context: Context) -> tuple[Image, ...]:
