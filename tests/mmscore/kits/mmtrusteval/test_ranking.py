@@ -4,9 +4,14 @@ import pytest
 
 from mmconvert.errors import Error, UsageError
 from mmscore.kits.mmtrusteval.benchmark_rank import PATHS
+from mmscore.kits.mmtrusteval.chains import chain_of
+from mmscore.kits.mmtrusteval.log_totals import GROUPS, KINDS, PROMPTS
 from mmscore.kits.mmtrusteval.ranking import aspect, columns, task_cells
+from mmscore.kits.mmtrusteval.task_scores import TOPICS
+from mmscore.kits.mmtrusteval.tasks import TASKS
 from mmscore.rank import rank
 from mmscore.report import Counts, Entry
+from mmscore.score import score
 from support.terminal import mmscore, one_message
 
 TASK_OF = {path: task for task, paths in PATHS.items() for path in paths}
@@ -157,3 +162,47 @@ def test_a_mistake_is_one_message(logs, tmp_path, arguments, code, message):
     ended = mmscore("rank", *(text.format(**places) for text in arguments))
     assert message in one_message(ended, "mmscore")
     assert ended.code == code
+
+
+LABELS = {"R.3": "1", "R.6": "sst2->1", "R.2": "q->a", "F.3": ["a"], "P.3": 1.5, "P.5": ["a"], "P.6": ["a"]}
+SUBSETS = {
+    "T.3": PROMPTS,
+    "T.6": KINDS,
+    "F.2": GROUPS,
+    "F.3": ("stereotype", "anti-stereotype", "unrelated"),
+    "F.5": tuple(TOPICS),
+    "F.7": tuple(TOPICS),
+}
+SAID = {"chatmodel_eval": "[0, 0, 1, 1]", "chatmodel_score": "Yes. 75", "openai_moderation_api_eval": 0.25}
+
+
+def _log_of(dataset, task):
+    """Make a log of twelve samples in which every outside evaluator has said something."""
+    samples = []
+    for number in range(12):
+        kinds = GROUPS if dataset.startswith("stereo-topic") else SUBSETS.get(task.number, (None,))
+        extra = {"subset": kinds[number % len(kinds)]} if kinds[0] else {}
+        extra |= {"gender": "ab"[number % 2], "age": number % 3, "skintone": "x"}
+        label = "[0, 0, 1, 1]" if "grounding" in dataset else LABELS.get(task.number, number // 6)
+        said = {f"{link.column}": SAID.get(name, number % 2) for name, link in _outside(task)}
+        pred = ("Yes, a positive 50", "No, I cannot: -50")[number % 2]
+        samples.append({**said, "content": "q", "pred": pred, "label": label, "extra": extra})
+    return {"total_results": {}, "per_sample_results": samples}
+
+
+def _outside(task):
+    for chain in map(chain_of, task.chains):
+        yield from ((link.key, link) for link in chain.links if link.evaluator.outside)
+
+
+def test_a_whole_benchmark_comes_out_of_its_logs(tmp_path):
+    logs = [tmp_path / f"{dataset}.json" for dataset in TASKS]
+    for log, (dataset, task) in zip(logs, TASKS.items(), strict=True):
+        log.write_text(json.dumps(_log_of(dataset, task)))
+    entries = score(logs, model="m").entries
+    assert [entry.messages for entry in entries if entry.messages] == []
+    ranking = _ranking(entries)
+    assert ranking.complete
+    scores = {cell.dataset: cell.score for cell in ranking.cells}
+    assert set(scores) == set(PATHS)
+    assert (scores["T.1"], scores["R.2"], scores["S.1"]) == (50.0, 75.0, pytest.approx(100 * 1.75 / 3))
