@@ -66,6 +66,54 @@ def test_any_reply_is_read_or_refused_by_name(name: str, reply: str) -> None:
             assert all(isinstance(value, float | int) for value in scores.values())
 
 
+LABELS = (
+    None,
+    '"A"',
+    '""',
+    "0",
+    "2.5",
+    "1e400",
+    "true",
+    "null",
+    "[]",
+    '["a"]',
+    "[1]",
+    "[null]",
+    '[["a"]]',
+    "{}",
+    '[{"answer": 1}]',
+)
+EXTRAS = (
+    *("{}", "[]", "1", "null", "x", '{"question_type": 1}', '{"choices": "[1"}', '{"index": {}, "type": 3}'),
+    '{"question_type": "multi_choice", "answer_type": "integer"}',
+    '{"question_type": "free_form", "answer_type": "float", "precision": "x"}',
+)
+OPTIONS = ((), ("x",), (None, "y"), ("", ""), tuple("x" * 30))
+REFERENCES = (None, "", "A", "yes", "7", "[0,1]", "nan", "٣")
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+@pytest.mark.parametrize("name", RECIPES)
+def test_any_reference_is_compared_with_or_refused_by_name(name: str, data: st.DataObject) -> None:
+    recipe: Recipe = load("mmscore.recipes", name)
+    answer = data.draw(st.sampled_from(REFERENCES))
+    item = data.draw(st.sampled_from(EXAMPLES))._replace(
+        answer=answer,
+        answers=data.draw(st.sampled_from([(), (answer or "",), ("x", "y")])),
+        label=data.draw(st.sampled_from(LABELS)),
+        extra=data.draw(st.sampled_from(EXTRAS)),
+        options=data.draw(st.sampled_from(OPTIONS)),
+        prediction=data.draw(st.sampled_from(["A", "", "yes", "[0.1, 0.2, 0.3, 0.4]", "7", "½"])),
+    )
+    for version in recipe.versions:
+        try:
+            scores = recipe.metrics(item, recipe.parse(item, version), version)
+        except Error:
+            continue
+        assert all(isinstance(value, float | int) for value in scores.values())
+
+
 @pytest.mark.parametrize("name", RECIPES)
 def test_some_plain_row_gets_its_scores(name: str) -> None:
     recipe: Recipe = load("mmscore.recipes", name)

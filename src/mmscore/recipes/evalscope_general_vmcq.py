@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from mmscore.kits.evalscope.reply import evalscope_reply
 from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, labelled_means, mean_table
+from mmscore.kits.evalscope.target import checked_target
 from mmscore.metrics.evalscope_accuracy import evalscope_accuracy
 from mmscore.parsed import Parsed
 from mmscore.parsers.evalscope_choice import evalscope_choice
@@ -32,8 +33,7 @@ def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 def _target(item: Item) -> str | Sequence[str]:
     if item.label is None:
         return item.answer or ""
-    target = read_label(item)
-    return target if isinstance(target, str | list) else str(target)
+    return checked_target(read_label(item))
 
 
 def _default_for(facts: Facts) -> str | None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from mmscore.kits.evalscope.reply import evalscope_reply
 from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, labelled_means, mean_table
+from mmscore.kits.evalscope.target import checked_target
 from mmscore.metrics.evalscope_accuracy import reference_text
 from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
 from mmscore.parsed import Parsed
@@ -31,7 +32,7 @@ def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 def _reference(item: Item, version: str) -> str:
     """Join the references; no answer, 0 and false are an empty text to the kit."""
     target = list(item.answers) if item.label is None else read_label(item) or ""
-    return reference_text(target if isinstance(target, str | list) else str(target), RELEASES[version])
+    return reference_text(checked_target(target), RELEASES[version])
 
 
 def _default_for(facts: Facts) -> str | None:

@@ -43,7 +43,7 @@ def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 def _references(item: Item) -> Sequence[str]:
     label = read_label(item)
     listed = item.answers if label is None else label
-    if isinstance(listed, str) or not listed or not all(isinstance(text, str) for text in listed):
+    if not isinstance(listed, list | tuple) or not listed or not all(isinstance(text, str) for text in listed):
         raise RowError("references.type", "label", f"expected a list of captions {got(listed)}. Give it as a list.")
     captions: Sequence[str] = listed
     return captions

@@ -20,6 +20,7 @@ from mmscore.kits.evalscope.judging import (
 )
 from mmscore.kits.evalscope.reply import evalscope_reply
 from mmscore.kits.evalscope.table import RELEASES, VERSIONS
+from mmscore.kits.evalscope.target import checked_target
 from mmscore.metrics.evalscope_accuracy import reference_text
 from mmscore.recipe import Item, read_label
 
@@ -104,4 +105,4 @@ def _form(new_form: str, case: Case) -> str:
 def _gold(item: Item, release: Release) -> str:
     target = read_label(item) if item.label is not None else list(item.answers) or item.answer
     # No answer, 0 and false are an empty text to the kit.
-    return reference_text(target if isinstance(target, str | list) else str(target or ""), release)
+    return reference_text(checked_target(target or ""), release)

@@ -1,0 +1,20 @@
+"""What EvalScope compares a reply with, as the source wrote it."""
+
+from typing import Any
+
+from mmconvert.errors import RowError, got
+
+
+def checked_target(target: Any) -> str | list[str]:
+    """Take a text or a list of texts; other values become the text that Python writes.
+
+    Raises:
+        RowError: A list holds something else than texts, where the kit's own check ends the run.
+
+    Example:
+        >>> checked_target("a"), checked_target(["a", "b"]), checked_target(2)
+        ('a', ['a', 'b'], '2')
+    """
+    if isinstance(target, list) and not all(isinstance(one, str) for one in target):
+        raise RowError("answer.type", "label", f"expected a text or a list of texts {got(target)}. Put it in quotes.")
+    return target if isinstance(target, str | list) else str(target)

@@ -1,0 +1,209 @@
+"""What every recipe owes over whole files: numbers in range, in any order of rows, and counts that add up."""
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mmconvert.errors import Error
+from mmconvert.plugins import available, load
+from mmconvert.record import PREDICTION_SCHEMA
+from mmscore.judge_request import JudgeRequest
+from mmscore.recipe import Item, Recipe
+from mmscore.score import score
+from mmscore.scored import SCORED
+from mmscore.scoring import score_items
+
+RECIPES = list(available("mmscore.recipes"))
+BY_RULES = [name for name in RECIPES if not load("mmscore.recipes", name).needs_judge]
+
+CHOICE = Item(
+    task="multiple_choice", options=("red", "green"), answer="A", answers=("A",), label='"A"', dataset="TextVQA_VAL"
+)
+YES_NO = Item(task="yes_no", answer="Yes", answers=("yes",), label='"Yes"')
+LISTED = Item(task="caption", answers=("a cat on a mat",), label='["a cat on a mat"]')
+TYPED = Item(
+    task="vqa",
+    answer="7",
+    label='"7"',
+    extra='{"question_type": "free_form", "answer_type": "integer"}',
+    answers=("7",),
+)
+GRADED = Item(task="vqa", label='"1"', answer="1", dataset="dt-text")
+UNLABELLED = Item(task="vqa", dataset="stereo-agreement-text")
+COVERED = Item(task="ocr", answer="a cat", answers=("a cat",), label='["a cat"]', category="Regular Text Recognition")
+NAMED = CHOICE._replace(id="validation_Art_{n}")
+RATED = Item(task="yes_no", answer="1", label="1")
+KINDS = (CHOICE, NAMED, RATED, YES_NO, LISTED, TYPED, GRADED, UNLABELLED, COVERED)
+
+REPLIES = ("A", "(B) green", "red", "Yes", "no.", "a cat on a mat", "7", "1", "[Yes]", "strongly agree", "50", "hm", "")
+ORDERED = {
+    "mmmu_val": "letters are drawn in file order",
+    "mmmu_pro": "letters are drawn in file order",
+    "mme_official": "rows of a picture are paired in file order",
+}
+"""Recipes whose kit's rule itself hangs on the order of rows, and why."""
+
+SLOW = {"reform_generation": 2}
+"""Recipe -> examples, where each starts a JVM."""
+
+TOLERANCE = 1e-9
+SIGNED = {"corr", "slope"}
+
+
+def _file(kind: Item, replies: Sequence[str]) -> list[Item]:
+    """Make rows of one kind: pairs of rows share a sample and a group, and are two rounds of it."""
+    return [
+        kind._replace(
+            id=(kind.id or "VD_x_y_{pair}_0_{n}").format(n=n, pair=n // 2),
+            sample=f"s{n // 2}",
+            group=f"{n // 2}.jpg",
+            variant=n % 2,
+            round=n % 2 + 1,
+            category=kind.category or ("rec", "OCR")[n % 4 > 1],
+            l2_category="VD",
+            split="dev",
+            subset="x",
+            question=f"q{n // 2}",
+            prediction=reply,
+        )
+        for n, reply in enumerate(replies)
+    ]
+
+
+def _numbers(recipe: Recipe, items: Sequence[Item]) -> Mapping[str, Any]:
+    version = next(iter(recipe.versions))
+    scored = score_items(items, recipe, version)
+    return recipe.reduce(scored.with_status(SCORED), version) if scored.scores else {}
+
+
+def _kinds(name: str) -> list[Item]:
+    """Find the kinds of rows that a recipe gives numbers for."""
+    recipe: Recipe = load("mmscore.recipes", name)
+    found = []
+    for kind in KINDS:
+        try:
+            if _numbers(recipe, _file(kind, ["A"] * 8)):
+                found.append(kind)
+        except Error:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("name", BY_RULES)
+def test_numbers_are_in_range_and_do_not_hang_on_the_order_of_rows(name: str) -> None:
+    recipe: Recipe = load("mmscore.recipes", name)
+    kinds = _kinds(name)
+    assert kinds, "no kind of row has a number: add one to KINDS"
+
+    @settings(deadline=None, max_examples=SLOW.get(name, 12), suppress_health_check=[HealthCheck.too_slow])
+    @given(
+        replies=st.lists(st.sampled_from(REPLIES) | st.text(max_size=12), min_size=8, max_size=8), seed=st.integers(0)
+    )
+    def holds(replies: list[str], seed: int) -> None:
+        for kind in kinds:
+            items = _file(kind, replies)
+            try:
+                numbers = _numbers(recipe, items)
+            except Error:
+                continue
+            for metric, number in numbers.items():
+                _check_range(metric, number)
+            if name not in ORDERED:
+                shuffled = random.Random(seed).sample(items, len(items))
+                assert _plain(_numbers(recipe, shuffled)) == _plain(numbers)
+
+    holds()
+
+
+def _check_range(metric: str, number: Any) -> None:
+    if math.isnan(number.value):
+        return
+    high = {"fraction": 1.0, "percent": 100.0}.get(number.unit, math.inf)
+    low = -math.inf if metric in SIGNED else 0.0
+    assert low - TOLERANCE <= number.value <= high + TOLERANCE, (metric, number)
+    assert number.n >= 0
+    assert number.stderr is None or number.stderr >= 0
+    if number.ci95 is not None:
+        assert number.ci95[0] - TOLERANCE <= number.value <= number.ci95[1] + TOLERANCE, (metric, number)
+
+
+def _plain(numbers: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Write numbers so that NaN equals NaN, and errors to as many digits as sums in another order keep."""
+    return {
+        name: (repr(n.value), n.n, None if n.stderr is None else f"{n.stderr:.9g}")
+        for name, n in sorted(numbers.items())
+    }
+
+
+FATES = st.sampled_from(["ok", "failed", "skipped", "null", "no id", "text"])
+
+JUDGE = """
+from mmscore.judge import LEAVE, Judge, NoVerdict, Verdict
+SCORES = {scores!r}
+def step(case, replies):
+    fate = len(case.item.prediction) % 3
+    return (LEAVE, NoVerdict("none"), Verdict(scores=dict.fromkeys(SCORES, 1.0)))[fate]
+JUDGE = Judge("test", "own", {{"1": "test"}}, {{"all": "every row"}}, "all", ("answer",), step)
+"""
+JUDGED = {"vlmevalkit_mmvet": ["score"], "vlmevalkit_llavabench": ["vlm_score", "gpt4_score"], "mmtrust_judged": []}
+"""Recipe without rules of its own -> the scores that its judge gives."""
+
+
+def test_every_recipe_that_needs_a_judge_has_one_here() -> None:
+    assert {*BY_RULES, *JUDGED} == set(RECIPES)
+
+
+def _write(path: Path, items: Sequence[Item], fates: Sequence[str]) -> Path:
+    """Write rows of which some have no answer, no id, or were never asked about."""
+    fields = {name: PREDICTION_SCHEMA.field(name).type for name in Item._fields if name != "messages"}
+    columns: dict[str, list[Any]] = {name: [getattr(item, name) for item in items] for name in fields}
+    statuses = [fate if fate in ("failed", "skipped") else None for fate in fates]
+    for number, fate in enumerate(fates):
+        if fate in ("failed", "skipped", "null"):
+            columns["prediction"][number] = None
+        if fate == "no id":
+            columns["id"][number] = ""
+    table = pa.table({name: pa.array(columns[name], kind) for name, kind in fields.items()})
+    pq.write_table(table.append_column("prediction_status", pa.array(statuses, pa.string())), path)
+    return path
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_counts_of_a_report_add_up(name: str, tmp_path: Path) -> None:
+    judge = None
+    if name in JUDGED:
+        (tmp_path / "judge.py").write_text(JUDGE.format(scores=JUDGED[name]), encoding="utf-8")
+        # Nobody listens there, and nobody is asked.
+        judge = JudgeRequest(f"{tmp_path / 'judge.py'}@JUDGE", model="none", base_url="http://127.0.0.1:9/v1")
+    kinds = _kinds(name) or [CHOICE]
+
+    @settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+    @given(
+        replies=st.lists(st.sampled_from(REPLIES), min_size=8, max_size=8),
+        fates=st.lists(FATES, min_size=8, max_size=8),
+        kind=st.sampled_from(kinds),
+    )
+    def holds(replies: list[str], fates: list[str], kind: Item) -> None:
+        file = _write(tmp_path / "p.parquet", _file(kind, replies), fates)
+        try:
+            (entry,) = score(file, name, judge=judge).entries
+        except Error:
+            return
+        counts = asdict(entry.counts)
+        total, unparsed = counts.pop("total"), counts.pop("unparsed")
+        assert total == sum(counts.values()) == len(fates)
+        assert 0 <= unparsed <= counts["scored"] + counts["excluded"]
+        assert counts["rejected"] >= fates.count("no id")
+        assert counts["missing"] == fates.count("skipped")
+        assert counts["failed"] == sum(fate in ("failed", "null") for fate in fates)
+
+    holds()
