@@ -247,9 +247,12 @@ def without_duplicates(results: list[PartResult], kept: Iterable[str] = ()) -> N
 
 @contextlib.contextmanager
 def _rare_collections() -> Iterator[None]:
-    """Look for cycles rarely: records have none, and looking costs a sixth of the time."""
+    """Look for cycles rarely: records have none, and looking costs a sixth of the time.
+
+    So rarely that most objects have come and gone between two looks.
+    """
     before = gc.get_threshold()
-    gc.set_threshold(50_000, *before[1:])
+    gc.set_threshold(500_000, *before[1:])
     try:
         yield
     finally:
