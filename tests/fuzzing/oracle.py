@@ -7,7 +7,7 @@ import re
 import shutil
 import traceback
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,13 @@ import PIL.Image
 import pyarrow.parquet as pq
 
 from mmconvert import guess
-from mmconvert.convert import ReadOptions, Summary, WriteOptions, convert, read, write
+from mmconvert.convert import ReadOptions, Records, Summary, WriteOptions, convert, read, write
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, RowError, UsageError
 from mmconvert.format import Format, Target
 from mmconvert.images import Pictures
 from mmconvert.inputs import Input
+from mmconvert.next_steps import says_what_to_do
 from mmconvert.plugins import available, load
 from mmconvert.record import SCHEMA
 from mmconvert.sources import Rejected
@@ -74,6 +75,7 @@ def outcome(case: Case) -> str:
     _expect(_tree(case.scratch / "first") == _tree(case.scratch / "second"), "a second run gives other bytes")
     output = case.scratch / "first/out"
     _check_counts(case, output, first)
+    _check_every_problem(case, output)
     _check_output(output, first)
     _check_spans(case)
     _check_writers(case, output)
@@ -116,7 +118,7 @@ def _converted(case: Case, folder: Path) -> Summary | Error:
     except Error as error:
         _expect(not (folder / "out").exists(), "a refused file left a dataset")
         _rejects(folder / "out")
-        _expect(len(str(error)) > 10, f"a message says too little: {error}")
+        _expect(says_what_to_do(str(error)), f"a message does not say what to do: {error}")
         return error
 
 
@@ -132,6 +134,7 @@ def _rejects(output: Path) -> list[dict[str, Any]]:
     _expect(bool(rejects), "a rejects file without a line")
     for reject in rejects:
         _expect(bool(_CODE.fullmatch(reject["code"])) and bool(reject["message"]), f"a reject says nothing: {reject}")
+        _expect(says_what_to_do(reject["message"]), f"a reject does not say what to do: {reject}")
     return rejects
 
 
@@ -144,6 +147,18 @@ def _check_counts(case: Case, output: Path, summary: Summary) -> None:
     own_provenance = {row["format"] for row in rows} - {case.target.rpartition("@")[2]}
     if not own_provenance:
         _expect(len(places) == summary.rows_read, f"{summary.rows_read} rows read, {len(places)} accounted for")
+
+
+def _check_every_problem(case: Case, output: Path) -> None:
+    """Looking for all problems of a row names the same rows, no place twice."""
+    refused = {(r["file"], r["row"]) for r in _rejects(output) if r["code"] != "id.duplicate"}
+    if not refused:
+        return
+    records = Records(Input(case.path), replace(_options(case), every_problem=True))
+    list(records)
+    named = [(reject.where.file, reject.where.row, reject.field) for reject in records.rejects]
+    _expect({place[:2] for place in named} == refused, f"other rows are bad when all problems are looked for: {named}")
+    _expect(len(set(named)) == len(named), f"a place is named twice: {named}")
 
 
 def _check_output(output: Path, summary: Summary) -> None:
