@@ -26,6 +26,7 @@ FAILED = "failed"
 _APPLICATION_ID = 0x6D6D7361  # "mmsa", in the header of every store of ours
 _LOOKUP_KEYS = 500  # SQLite takes at least 999 parameters a statement
 _PATIENCE = 60.0  # seconds for which a process that shares waits for the others' transactions
+_ROOM_BESIDE = 400  # bytes that key, index and log take beside an answer
 _ASKED = ""  # owner of a claim whose row failed: nobody who shares asks it again
 
 
@@ -65,6 +66,19 @@ class Answer:
         """
         if (self.text is None) == (self.status == OK):
             raise ValueError(f"an answer has a text exactly when its status is {OK!r}: {self}")
+
+
+class NoRoomError(Error):
+    """Answers could not be stored.
+
+    Args:
+        message: What happened, without a next step.
+        bytes_an_answer: Room that one of them takes, in bytes.
+    """
+
+    def __init__(self, message: str, bytes_an_answer: int) -> None:
+        super().__init__(f"{message} Answers stored before are kept.")
+        self.bytes_an_answer = bytes_an_answer
 
 
 def failed(error: str) -> Answer:
@@ -241,17 +255,24 @@ class AnswerStore:
             answers: Keys and answers; an answer replaces an older one of the same key.
 
         Raises:
-            Error: The disk is full or the file cannot be written; what was stored before stays.
+            NoRoomError: The disk is full, or cannot be written for another reason; what was stored before stays.
         """
         rows = [(key, answer.status, _encoded(answer)) for key, answer in answers]
-        with _plain_errors(self.path), _transaction(self._db):
-            self._db.executemany("INSERT OR REPLACE INTO answers (key, status, answer) VALUES (?, ?, ?)", rows)
-            if self.shared:
-                ended = [(_ASKED, key) for key, status, _ in rows if status != OK]
-                self._db.executemany("UPDATE claims SET owner = ? WHERE key = ?", ended)
-                self._db.executemany(
-                    "DELETE FROM claims WHERE key = ?", [(k,) for k, status, _ in rows if status == OK]
-                )
+        try:
+            with _plain_errors(self.path), _transaction(self._db):
+                self._write(rows)
+        except Error as error:
+            if isinstance(error.__cause__, sqlite3.OperationalError):
+                room = _ROOM_BESIDE + sum(len(text) for _, _, text in rows) // max(len(rows), 1)
+                raise NoRoomError(f"{self.path}: cannot be written ({error.__cause__}).", room) from error
+            raise
+
+    def _write(self, rows: Sequence[tuple[str, str, str]]) -> None:
+        self._db.executemany("INSERT OR REPLACE INTO answers (key, status, answer) VALUES (?, ?, ?)", rows)
+        if self.shared:
+            ended = [(_ASKED, key) for key, status, _ in rows if status != OK]
+            self._db.executemany("UPDATE claims SET owner = ? WHERE key = ?", ended)
+            self._db.executemany("DELETE FROM claims WHERE key = ?", [(k,) for k, status, _ in rows if status == OK])
 
     def count(self) -> dict[str, int]:
         """Count the stored answers by status."""
@@ -306,10 +327,12 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
+        db.execute("COMMIT")
     except BaseException:
-        db.execute("ROLLBACK")
+        # On a full disk SQLite has rolled back by itself.
+        if db.in_transaction:
+            db.execute("ROLLBACK")
         raise
-    db.execute("COMMIT")
 
 
 @contextlib.contextmanager

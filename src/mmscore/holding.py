@@ -81,8 +81,10 @@ def hold(path: Path, *, share: bool = False) -> Iterator[Held]:
     lock = _beside(path, "lock")
     handle = _locked_handle(path, lock, share=share)
     try:
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+        # A word for those who are refused; a full disk has no room for it.
+        with contextlib.suppress(OSError):
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
         with _membership(path) if share else contextlib.nullcontext("") as member:
             yield Held(path, member)
     finally:

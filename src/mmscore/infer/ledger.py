@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mmconvert.errors import Error
 from mmconvert.record import Record
-from mmscore.answers import OK, Answer, AnswerStore, answer_key, failed
+from mmscore.answers import OK, Answer, AnswerStore, NoRoomError, answer_key, failed
 from mmscore.infer.progress import Advance
 
 ELSEWHERE = Answer(status="elsewhere")
@@ -38,18 +39,22 @@ class Summary:
 class Ledger:
     """The rows of one run: which are answered, which are to be asked, and by whom."""
 
-    def __init__(self, store: AnswerStore, settings: Sequence[Any], advance: Advance, *, chooses: bool) -> None:
+    def __init__(
+        self, store: AnswerStore, settings: Sequence[Any], advance: Advance, *, total: int, chooses: bool
+    ) -> None:
         """Begin with nothing done.
 
         Args:
             store: Where answers are kept.
             settings: JSON values that an answer depends on beside its prompt.
             advance: Called with the rows done and failed after each group.
+            total: Rows of the output.
             chooses: An answer is one of the row's options, and depends on them.
         """
         self.summary = Summary()
         self.elsewhere: list[str] = []
         self._settings = settings
+        self._total = total
         self._chooses = chooses
         self._store = store
         self._advance = advance
@@ -127,8 +132,20 @@ class Ledger:
             left = busy
 
     def keep(self, answers: Sequence[tuple[str, Answer]]) -> None:
-        """Store answers by key."""
-        self._store.put(answers)
+        """Store answers by key.
+
+        Raises:
+            Error: There is no room for them; says how much the rows that are left need.
+        """
+        try:
+            self._store.put(answers)
+        except NoRoomError as error:
+            # The log and the database hold an answer each, and the predictions file holds all of them once more.
+            needed = error.bytes_an_answer * (2 * (self._total - self.rows) + self._total)
+            raise Error(
+                f"{error} The rows left and the predictions file need about {needed:,} bytes. "
+                "Make room and run the same command again."
+            ) from error
         self.summary.asked += len(answers)
         if self._store.shared:
             self._own.update(key for key, _ in answers)

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mmconvert.errors import Error
+from mmconvert.output_file import OutputFile
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, with_features
 from mmconvert.shards import parquet_options, sync_folder
 from mmscore.answers import Answer
@@ -53,12 +54,15 @@ class PredictionWriter:
         metadata = {**PREDICTIONS_SCHEMA.metadata, RUN_METADATA: json.dumps(about, sort_keys=True).encode()}
         self._schema = PREDICTIONS_SCHEMA.with_metadata(metadata)
         self._pending: list[pa.RecordBatch] = []
+        self._bytes = 0
+        self._file: OutputFile
         self._writer: pq.ParquetWriter
 
     def __enter__(self) -> "PredictionWriter":
         """Begin the file beside its place; one that a killed run left is replaced."""
         with self._plain_errors():
-            self._writer = pq.ParquetWriter(self._new, self._schema, **parquet_options(self._schema))
+            self._file = OutputFile(self._new)
+        self._writer = pq.ParquetWriter(self._file, self._schema, **parquet_options(self._schema))
         return self
 
     def __exit__(
@@ -68,13 +72,13 @@ class PredictionWriter:
         try:
             if kind is None:
                 self._flush()
+            self._writer.close()
+            if kind is None:
                 with self._plain_errors():
-                    self._writer.close()
+                    self._file.check()
                     self._publish()
-            else:
-                with contextlib.suppress(OSError):
-                    self._writer.close()
         finally:
+            self._file.close()
             self._new.unlink(missing_ok=True)
 
     @contextlib.contextmanager
@@ -82,7 +86,10 @@ class PredictionWriter:
         try:
             yield
         except OSError as error:
-            raise Error(f"{self.path}: cannot be written ({error}). The answers are kept; run again.") from error
+            raise Error(
+                f"{self.path}: cannot be written ({error}); its rows so far take up to {self._bytes:,} bytes. "
+                "The answers are kept. Make room and run the same command again."
+            ) from error
 
     def _publish(self) -> None:
         with self._new.open("rb+") as file:
@@ -101,6 +108,7 @@ class PredictionWriter:
         columns.update(_answer_columns(answers, self._constants))
         arrays = [columns[field.name].cast(field.type) for field in self._schema]
         self._pending.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        self._bytes += self._pending[-1].nbytes
         if (
             sum(batch.nbytes for batch in self._pending) >= _ROW_GROUP_BYTES
             or sum(batch.num_rows for batch in self._pending) >= _ROW_GROUP_ROWS
@@ -110,8 +118,9 @@ class PredictionWriter:
     def _flush(self) -> None:
         if any(batch.num_rows for batch in self._pending):
             table = pa.Table.from_batches(self._pending)
+            self._writer.write_table(table, row_group_size=table.num_rows)
             with self._plain_errors():
-                self._writer.write_table(table, row_group_size=table.num_rows)
+                self._file.check()
             self._pending = []
 
 

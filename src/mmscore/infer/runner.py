@@ -99,7 +99,7 @@ def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
     """
     start = time.monotonic()
     settings = (file_identity(job.plugin), job.backend.identity, job.method, PROMPT_VERSION, asdict(job.generation))
-    ledger = Ledger(store, settings, advance, chooses=job.method == LIKELIHOOD)
+    ledger = Ledger(store, settings, advance, total=job.num_rows, chooses=job.method == LIKELIHOOD)
     if store.shared:
         _in_company(job, ledger)
     with (

@@ -1,0 +1,57 @@
+"""A full disk reaches whoever writes parquet as an error, and leaves the process alive."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mmconvert.output_file import OutputFile
+from mmconvert.shards import parquet_options
+
+SCHEMA = pa.schema([("text", pa.string())])
+
+
+def test_what_is_written_is_the_file(tmp_path: Path) -> None:
+    file = OutputFile(tmp_path / "p.parquet")
+    with pq.ParquetWriter(file, SCHEMA, **parquet_options(SCHEMA)) as writer:
+        writer.write_table(pa.table({"text": [os.urandom(1000).hex() for _ in range(2000)]}, SCHEMA))
+        file.check()
+    file.check()
+    file.close()
+    assert pq.read_table(tmp_path / "p.parquet").num_rows == 2000
+    assert file.closed
+
+
+def test_a_place_that_is_none_is_an_error_at_once(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        OutputFile(tmp_path / "no" / "p.parquet")
+
+
+def test_the_first_error_is_kept_and_the_process_lives(tmp_path: Path) -> None:
+    code = """
+        import os, pathlib, resource, sys
+        import pyarrow as pa, pyarrow.parquet as pq
+        from mmconvert.output_file import OutputFile
+        from mmconvert.shards import parquet_options
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        schema = pa.schema([("text", pa.string())])
+        file = OutputFile(pathlib.Path(sys.argv[1]))
+        writer = pq.ParquetWriter(file, schema, **parquet_options(schema))
+        writer.write_table(pa.table({"text": [os.urandom(1000).hex() for _ in range(4000)]}, schema))
+        writer.close()
+        file.close()
+        try:
+            file.check()
+        except OSError as error:
+            print(error)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "p.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "File too large" in done.stdout
+    assert (tmp_path / "p.parquet").stat().st_size == 1 << 20
