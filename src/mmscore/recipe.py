@@ -120,6 +120,11 @@ MEANS = means()
 """The reduction of a recipe that names none: plain means, as fractions."""
 
 
+def whole_reply(item: Item, version: str) -> Parsed:
+    """Take a reply as it is: the reading of recipes that compare texts."""
+    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+
+
 def unsettled(scored: Scored, version: str) -> Scored:
     """Leave the rows as they are: the recipe judges every row by itself."""
     return scored

@@ -2,8 +2,23 @@
 
 from dataclasses import replace
 
+from mmconvert.errors import RowError, got
+from mmscore.recipe import Metrics
 from mmscore.scored import Scored
 from mmscore.stats import Estimate
+
+WORDS = YES, NO = ("yes", "no")
+
+
+def checked_word(word: str) -> str:
+    """Give a reference that is yes or no.
+
+    Raises:
+        RowError: It is neither.
+    """
+    if word not in WORDS:
+        raise RowError("answer.yes_no", "answer", f"expected yes or no {got(word)}. Correct the reference.")
+    return word
 
 
 def scores_of_yes(right: float, *, said: bool, wanted: bool) -> dict[str, float]:
@@ -37,6 +52,25 @@ def rate(scored: Scored, name: str) -> Estimate:
     """
     estimate = scored.mean(name) if name in scored.scores else Estimate(0.0, 0)
     return estimate if estimate.n else replace(estimate, value=0.0)
+
+
+def rates_of_yes(scored: Scored) -> Metrics:
+    """Give the five numbers of POPE.
+
+    Args:
+        scored: Any part of the rows, with the scores `accuracy` and `yes_ratio` and those of `scores_of_yes`.
+
+    Returns:
+        accuracy, precision, recall, f1, yes_ratio; fractions 0-1.
+    """
+    precision, recall = rate(scored, "precision"), rate(scored, "recall")
+    return {
+        "accuracy": rate(scored, "accuracy"),
+        "precision": precision,
+        "recall": recall,
+        "f1": f1(precision, recall),
+        "yes_ratio": replace(rate(scored, "yes_ratio"), higher_is_better=None),
+    }
 
 
 def f1(precision: Estimate, recall: Estimate) -> Estimate:

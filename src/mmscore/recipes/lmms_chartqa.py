@@ -10,15 +10,11 @@ from collections.abc import Mapping
 
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, of_first_reply, one_reference
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe
+from mmscore.recipe import Facts, Item, Recipe, whole_reply
 from mmscore.short_answers import relaxed_correctness
 
 HUMAN = "human_test"
 SPLITS = ("relaxed_augmented_split", "relaxed_human_split")
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -37,7 +33,7 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "answers", "label", "extra", "variant"),
-    parse=_parse,
+    parse=whole_reply,
     metrics=of_first_reply(_metrics),
     default_for=_default_for,
 )

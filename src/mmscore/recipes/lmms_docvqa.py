@@ -8,12 +8,8 @@ from collections.abc import Mapping
 from mmconvert.errors import RowError, got
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, of_first_reply, references
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe
+from mmscore.recipe import Facts, Item, Recipe, whole_reply
 from mmscore.short_answers import anls_distance, similarity
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -32,7 +28,7 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "answers", "label", "extra", "variant"),
-    parse=_parse,
+    parse=whole_reply,
     metrics=of_first_reply(_metrics),
     default_for=_default_for,
 )

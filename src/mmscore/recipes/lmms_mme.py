@@ -10,13 +10,14 @@ mme_aggregate_results.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from mmconvert.errors import Error, RowError, got
+from mmconvert.errors import Error, got
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, of_first_reply, one_reference
-from mmscore.kits.mme.points import PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
+from mmscore.kits.mme.points import PAIR, PERCEPTION, mme_metrics, points_line, with_pairs
 from mmscore.parsed import Parsed
 from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.scored import EXCLUDED, Scored
+from mmscore.yes_no_rates import checked_word
 
 TOTALS = ("mme_perception_score", "mme_cognition_score")
 
@@ -26,9 +27,7 @@ def _parse(item: Item, version: str) -> Parsed:
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    answer = one_reference(item).lower().strip().replace(".", "")
-    if answer not in ("yes", "no"):
-        raise RowError("answer.yes_no", "answer", f"expected yes or no {got(answer)}. Correct the reference.")
+    answer = checked_word(one_reference(item).lower().strip().replace(".", ""))
     return {"accuracy": float(parsed.value == answer)}
 
 
@@ -57,9 +56,7 @@ def _table(scored: Scored, version: str) -> Sequence[Row]:
     counts = Counter(zip(scored.column("category"), scored.column("group"), strict=True))
     if odd := [picture for picture, count in counts.items() if count != PAIR]:
         raise Error(f"group: {len(odd)} pictures have not two answered questions, the first {got(odd[0][1])}.")
-    parts = {name: category_points(part).value for name, part in scored.split("category")}
-    line = {total: sum(value for name, value in parts.items() if _total_of(name) == total) for total in TOTALS}
-    return [line | parts]
+    return [points_line(dict(scored.split("category")), _total_of)]
 
 
 def _default_for(facts: Facts) -> str | None:

@@ -9,16 +9,12 @@ from collections.abc import Mapping
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, of_first_reply, references
 from mmscore.metrics.lmms_ocrbench import FORMULAS, lmms_ocrbench
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe
+from mmscore.recipe import Facts, Item, Metrics, Recipe, whole_reply
 from mmscore.scored import Scored
 
 QUESTIONS = 1000
 FORMULA_TYPE = "Handwritten Mathematical Expression Recognition"
 """Question type of `FORMULAS`, for rows that do not name the source."""
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -42,7 +38,7 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "answers", "label", "category", "extra", "variant"),
-    parse=_parse,
+    parse=whole_reply,
     metrics=of_first_reply(_metrics),
     reduce=_reduce,
     groups=("category",),

@@ -7,16 +7,14 @@ leaves out replies that are neither word, and `pope_yes_ratio` is that of the re
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from mmconvert.errors import RowError, got
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, of_first_reply, one_reference
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.scored import Scored
-from mmscore.yes_no_rates import f1, rate, scores_of_yes
+from mmscore.yes_no_rates import WORDS, YES, checked_word, rates_of_yes, scores_of_yes
 
-WORDS = ("yes", "no")
+NAMES = {"f1": "f1_score"}
 
 
 def _parse(item: Item, version: str) -> Parsed:
@@ -25,24 +23,15 @@ def _parse(item: Item, version: str) -> Parsed:
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    answer = one_reference(item).lower().strip()
-    if answer not in WORDS:
-        raise RowError("answer.yes_no", "answer", f"expected yes or no {got(answer)}. Correct the reference.")
+    answer = checked_word(one_reference(item).lower().strip())
     right = float(parsed.value == answer)
-    wanted = answer == "yes" and parsed.value is not None
-    scores = scores_of_yes(right, said=parsed.value == "yes", wanted=wanted)
-    return {"accuracy": right, **scores, "yes_ratio": float(answer == "yes")}
+    wanted = answer == YES and parsed.value is not None
+    scores = scores_of_yes(right, said=parsed.value == YES, wanted=wanted)
+    return {"accuracy": right, **scores, "yes_ratio": float(answer == YES)}
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    precision, recall = rate(scored, "precision"), rate(scored, "recall")
-    return {
-        "pope_accuracy": rate(scored, "accuracy"),
-        "pope_precision": precision,
-        "pope_recall": recall,
-        "pope_f1_score": f1(precision, recall),
-        "pope_yes_ratio": replace(rate(scored, "yes_ratio"), higher_is_better=None),
-    }
+    return {f"pope_{NAMES.get(name, name)}": estimate for name, estimate in rates_of_yes(scored).items()}
 
 
 def _table(scored: Scored, version: str) -> Sequence[Row]:

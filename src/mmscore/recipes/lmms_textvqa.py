@@ -11,11 +11,7 @@ from collections.abc import Mapping
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, annotations, is_task, of_first_reply
 from mmscore.metrics.lmms_vqa import lmms_vqa
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+from mmscore.recipe import Facts, Item, Recipe, whole_reply
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -31,7 +27,7 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "answers", "label", "extra", "variant"),
-    parse=_parse,
+    parse=whole_reply,
     metrics=of_first_reply(_metrics),
     default_for=_default_for,
 )

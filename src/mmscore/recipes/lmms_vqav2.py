@@ -12,11 +12,7 @@ from mmconvert.errors import RowError, got
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, annotations, is_task, of_first_reply
 from mmscore.metrics.lmms_vqa import lmms_vqav2
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+from mmscore.recipe import Facts, Item, Recipe, whole_reply
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -36,7 +32,7 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "answers", "label", "extra", "variant"),
-    parse=_parse,
+    parse=whole_reply,
     metrics=of_first_reply(_metrics),
     default_for=_default_for,
 )

@@ -10,12 +10,12 @@ Parity: BradyFU/Awesome-Multimodal-Large-Language-Models tools/eval_tool/calcula
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from mmconvert.errors import RowError, got
 from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
 from mmscore.parsed import Parsed
 from mmscore.parsers.mme_yes_no import mme_yes_no
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.scored import MISSING, REJECTED, Scored
+from mmscore.yes_no_rates import checked_word
 
 TOTALS = dict.fromkeys(PERCEPTION, "perception") | dict.fromkeys(COGNITION, "cognition")
 FORMATS = frozenset(("mme_results",))
@@ -28,10 +28,7 @@ def _parse(item: Item, version: str) -> Parsed:
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if item.category not in TOTALS:
         return {}
-    answer = (item.answer or "").lower()
-    if answer not in ("yes", "no"):
-        raise RowError("answer.yes_no", "answer", f"expected yes or no {got(item.answer)}. Correct the reference.")
-    return {"accuracy": float(parsed.value == answer)}
+    return {"accuracy": float(parsed.value == checked_word((item.answer or "").lower()))}
 
 
 def _settle(scored: Scored, version: str) -> Scored:

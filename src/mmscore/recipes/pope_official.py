@@ -9,17 +9,14 @@ the script makes a yes, here `Yes` and `No` mean what they say and the rest is r
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from mmconvert.errors import RowError, got
 from mmscore.parsed import Parsed
 from mmscore.parsers.pope_yes_no import pope_yes_no
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.scored import Scored
-from mmscore.yes_no_rates import f1, rate, scores_of_yes
+from mmscore.yes_no_rates import NO, YES, checked_word, rates_of_yes, scores_of_yes
 
 FORMATS = frozenset(("pope",))
-LABELS = ("yes", "no")
 
 
 def _parse(item: Item, version: str) -> Parsed:
@@ -29,30 +26,20 @@ def _parse(item: Item, version: str) -> Parsed:
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if item.answer is None:
         return {}
-    label = item.answer.lower()
-    if label not in LABELS:
-        raise RowError("answer.yes_no", "answer", f"expected yes or no {got(item.answer)}. Correct the reference.")
-    said, wanted = parsed.value != "no", label == "yes"
+    said, wanted = parsed.value != NO, checked_word(item.answer.lower()) == YES
     right = float(said == wanted)
     return {"accuracy": right, **scores_of_yes(right, said=said, wanted=wanted), "yes_ratio": float(said)}
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    precision, recall = rate(scored, "precision"), rate(scored, "recall")
-    return {
-        "accuracy": rate(scored, "accuracy"),
-        "precision": precision,
-        "recall": recall,
-        "f1": f1(precision, recall),
-        "yes_ratio": replace(rate(scored, "yes_ratio"), higher_is_better=None),
-    }
+    return rates_of_yes(scored)
 
 
 def _table(scored: Scored, version: str) -> Sequence[Row]:
     said, right = scored.scores["yes_ratio"] == 1, scored.scores["accuracy"] == 1
     counts = {"TP": said & right, "FP": said & ~right, "TN": ~said & right, "FN": ~said & ~right}
     names = ("Accuracy", "Precision", "Recall", "F1 score", "Yes ratio")
-    rates = zip(names, _reduce(scored, version).values(), strict=True)
+    rates = zip(names, rates_of_yes(scored).values(), strict=True)
     return [{name: int(mask.sum()) for name, mask in counts.items()} | {name: e.value for name, e in rates}]
 
 

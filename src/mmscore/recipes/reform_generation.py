@@ -18,7 +18,7 @@ from mmscore.kits.reform_eval.rows import KIT, is_from_kit, log_table
 from mmscore.metrics.coco_meteor import meteor_counts, meteor_of
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label, whole_reply
 from mmscore.scored import Scored
 from mmscore.stats import Estimate
 
@@ -30,10 +30,6 @@ VERSIONS = {
     "2": "FudanDISC/ReForm-Eval@df1cfa7",
     "1": "FudanDISC/ReForm-Eval@1046839, CIDEr alone",
 }
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -80,7 +76,7 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answers", "label"),
-    parse=_parse,
+    parse=whole_reply,
     metrics=_metrics,
     settle=_settle,
     reduce=_reduce,

@@ -10,12 +10,8 @@ from mmconvert.errors import RowError, got
 from mmscore.kits.reform_eval.rows import KIT, VERSIONS, is_from_kit, log_table
 from mmscore.metrics.reform_word_match import reform_kie
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, Row, read_label
+from mmscore.recipe import Facts, Item, Recipe, Row, read_label, whole_reply
 from mmscore.scored import Scored
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -38,7 +34,7 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "label"),
-    parse=_parse,
+    parse=whole_reply,
     metrics=_metrics,
     table=_table,
     default_for=_default_for,

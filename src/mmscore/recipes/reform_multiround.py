@@ -8,22 +8,19 @@ multi_round_eval.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mmconvert.errors import Error
 from mmscore.kits.reform_eval.rows import (
-    CHOICE_COLUMNS,
     CHOICE_KEEP,
-    KIT,
-    VERSIONS,
     choice_means,
-    choice_scores,
+    choice_recipe,
     choice_table,
     is_from_kit,
-    parse_choice,
     with_instability,
 )
 from mmscore.metrics.reform_round_trend import reform_round_trend
-from mmscore.recipe import Facts, Metrics, Recipe, Row
+from mmscore.recipe import Facts, Metrics, Row
 from mmscore.scored import SCORED, Scored
 from mmscore.stats import Estimate
 
@@ -59,17 +56,11 @@ def _default_for(facts: Facts) -> str | None:
     return None
 
 
-RECIPE = Recipe(
-    summary="Dialogs as ReForm-Eval scores them: single choice and its trend over the rounds",
-    parity=KIT,
-    versions=VERSIONS,
-    columns=CHOICE_COLUMNS,
-    parse=parse_choice,
-    metrics=choice_scores,
+RECIPE = replace(
+    choice_recipe("Dialogs as ReForm-Eval scores them: single choice and its trend over the rounds", _default_for),
     settle=_settle,
     reduce=_reduce,
     table=_table,
     keep=(*CHOICE_KEEP, "round"),
     groups=("round",),
-    default_for=_default_for,
 )

@@ -8,30 +8,8 @@ Parity: FudanDISC/ReForm-Eval@df1cfa7 run_loader_eval.py, metrics/singlechoice.p
 are not looked for, as the kit's evaluation does not; its log needs every sample equally often.
 """
 
-from collections.abc import Sequence
-
-from mmscore.kits.reform_eval.rows import (
-    CHOICE_COLUMNS,
-    CHOICE_KEEP,
-    KIT,
-    VERSIONS,
-    choice_means,
-    choice_scores,
-    choice_table,
-    is_from_kit,
-    parse_choice,
-    with_instability,
-)
-from mmscore.recipe import Facts, Recipe, Row
-from mmscore.scored import Scored
-
-
-def _settle(scored: Scored, version: str) -> Scored:
-    return with_instability(scored)
-
-
-def _table(scored: Scored, version: str) -> Sequence[Row]:
-    return choice_table(scored, choice_means(scored, version))
+from mmscore.kits.reform_eval.rows import choice_recipe, is_from_kit
+from mmscore.recipe import Facts
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -40,16 +18,4 @@ def _default_for(facts: Facts) -> str | None:
     return None
 
 
-RECIPE = Recipe(
-    summary="Single choice as ReForm-Eval scores it, with its stability",
-    parity=KIT,
-    versions=VERSIONS,
-    columns=CHOICE_COLUMNS,
-    parse=parse_choice,
-    metrics=choice_scores,
-    settle=_settle,
-    reduce=choice_means,
-    table=_table,
-    keep=CHOICE_KEEP,
-    default_for=_default_for,
-)
+RECIPE = choice_recipe("Single choice as ReForm-Eval scores it, with its stability", _default_for)

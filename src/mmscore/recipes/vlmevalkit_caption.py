@@ -15,14 +15,10 @@ from mmscore.caption_scores import COUNTS, ROUGE_L, TEXTS, caption_metrics, with
 from mmscore.kits.vlmevalkit.rows import FORMATS, VERSIONS
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label, whole_reply
 from mmscore.scored import Scored
 
 NAMES = {ROUGE_L: "ROUGE_L", "cider": "CIDEr"}
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -72,7 +68,7 @@ RECIPE = Recipe(
     parity="VLMEvalKit",
     versions=VERSIONS,
     columns=("answers", "label"),
-    parse=_parse,
+    parse=whole_reply,
     metrics=_metrics,
     settle=_settle,
     reduce=_reduce,

@@ -10,7 +10,7 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:MME_ratin
 from collections.abc import Sequence
 
 from mmconvert.errors import Error, got
-from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
+from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, mme_metrics, points_line, with_pairs
 from mmscore.kits.vlmevalkit.rows import KIT, is_from_kit
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, accuracy, parse
 from mmscore.recipe import Facts, Metrics, Recipe, Row
@@ -53,12 +53,7 @@ def _table(scored: Scored, version: str) -> Sequence[Row]:
         alone = [picture for picture, rows in part.split("group") if len(rows) < PAIR]
         if alone:
             raise Error(f"group: a picture has a single answered question {got(alone[0])}. MME asks two.")
-    points = {name: category_points(part).value for name, part in parts.items()}
-    sums = {
-        total: sum(value for name, value in points.items() if TOTALS.get(name) == total)
-        for total in ("perception", "reasoning")
-    }
-    return [sums | points]
+    return [points_line(parts, TOTALS.get)]
 
 
 def _default_for(facts: Facts) -> str | None:

@@ -16,12 +16,8 @@ import numpy as np
 from mmscore.kits.vlmevalkit.mmvet import CAPABILITIES, mmvet_tables
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, is_from_kit
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, whole_reply
 from mmscore.scored import Scored
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -49,7 +45,7 @@ RECIPE = Recipe(
     parity=JUDGED_KIT,
     versions=VERSIONS,
     columns=("question", "answer", "label"),
-    parse=_parse,
+    parse=whole_reply,
     metrics=_metrics,
     reduce=_reduce,
     table=_table,

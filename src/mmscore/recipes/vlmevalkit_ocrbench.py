@@ -12,14 +12,10 @@ from mmconvert.literals import parse_list
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
 from mmscore.metrics.vlmevalkit_ocrbench import scoreboard, vlmevalkit_ocrbench
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
+from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label, whole_reply
 from mmscore.scored import Scored
 
 OTHER_REPORT = "OCRBench_v2"
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -63,7 +59,7 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "answers", "label", "category"),
-    parse=_parse,
+    parse=whole_reply,
     metrics=_metrics,
     reduce=_reduce,
     table=_table,

@@ -12,14 +12,10 @@ from collections.abc import Mapping, Sequence
 
 from mmscore.metrics.vlmevalkit_vqa import RULES, references_of, rule_for, vlmevalkit_vqa
 from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, Row, means, read_label
+from mmscore.recipe import Facts, Item, Recipe, Row, means, read_label, whole_reply
 from mmscore.scored import Scored
 
 FORMATS = frozenset(("lmudata", "vlmevalkit_predictions"))
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -60,7 +56,7 @@ RECIPE = Recipe(
     parity="VLMEvalKit",
     versions={"1": "since 2025-09-01 (open-compass/VLMEvalKit@e8e78f05)"},
     columns=("answer", "answers", "label", "dataset"),
-    parse=_parse,
+    parse=whole_reply,
     metrics=_metrics,
     reduce=means("percent", scale=100),
     table=_table,

@@ -4,10 +4,10 @@ Three kits count so and differ in which rows belong together and which categorie
 """
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from mmscore.joint_scores import jointly
-from mmscore.recipe import Metrics
+from mmscore.recipe import Metrics, Row
 from mmscore.scored import Scored
 from mmscore.stats import Z95, Estimate
 
@@ -32,6 +32,8 @@ PLUS = "accuracy_plus"
 POINTS = "points"
 PAIR = 2
 """Questions about one picture."""
+
+_FIRST = (PERCEPTION[0], COGNITION[0])
 
 
 def with_pairs(scored: Scored, keys: Sequence[Hashable]) -> Scored:
@@ -67,6 +69,18 @@ def category_points(scored: Scored) -> Estimate:
     return _points(value, plus.n, spread.stderr)
 
 
+def points_line(parts: Mapping[str, Scored], total_of: Callable[[str], str | None]) -> Row:
+    """Lay out totals and categories in one line, as two of the kits do.
+
+    Args:
+        parts: Category -> its rows.
+        total_of: Category -> the total that it counts for, None for none.
+    """
+    points = {name: category_points(part).value for name, part in parts.items()}
+    totals = [str(total_of(name)) for name in _FIRST]
+    return {total: sum(value for name, value in points.items() if total_of(name) == total) for total in totals} | points
+
+
 def added(estimates: Sequence[Estimate]) -> Estimate:
     """Add the points of categories, whose errors are independent.
 
@@ -100,7 +114,7 @@ def mme_metrics(scored: Scored, total_of: Callable[[str], str | None]) -> Metric
     Returns:
         Each total that has a category (points), then `accuracy` and `accuracy_plus` (fractions).
     """
-    totals: dict[str | None, list[Estimate]] = {total_of(PERCEPTION[0]): [], total_of(COGNITION[0]): []}
+    totals: dict[str | None, list[Estimate]] = {total_of(name): [] for name in _FIRST}
     for category, part in scored.split("category"):
         totals.setdefault(total_of(category), []).append(category_points(part))
     sums = {name: added(parts) for name, parts in totals.items() if name is not None and parts}

@@ -1,7 +1,7 @@
 """What ReForm-Eval's recipes share: which files are theirs, how a choice is read, what the kit logs."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from mmscore.kits.reform_eval.evaluation import SINGLE_CHOICE, log_lines
 from mmscore.metrics.reform_instability import entropy
 from mmscore.parsed import Parsed
 from mmscore.parsers.reform_choice import reform_choice
-from mmscore.recipe import MEANS, Facts, Item, Metrics, Row
+from mmscore.recipe import MEANS, Facts, Item, Metrics, Recipe, Row
 from mmscore.scored import CLUSTER, SCORED, Scored
 
 KIT = "ReForm-Eval"
@@ -21,7 +21,6 @@ VERSIONS: Mapping[str, str] = {"1": "FudanDISC/ReForm-Eval@df1cfa7"}
 FORMATS = frozenset(("reform_predictions", "reform_eval"))
 LIKELIHOOD = "likelihood"
 
-CHOICE_COLUMNS = ("options", "answer", "method", "extra")
 CHOICE_KEEP = ("sample", "options", "prediction")
 
 
@@ -102,6 +101,28 @@ def choice_means(scored: Scored, version: str) -> Metrics:
     if "instability" in metrics:
         metrics["instability"] = replace(metrics["instability"], unit="points", higher_is_better=False)
     return metrics
+
+
+def choice_recipe(summary: str, default_for: Callable[[Facts], str | None]) -> Recipe:
+    """Make the recipe of single choice; others change what they do besides.
+
+    Args:
+        summary: What it scores, in a line.
+        default_for: When it offers itself.
+    """
+    return Recipe(
+        summary=summary,
+        parity=KIT,
+        versions=VERSIONS,
+        columns=("options", "answer", "method", "extra"),
+        parse=parse_choice,
+        metrics=choice_scores,
+        settle=lambda scored, version: with_instability(scored),
+        reduce=choice_means,
+        table=lambda scored, version: choice_table(scored, choice_means(scored, version)),
+        keep=CHOICE_KEEP,
+        default_for=default_for,
+    )
 
 
 def choice_table(scored: Scored, metrics: Metrics) -> Sequence[Row]:
