@@ -164,6 +164,7 @@ class Spent:
         repeat: Which asking of the same questions this is, from 0.
         rows: Rows that the judge was asked about, now or earlier.
         failed: Those of them without a verdict.
+        unasked: Those of the failed that a cap on calls or tokens kept from being asked.
         stored: Replies from the store.
         asked: New replies.
         calls: Calls that were sent, retries included.
@@ -177,6 +178,7 @@ class Spent:
     repeat: int
     rows: int
     failed: int
+    unasked: int
     stored: int
     asked: int
     calls: int
@@ -185,7 +187,9 @@ class Spent:
 
     def __str__(self) -> str:
         """Say it in a sentence."""
-        failed = f", {self.failed} rows without a verdict (--rejudge failed asks them again)" if self.failed else ""
+        lost = self.failed - self.unasked
+        failed = f", {lost} rows without a verdict (--rejudge failed asks them again)" if lost else ""
+        failed += f", {self.unasked} rows not asked for want of calls or tokens" if self.unasked else ""
         again = f", repeat {self.repeat + 1}" if self.repeat else ""
         return (
             f"{self.predictions}: judge {self.judge} ({self.model}{again}): {self.rows} rows, {self.stored} replies "

@@ -18,18 +18,25 @@ from mmscore.judging import Outcome, Setting, Spent
 from mmscore.panel import Panel, Sitting
 from mmscore.spending import CapReachedError, Totals
 
+UNASKED = "the cap on calls or tokens is used up"
+"""Why a row has no verdict that was not asked about, in the same words for all of them."""
+
 CUT_OFF = "length"
 """Finish reason of a reply that reached the most tokens allowed."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a judge's run did: rows asked about, replies from the store, failures, and what it took."""
+    """What a judge's run did: rows asked about, replies from the store, failures, and what it took.
+
+    Rows that a cap left unasked count as failed too.
+    """
 
     rows: int = 0
     asked: int = 0
     stored: int = 0
     failed: int = 0
+    unasked: int = 0
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -117,8 +124,9 @@ class ModelJury:
             key = setting.key(step, len(replies))
             try:
                 answer, stored = await self._answer(key, step, anew=anew)
-            except CapReachedError as error:
-                return Outcome(NoVerdict(str(error)), None, digest, len(replies)), False
+            except CapReachedError:
+                self.tally.unasked += 1
+                return Outcome(NoVerdict(UNASKED), None, digest, len(replies)), False
             all_stored = all_stored and stored
             if answer.text is None:
                 return Outcome(NoVerdict(answer.error or FAILED), None, digest, len(replies) + 1), all_stored

@@ -1,5 +1,6 @@
 """Predictions to numbers, with their uncertainty, their counts and their signature."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,8 @@ from mmscore.scoring import score_rows
 
 AVERAGES = ("micro", MACRO)
 _MESSAGES = 20
+_ALIKE = 5
+_ROW = re.compile(r"row \d+ ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,5 +363,14 @@ def _signature(choice: Choice, options: Options, panel: Panel | None, column: st
 
 
 def _messages(refusals: Sequence[Refusal]) -> list[str]:
-    shown = [refusal.message for refusal in refusals[:_MESSAGES]]
-    return shown if len(refusals) <= _MESSAGES else [*shown, f"... and {len(refusals) - _MESSAGES} more such rows."]
+    """Name the first rows, a few of each reason, and count the others."""
+    reasons = Counter[str]()
+    shown = []
+    for refusal in refusals:
+        reason = _ROW.sub("", refusal.message, count=1)
+        reasons[reason] += 1
+        if reasons[reason] <= _ALIKE:
+            shown.append(refusal.message)
+    shown = shown[:_MESSAGES]
+    more = len(refusals) - len(shown)
+    return [*shown, f"... and {more} more such rows."] if more else shown

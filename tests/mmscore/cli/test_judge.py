@@ -187,7 +187,7 @@ def test_the_cap_on_calls_holds_and_the_rest_is_asked_later(run, file, server):
     options = [file, *OWN, "--judge-base-url", server.url, "--judge-concurrency", 1]
     code, _, err = run(*options, "--judge-max-calls", 1)
     assert (code, len(server.asked)) == (3, 1)
-    assert "the cap of 1 calls is used up" in err
+    assert "1 rows not asked for want of calls or tokens" in err
     code, _, _ = run(*options)
     assert (code, len(server.asked)) == (0, 2)
 
@@ -427,7 +427,7 @@ def test_judges_of_which_one_would_ask_nobody_are_refused(run, file, tmp_path):
 def test_the_cap_on_tokens_holds(run, file, server):
     code, _, err = run(file, *OWN, "--judge-base-url", server.url, "--judge-max-total-tokens", 1000)
     assert (code, server.asked) == (3, [])
-    assert "the cap of 1,000 tokens is used up: 0 are spent, and the next call could take 1," in err
+    assert "2 rows not asked for want of calls or tokens" in err
 
 
 EVALSCOPE = ("--recipe", "evalscope_general_vqa", "--judge", "evalscope", "--judge-strategy", "llm")
