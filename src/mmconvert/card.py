@@ -49,7 +49,7 @@ MEANINGS = {
     "thinking": "Reasoning block cut from the reply.",
     "option_logprobs": "Summed natural log-probability of each present option.",
     "option_tokens": "Number of tokens of each present option.",
-    "token_logprobs": "Natural log-probability of each generated token.",
+    "token_logprobs": "Natural log-probability of each token: of the reply, or of the options one after the other.",
     "model": "The model that answered.",
     "prompt_tokens": "Tokens of the prompt.",
     "completion_tokens": "Tokens of the reply.",

@@ -44,7 +44,7 @@ class Answer:
         completion_tokens: Tokens that were generated, the end token included.
         option_logprobs: Summed natural log-probability of each present option.
         option_tokens: Tokens of each present option.
-        token_logprobs: Natural log-probability of each generated token.
+        token_logprobs: Natural log-probability of each token: of the reply, or of the options in turn.
     """
 
     text: str | None = None

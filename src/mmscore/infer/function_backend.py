@@ -26,7 +26,7 @@ class FunctionBackend:
         Raises:
             UsageError: An option was given that a function of records cannot honour.
         """
-        honour(plugin, options, "--batch-size")
+        honour(plugin, options, "--batch-size", "--method", "--n")
         self.name = options.model
         # The runner adds the digest of the file.
         self.identity = f"function:{options.model}"
