@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmconvert.errors import UsageError
 from mmscore.judge import LEAVE, Case, NoVerdict, Question, Verdict
 from mmscore.judges.evalscope import JUDGE
 from mmscore.judges.evalscope_numeric import JUDGE as NUMERIC
@@ -104,5 +105,8 @@ def test_until_1_10_a_pattern_of_the_users_own_finds_them():
     case = replace(_case("1.10", wording="{pred}"), labels=GRADES, pattern="Grade: (\\w+)")
     assert JUDGE.step(case, ["All in all. Grade: FAIR"]).scores == {"acc": 0.5}
     assert isinstance(JUDGE.step(case, ["A"]), NoVerdict)
+    with pytest.raises(UsageError, match="--judge-score-pattern"):
+        JUDGE.step(replace(case, pattern=None), [])
+    assert isinstance(JUDGE.step(replace(case, pattern=None, labels={"A": 0.5}), []), Question)
     rating = replace(_case("1.10"), pattern="([0-9.]+) of 1")
     assert NUMERIC.step(rating, ["0.25 of 1"]).scores == {"acc": 0.25}

@@ -7,9 +7,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mmconvert.errors import UsageError
 from mmscore.judge import JUDGED, LEAVE, RULE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced
 from mmscore.kits.evalscope.aggregation import NEW, Release
 from mmscore.kits.evalscope.judging import (
+    LABELS,
     VERDICT,
     Scale,
     fill_template,
@@ -60,10 +62,10 @@ def evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_form: s
         recall = case.strategy == LLM_RECALL
         if recall and not (case.scores and needs_judge(case.scores)):
             return LEAVE
-        release = RELEASES[case.version]
+        release, wanted = RELEASES[case.version], _scale(scale, case)
         if not replies:
             return Question(prompt(case, release))
-        reading = read_verdict(replies[-1], _scale(scale, case), release)
+        reading = read_verdict(replies[-1], wanted, release)
         if reading.fault or reading.score is None:
             return NoVerdict(f"the reply holds no verdict ({reading.fault})")
         scores = merge(case.scores, reading.score, release) if recall else {VERDICT: reading.score}
@@ -86,9 +88,20 @@ def evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_form: s
 
 
 def _scale(scale: Scale, case: Case) -> Scale:
-    """Take the user's labels and pattern where there are any."""
-    labels = scale.labels if case.labels is None else case.labels
-    return replace(scale, labels=labels, pattern=case.pattern)
+    """Take the user's labels and pattern where there are any.
+
+    Raises:
+        UsageError: Until 1.10, the labels are others than the release's pattern finds.
+    """
+    if case.labels is None:
+        return replace(scale, pattern=case.pattern)
+    if case.pattern is None and RELEASES[case.version] != NEW and not case.labels.keys() <= LABELS.keys():
+        known = " and ".join(LABELS)
+        raise UsageError(
+            f"--judge-score-mapping: until 1.10 only {known} are found in a reply. Say where yours stand: "
+            "--judge-score-pattern REGEX."
+        )
+    return replace(scale, labels=case.labels, pattern=case.pattern)
 
 
 def _form(new_form: str, case: Case) -> str:

@@ -2,16 +2,19 @@
 
 Nothing is downloaded: the English Punkt model is built from three small lists shipped with the
 package, and jieba's dictionary is read from jieba itself, without its cache file in the temporary
-folder.
+folder. Both libraries load with the first text: every recipe is looked at when one is chosen, and NLTK
+alone takes longer to load than a small file to score.
 """
 
 import re
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-import jieba
-from nltk.tokenize import NLTKWordTokenizer
-from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+if TYPE_CHECKING:
+    import jieba
+    from nltk.tokenize import NLTKWordTokenizer
+    from nltk.tokenize.punkt import PunktSentenceTokenizer
 
 CHINESE = re.compile("[\u4e00-\u9fa5]")
 
@@ -64,12 +67,16 @@ def _words(sentence: str) -> list[str]:
 
 
 @cache
-def _tokenizer() -> NLTKWordTokenizer:
+def _tokenizer() -> "NLTKWordTokenizer":
+    from nltk.tokenize import NLTKWordTokenizer
+
     return NLTKWordTokenizer()
 
 
 @cache
-def _punkt() -> PunktSentenceTokenizer:
+def _punkt() -> "PunktSentenceTokenizer":
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
     folder = files("mmscore") / "data" / "punkt_english"
 
     def lines(name: str) -> list[str]:
@@ -85,7 +92,9 @@ def _punkt() -> PunktSentenceTokenizer:
 
 
 @cache
-def _jieba() -> jieba.Tokenizer:
+def _jieba() -> "jieba.Tokenizer":
+    import jieba
+
     tokenizer = jieba.Tokenizer()
     # jieba would read a marshalled cache from the temporary folder, where others may write.
     tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
