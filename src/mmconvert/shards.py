@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mmconvert.digest import Follower
+from mmconvert.output_file import OutputFile
 from mmconvert.record import SCHEMA, Record, to_arrow
 
 SHARD_BYTES = 480 << 20
@@ -71,6 +72,7 @@ class ShardWriter:
         self._split = split
         self._schema = schema
         self._options = parquet_options(schema)
+        self._file: OutputFile
         self._writer: pq.ParquetWriter | None = None
         self._rows = self._bytes = 0
         self.shards: list[Shard] = []
@@ -83,9 +85,11 @@ class ShardWriter:
         if self._bytes >= SHARD_BYTES:
             self._finish_shard()
         if self._writer is None:
-            self._writer = pq.ParquetWriter(self._path(), self._schema, **self._options)
+            self._file = OutputFile(self._path())
+            self._writer = pq.ParquetWriter(self._file, self._schema, **self._options)
             self._follower = Follower(self._path())
         self._writer.write_batch(batch)
+        self._file.check()
         self._follower.grown(self._path().stat().st_size)
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
@@ -94,6 +98,8 @@ class ShardWriter:
         if self._writer is None:
             return
         self._writer.close()
+        self._file.close()
+        self._file.check()
         path = self._path()
         size = path.stat().st_size
         self.shards.append(Shard(path.name, self._rows, size, self._follower.finish(size)))

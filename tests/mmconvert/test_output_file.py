@@ -55,3 +55,16 @@ def test_the_first_error_is_kept_and_the_process_lives(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "File too large" in done.stdout
     assert (tmp_path / "p.parquet").stat().st_size == 1 << 20
+
+
+def test_a_conversion_of_long_texts_ends_in_words_where_a_file_may_not_grow(tmp_path: Path) -> None:
+    rows = "".join(f"{i}\t{os.urandom(10_000).hex()}\ta\n" for i in range(100))
+    (tmp_path / "t.tsv").write_text("index\tquestion\tanswer\n" + rows)
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, 1 << 18))\n"
+        "from mmconvert.cli import main; main()"
+    )
+    words = ["convert", "t.tsv", "-o", "o", "--format", "lmudata", "--quiet", "--workers", "1"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "mmconvert: o: File too large. Nothing was published.\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["t.tsv"]
