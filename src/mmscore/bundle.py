@@ -100,13 +100,13 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
     for path in request.predictions:
         if not Path(path).exists():
             raise no_such_path(Path(path))
-    if judged := [n for n in request.recipes if named_recipe(n, request.recipe_options).recipe.needs_judge]:
-        raise UsageError(f"recipe {judged[0]!r} has no scores without a judge, which a bundle cannot hold.")
+    refuse_outsiders(request)
     names = [Path(path).resolve().name for path in request.predictions]
     if len(set(names)) < len(names):
         raise UsageError("two predictions files have the same name. Rename one, or bundle each by itself.")
     before = run(request)
     named = tuple(dict.fromkeys(f"{entry['recipe']}@{entry['version']}" for entry in before["entries"]))
+    refuse_outsiders(replace(request, recipes=named))
     if len(named) > 1 and not request.recipes:
         raise UsageError(f"the files are of different recipes ({', '.join(named)}). Bundle each by itself.")
     clear_leftovers(output)
@@ -132,6 +132,25 @@ def refuse_own_code(request: Request) -> None:
     for name in (*request.recipes, request.format or ""):
         if ".py" in name:
             raise UsageError(f"{name}: a bundle takes recipes and formats that `list` names, not a file of code.")
+
+
+def refuse_outsiders(request: Request, folder: Path | None = None) -> None:
+    """Refuse recipes that ask a judge, a model or a service: nobody else could recompute their numbers.
+
+    Args:
+        request: What to score.
+        folder: The bundle that its paths are relative to; None for the current folder.
+
+    Raises:
+        UsageError: A recipe asks somebody, or is none.
+    """
+    options = request.recipe_options and os.path.join(folder or "", request.recipe_options)
+    for name in request.recipes:
+        recipe = named_recipe(name, options).recipe
+        if recipe.needs_judge:
+            raise UsageError(f"recipe {name!r} has no scores without a judge, which a bundle cannot hold.")
+        if recipe.asks_outside:
+            raise UsageError(f"recipe {name!r} asks models or services here, which a bundle cannot hold.")
 
 
 def run(request: Request, folder: Path | None = None) -> dict[str, Any]:

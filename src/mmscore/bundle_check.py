@@ -10,7 +10,17 @@ from typing import Any
 
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, UsageError, got, no_such_path
-from mmscore.bundle import MANIFEST, REPORT, SCHEMA_VERSION, Request, numbers, refuse_own_code, run, versions
+from mmscore.bundle import (
+    MANIFEST,
+    REPORT,
+    SCHEMA_VERSION,
+    Request,
+    numbers,
+    refuse_outsiders,
+    refuse_own_code,
+    run,
+    versions,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,10 @@ def verify(folder: Path) -> Verification:
     faults = list(_file_faults(folder, manifest["files"]))
     if faults:
         return Verification(tuple(faults), remarks, None)
+    try:
+        refuse_outsiders(request, folder)
+    except UsageError as error:
+        raise Error(f"{folder / MANIFEST}: {error}") from None
     told = _json(folder / REPORT)
     report = run(request, folder)
     try:

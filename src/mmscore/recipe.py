@@ -164,6 +164,7 @@ class Recipe:
         configure: What the user's options (`--recipe-options`) make of the recipe; None where it takes none.
             Unknown options are UsageErrors, see `mmscore.recipe_options`.
         options: What it was configured with; a judge sees them too.
+        asks_outside: It asks models or services beside the files, so that nobody else can recompute it.
     """
 
     summary: str
@@ -186,6 +187,7 @@ class Recipe:
     log: Callable[[Scored, str], str] | None = None
     configure: Callable[[Mapping[str, Any]], "Recipe"] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    asks_outside: bool = False
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -13,10 +13,11 @@ from typing import Any
 
 from mmconvert.errors import RowError
 from mmscore.judge import LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced
+from mmscore.kits.mmtrusteval.connections import with_classifiers
 from mmscore.kits.mmtrusteval.evaluators import Setting
 from mmscore.kits.mmtrusteval.releases import KIT, VERSIONS
 from mmscore.kits.mmtrusteval.rows import built, outputs_of, parsed_by
-from mmscore.kits.mmtrusteval.task_file import chains_in
+from mmscore.kits.mmtrusteval.task_file import CHAINS, chains_in
 from mmscore.kits.mmtrusteval.tasks import QUESTIONS, Config, task_of
 
 CHAIN = "chain"
@@ -33,21 +34,21 @@ class _UnansweredError(Exception):
 def _step(case: Case, replies: Sequence[str]) -> Step:
     if case.scores:
         return LEAVE
-    chains = chains_in(case.options) if case.options else task_of(case.item.dataset).chains
+    chains = chains_in(case.options) if CHAINS in case.options else task_of(case.item.dataset).chains
     configs = [_worded(chain, case.wording) for chain in chains]
     try:
         # Parsed and scores walk the chain once each, and each from the first reply on.
-        parsed = parsed_by(built(configs, _replaying(replies), case.version)[0], case.item)
+        parsed = parsed_by(built(configs, _replaying(replies, case), case.version)[0], case.item)
         if parsed.value is None:
             return NoVerdict("the judge's reply holds nothing that the next rule reads")
-        return Verdict(parsed, outputs_of(built(configs, _replaying(replies), case.version), case.item))
+        return Verdict(parsed, outputs_of(built(configs, _replaying(replies, case), case.version), case.item))
     except _UnansweredError as asked:
         return asked.question
     except RowError as error:
         return NoVerdict(f"{error.field}: {error.message}")
 
 
-def _replaying(replies: Sequence[str]) -> Setting:
+def _replaying(replies: Sequence[str], case: Case) -> Setting:
     following = iter(replies)
 
     def ask(model: str, prompt: str, generation: Mapping[str, Any]) -> str:
@@ -55,7 +56,7 @@ def _replaying(replies: Sequence[str]) -> Setting:
             return reply
         raise _UnansweredError(Question(prompt, _options(generation)))
 
-    return Setting(ask=ask, shown=fenced)
+    return with_classifiers(Setting(ask=ask, shown=fenced), case.options)
 
 
 def _options(generation: Mapping[str, Any]) -> dict[str, Any]:

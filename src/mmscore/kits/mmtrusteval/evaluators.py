@@ -63,7 +63,7 @@ def no_classifier(evaluator: str, pred: Any, label: Any, settings: Settings) -> 
     """
     raise UnconnectedError(
         f"{evaluator} needs a model or a service that is not connected here. "
-        "Score a log in which its column stands, or connect one in a recipe of your own (docs/recipes.md)."
+        "Score a log in which its column stands, or say where it is with --recipe-options (docs/recipes.md)."
     )
 
 

@@ -100,25 +100,6 @@ def harmbench(folder: str | Path, prompt: str, *, device: str | None = None) -> 
     return classify
 
 
-def by_evaluator(functions: Mapping[str, Classify]) -> Classify:
-    """Put classifiers for several evaluators together.
-
-    Args:
-        functions: Evaluator id -> who classifies for it.
-
-    Example:
-        >>> by_evaluator({"harmbenchmodel_eval": lambda *_: 1.0})("harmbenchmodel_eval", "a", "b", {})
-        1.0
-    """
-
-    def classify(evaluator: str, pred: Any, label: Any, settings: Settings) -> float:
-        if evaluator not in functions:
-            raise UnconnectedError(f"{evaluator} has no classifier. Connected: {', '.join(functions)}.")
-        return functions[evaluator](evaluator, pred, label, settings)
-
-    return classify
-
-
 def _loaded(folder: str | Path, kind: Any, device: str | None, **options: Any) -> tuple[Any, Any]:
     place = Path(folder)
     if not place.is_dir():

@@ -11,6 +11,7 @@ from typing import Any
 
 from mmconvert.errors import UsageError
 from mmscore.kits.mmtrusteval.chains import Chain, Link, chain_of
+from mmscore.kits.mmtrusteval.connections import CLASSIFIERS, with_classifiers
 from mmscore.kits.mmtrusteval.evaluators import ALONE, Sample, Setting, UnconnectedError
 from mmscore.kits.mmtrusteval.releases import KIT, REFUSAL_PHRASES, VERSIONS
 from mmscore.kits.mmtrusteval.scored_log import (
@@ -23,7 +24,7 @@ from mmscore.kits.mmtrusteval.scored_log import (
     published,
     scored_log,
 )
-from mmscore.kits.mmtrusteval.task_file import CHAINS, chains_in
+from mmscore.kits.mmtrusteval.task_file import CHAINS, chains_in, check_keys
 from mmscore.kits.mmtrusteval.tasks import QUESTIONS, TASKS, Config, Task, most_questions, task_of
 from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou
 from mmscore.parsed import UNPARSED, Parsed
@@ -101,6 +102,8 @@ def task_recipe(
 ) -> Recipe:
     """Make a recipe of the kit's own tasks, by the name of the dataset, or of a task file (`--recipe-options`).
 
+    The options may connect classifiers and services too, for the chains of a task file or for the kit's own.
+
     Args:
         summary: What it scores, in a line.
         fits: Tells the tasks that the recipe is for.
@@ -112,13 +115,17 @@ def task_recipe(
     """
 
     def configure(options: Mapping[str, Any]) -> Recipe:
-        configs = chains_in(options)
-        chains_of = _same_for_all(configs, setting, versions)
-        if judge is not None and (most := most_questions(configs)) > QUESTIONS:
-            raise UsageError(
-                f"{CHAINS}: asks {most} times about a sample, and a judge {QUESTIONS} times. Take it apart."
-            )
-        return recipe_of(chains_of, summary, parity=parity, versions=versions, judge=judge, options=options)
+        connected = with_classifiers(setting, options)
+        if CHAINS in options or CLASSIFIERS not in options:
+            configs = chains_in(options)
+            chains_of = _same_for_all(configs, connected, versions)
+            if judge is not None and (most := most_questions(configs)) > QUESTIONS:
+                raise UsageError(f"{CHAINS}: asks {most} times about a sample, at most {QUESTIONS}. Take it apart.")
+        else:
+            check_keys(options)
+            chains_of = task_chains(fits, connected)
+        made = recipe_of(chains_of, summary, parity=parity, versions=versions, judge=judge, options=options)
+        return replace(made, asks_outside=CLASSIFIERS in options)
 
     recipe = recipe_of(task_chains(fits, setting), summary, parity=parity, versions=versions, judge=judge)
     return replace(recipe, default_for=default_for, configure=configure)

@@ -5,11 +5,21 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import UsageError, got
+from mmscore.kits.mmtrusteval.connections import CLASSIFIERS
 from mmscore.recipe_options import check_known, read_options
 
 CHAINS = "evaluator_seq_cfgs"
 GENERATION = ("model_id", "dataset_id", "log_file", "method_cfg", "dataset_cfg", "generation_kwargs")
 """Keys about how answers are made: known, and of no use where answers are there."""
+
+
+def check_keys(options: Mapping[str, Any]) -> None:
+    """Refuse keys that neither a task file of the kit nor we know.
+
+    Raises:
+        UsageError: A key is unknown.
+    """
+    check_known(options, (CHAINS, CLASSIFIERS, *GENERATION))
 
 
 def chains_in(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -26,7 +36,7 @@ def chains_in(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
     Parity: thu-ml/MMTrustEval@a067801 run_task.py, key `evaluator_seq_cfgs`.
     """
-    check_known(options, (CHAINS, *GENERATION))
+    check_keys(options)
     chains = options.get(CHAINS)
     if not isinstance(chains, list) or not chains or not all(isinstance(chain, Mapping) for chain in chains):
         raise UsageError(f"{CHAINS}: expected a list of chains {got(chains)}. Write one mapping a chain.")

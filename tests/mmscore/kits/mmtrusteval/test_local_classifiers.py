@@ -1,3 +1,5 @@
+import json
+
 import pytest
 import torch
 from transformers import (
@@ -9,10 +11,12 @@ from transformers import (
 
 from mmconvert.demo.tiny_vlm import byte_tokenizer
 from mmconvert.errors import Error
+from mmscore.kits.mmtrusteval.connections import by_evaluator
 from mmscore.kits.mmtrusteval.evaluators import Setting
-from mmscore.kits.mmtrusteval.local_classifiers import by_evaluator, harmbench, longformer
+from mmscore.kits.mmtrusteval.local_classifiers import harmbench, longformer
 from mmscore.kits.mmtrusteval.rows import chain_recipe
 from mmscore.recipe import Item
+from mmscore.score import score
 from mmscore.scoring import score_items
 
 PROMPT = "{behavior}|{generation}|"
@@ -85,3 +89,18 @@ def test_a_folder_without_weights_is_refused(tmp_path):
         longformer(tmp_path / "none")
     with pytest.raises(Error, match="holds no such model"):
         harmbench(tmp_path, PROMPT)
+
+
+def test_folders_are_named_in_a_file_of_options(classifier, judge, tmp_path):
+    places = {
+        "classifer_reject_eval": {"folder": str(classifier), "device": "cpu"},
+        "harmbenchmodel_eval": {"folder": str(judge), "prompt": PROMPT, "device": "cpu"},
+    }
+    chains = [{name: {"metrics_cfg": {"pred_mean": {}}}} for name in places]
+    options = tmp_path / "options.json"
+    options.write_text(json.dumps({"classifiers": places, "evaluator_seq_cfgs": chains}))
+    log = tmp_path / "log.json"
+    log.write_text(json.dumps({"per_sample_results": [{"pred": "a", "label": "b"}]}))
+    (entry,) = score(log, "mmtrust_task", recipe_options=options).entries
+    wanted = longformer(classifier, device="cpu")("classifer_reject_eval", "a", "b", {})
+    assert [e.value for e in entry.metrics.values()] == [wanted, 0.0]

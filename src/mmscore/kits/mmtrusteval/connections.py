@@ -1,0 +1,111 @@
+"""Who classifies for MMTrustEval's chains: folders of weights and services, as the options of a recipe name them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from mmconvert.errors import UsageError, did_you_mean, got
+from mmscore.kits.mmtrusteval.evaluators import Classify, Setting, Settings, UnconnectedError
+
+CLASSIFIERS = "classifiers"
+"""Option of the recipes: evaluator id -> where its classifier or service is."""
+
+PLACES: Mapping[str, Mapping[str, bool]] = {
+    "classifer_reject_eval": {"folder": True, "device": False},
+    "classifer_follow_instruction_eval": {"folder": True, "device": False},
+    "harmbenchmodel_eval": {"folder": True, "prompt": True, "device": False},
+    "openai_moderation_api_eval": {"url": True, "key_env": False, "model": False},
+    "google_perspective_api_eval": {"url": True, "key_env": False},
+}
+"""Evaluator id -> what says where it is, and whether that must be there; see the functions of the same names."""
+
+
+def connected(places: Any) -> Classify:
+    """Connect classifiers and services; each is opened when the first row needs it.
+
+    Args:
+        places: The option `CLASSIFIERS`.
+
+    Raises:
+        UsageError: An evaluator or a setting is unknown, missing or no text.
+
+    Example:
+        >>> classify = connected({"openai_moderation_api_eval": {"url": "https://example.org/v1/moderations"}})
+    """
+    if not isinstance(places, Mapping) or not places:
+        raise UsageError(f"{CLASSIFIERS}: expected evaluators and where each is {got(places)}.")
+    for evaluator, place in places.items():
+        _check(evaluator, place)
+    return by_evaluator({evaluator: _when_needed(evaluator, place) for evaluator, place in places.items()})
+
+
+def with_classifiers(setting: Setting, options: Mapping[str, Any]) -> Setting:
+    """Connect what the options of a recipe name; without such an option nothing changes.
+
+    Raises:
+        UsageError: As `connected`.
+    """
+    return replace(setting, classify=connected(options[CLASSIFIERS])) if CLASSIFIERS in options else setting
+
+
+def _check(evaluator: Any, place: Any) -> None:
+    if evaluator not in PLACES:
+        hint = did_you_mean(str(evaluator), PLACES)
+        raise UsageError(f"{CLASSIFIERS}: no evaluator {evaluator!r}.{hint} Known: {', '.join(PLACES)}.")
+    known = PLACES[evaluator]
+    if not isinstance(place, Mapping):
+        raise UsageError(f"{CLASSIFIERS}, {evaluator}: expected {', '.join(known)} by name {got(place)}.")
+    for name, value in place.items():
+        if name not in known:
+            hint = did_you_mean(str(name), known)
+            raise UsageError(f"{CLASSIFIERS}, {evaluator}: no setting {name!r}.{hint} Known: {', '.join(known)}.")
+        if not isinstance(value, str):
+            raise UsageError(f"{CLASSIFIERS}, {evaluator}, {name}: expected a text {got(value)}.")
+    if missing := [name for name, needed in known.items() if needed and name not in place]:
+        raise UsageError(f"{CLASSIFIERS}, {evaluator}: {missing[0]} is missing. Say where it is.")
+
+
+def _when_needed(evaluator: str, place: Mapping[str, str]) -> Classify:
+    def classify(name: str, pred: Any, label: Any, settings: Settings) -> float:
+        return _opened(evaluator, frozenset(place.items()))(name, pred, label, settings)
+
+    return classify
+
+
+@cache
+def _opened(evaluator: str, place: frozenset[tuple[str, str]]) -> Classify:
+    opened: Classify = _opener(evaluator)(**dict(place))
+    return opened
+
+
+def _opener(evaluator: str) -> Callable[..., Classify]:
+    # Imported here: a run without the evaluator needs neither the libraries nor the time to load them.
+    if "url" in PLACES[evaluator]:
+        from mmscore.kits.mmtrusteval.score_services import MODERATION, moderation, perspective
+
+        return moderation if evaluator == MODERATION else perspective
+    try:
+        from mmscore.kits.mmtrusteval.local_classifiers import HARMBENCH, harmbench, longformer
+    except ModuleNotFoundError as error:
+        raise UsageError(f'{evaluator} needs {error.name}. Install it: pip install "mmconvert[infer]".') from None
+    return harmbench if evaluator == HARMBENCH else longformer
+
+
+def by_evaluator(functions: Mapping[str, Classify]) -> Classify:
+    """Put classifiers for several evaluators together.
+
+    Args:
+        functions: Evaluator id -> who classifies for it.
+
+    Example:
+        >>> by_evaluator({"harmbenchmodel_eval": lambda *_: 1.0})("harmbenchmodel_eval", "a", "b", {})
+        1.0
+    """
+
+    def classify(evaluator: str, pred: Any, label: Any, settings: Settings) -> float:
+        if evaluator not in functions:
+            raise UnconnectedError(f"{evaluator} has no classifier. Connected: {', '.join(functions)}.")
+        return functions[evaluator](evaluator, pred, label, settings)
+
+    return classify
