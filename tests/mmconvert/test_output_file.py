@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from base64 import b64encode
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pytest
 
 from mmconvert.output_file import OutputFile
 from mmconvert.shards import parquet_options
+from support.records import picture_bytes
 
 SCHEMA = pa.schema([("text", pa.string())])
 
@@ -58,8 +60,9 @@ def test_the_first_error_is_kept_and_the_process_lives(tmp_path: Path) -> None:
 
 
 def test_a_conversion_of_long_texts_ends_in_words_where_a_file_may_not_grow(tmp_path: Path) -> None:
-    rows = "".join(f"{i}\t{os.urandom(10_000).hex()}\ta\n" for i in range(100))
-    (tmp_path / "t.tsv").write_text("index\tquestion\tanswer\n" + rows)
+    shown = b64encode(picture_bytes("PNG")).decode()
+    rows = "".join(f"{i}\t{shown}\t{os.urandom(10_000).hex()}\ta\n" for i in range(100))
+    (tmp_path / "t.tsv").write_text("index\timage\tquestion\tanswer\n" + rows)
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, 1 << 18))\n"
         "from mmconvert.cli import main; main()"
