@@ -5,6 +5,7 @@ parquet/column_writer.cc), so a full disk may not reach it.
 """
 
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 
@@ -19,6 +20,18 @@ class OutputFile:
         """
         self._file = path.open("wb", buffering=0)
         self._error: OSError | None = None
+
+    def __enter__(self) -> "OutputFile":
+        """Give the file."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file, and raise what a write has met."""
+        self.close()
+        if kind is None:
+            self.check()
 
     @property
     def closed(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mmconvert.output_file import OutputFile
 from mmconvert.record import Image
 from mmconvert.shards import parquet_options
 
@@ -27,7 +28,7 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], schema: pa.Schema, path: Pa
         schema: Columns; `with_features` makes `datasets` see pictures.
         path: The file.
     """
-    with pq.ParquetWriter(path, schema, **parquet_options(schema)) as writer:
+    with OutputFile(path) as file, pq.ParquetWriter(file, schema, **parquet_options(schema)) as writer:
         pending: list[Mapping[str, Any]] = []
         size = 0
         for row in rows:
@@ -35,6 +36,7 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], schema: pa.Schema, path: Pa
             size += sum(len(cell["bytes"]) for cell in row.get("images", ()))
             if size >= _ROW_GROUP_BYTES or len(pending) >= _ROW_GROUP_ROWS:
                 writer.write_batch(pa.RecordBatch.from_pylist(pending, schema=schema))
+                file.check()
                 pending, size = [], 0
         if pending:
             writer.write_batch(pa.RecordBatch.from_pylist(pending, schema=schema))

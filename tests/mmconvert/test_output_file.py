@@ -19,12 +19,10 @@ SCHEMA = pa.schema([("text", pa.string())])
 
 
 def test_what_is_written_is_the_file(tmp_path: Path) -> None:
-    file = OutputFile(tmp_path / "p.parquet")
-    with pq.ParquetWriter(file, SCHEMA, **parquet_options(SCHEMA)) as writer:
-        writer.write_table(pa.table({"text": [os.urandom(1000).hex() for _ in range(2000)]}, SCHEMA))
+    with OutputFile(tmp_path / "p.parquet") as file:
+        with pq.ParquetWriter(file, SCHEMA, **parquet_options(SCHEMA)) as writer:
+            writer.write_table(pa.table({"text": [os.urandom(1000).hex() for _ in range(2000)]}, SCHEMA))
         file.check()
-    file.check()
-    file.close()
     assert pq.read_table(tmp_path / "p.parquet").num_rows == 2000
     assert file.closed
 
