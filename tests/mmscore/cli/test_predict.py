@@ -248,11 +248,12 @@ def wait_for(log: Path, lines: int) -> None:
         time.sleep(0.005)
 
 
-def test_a_run_killed_again_and_again_ends_like_an_unbroken_one(predict, tmp_path, output):
-    dataset, log = write(tmp_path / "dataset", 200), tmp_path / "asked.log"
+def killed_again_and_again(predict, tmp_path: Path, output: Path, *, kills: int) -> None:
+    rows = 20 * kills
+    dataset, log = write(tmp_path / "dataset", rows), tmp_path / "asked.log"
     slow = echo(dataset, output, f"prompt:delay=0.003,batch={BATCH},log={log}", "--quiet")
     moments = random.Random(20261121)
-    for _ in range(10):
+    for _ in range(kills):
         before = stored(output)
         log.unlink(missing_ok=True)
         with started(*slow) as process:
@@ -263,14 +264,14 @@ def test_a_run_killed_again_and_again_ends_like_an_unbroken_one(predict, tmp_pat
         assert len(now) == len(set(now))
         assert before.isdisjoint(now)
         assert len(set(now) - stored(output)) <= BATCH
-        assert not output.exists() or pq.read_table(output).num_rows == 200
+        assert not output.exists() or pq.read_table(output).num_rows == rows
     log.unlink(missing_ok=True)
     before = stored(output)
     code, out, _ = predict(*slow, "--json", "--resume")
     summary = json.loads(out)
     assert code == 0
-    assert (summary["rows"], summary["reused"], summary["failed"]) == (200, len(before), 0)
-    assert sorted([*before, *asked(log)], key=int) == [str(i) for i in range(200)]
+    assert (summary["rows"], summary["reused"], summary["failed"]) == (rows, len(before), 0)
+    assert sorted([*before, *asked(log)], key=int) == [str(i) for i in range(rows)]
     unbroken = tmp_path / "unbroken.parquet"
     predict(*echo(dataset, unbroken, f"prompt:batch={BATCH}"))
     assert output.read_bytes() == unbroken.read_bytes()
@@ -278,6 +279,15 @@ def test_a_run_killed_again_and_again_ends_like_an_unbroken_one(predict, tmp_pat
         "predictions.parquet",
         "predictions.parquet.answers.sqlite",
     ]
+
+
+def test_a_run_killed_again_and_again_ends_like_an_unbroken_one(predict, tmp_path, output):
+    killed_again_and_again(predict, tmp_path, output, kills=10)
+
+
+@pytest.mark.release
+def test_a_run_killed_two_hundred_times_ends_like_an_unbroken_one(predict, tmp_path, output):
+    killed_again_and_again(predict, tmp_path, output, kills=200)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
