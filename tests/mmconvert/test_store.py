@@ -61,6 +61,16 @@ def test_shards_have_the_one_schema_and_the_names_that_load(tmp_path: Path) -> N
     assert {split: part["id"][:] for split, part in loaded.items()} == {"train": ["1"], "test": ["2"]}
 
 
+def test_a_dictionary_is_made_of_values_that_repeat(tmp_path: Path) -> None:
+    write_dataset(tmp_path / "d", {"test": rows(3)})
+    file = next((tmp_path / "d/data").glob("*.parquet"))
+    group = pq.read_metadata(file).row_group(0)
+    columns = [group.column(i) for i in range(group.num_columns)]
+    with_dictionary = {column.path_in_schema for column in columns if column.has_dictionary_page}
+    assert with_dictionary >= {"task", "messages.list.element.role", "source.file"}
+    assert not with_dictionary & {"id", "question", "messages.list.element.content.list.element.text"}
+
+
 def test_a_failure_leaves_the_place_as_it_was(tmp_path: Path) -> None:
     write_dataset(tmp_path / "out", {"test": rows(1)})
 
