@@ -41,7 +41,7 @@ def sample(path: Path) -> Sample:
     items = list(islice(source.rows(path), _HEAD_ROWS))
     head = [item.fields for item in items if isinstance(item, Row)]
     if items and not head:
-        raise Error(f"{path}: none of its first rows can be read. {items[0]}")
+        raise Error("\n".join([f"{path}: none of its first rows can be read.", *map(str, items)]))
     columns = tuple(dict.fromkeys(name for fields in head for name in fields))
     if not head and suffix in tables.DELIMITERS:
         columns = tuple(tables.header(path))

@@ -71,7 +71,7 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     if missing:
         names = ", ".join(map(repr, xlsx.sheets(path)))
         raise Error(
-            f"{path}: the first sheet has no column {missing[0]!r}.{did_you_mean(missing[0], found)} "
+            f"{path} {', '.join(missing)}: the first sheet has no such column.{did_you_mean(missing[0], found)} "
             f"Found: {', '.join(list(found)[:12])}. Sheets: {names}; only the first is read, its header first."
         )
     return xlsx.rows(path, span, needed=lambda name: bool(NEEDED & {*_respelled([name])}))

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.errors import Error, RowError, did_you_mean, got, in_field
+from mmconvert.errors import Error, RowError, got, in_field
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.kits.vlmevalkit.lmu_table import is_result
 from mmconvert.literals import looks_like_list, parse_list
@@ -48,10 +48,8 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 
 def _require_columns(path: Path) -> None:
     schema = open_parquet(path).schema_arrow
+    tables.require_columns(str(path), [(name,) for name in REQUIRED], schema.names)
     for name in REQUIRED:
-        if name not in schema.names:
-            hint = did_you_mean(name, schema.names)
-            raise Error(f"{path}: there is no column {name!r}.{hint} Found: {', '.join(schema.names[:20])}.")
         kind = schema.field(name).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         if pa.types.is_nested(kind) or pa.types.is_binary(kind):

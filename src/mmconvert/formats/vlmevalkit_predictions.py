@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import Error, RowError, did_you_mean
+from mmconvert.errors import RowError
 from mmconvert.file_names import model_of, said
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.kits.vlmevalkit import lmu_table
@@ -44,10 +44,7 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     suffix = path.suffix.lower()
     if suffix == WORKBOOK or suffix in tables.DELIMITERS:
         found = _respelled(xlsx.header(path) if suffix == WORKBOOK else tables.header(path))
-        for name in REQUIRED:
-            if name not in found:
-                hint = did_you_mean(name, found)
-                raise Error(f"{path}: there is no column {name!r}.{hint} Found: {', '.join(list(found)[:20])}.")
+        tables.require_columns(str(path), [(name,) for name in REQUIRED], found)
     return with_rotations(lambda: _raw_rows(path))
 
 

@@ -165,26 +165,33 @@ def header(path: Path) -> list[str]:
 
 
 def require(path: Path, names: Iterable[str]) -> None:
-    """Refuse a table that lacks one of the columns.
+    """Refuse a table that lacks one of the columns; see `require_columns`."""
+    require_columns(f"{path}:1", [(name,) for name in names], header(path))
+
+
+def require_columns(place: str, choices: Iterable[Sequence[str]], found: Iterable[str]) -> None:
+    """Refuse a table that lacks a column.
+
+    Args:
+        place: Where its header stands.
+        choices: Columns that it must have, each as the names of which one is enough.
+        found: Those that it has.
 
     Raises:
-        Error: A column is missing; the columns there are named.
-    """
-    found = header(path)
-    for name in names:
-        require_any(path, (name,), found)
+        Error: Some are missing; all of these and the columns there are named.
 
-
-def require_any(path: Path, names: Sequence[str], found: Iterable[str]) -> None:
-    """Refuse a table that has none of several columns.
-
-    Raises:
-        Error: All of them are missing; the columns there are named.
+    Example:
+        >>> require_columns("a.tsv:1", [("id",), ("image", "image_path")], ["idx", "image"])
+        Traceback (most recent call last):
+        mmconvert.errors.Error: a.tsv:1 id: there is no such column. Did you mean idx? Found: idx, image.
     """
     found = list(found)
-    if not any(name in found for name in names):
-        hint = did_you_mean(names[0], found)
-        raise Error(f"{path}:1 {' or '.join(names)}: there is no such column.{hint} Found: {', '.join(found)}.")
+    missing = [names for names in choices if not any(name in found for name in names)]
+    if missing:
+        hint = did_you_mean(missing[0][0], found)
+        wanted = ", ".join(" or ".join(names) for names in missing)
+        there = "there is no such column" if len(missing) == 1 else "there are no such columns"
+        raise Error(f"{place} {wanted}: {there}.{hint} Found: {', '.join(found[:20])}.")
 
 
 def _names(cells: list[Cell], path: Path) -> list[str]:

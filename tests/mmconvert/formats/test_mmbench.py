@@ -128,7 +128,10 @@ def test_a_prediction_of_the_longest_length_and_other_sheets_are_warned_about(tm
 
 def test_a_workbook_without_the_columns_names_them_and_the_sheets(tmp_path):
     path = workbook(tmp_path / "t.xlsx", (1, "What?"), header=("index", "question"))
-    with pytest.raises(Error, match=r"no column 'A'.*Found: index, question. Sheets: 'Sheet1'"):
+    with pytest.raises(
+        Error,
+        match=r"t.xlsx A, prediction: the first sheet has no such column.*Found: index, question. Sheets: 'Sheet1'",
+    ):
         list(read(path, "mmbench"))
 
 

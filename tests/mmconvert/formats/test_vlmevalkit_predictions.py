@@ -152,7 +152,7 @@ def test_a_bad_row_is_refused_and_the_others_go_on(tmp_path: Path, change: dict,
 
 
 def test_a_table_without_the_columns_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(Error, match=r"no column 'prediction'. Did you mean predictions"):
+    with pytest.raises(Error, match=r"t.xlsx prediction: there is no such column. Did you mean predictions"):
         list(read(workbook(tmp_path / "t.xlsx", {"index": 1, "predictions": "a"}), "vlmevalkit_predictions"))
 
 

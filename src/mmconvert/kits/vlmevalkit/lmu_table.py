@@ -50,8 +50,7 @@ def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> It
         Error: A required column is missing, and the errors of `sources.tables.rows`.
     """
     names, spelled = respell(dict.fromkeys(tables.header(path)), WORDS)
-    for choice in required:
-        tables.require_any(path, tuple(choice), names)
+    tables.require_columns(f"{path}:1", required, names)
     neighbours = _Neighbours(path, spelled, told=is_circular(path.stem) or "g_index" in names)
     for item in tables.rows(path, span):
         if isinstance(item, Row):
