@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr
 
 from mmscore.stats import mean
 
@@ -98,6 +97,9 @@ def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike) -> McNemar:
         >>> mcnemar([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 0])
         McNemar(only_a=6, only_b=0, both=0, neither=1, p=0.03125)
     """
+    # Imported here: it takes longer to load than a small file to score.
+    from scipy.special import bdtr
+
     first, second = np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)
     only_a, only_b = int(np.sum(first & ~second)), int(np.sum(~first & second))
     both, changed = int(np.sum(first & second)), only_a + only_b

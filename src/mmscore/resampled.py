@@ -1,14 +1,14 @@
-"""Numbers that are no mean of rows, held against each other: a recipe's own reduction on rows drawn anew.
+"""Numbers that are no mean of rows, alone and held against each other: a recipe's own reduction on rows drawn anew.
 
-F1, corpus BLEU, correlations and the like have no row to compare. The bootstrap draws rows with
-replacement, the same for both sides, has the recipe reduce them again, and looks at how its numbers move
-apart. What counts together is drawn together: rows of one cluster, and of one value of a column that the
+F1, corpus BLEU, correlations and the like have no closed form and no row to compare. The bootstrap draws rows
+with replacement, the same for both sides, has the recipe reduce them again, and looks at how its numbers move,
+or move apart. What counts together is drawn together: rows of one cluster, and of one value of a column that the
 recipe names in `Recipe.joint`; every copy is a cluster of its own there.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mmconvert.errors import Error
-from mmscore.recipe import Recipe
+from mmscore.paired import SEED
+from mmscore.recipe import Metrics, Recipe
 from mmscore.scored import CLUSTER, Scored
+from mmscore.stats import Estimate
 
 Ints = npt.NDArray[np.int64]
 
@@ -27,6 +29,9 @@ REDUCTIONS = 1_000
 _FEWEST = 200
 _ROWS = 2_000_000
 """Rows that are drawn at most, unless that would leave fewer resamples than `_FEWEST`."""
+
+_MOST_ROWS = 200_000
+"""A file of more rows gets no errors by resampling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def number_differences(
     Reference: Efron and Tibshirani (1993), chapter 13; Koehn, "Statistical Significance Tests for Machine
         Translation Evaluation" (2004).
     """
-    order = pc.sort_indices(a.rows["id"].combine_chunks()).to_numpy().astype(np.int64)
+    order = _order(a)
     sides = [side.take(order).only(recipe.keep) for side in (a, b)]
     of_a, of_b = (recipe.reduce(side, version) for side in sides)
     found = {n: NumberDifference(of_a[n].value, of_b[n].value, of_a[n].unit) for n in of_a if n in of_b}
@@ -91,7 +96,7 @@ def number_differences(
     units = _units(sides, recipe.joint)
     if not tested or len(units) < 2:
         return found
-    times = min(resamples, REDUCTIONS, max(_FEWEST, _ROWS // len(order)))
+    times = min(resamples, _times(len(order)))
     moved: dict[str, list[float]] = {name: [] for name in tested}
     for one, other in _resampled(sides, units, recipe.joint, times, seed):
         try:
@@ -102,6 +107,58 @@ def number_differences(
             if name in here and name in there:
                 moved[name].append(there[name].value - here[name].value)
     return found | {name: _tested(found[name], moved[name]) for name in tested}
+
+
+def with_errors(metrics: Metrics, scored: Scored, recipe: Recipe, version: str) -> Metrics:
+    """Give numbers that have no closed form their standard error and 95 % interval.
+
+    Args:
+        metrics: The recipe's numbers of the rows.
+        scored: Settled rows that have a score.
+        recipe: How they were scored.
+        version: One of the recipe's versions.
+
+    Returns:
+        The numbers, in order; those that have an error keep it. None gets one with fewer than two clusters, or
+        with more than 200,000 rows, which would take minutes.
+
+    Reference: Efron and Tibshirani (1993), chapters 6 and 13.
+    """
+    lacking = [name for name, number in metrics.items() if number.stderr is None and math.isfinite(number.value)]
+    if not lacking or not 1 < len(scored) <= _MOST_ROWS:
+        return metrics
+    side = scored.take(_order(scored)).only(recipe.keep)
+    units = _units([side], recipe.joint)
+    if len(units) < 2:
+        return metrics
+    drawn: dict[str, list[float]] = {name: [] for name in lacking}
+    for (rows,) in _resampled([side], units, recipe.joint, _times(len(side)), SEED):
+        try:
+            found = recipe.reduce(rows, version)
+        except Error:
+            continue
+        for name in lacking:
+            if name in found:
+                drawn[name].append(found[name].value)
+    return {n: _with_error(number, drawn[n]) if n in drawn else number for n, number in metrics.items()}
+
+
+def _with_error(number: Estimate, drawn: Sequence[float]) -> Estimate:
+    values = np.array([value for value in drawn if math.isfinite(value)])
+    if values.size < 2:
+        return number
+    low, high = np.quantile(values, (0.025, 0.975))
+    return replace(number, stderr=float(values.std(ddof=1)), ci95=(float(low), float(high)))
+
+
+def _order(scored: Scored) -> Ints:
+    """Sort rows by their id, so that the order of the file changes no draw."""
+    order: Ints = pc.sort_indices(scored.rows["id"].combine_chunks()).to_numpy().astype(np.int64)
+    return order
+
+
+def _times(rows: int) -> int:
+    return min(REDUCTIONS, max(_FEWEST, _ROWS // rows))
 
 
 def _tested(number: NumberDifference, moved: Sequence[float]) -> NumberDifference:

@@ -22,6 +22,7 @@ from mmscore.parsed import UNPARSED
 from mmscore.predictions import Refusal, Rows, open_rows
 from mmscore.recipe import OWN, Metrics, Row
 from mmscore.report import Counts, Entry, Report
+from mmscore.resampled import with_errors
 from mmscore.scored import EXCLUDED, SCORED, STATUSES, Scored
 from mmscore.scoring import score_rows
 
@@ -307,8 +308,9 @@ def _numbers(rows: Rows, settled: Scored, choice: Choice, options: Options) -> _
     recipe, version = choice.recipe, choice.version
     valid = settled.with_status(SCORED)
     metrics, groups = recipe.reduce(valid, version), breakdown(valid, recipe, version, options.by)
-    found = _Numbers(metrics, groups)
-    if options.average == MACRO:
+    if options.average != MACRO:
+        found = _Numbers(with_errors(metrics, valid, recipe, version), groups)
+    else:
         averaged = macro_average(valid, metrics, groups, options.by, rows.path)
         found = _Numbers(averaged.metrics, groups, average=averaged.column, remarks=averaged.remarks)
     try:

@@ -18,7 +18,8 @@ class Estimate:
     Attributes:
         value: The number, in `unit`; NaN when `n` is 0.
         n: Rows that went into it.
-        stderr: Standard error of `value`, in `unit`; None when it cannot be told (one row, or no closed form).
+        stderr: Standard error of `value`, in `unit`; None when it cannot be told (one row), or not in closed form:
+            a report draws rows anew for it, see `mmscore.resampled`.
         ci95: 95 % confidence interval, in `unit`; None where `stderr` is None.
         unit: fraction (0-1), percent (0-100), points or rows.
         higher_is_better: Direction of progress; None where the number has none.

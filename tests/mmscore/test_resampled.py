@@ -10,7 +10,7 @@ import pytest
 
 from mmconvert.plugins import available, load
 from mmscore.recipe import Item, Recipe
-from mmscore.resampled import number_differences
+from mmscore.resampled import number_differences, with_errors
 from mmscore.scored import CLUSTER
 from mmscore.scoring import score_items
 
@@ -135,6 +135,38 @@ def test_a_resample_that_has_no_such_number_takes_no_part():
     sides = [[item._replace(category=item.id) for item in _answers(*of)] for of in ((1, 1, 4), (2, 0, 4))]
     found = _differences(*sides, replace(POPE, reduce=reduce))
     assert 0 < found["share"].resamples < 300
+
+
+def _with_errors(items, recipe=POPE):
+    scored, version = score_items(items, recipe), next(iter(recipe.versions))
+    return with_errors(recipe.reduce(scored, version), scored, recipe, version)
+
+
+def test_a_number_without_a_closed_form_gets_an_error_and_the_others_keep_theirs():
+    items = _answers(1, 0.7)
+    found, plain = _with_errors(items), POPE.reduce(score_items(items, POPE), "1")
+    assert found["accuracy"] == plain["accuracy"]
+    f1 = found["f1"]
+    assert (f1.value, f1.n, plain["f1"].stderr) == (plain["f1"].value, plain["f1"].n, None)
+    assert f1.ci95[0] < f1.value < f1.ci95[1]
+    # Close to that of the accuracy, of which it is a kind.
+    assert f1.stderr == pytest.approx(found["accuracy"].stderr, rel=0.3)
+    order = random.Random(3).sample(items, len(items))
+    assert _with_errors(order)["f1"] == f1
+
+
+def test_the_error_of_a_mean_drawn_anew_is_the_closed_one():
+    items = _answers(1, 0.7)
+    known = score_items(items, POPE).mean("accuracy")
+    recipe = replace(POPE, reduce=lambda scored, version: {"mean": replace(scored.mean("accuracy"), stderr=None)})
+    mean = _with_errors(items, recipe)["mean"]
+    assert mean.stderr == pytest.approx(known.stderr, rel=0.1)
+
+
+def test_one_cluster_has_no_error():
+    scored = score_items(_answers(1, 0.7), POPE).with_array(CLUSTER, pa.array(np.zeros(80, np.int64)))
+    assert with_errors(POPE.reduce(scored, "1"), scored, POPE, "1")["f1"].stderr is None
+    assert _with_errors(_answers(1, 1, 2)[:1])["f1"].stderr is None
 
 
 @pytest.mark.parametrize("name", list(available("mmscore.recipes")))
