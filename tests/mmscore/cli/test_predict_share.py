@@ -7,12 +7,14 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.command_line import run
+from mmconvert.record import Part, Turn
 from mmconvert.store import DatasetWriter
 from mmscore.answers import store_path
 from mmscore.cli import program
@@ -108,6 +110,30 @@ def test_processes_that_ask_one_service_share_its_questions(tmp_path, output):
     assert set(times) == {f"question {i}" for i in range(rows)}
     assert sum(times.values()) - rows <= concurrency
     assert pq.read_table(output)["prediction"].to_pylist() == [f"QUESTION {i}" for i in range(rows)]
+
+
+def test_processes_that_hold_dialogs_wait_for_each_other_s_rounds(predict, tmp_path, output):
+    records = []
+    for number, place in [(n, k) for n in range(20) for k in range(3)]:
+        words = [word for k in range(place + 1) for word in (f"dialog {number} asks {k}", f"right {k}")][:-1]
+        turns = tuple(Turn("assistant" if k % 2 else "user", (Part("text", word),)) for k, word in enumerate(words))
+        one = record(len(records), "?", messages=turns)
+        records.append(replace(one, group=str(number), round=place))
+    with DatasetWriter(tmp_path / "d") as writer:
+        writer.write(records)
+    common = (tmp_path / "d", "--protocol", "vlmevalkit", "--backend", "echo", "--model")
+    logs = [tmp_path / f"log{number}" for number in range(3)]
+    everyone = [started(*common, f"prompt:delay=0.02,batch=2,log={log}", "-o", output) for log in logs]
+    until(lambda: len(asked(logs[0])) > 4)
+    everyone[0].send_signal(signal.SIGKILL)
+    ended = [process.communicate(timeout=120) for process in everyone]
+    assert [process.returncode for process in everyone[1:]] == [0, 0], ended
+    times = Counter(row for log in logs for row in asked(log))
+    assert set(times) == {row.id for row in records}
+    assert {row for row, count in times.items() if count > 1} <= set(asked(logs[0])[-2:])
+    whole = tmp_path / "whole.parquet"
+    predict(*common, "prompt", "-o", whole)
+    assert output.read_bytes() == whole.read_bytes()
 
 
 def test_a_row_that_fails_is_asked_by_one_of_them(tmp_path, output):
