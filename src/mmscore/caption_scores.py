@@ -82,7 +82,7 @@ def caption_metrics(scored: Scored, scale: float, unit: str) -> Metrics:
         unit: Unit of BLEU and ROUGE-L; CIDEr may exceed one and is in points.
 
     Returns:
-        Estimates by name, in this order; BLEU has no error.
+        Estimates by name, in this order; BLEU has no error in closed form.
     """
     counts = scored.rows[COUNTS].combine_chunks().flatten().to_numpy().reshape(len(scored), -1)
     bleu = {
