@@ -3,6 +3,10 @@
 import json
 import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from importlib import resources
 from pathlib import Path
 
@@ -143,6 +147,27 @@ def test_a_file_with_refused_rows_is_scored_and_said(run):
     (one,) = json.loads(out)["runs"]
     assert (code, one["status"], one["error"]) == (3, "partial", None)
     assert one["scores"]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_was_stopped_goes_on_where_it_was(run, how):
+    models = [{"model": "answer:log=asked.log,delay=0.05,batch=1", "backend": "echo", "name": "right"}]
+    Path("task.yaml").write_text(yaml.safe_dump(task(models=models)))
+    command = [sys.executable, "-c", "from mmscore.cli import main; main()", "run", "task.yaml", "--quiet"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        end = time.monotonic() + 60
+        while len(asked()) < 6 and time.monotonic() < end:
+            time.sleep(0.005)
+        process.send_signal(how)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
+    assert "Traceback" not in err
+    before = asked()
+    assert len(before) < 8
+    code, out, _ = run(task(models=models), "--json")
+    assert (code, [one["status"] for one in json.loads(out)["runs"]]) == (0, ["ok", "ok"])
+    assert 8 <= len(asked()) <= 9
+    assert asked()[: len(before)] == before
 
 
 def test_a_limit_marks_the_numbers_as_partial(run):
