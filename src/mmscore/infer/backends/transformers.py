@@ -35,7 +35,7 @@ _OPTIONS = (
     *("--top-p", "--top-k", "--num-beams", "--stop", "--seed", "--n"),
     *("--continue-final-message", "--method", "--likelihood-reduction", "--max-image-side", "--template"),
 )
-_BATCH_ON_GPU, _BATCH_ON_CPU = 32, 8
+_BATCH_ON_GPU, _BATCH_ON_CPU = 32, 16
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _MODEL_FILES = {".json", ".jinja", ".txt", ".model", ".safetensors", ".bin", ".py"}
 _HASHED_BYTES = 64 << 20

@@ -370,3 +370,11 @@ def test_a_model_without_turns_answers_finished_texts(request, model):
     assert [answer.prompt_tokens for answer in together] == [
         4 + len("Question: what? ") * (i + 1) + 7 for i in range(4)
     ]
+
+
+@pytest.mark.parametrize("model", ["random_llava", "idefics3", "qwen2_5_vl"])
+def test_pictures_stand_in_a_finished_text_as_the_model_s_template_writes_them(request, model):
+    folder = request.getfixturevalue(model)
+    finished = record(0, "user: ", picture("red", (40, 60)), "What?\nassistant: ")
+    chat, raw = opened(folder), opened(folder, template="raw")
+    assert raw.answer([finished]) == chat.answer([record(0, picture("red", (40, 60)), "What?")])
