@@ -13,12 +13,15 @@ from mmconvert.cli.convert import convert
 from mmconvert.command_line import mapping_file, option_values
 from mmconvert.errors import Error, UsageError, did_you_mean, got
 from mmconvert.inputs import plan as plan_inputs
+from mmconvert.plugins import available, load
+from mmconvert.prompt import rewording
 from mmconvert.record import missing_columns
 from mmconvert.store import open_dataset
 from mmconvert.transform import steps
 from mmscore.choice import named_recipe
-from mmscore.cli.predict import model_options, predict
+from mmscore.cli.predict import model_options, plugin_of, predict
 from mmscore.cli.score import score
+from mmscore.infer.backend import GROUP as BACKENDS
 from mmscore.infer.protocol import open_protocol
 
 _TOP = ("datasets", "models", "recipes", "convert", "predict", "score", "work-dir")
@@ -164,6 +167,7 @@ def _check_conversion(source: str, given: Mapping[str, Any]) -> None:
     if not given["allow_remote"]:
         plan_inputs([source], split=given["split"], subsets=given["subsets"])
     steps(given["transforms"], given["seed"])
+    rewording(given["prompt"])
 
 
 def _is_ours(path: Path) -> bool:
@@ -182,6 +186,9 @@ def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> M
     with _at(where):
         given = context(predict, ["unused", "-o", "unused"], values).params
         model_options(given, quiet=True)
+        if "@" in plugin_of(given) or plugin_of(given) not in available(BACKENDS):
+            # Those that are known are not loaded yet: it takes seconds.
+            load(BACKENDS, plugin_of(given))
         if given["protocol"] is not None:
             open_protocol(given["protocol"])
     return ModelTask(_folder(entry.get("name"), str(given["model"]).rstrip("/").rpartition("/")[2], where), given)
