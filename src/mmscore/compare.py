@@ -1,6 +1,6 @@
 """Two predictions files under one recipe: how far apart, and whether that is more than chance."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -44,8 +44,8 @@ class Comparison:
         a: Report of the whole first file.
         b: Report of the whole second file.
         pairing: The rows of both.
-        metrics: The recipe's own numbers over the rows that both scored, where both sides have them; those
-            that are called like a score are tested there.
+        metrics: The recipe's own numbers over the rows that both scored, where both sides have them; means of
+            the same rows are tested as scores.
         scores: Score of single rows -> its difference over the rows that both scored.
         groups: Column -> its value -> the differences of its rows.
         seed: Where the draws of the bootstrap began.
@@ -172,7 +172,7 @@ def compare(
     draws = _Draws(choice, resamples, seed)
     groups = {column: _groups(pairing, column, draws) for column in options.by}
     scores = _differences(pairing, np.ones(len(pairing), np.bool_), draws)
-    return Comparison(entry_a, entry_b, pairing, draws.numbers(pairing.a, pairing.b, scores), scores, groups, seed)
+    return Comparison(entry_a, entry_b, pairing, draws.numbers(pairing.a, pairing.b), scores, groups, seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +181,15 @@ class _Draws:
     resamples: int
     seed: int
 
-    def numbers(self, a: Scored, b: Scored, tested: Iterable[str]) -> Mapping[str, NumberDifference]:
+    def numbers(self, a: Scored, b: Scored) -> Mapping[str, NumberDifference]:
+        """Test the recipe's numbers, but for means of the same rows: those are tested row by row."""
         recipe, version = self.choice.recipe, self.choice.version
-        return number_differences(a, b, recipe, version, means=tested, resamples=self.resamples, seed=self.seed)
+        means = [
+            name
+            for name, scores in a.scores.items()
+            if name in b.scores and np.array_equal(np.isnan(scores), np.isnan(b.scores[name]))
+        ]
+        return number_differences(a, b, recipe, version, means=means, resamples=self.resamples, seed=self.seed)
 
 
 def _differences(pairing: Pairing, mask: npt.NDArray[np.bool_], draws: _Draws) -> Mapping[str, Difference]:
@@ -217,10 +223,7 @@ def _groups(pairing: Pairing, column: str, draws: _Draws) -> Mapping[str, Group]
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     masks = {str(value): codes == code for code, value in enumerate(encoded.dictionary.to_pylist())}
     scores = {value: _differences(pairing, mask, draws) for value, mask in masks.items()}
-    numbers = {
-        value: draws.numbers(pairing.a.where(mask), pairing.b.where(mask), scores[value])
-        for value, mask in masks.items()
-    }
+    numbers = {value: draws.numbers(pairing.a.where(mask), pairing.b.where(mask)) for value, mask in masks.items()}
     p_scores, p_numbers = _adjusted(scores), _adjusted(numbers)
     return {value: Group(scores[value], numbers[value], p_scores[value], p_numbers[value]) for value in masks}
 

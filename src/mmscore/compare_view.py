@@ -31,7 +31,7 @@ def show(comparison: Comparison, console: Console | None = None) -> None:
     for line in _rows(comparison.pairing):
         console.print(safe(line), soft_wrap=True)
     console.print(_scores(comparison.scores))
-    others = {name: number for name, number in comparison.metrics.items() if name not in comparison.scores}
+    others = {name: n for name, n in comparison.metrics.items() if n.test or name not in comparison.scores}
     if others:
         table = plain_table(*_NUMBER_HEADINGS, "test", first="metric", title="the recipe's numbers over these rows")
         for name, number in others.items():

@@ -102,8 +102,14 @@ def test_numbers_of_the_whole_file_are_tested_by_drawing_rows_and_adjusted_for_g
     f1 = found.metrics["f1"]
     assert (f1.test, f1.resamples) == ("paired bootstrap of the number", 200)
     assert f1.ci95[0] <= f1.value <= f1.ci95[1]
-    # Accuracy is a mean of rows, which are the better test.
+    # Accuracy is a mean of rows, which are the better test; precision is one of other rows on either side.
     assert found.metrics["accuracy"].test is None
+    precision = found.metrics["precision"]
+    assert precision.test
+    assert (precision.a, precision.b) == tuple(
+        score(file, "pope_official").entries[0].metrics["precision"].value for file in (a, b)
+    )
+    assert found.scores["precision"].n < 60
     groups = found.groups["category"]
     plain = [group.metrics["f1"].p for group in groups.values()]
     assert [group.metrics_p_holm["f1"] for group in groups.values()] == holm(plain)
