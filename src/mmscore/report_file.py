@@ -51,7 +51,7 @@ def _entry(told: dict[str, Any]) -> Entry:
         counts=Counts(**told["counts"]),
         table=[dict(line) for line in told["table"]],
         messages=told["messages"],
-        method=told["method"],
+        method=told.get("method"),
     )
 
 
