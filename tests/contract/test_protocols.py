@@ -61,10 +61,10 @@ def test_whatever_was_said_goes_between_the_questions(name: str, rounds: tuple, 
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-@given(rounds=ROUNDS.filter(bool), place=st.integers(0, 9))
-def test_a_round_that_lacks_a_reply_refuses_the_row(name: str, rounds: tuple, place: int) -> None:
+@given(rounds=ROUNDS.filter(bool), place=st.integers(0, 9), empty=st.booleans())
+def test_a_round_that_lacks_a_reply_refuses_the_row(name: str, rounds: tuple, place: int, empty: bool) -> None:
     playing, number = open_protocol(name), place % len(rounds)
-    lacking = tuple(replace(reply, text=None) for reply in rounds[number])
+    lacking = () if empty else tuple(replace(reply, text=None) for reply in rounds[number])
     rounds = (*rounds[:number], lacking, *rounds[number + 1 :])
     with pytest.raises(RowError, match=f"round {number} of the dialog has no reply"):
         playing.protocol.history(row(len(rounds)), Before(rounds, chosen=False), playing.parameters)

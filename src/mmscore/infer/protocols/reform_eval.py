@@ -48,7 +48,7 @@ def vote(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple
     writer = Processor("", mark=parameters["mark"], response_prefix=parameters["prefix"] or None)
     setting, said = Setting("reform_eval", parameters["seed"]), []
     for number, (asked, replies) in enumerate(zip(earlier, before.rounds, strict=False)):
-        answer = _majority([_answer(reply, number, chosen=before.chosen) for reply in replies])
+        answer = _majority([_answer(reply, number, chosen=before.chosen) for reply in replies or (None,)])
         if before.chosen:
             said.append((asked["question"], answer))
             continue
@@ -57,12 +57,12 @@ def vote(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple
     return with_history(record.messages, said)
 
 
-def _answer(reply: Reply, number: int, *, chosen: bool) -> str:
+def _answer(reply: Reply | None, number: int, *, chosen: bool) -> str:
     """Give the option that a reply names, the reply itself where it names none."""
-    text = reply_text(reply, number)
+    text, options = reply_text(reply, number), reply.options if reply else ()
     letter = text if chosen else reform_choice(text).value
     place = LETTERS.find(letter) if letter else -1
-    option = reply.options[place] if 0 <= place < len(reply.options) else None
+    option = options[place] if 0 <= place < len(options) else None
     # A reply without a mark that is an option to the letter stands for it, and so for itself.
     return text if option is None else option
 
