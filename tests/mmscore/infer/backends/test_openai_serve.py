@@ -83,6 +83,13 @@ def test_the_service_and_the_model_itself_answer_alike(served, trained_llava):
     assert asked(served, trained_llava, rows) == own
 
 
+def test_a_service_that_gives_one_reply_a_request_is_asked_for_each(served, trained_llava):
+    row = colour_records()[1]
+    replies = [row, *(replace(row, variant=number) for number in (1, 2))]
+    options = ModelOptions(str(trained_llava), Generation(12, temperature=0.1, seed=1), Service(base_url=served), n=3)
+    assert [answer.text for answer in BACKEND(options).answer(replies)] == ["red"] * 3
+
+
 def test_a_reply_that_is_cut_says_so(served, trained_llava):
     (answer,) = asked(served, trained_llava, [colour_records()[10]], Generation(max_new_tokens=3))
     assert (answer.text, answer.finish_reason, answer.completion_tokens) == ("yel", "length", 3)
