@@ -319,7 +319,8 @@ class Chat:
         if status in _REFUSED_KEY:
             raise Error(f"{self._shown}: the service refuses the key ({said}). Export the right one as {API_KEY}.")
         if status in _UNKNOWN:
-            raise Error(f"{self._shown}: no such address or model {got(self.endpoint.model)} ({said}). Correct them.")
+            model = json.loads(response.request.content)["model"]
+            raise Error(f"{self._shown}: no such address or model {got(model)} ({said}). Correct them.")
         if response.has_redirect_location:
             to = httpx2.URL(response.headers["location"]).copy_with(query=None)
             raise Error(f"{self._shown}: answers with a redirect ({status} to {to}). Give the right base URL.")

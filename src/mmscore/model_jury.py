@@ -165,7 +165,7 @@ def opened_chat(request: JudgeRequest) -> Iterator[Chat]:
     url, key = chat_url(request.base_url), key_from_environment(request.api_key_env)
     endpoint = Endpoint(
         url,
-        "".join(request.models[:1]),
+        next(iter(request.models), ""),
         key,
         concurrency=request.concurrency,
         max_calls=request.max_calls,

@@ -386,6 +386,31 @@ def test_several_models_judge_each_row_and_every_verdict_is_kept(run, file, tmp_
     assert table["same"]["judge_votes"] is None
 
 
+def test_an_unknown_model_of_several_is_named(run, file):
+    with chat_server(lambda request: refused(404) if request["model"] == "too" else _strict(request)) as server:
+        code, out, err = run(file, *OWN, *PANEL, "--judge-base-url", server.url)
+    assert (code, out) == (1, "")
+    assert "no such address or model (got 'too') (404 no)" in err
+
+
+def test_what_failed_is_asked_again_of_the_judge_that_failed(run, file):
+    healthy = threading.Event()
+
+    def moody(request):
+        return _strict(request) if healthy.is_set() or request["model"] != "too" else said("?")
+
+    with chat_server(moody) as server:
+        options = [file, *OWN, *PANEL, "--judge-base-url", server.url, "--json"]
+        code, out, _ = run(*options)
+        # Two judges are enough, unless more are asked for.
+        assert (code, _entry(out)["metrics"]["accuracy"]["value"]) == (0, pytest.approx((1 + 1 + 1 / 2) / 3))
+        healthy.set()
+        asked = len(server.asked)
+        code, out, _ = run(*options, "--rejudge", "failed")
+        assert [request["model"] for request in server.asked[asked:]] == ["too", "too"]
+    assert _entry(out)["metrics"]["accuracy"]["value"] == pytest.approx((1 + 1 + 1 / 3) / 3)
+
+
 def test_each_repeat_is_a_reply_of_its_own(run, file, server):
     options = [file, *OWN, "--judge-base-url", server.url, "--judge-repeats", 3, "--json"]
     code, out, _ = run(*options)
