@@ -20,6 +20,7 @@ READERS = {
 """Suffix -> module of `mmconvert.sources` that shows the first rows of such a file."""
 
 _HEAD_ROWS = 8
+_SHOWN_NAMES, _NAME_LENGTH = 12, 30
 
 
 def sample(path: Path) -> Sample:
@@ -83,7 +84,7 @@ def guess(path: Path) -> tuple[str, str]:
         else:
             refusals[name] = reason
     if len(fitting) == 1:
-        shown = ", ".join(head.columns[:12]) or head.suffix or "the folder's files"
+        shown = ", ".join(head.columns[:_SHOWN_NAMES]) or head.suffix or "the folder's files"
         return fitting[0], f"recognised by {shown}"
     if fitting:
         raise Error(f"{path}: may be {' or '.join(fitting)}. Say which: --format {fitting[0]}")
@@ -91,6 +92,13 @@ def guess(path: Path) -> tuple[str, str]:
     if not refusals:
         raise Error(f"{path}: no format reads {kind}. See: mmconvert list formats")
     reasons = "\n".join(f"  {name}: {reason}" for name, reason in refusals.items())
+    found = f" {_found(head)}" if head.columns else ""
     raise Error(
-        f"{path}: none of the formats of {kind} fits. Change the file, or decide with --format NAME:\n{reasons}"
+        f"{path}: none of the formats of {kind} fits.{found} Change the file, or decide with --format NAME:\n{reasons}"
     )
+
+
+def _found(head: Sample) -> str:
+    names = [name if len(name) <= _NAME_LENGTH else f"{name[:_NAME_LENGTH]}..." for name in head.columns]
+    more = ", ..." if len(names) > _SHOWN_NAMES else ""
+    return f"Found: {', '.join(map(repr, names[:_SHOWN_NAMES]))}{more}."

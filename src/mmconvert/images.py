@@ -28,6 +28,7 @@ _DATA_URL = re.compile(r"data:([^,;]*)((?:;[^,;]*)*),", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]{1,20}):(?=//)")
 _DRIVE = re.compile(r"[a-zA-Z]:")
 _SPACE = dict.fromkeys(map(ord, " \t\n\r\x0b\x0c"))
+_NO_BASE64 = re.compile(r"[^A-Za-z0-9+/=_\s-]", re.ASCII)
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
@@ -54,7 +55,7 @@ def decode_base64(text: str) -> bytes:
 
 
 def _decode_loose_base64(text: str) -> bytes:
-    text = text.translate(_SPACE)
+    given, text = text, text.translate(_SPACE)
     if "-" in text or "_" in text:
         if "+" in text or "/" in text:
             raise RowError("image.base64", "", "the base64 mixes the standard and the URL-safe alphabet.")
@@ -64,7 +65,9 @@ def _decode_loose_base64(text: str) -> bytes:
     try:
         return pybase64.b64decode(text, validate=True)
     except ValueError:
-        raise RowError("image.base64", "", f"this is not base64 {got(text)}.") from None
+        strange = _NO_BASE64.search(given)
+        at = f": character {strange.start() + 1:,} is {strange[0]!r}" if strange else ""
+        raise RowError("image.base64", "", f"this is not base64{at} {got(given)}.") from None
 
 
 def decode_data_url(url: str) -> bytes:

@@ -165,6 +165,8 @@ class Records:
                 return
             self.rows_read += 1
             self.where = row.where
+            if options.every_problem and isinstance(row, Row):
+                self.warnings.update(_swallowing(row))
             if options.max_rows is not None and self.rows_read > options.max_rows:
                 raise too_long(self._input, options.max_rows)
             if rejected is not None:
@@ -245,6 +247,14 @@ def _fetcher(max_bytes: int) -> Callable[[str], bytes]:
 def too_long(source: Input, max_rows: int) -> Error:
     """Say that a file has too many rows."""
     return Error(f"{source.path}: holds more than {max_rows:,} rows. Raise --max-rows to read them.")
+
+
+def _swallowing(row: Row) -> Iterator[str]:
+    """Remark on cells that look as if they held other rows."""
+    if Path(row.where.file).suffix.lower() == ".tsv":
+        for name, value in row.fields.items():
+            if isinstance(value, str) and "\t" in value and "\n" in value:
+                yield f"line {row.where.line} {name}: tabs and line breaks stand in quotes; is a quote missing there?"
 
 
 def _without_row(rejected: Rejected) -> Rejected:

@@ -80,3 +80,11 @@ def test_a_header_alone_tells_the_columns(tmp_path: Path) -> None:
 def test_a_folder_that_no_format_knows_says_so(tmp_path: Path) -> None:
     with pytest.raises(Error, match="none of the formats of folders fits"):
         guess(tmp_path)
+
+
+def test_where_no_format_fits_the_columns_are_shown(tmp_path: Path) -> None:
+    head = "\t".join(["x" * 50, *(f"c{number}" for number in range(20))])
+    with pytest.raises(Error) as refused:
+        guess(written(tmp_path / "a.tsv", f"{head}\n"))
+    assert f"fits. Found: '{'x' * 30}...', 'c0', " in str(refused.value)
+    assert "'c10', .... Change the file, or decide with --format NAME:\n  lmudata:" in str(refused.value)

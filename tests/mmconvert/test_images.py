@@ -37,6 +37,13 @@ def test_anything_else_is_no_base64(text: str) -> None:
     assert code_of(decode_base64, text) == "image.base64"
 
 
+def test_the_character_that_no_base64_has_is_named() -> None:
+    with pytest.raises(RowError, match=r"this is not base64: character 6 is '%' \(got 'aGVs %bG8'\)"):
+        decode_base64("aGVs %bG8")
+    with pytest.raises(RowError, match=r"this is not base64 \(got 'aGVsb'\)"):
+        decode_base64("aGVsb")
+
+
 @pytest.mark.parametrize(
     "head", ["data:image/png;base64,", "DATA:IMAGE/PNG;BASE64,", "data:;base64,", "data:image/png;x=y;base64,"]
 )

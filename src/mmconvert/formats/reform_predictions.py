@@ -100,7 +100,7 @@ def _refusal(row: Row, sample: str, before: int, survey: _Survey) -> Rejected | 
         return Rejected(
             row.where,
             "sample.copies",
-            f"the sample stands {found} times in the file, most stand {times} times. Leave it out, or complete it.",
+            f"the sample stands {found} times in the file, others {times} times. Leave it out, or complete it.",
             "sample_id",
             sample,
         )

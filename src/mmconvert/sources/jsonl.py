@@ -75,11 +75,18 @@ def parse_json(text: str, *, nan: bool = False) -> Any:
     try:
         value, end = (_LENIENT if nan else _DECODER).raw_decode(text, len(text) - len(text.lstrip(" \t\n\r")))
         if text[end:].strip(" \t\n\r"):
-            raise RowError("json.syntax", "", f"something follows the JSON value {got(text[end:].strip())}.")
+            rest = text[end:].strip()
+            raise RowError(
+                "json.syntax",
+                "",
+                f"something follows the JSON value {got(rest)}. Take it out, or give it its own line.",
+            )
         if _has_unicode_escape(text) and _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise RowError("json.syntax", "", f"bad JSON at character {error.pos + 1}: {error.msg}.") from None
+        raise RowError(
+            "json.syntax", "", f"bad JSON at character {error.pos + 1}: {error.msg.removesuffix(' starting at')}."
+        ) from None
     except RecursionError:
         raise RowError("json.depth", "", "the JSON is nested too deeply to read.") from None
     except UnicodeEncodeError:

@@ -189,3 +189,11 @@ def test_several_pictures_of_one_message_and_of_one_cell_are_named_apart(tmp_pat
         "table.tsv:2 image[0]",
         "table.tsv:2 image[2]",
     ]
+
+
+def test_a_cell_that_may_have_swallowed_rows_is_remarked_on(tmp_path: Path) -> None:
+    ended = check(table(tmp_path / "a.tsv", '1\t"a', "2\tb", '3\tc" d'))
+    assert ended.code == 0
+    (line,) = ended.out.splitlines()
+    assert line.startswith("warning: a.tsv: line 2 prediction: tabs and line breaks stand in quotes;")
+    assert ended.err == "1 row would convert, none would be refused.\n"
