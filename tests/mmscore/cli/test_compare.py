@@ -31,7 +31,12 @@ def test_numbers_of_the_whole_file_have_an_interval_and_their_test(tmp_path):
     b = write_predictions(tmp_path / "b.parquet", [{**row, "prediction": row["answer"]} for row in rows])
     shown = mmscore("compare", a, b, "--recipe", "pope_official", "--by", "category")
     assert shown.code == 0
-    for text in ("the recipe's numbers over these rows", "paired bootstrap of the number", "f1: 1 groups", "0.1429 to 0.6000"):
+    for text in (
+        "the recipe's numbers over these rows",
+        "paired bootstrap of the number",
+        "f1: 1 groups",
+        "0.1429 to 0.6000",
+    ):
         assert text in " ".join(shown.out.split())
 
 
