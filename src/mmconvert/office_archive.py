@@ -24,6 +24,20 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 Attributes = Mapping[str, str]
 
 
+class LocalNames(dict[str, str]):
+    """Names of elements without their prefixes; each is worked out once.
+
+    Example:
+        >>> LocalNames()["x:row"]
+        'row'
+    """
+
+    def __missing__(self, name: str) -> str:
+        """Take the prefix off."""
+        self[name] = name.rpartition(":")[2]
+        return self[name]
+
+
 class Package:
     """An open archive; use as a context manager."""
 
@@ -70,8 +84,8 @@ class Package:
 
         Args:
             part: Name inside the archive.
-            start: Called with tag (without its prefix) and attributes.
-            end: Called with the tag.
+            start: Called with the name of an element, which may have a prefix, and its attributes.
+            end: Called with the name.
             data: Called with pieces of text.
 
         Raises:
@@ -82,12 +96,10 @@ class Package:
             # Told, not left to the declaration, which could name any codec of Python.
             parser = expat.ParserCreate("UTF-16" if chunk.startswith(_UTF16) else "UTF-8")
             parser.buffer_text = True
-            parser.StartElementHandler = lambda name, attributes: start(name.rpartition(":")[2], attributes)
+            parser.StartElementHandler = start
             parser.StartDoctypeDeclHandler = self._refuse_doctype
-            if end is not None:
-                parser.EndElementHandler = lambda name: end(name.rpartition(":")[2])
-            if data is not None:
-                parser.CharacterDataHandler = data
+            parser.EndElementHandler = end
+            parser.CharacterDataHandler = data
             try:
                 while chunk:
                     parser.Parse(chunk, False)
@@ -99,9 +111,10 @@ class Package:
         yield
 
     def elements(self, part: str) -> list[tuple[str, Attributes]]:
-        """Give tag and attributes of every element of a part; see `parsed`."""
+        """Give tag (without its prefix) and attributes of every element of a part; see `parsed`."""
         found: list[tuple[str, Attributes]] = []
-        for _ in self.parsed(part, lambda tag, attributes: found.append((tag, attributes))):
+        tags = LocalNames()
+        for _ in self.parsed(part, lambda name, attributes: found.append((tags[name], attributes))):
             pass
         return found
 

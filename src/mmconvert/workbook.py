@@ -11,21 +11,23 @@ Source: ECMA-376 part 1, 18.3 (worksheets), 18.4 (shared strings), 18.8 (styles)
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from mmconvert.errors import Error
-from mmconvert.office_archive import Attributes, Package, attribute
+from mmconvert.frozen import frozen
+from mmconvert.office_archive import Attributes, LocalNames, Package, attribute
 
 LAST_ROW = 1_048_576
 LAST_COLUMN = 16_384
 
-_REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
+_LETTERS = re.compile(r"[A-Z]{1,3}")
 _ESCAPE = re.compile(r"_x(?:(005[fF])_(?=x[0-9a-fA-F]{4}_)|(00[01][0-9a-fA-F]|[fF]{3}[eEfF])_)")
 _BUILT_IN_DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 _NOT_IN_FORMAT = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE | re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cell:
     """A cell that is not blank.
 
@@ -129,23 +131,10 @@ def unescape(text: str) -> str:
 
 
 def _shared_strings(package: Package, part: str) -> list[str]:
-    strings: list[str] = []
-    text = _Text()
-
-    def start(tag: str, _: Attributes) -> None:
-        if tag == "si":
-            text.clear()
-        else:
-            text.start(tag)
-
-    def end(tag: str) -> None:
-        text.end(tag)
-        if tag == "si":
-            strings.append(unescape(text.value))
-
-    for _ in package.parsed(part, start, end, text.data):
+    strings = _Strings()
+    for _ in package.parsed(part, strings.start, strings.end, strings.data):
         pass
-    return strings
+    return strings.found
 
 
 def _date_styles(package: Package, part: str) -> set[int]:
@@ -173,36 +162,36 @@ def _small(text: str) -> int:
     return int(text) if len(text) <= 9 and text.isdecimal() else -1
 
 
-class _Text:
-    """Collects the runs of one text; phonetic runs stand beside it and are left out."""
+class _Strings:
+    """Handlers that collect the shared texts in `found`; phonetic runs stand beside a text and are left out."""
 
     def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._open = False
-        self._phonetic = False
+        self.found: list[str] = []
+        self._tags = LocalNames()
+        self._text: list[str] = []
+        self._open = self._phonetic = False
 
-    @property
-    def value(self) -> str:
-        return "".join(self._parts)
-
-    def clear(self) -> None:
-        self._parts.clear()
-
-    def start(self, tag: str) -> None:
-        if tag == "rPh":
-            self._phonetic = True
-        elif tag == "t":
+    def start(self, name: str, _: Attributes) -> None:
+        tag = self._tags[name]
+        if tag == "t":
             self._open = not self._phonetic
-
-    def end(self, tag: str) -> None:
-        if tag == "rPh":
-            self._phonetic = False
-        elif tag == "t":
-            self._open = False
+        elif tag == "si":
+            self._text.clear()
+        elif tag == "rPh":
+            self._phonetic = True
 
     def data(self, text: str) -> None:
         if self._open:
-            self._parts.append(text)
+            self._text.append(text)
+
+    def end(self, name: str) -> None:
+        tag = self._tags[name]
+        if tag == "t":
+            self._open = False
+        elif tag == "si":
+            self.found.append(unescape("".join(self._text)))
+        elif tag == "rPh":
+            self._phonetic = False
 
 
 class _Sheet:
@@ -211,52 +200,53 @@ class _Sheet:
     def __init__(self, strings: list[str], dates: set[int], package: Package) -> None:
         self.rows: list[tuple[int, list[Cell]]] = []
         self._strings, self._dates, self._package = strings, dates, package
+        self._tags = LocalNames()
         self._row, self._column = 0, -1
         self._cells: list[Cell] = []
         self._attributes: Attributes | None = None
-        self._inline = _Text()
-        self._has_inline = False
         self._value: list[str] | None = None
         self._formula: list[str] | None = None
+        self._inline: list[str] | None = None
         self._into: list[str] | None = None
+        self._phonetic = False
 
-    def start(self, tag: str, attributes: Attributes) -> None:
+    def start(self, name: str, attributes: Attributes) -> None:
+        tag = self._tags[name]
         if tag == "c":
             self._attributes = attributes
-            self._inline.clear()
-            self._has_inline, self._value, self._formula = False, None, None
-        elif tag == "row":
-            self._row = self._number(attributes["r"], LAST_ROW) if "r" in attributes else self._row + 1
-            self._column = -1
-        elif self._attributes is None:
-            return
+            self._value = self._formula = self._inline = None
+        elif tag == "t":
+            self._into = None if self._phonetic else self._inline
+        elif tag == "is":
+            self._inline = []
         elif tag == "v":
             self._into = self._value = []
         elif tag == "f":
             self._into = self._formula = []
-        elif tag == "is":
-            self._has_inline = True
-        else:
-            self._inline.start(tag)
+        elif tag == "row":
+            self._row = self._number(attributes["r"], LAST_ROW) if "r" in attributes else self._row + 1
+            self._column = -1
+        elif tag == "rPh":
+            self._phonetic = True
 
     def data(self, text: str) -> None:
         if self._into is not None:
             self._into.append(text)
-        elif self._attributes is not None:
-            self._inline.data(text)
 
-    def end(self, tag: str) -> None:
-        if tag == "c" and self._attributes is not None:
-            self._add(self._attributes)
+    def end(self, name: str) -> None:
+        tag = self._tags[name]
+        if tag in ("t", "v", "f"):
+            self._into = None
+        elif tag == "c":
+            if self._attributes is not None:
+                self._add(self._attributes)
             self._attributes = None
         elif tag == "row":
             if self._cells:
                 self.rows.append((self._row, self._cells))
             self._cells = []
-        elif tag in ("v", "f"):
-            self._into = None
-        else:
-            self._inline.end(tag)
+        elif tag == "rPh":
+            self._phonetic = False
 
     def _add(self, attributes: Attributes) -> None:
         reference = attributes.get("r")
@@ -271,7 +261,7 @@ class _Sheet:
         value = None if self._value is None else "".join(self._value)
         match type_:
             case "inlineStr":
-                return "text", unescape(self._inline.value) if self._has_inline else None
+                return "text", None if self._inline is None else unescape("".join(self._inline))
             case "s":
                 return "text", self._shared(value) if value else None
             case "str":
@@ -299,10 +289,19 @@ class _Sheet:
         return number
 
     def _column_of(self, reference: str) -> int:
-        match = _REFERENCE.fullmatch(reference)
-        column = 0
-        for letter in match[1] if match else "":
-            column = column * 26 + ord(letter) - 64
-        if not 1 <= column <= LAST_COLUMN:
+        letters = reference.rstrip("0123456789")
+        column = _column(letters)
+        if not (0 < len(reference) - len(letters) < 8 and 0 <= column < LAST_COLUMN):
             raise self._package.damaged(f"row {self._row} has a cell {reference[:20]!r}")
-        return column - 1
+        return column
+
+
+@lru_cache(maxsize=LAST_COLUMN)
+def _column(letters: str) -> int:
+    """Give the 0-based number of a column; -1 where these are no one to three capital letters."""
+    if not _LETTERS.fullmatch(letters):
+        return -1
+    column = 0
+    for letter in letters:
+        column = column * 26 + ord(letter) - 64
+    return column - 1

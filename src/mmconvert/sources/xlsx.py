@@ -73,7 +73,7 @@ def rows(
     for number, (line, cells) in enumerate(lines):
         if number >= MAX_ROWS:
             raise Error(f"{path}: holds more than {MAX_ROWS:,} rows. Save it as TSV.")
-        characters += sum(len(cell.text) for cell in cells)
+        characters += sum([len(cell.text) for cell in cells])
         if characters > MAX_CHARACTERS:
             raise Error(f"{path}:{line}: holds more than {MAX_CHARACTERS:,} characters. Save it as TSV.")
         where = Where(path.name, number, line)
@@ -138,10 +138,11 @@ def _fields(
                 raise RowError("cell.twice", name, "the cell stands twice in the file. Save it again.")
             if cell.kind in _REASONS and cell.column in names and needed(name):
                 raise RowError(f"cell.{cell.kind}", name, _REASONS[cell.kind].format(got=got(cell.text)))
-            fields[name] = _text(cell, name, epoch_1904)
+            fields[name] = cell.text if cell.kind == "text" else _text(cell, name, epoch_1904)
         except RowError as error:
             errors.append(error)
-    fields.update(dict.fromkeys(error.field for error in errors))
+    if errors:
+        fields.update(dict.fromkeys(error.field for error in errors))
     return fields, errors
 
 
