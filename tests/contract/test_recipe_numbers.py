@@ -47,7 +47,6 @@ KINDS = (CHOICE, NAMED, RATED, YES_NO, LISTED, TYPED, GRADED, UNLABELLED, COVERE
 REPLIES = ("A", "(B) green", "red", "Yes", "no.", "a cat on a mat", "7", "1", "[Yes]", "strongly agree", "50", "hm", "")
 ORDERED = {
     "mmmu_val": "letters are drawn in file order",
-    "mmmu_pro": "letters are drawn in file order",
     "mme_official": "rows of a picture are paired in file order",
 }
 """Recipes whose kit's rule itself hangs on the order of rows, and why."""
