@@ -242,7 +242,8 @@ def without_duplicates(results: list[PartResult], kept: Iterable[str] = ()) -> N
             for shard in results[number].shards:
                 (part.folder / shard.file).unlink()
             [results[number]] = convert_part(part)
-        owners.update(dict.fromkeys(results[number].ids, part.source))
+        if number + 1 < len(results):
+            owners.update(dict.fromkeys(results[number].ids, part.source))
 
 
 @contextlib.contextmanager
