@@ -1,6 +1,9 @@
 """Tell a file's format from its content, with the reason; never from its name alone."""
 
 import importlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -66,7 +69,7 @@ def guess(path: Path) -> tuple[str, str]:
         The format's name, and what it was recognised by.
 
     Raises:
-        Error: No format fits, or several do; every candidate is named with its reason.
+        Error: No format fits the first rows or half of them, or several do; every candidate is named with its reason.
     """
     if path.is_file() and not path.suffix:
         known = ", ".join(READERS)
@@ -74,15 +77,15 @@ def guess(path: Path) -> tuple[str, str]:
     head = sample(path)
     refusals: dict[str, str] = {}
     fitting: list[str] = []
-    for name in available("mmconvert.formats"):
-        plugin: Format = load("mmconvert.formats", name)
-        if head.suffix not in plugin.suffixes:
-            continue
+    plugins: dict[str, Format] = {name: load("mmconvert.formats", name) for name in available("mmconvert.formats")}
+    plugins = {name: plugin for name, plugin in plugins.items() if head.suffix in plugin.suffixes}
+    for name, plugin in plugins.items():
         reason = plugin.mismatch(head)
         if reason is None:
             fitting.append(name)
         else:
             refusals[name] = reason
+    fitting = fitting or _of_most_rows(head, plugins)
     if len(fitting) == 1:
         shown = ", ".join(head.columns[:_SHOWN_NAMES]) or head.suffix or "the folder's files"
         return fitting[0], f"recognised by {shown}"
@@ -96,6 +99,14 @@ def guess(path: Path) -> tuple[str, str]:
     raise Error(
         f"{path}: none of the formats of {kind} fits.{found} Change the file, or decide with --format NAME:\n{reasons}"
     )
+
+
+def _of_most_rows(head: Sample, plugins: Mapping[str, Format]) -> list[str]:
+    """Give the formats of half the first rows or more, each by itself: a broken row shall not hide the others."""
+    alone = [replace(head, columns=tuple(row), rows=(row,)) for row in head.rows]
+    votes = Counter(name for one in alone for name, plugin in plugins.items() if plugin.mismatch(one) is None)
+    most = max(votes.values(), default=0)
+    return [name for name, count in votes.items() if count == most and 2 * count >= len(alone)]
 
 
 def _found(head: Sample) -> str:

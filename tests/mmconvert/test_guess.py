@@ -7,6 +7,8 @@ import pytest
 from mmconvert.errors import Error
 from mmconvert.guess import guess, sample
 
+FILES = Path(__file__).resolve().parents[2] / "src/mmconvert/demo/files"
+
 
 def written(path: Path, text: str | bytes) -> Path:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -88,3 +90,13 @@ def test_where_no_format_fits_the_columns_are_shown(tmp_path: Path) -> None:
         guess(written(tmp_path / "a.tsv", f"{head}\n"))
     assert f"fits. Found: '{'x' * 30}...', 'c0', " in str(refused.value)
     assert "'c10', .... Change the file, or decide with --format NAME:\n  lmudata:" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "broken", ['{"messages": [{"role": "me", "content": 5}], "images": []}', '{"mesages": []}', "{}"]
+)
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_broken_row_does_not_hide_the_format_of_the_others(broken: str, place: int, tmp_path: Path) -> None:
+    lines = (FILES / "ms_swift/train.jsonl").read_text().splitlines()
+    lines.insert(place, broken)
+    assert guess(written(tmp_path / "a.jsonl", "\n".join(lines)))[0] == "ms_swift"

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import MESSAGES_EXTRA, message_list
+from mmconvert.dialogs import MESSAGES_EXTRA, message_list, objects_in
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import reference
 from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
@@ -114,7 +114,8 @@ def _mismatch(sample: Sample) -> str | None:
     if any("image" in part_types(row.get("messages")) for row in sample.rows):
         return "a part is of type 'image', not 'image_url'"
     evaluated = any(name == "answer" or image_slot(name) for name in sample.columns)
-    if not evaluated and sample.rows and all(ends_with_assistant(row.get("messages")) for row in sample.rows):
+    told = [row["messages"] for row in sample.rows if objects_in(row.get("messages"))]
+    if not evaluated and told and all(map(ends_with_assistant, told)):
         return "each row ends with the assistant and none has an answer, as training data do"
     return None
 
