@@ -35,13 +35,18 @@ def _http(answer: Said) -> bytes:
 
 _CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
+SILENT: Mapping[str, Fault] = {
+    "silent": lambda right: replace(right, silent=3 * SILENCE),
+    "silent after the head": lambda right: replace(right, pause=3 * SILENCE),
+    "a length too great": lambda right: replace(right, headers={"Content-Length": str(len(right.body) + 50)}),
+    "a byte now and then": lambda right: replace(right, trickle=1.5 * SILENCE),
+}
+"""What is asked again after a time without a byte."""
+
 PASSING: Mapping[str, Fault] = {
     "reset before the head": always(Said(headless=True)),
     "reset after the head": always(Said(hang_up=True)),
     "reset inside the body": lambda right: replace(_cut(right), hang_up=True),
-    "silent": lambda right: replace(right, silent=3 * SILENCE),
-    "silent after the head": lambda right: replace(right, pause=3 * SILENCE),
-    "a byte now and then": lambda right: replace(right, trickle=1.5 * SILENCE),
     "408": always(refused(408)),
     "409": always(refused(409)),
     "425": always(refused(425)),
@@ -60,11 +65,10 @@ PASSING: Mapping[str, Fault] = {
     "an error with 200": always(Said(b'{"error": {"message": "busy"}}')),
     "no choices": always(Said(b'{"choices": []}')),
     "no UTF-8": always(Said(b'{"choices": [{"message": {"content": "\xff"}}]}')),
-    "a length too great": lambda right: replace(right, headers={"Content-Length": str(len(right.body) + 50)}),
     "a length too small": lambda right: replace(right, headers={"Content-Length": str(len(right.body) - 5)}),
     "no gzip": always(Said(b"no gzip", headers={"Content-Encoding": "gzip"})),
 }
-"""What is asked again and then answered."""
+"""What is asked again at once, and then answered."""
 
 ROW: Mapping[str, Fault] = {
     "400": always(refused(400)),
@@ -95,4 +99,4 @@ HARMLESS: Mapping[str, Fault] = {
 }
 """What is a right answer all the same."""
 
-FAULTS = {**PASSING, **ROW, **RUN, **HARMLESS}
+FAULTS = {**SILENT, **PASSING, **ROW, **RUN, **HARMLESS}

@@ -17,7 +17,7 @@ from mmscore.answers import store_path
 from mmscore.cli import program
 from support.asking import written
 from support.chat_server import ChatServer, Said, chat_server, said
-from support.faults import FAULTS, HARMLESS, PASSING, ROW, RUN, SILENCE
+from support.faults import FAULTS, HARMLESS, PASSING, ROW, RUN, SILENCE, SILENT
 from support.questions import picture, record
 
 CONCURRENCY = 6
@@ -48,10 +48,10 @@ def ask(capsys, monkeypatch, output):
     monkeypatch.setattr("mmscore.client._LONGEST_WAIT", 0.005)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
-    def call(folder: Path, server: ChatServer) -> tuple[int, str]:
+    def call(folder: Path, server: ChatServer, timeout: float = SILENCE) -> tuple[int, str]:
         words = (folder, "-o", output, "--model", "m", "--base-url", server.url, "--concurrency", CONCURRENCY)
         with pytest.raises(SystemExit) as ended:
-            run(program, ["predict", *map(str, words), "--timeout", str(SILENCE), "--resume"], program="mmscore")
+            run(program, ["predict", *map(str, words), "--timeout", str(timeout), "--resume"], program="mmscore")
         return ended.value.code, capsys.readouterr().err
 
     return call
@@ -75,10 +75,12 @@ def check(output: Path, rows: int) -> None:
         assert KEY.encode() not in file.read_bytes()
 
 
-def runs_until_done(ask, folder: Path, output: Path, server: ChatServer, rows: int, most: int) -> int:
+def runs_until_done(
+    ask, folder: Path, output: Path, server: ChatServer, rows: int, most: int, timeout: float = SILENCE
+) -> int:
     """Run again as long as a run ends or rows fail; give the number of runs."""
     for number in range(1, most + 1):
-        code, err = ask(folder, server)
+        code, err = ask(folder, server, timeout)
         assert code in (0, 1, 3), err
         assert "Traceback" not in err
         assert KEY not in err
@@ -104,12 +106,15 @@ def once(fault: Callable[[Said], Said], every: int) -> Callable[[dict[str, Any]]
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_costs_a_try_a_row_or_a_run_but_never_a_wrong_answer(ask, tmp_path, output, name):
-    rows = 12
+    rows, patience = 12, SILENCE if name in SILENT else 30.0
     with chat_server(once(FAULTS[name], every=5)) as server:
-        runs = runs_until_done(ask, dataset(tmp_path / "d", rows), output, server, rows, most=5)
+        runs = runs_until_done(ask, dataset(tmp_path / "d", rows), output, server, rows, most=5, timeout=patience)
     assert table(output) == [(f"QUESTION {i}", "ok") for i in range(rows)]
     times = Counter(map(text_of, server.asked))
-    if name in HARMLESS:
+    if name in SILENT:
+        # On a busy machine a right reply may be late too.
+        assert (runs, max(times.values()) <= TRIES) == (1, True)
+    elif name in HARMLESS:
         assert (runs, max(times.values())) == (1, 1)
     elif name in PASSING:
         assert (runs, max(times.values())) == (1, 2)
