@@ -23,14 +23,14 @@ from mmscore.stats import Estimate
 
 Ints = npt.NDArray[np.int64]
 
-REDUCTIONS = 1_000
-"""Resamples at most: each takes two reductions of all rows."""
+REDUCTIONS, ERROR_REDUCTIONS = 1_000, 500
+"""Resamples at most, for a test and for an error: each takes a reduction of all rows of each side."""
 
 _FEWEST = 200
-_ROWS = 2_000_000
-"""Rows that are drawn at most, unless that would leave fewer resamples than `_FEWEST`."""
+_ROWS = 2_000
+"""A file of more rows gets fewer resamples, so that no more rows are drawn, but never under `_FEWEST`."""
 
-_MOST_ROWS = 200_000
+_MOST_ROWS = 100_000
 """A file of more rows gets no errors by resampling."""
 
 
@@ -96,7 +96,7 @@ def number_differences(
     units = _units(sides, recipe.joint)
     if not tested or len(units) < 2:
         return found
-    times = min(resamples, _times(len(order)))
+    times = min(resamples, _times(len(order), REDUCTIONS))
     moved: dict[str, list[float]] = {name: [] for name in tested}
     for one, other in _resampled(sides, units, recipe.joint, times, seed):
         try:
@@ -120,7 +120,7 @@ def with_errors(metrics: Metrics, scored: Scored, recipe: Recipe, version: str) 
 
     Returns:
         The numbers, in order; those that have an error keep it. None gets one with fewer than two clusters, or
-        with more than 200,000 rows, which would take minutes.
+        with more than 100,000 rows, which would take minutes.
 
     Reference: Efron and Tibshirani (1993), chapters 6 and 13.
     """
@@ -132,7 +132,7 @@ def with_errors(metrics: Metrics, scored: Scored, recipe: Recipe, version: str) 
     if len(units) < 2:
         return metrics
     drawn: dict[str, list[float]] = {name: [] for name in lacking}
-    for (rows,) in _resampled([side], units, recipe.joint, _times(len(side)), SEED):
+    for (rows,) in _resampled([side], units, recipe.joint, _times(len(side), ERROR_REDUCTIONS), SEED):
         try:
             found = recipe.reduce(rows, version)
         except Error:
@@ -157,8 +157,8 @@ def _order(scored: Scored) -> Ints:
     return order
 
 
-def _times(rows: int) -> int:
-    return min(REDUCTIONS, max(_FEWEST, _ROWS // rows))
+def _times(rows: int, most: int) -> int:
+    return min(most, max(_FEWEST, most * _ROWS // rows))
 
 
 def _tested(number: NumberDifference, moved: Sequence[float]) -> NumberDifference:
