@@ -1,10 +1,10 @@
 """Tell a file's format from its content, with the reason; never from its name alone."""
 
 import importlib
-from collections import Counter
+import math
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import islice
+from itertools import combinations, islice
 from pathlib import Path
 
 from mmconvert.errors import Error
@@ -69,7 +69,7 @@ def guess(path: Path) -> tuple[str, str]:
         The format's name, and what it was recognised by.
 
     Raises:
-        Error: No format fits the first rows or half of them, or several do; every candidate is named with its reason.
+        Error: No format fits the first rows or most of them, or several do; every candidate is named with its reason.
     """
     if path.is_file() and not path.suffix:
         known = ", ".join(READERS)
@@ -102,11 +102,17 @@ def guess(path: Path) -> tuple[str, str]:
 
 
 def _of_most_rows(head: Sample, plugins: Mapping[str, Format]) -> list[str]:
-    """Give the formats of half the first rows or more, each by itself: a broken row shall not hide the others."""
-    alone = [replace(head, columns=tuple(row), rows=(row,)) for row in head.rows]
-    votes = Counter(name for one in alone for name, plugin in plugins.items() if plugin.mismatch(one) is None)
-    most = max(votes.values(), default=0)
-    return [name for name, count in votes.items() if count == most and 2 * count >= len(alone)]
+    """Give the formats of all but a third of the first rows at most: a broken row shall not hide the others."""
+    count = len(head.rows)
+    for left in range(count - 1, max(1, math.ceil(count * 2 / 3) - 1), -1):
+        fitting: dict[str, None] = {}
+        for rows in combinations(head.rows, left):
+            columns = tuple(dict.fromkeys(name for row in rows for name in row))
+            part = replace(head, columns=columns, rows=rows)
+            fitting |= {name: None for name, plugin in plugins.items() if plugin.mismatch(part) is None}
+        if fitting:
+            return list(fitting)
+    return []
 
 
 def _found(head: Sample) -> str:
