@@ -91,7 +91,7 @@ def test_numbers_of_the_whole_file_are_tested_by_drawing_rows_and_adjusted_for_g
     draw = random.Random(7)
     sides = [
         [
-            {"id": str(n), "task": "yes_no", "category": "xy"[n % 2], "answer": (label := "yes no".split()[n % 3 > 0]),
+            {"id": str(n), "task": "yes_no", "category": "xy"[n % 2], "answer": (label := ["yes", "no"][n % 3 > 0]),
              "prediction": label if draw.random() < share else "no"}
             for n in range(60)
         ]

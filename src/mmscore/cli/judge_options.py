@@ -13,8 +13,8 @@ from mmscore.judge_request import JudgeRequest
 from mmscore.judging import Spent
 
 _OPTIONS = (
-    click.option("--judge", multiple=True, metavar="NAME", help="Judge protocol, NAME@VERSION for a version."),
-    click.option("--judge-model", multiple=True, metavar="NAME", help="Judge model, as the service names it."),
+    click.option("--judge", multiple=True, metavar="NAME", help="Judge protocol, NAME@VERSION; may be repeated."),
+    click.option("--judge-model", multiple=True, metavar="NAME", help="Model at the service; may be repeated."),
     click.option("--judge-base-url", metavar="URL", help="Service of the judge. [default: OPENAI_BASE_URL]"),
     click.option("--api-key-env", metavar="NAME", help="Variable of the service's key. [default: OPENAI_API_KEY]"),
     click.option("--judge-strategy", metavar="NAME", help="auto, rule, llm, llm_recall, or the judge's own."),
@@ -27,7 +27,7 @@ _OPTIONS = (
     click.option("--judge-score-mapping", metavar="JSON", help='Labels of your own, {"A": 1, "B": 0.5, "C": 0}.'),
     click.option("--judge-score-pattern", metavar="REGEX", help="Where a verdict stands in the reply."),
     click.option("--judge-max-calls", type=click.IntRange(1), metavar="N", help="Most calls, retries included."),
-    click.option("--judge-max-total-tokens", type=click.IntRange(1), metavar="N", help="Most tokens, both ways."),
+    click.option("--judge-max-total-tokens", type=click.IntRange(1), metavar="N", help="Most tokens, prompts and replies."),
     click.option("--judge-cache", metavar="FILE", help="Stored replies. [default: PREDICTIONS.judge.sqlite]"),
     click.option("--rejudge", type=click.Choice(["failed"]), help="Ask again about rows without a verdict."),
 )

@@ -26,7 +26,7 @@ def test_the_table_says_who_how_far_and_how_sure(files):
 
 
 def test_numbers_of_the_whole_file_have_an_interval_and_their_test(tmp_path):
-    rows = [{"id": str(n), "answer": "yes no".split()[n % 2], "category": "c", "task": "yes_no"} for n in range(20)]
+    rows = [{"id": str(n), "answer": ["yes", "no"][n % 2], "category": "c", "task": "yes_no"} for n in range(20)]
     a = write_predictions(tmp_path / "a.parquet", [{**row, "prediction": "yes"} for row in rows])
     b = write_predictions(tmp_path / "b.parquet", [{**row, "prediction": row["answer"]} for row in rows])
     shown = mmscore("compare", a, b, "--recipe", "pope_official", "--by", "category")
