@@ -81,6 +81,7 @@ def _read_choice(choice: Any) -> Answer | Fault:
         text=_well_formed(text),
         finish_reason=finish,
         thinking=_well_formed(thinking) if isinstance(thinking, str) else None,
+        token_logprobs=_logprobs(choice.get("logprobs")),
     )
 
 
@@ -91,6 +92,18 @@ def _joined(content: Any) -> str | None:
     texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
     kept = [text for text in texts if isinstance(text, str)]
     return "".join(kept) if kept else None
+
+
+def _logprobs(said: Any) -> tuple[float, ...] | None:
+    """Read the log-probability of each token; None where the service does not give them."""
+    listed = said.get("content") if isinstance(said, dict) else None
+    values = []
+    for token in listed if isinstance(listed, list) else []:
+        value = token.get("logprob") if isinstance(token, dict) else None
+        if not isinstance(value, int | float):
+            return None
+        values.append(float(value))
+    return tuple(values) or None
 
 
 def _well_formed(text: str) -> str:

@@ -84,6 +84,7 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 @click.option("--top-k", type=click.IntRange(1), help="Draw from this many tokens.")
 @click.option("--num-beams", type=click.IntRange(1), help="Beams of a beam search.")
 @click.option("--n", type=click.IntRange(1, 10_000), default=1, metavar="N", help="Replies a row, each a row.")
+@click.option("--output-scores", is_flag=True, help="Write the log-probability of each token of the reply.")
 @click.option("--stop", multiple=True, metavar="TEXT", help="Text that ends a reply and is cut from it; repeatable.")
 @click.option("--seed", type=int, help="Seed of the draws. [default: 0, or the service's]")
 @click.option("--continue-final-message", is_flag=True, help="Go on with a last turn of the assistant.")
@@ -155,7 +156,7 @@ def model_options(given: Mapping[str, Any], *, quiet: bool) -> ModelOptions:
     if given["template"] == RAW and given["system"] is not None:
         raise UsageError("--template raw sends finished texts; --system has no place in them. Leave one out.")
     names = ("model", "batch_size", "dtype", "attn", "continue_final_message")
-    more = ("method", "likelihood_reduction", "n", "max_image_side", "template")
+    more = ("method", "likelihood_reduction", "n", "max_image_side", "template", "output_scores")
     return ModelOptions(
         generation=_generation(given),
         service=Service(**{field.name: given[field.name] for field in fields(Service)}),

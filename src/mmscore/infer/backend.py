@@ -127,6 +127,7 @@ class ModelOptions:
         n: Replies a row, from 1. A row is handed over once a reply, `variant` telling them apart; the
             first of them is the row as it stands.
         max_image_side: Pictures with a longer side are shrunk to it for the request, in pixels.
+        output_scores: Answers hold the log-probability of each generated token.
         template: `chat` lets the model's chat template word the turns, `raw` sends the one turn's text as it is.
         quiet: No progress bars while loading.
     """
@@ -142,6 +143,7 @@ class ModelOptions:
     likelihood_reduction: str | None = None
     n: int = 1
     max_image_side: int | None = None
+    output_scores: bool = False
     template: str = CHAT
     quiet: bool = False
 
@@ -154,8 +156,10 @@ class ModelOptions:
         likely = self.method == LIKELIHOOD
         if self.likelihood_reduction and not likely:
             raise UsageError("--likelihood-reduction has a meaning only with --method likelihood.")
-        if likely and (self.generation != Generation() or self.n > 1):
+        if likely and (self.generation != Generation() or self.n > 1 or self.output_scores):
             raise UsageError("--method likelihood generates nothing. Leave out the options of replies, such as --n.")
+        if self.output_scores and (self.generation.num_beams or 1) > 1:
+            raise UsageError("--output-scores follows one path of tokens. Leave --num-beams out.")
 
 
 class Backend(Protocol):

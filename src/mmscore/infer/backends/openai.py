@@ -21,7 +21,7 @@ from typing import Any
 
 import pybase64
 
-from mmconvert.errors import RowError, UsageError, first_line, got
+from mmconvert.errors import Error, RowError, UsageError, first_line, got
 from mmconvert.images import MIME_TYPES
 from mmconvert.picture_structure import probe
 from mmconvert.record import Image, Record, Turn, canonical_json
@@ -34,7 +34,7 @@ from mmscore.infer.thinking import CLOSE, OPEN, split_thinking
 _OPTIONS = (
     *("--base-url", "--api-key-env", "--concurrency", "--timeout", "--max-calls", "--extra-body"),
     *("--max-new-tokens", "--do-sample", "--temperature", "--top-p", "--stop", "--seed", "--continue-final-message"),
-    *("--n", "--max-image-side"),
+    *("--n", "--max-image-side", "--output-scores"),
 )
 _CONCURRENCY = 16
 _TIMEOUT = 120.0
@@ -56,14 +56,17 @@ class OpenAIBackend:
         require_draws(options)
         extra = _extra_body(options.service.extra_body)
         self._endpoint = _endpoint(options.model, options.service)
-        self._request = {**_request(options.generation, extra), **extra}
+        scores = {"logprobs": True} if options.output_scores else {}
+        self._request = {**_request(options.generation, extra), **scores, **extra}
         self._generation = options.generation
         self._max_side = options.max_image_side
+        self._output_scores = options.output_scores
         self._n = options.n
         self._takes_n: bool | None = True if options.n == 1 else None  # None until it was tried
         self.name = options.model
         # Neither the address, which changes with every start of a server, nor the patience changes a reply.
-        self.identity = f"openai:{options.model}:{canonical_json(dict(sorted(extra.items())))}:{self._max_side}"
+        settings = (canonical_json(dict(sorted(extra.items()))), self._max_side, self._output_scores)
+        self.identity = ":".join(map(str, ("openai", options.model, *settings)))
         self.batch_size = self._endpoint.concurrency
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
@@ -119,6 +122,8 @@ class OpenAIBackend:
             if refused and several and self._takes_n is None:
                 alone = True  # it may be the field that is refused
                 continue
+            if self._output_scores and came[0].text and came[0].token_logprobs is None:
+                raise Error("the service gives no log-probabilities of tokens. Leave --output-scores out.")
             if refused:
                 came *= left
             elif left > 1 and self._takes_n is None:

@@ -10,6 +10,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from mmscore.infer.backend import CHAT, LIKELIHOOD, SUM, Generation, ModelOption
 from mmscore.infer.likelihood import choice, option_logprobs, option_tokens
 from mmscore.infer.row_draws import draw_processors
 from mmscore.infer.thinking import OPEN, split_thinking
+from mmscore.infer.token_scores import TokenScores
 from mmscore.infer.vlm_prompts import Asked, Prompts
 
 _MAX_NEW_TOKENS = 1024
@@ -33,7 +35,14 @@ _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torc
 _OPTIONS = (
     *("--batch-size", "--dtype", "--attn", "--max-new-tokens", "--do-sample", "--temperature"),
     *("--top-p", "--top-k", "--num-beams", "--stop", "--seed", "--n"),
-    *("--continue-final-message", "--method", "--likelihood-reduction", "--max-image-side", "--template"),
+    *(
+        "--continue-final-message",
+        "--method",
+        "--likelihood-reduction",
+        "--max-image-side",
+        "--template",
+        "--output-scores",
+    ),
 )
 _BATCH_ON_GPU, _BATCH_ON_CPU = 32, 16
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
@@ -82,6 +91,7 @@ class TransformersBackend:
             encoder=bool(self._model.config.is_encoder_decoder),
         )
         self._tokenizer = self._processor.tokenizer
+        self._output_scores = options.output_scores
         self._reduction = (options.likelihood_reduction or SUM) if options.method == LIKELIHOOD else None
         self._generation = options.generation
         self._config = _generation_config(self._model.generation_config, options.generation, self._tokenizer)
@@ -90,11 +100,8 @@ class TransformersBackend:
         self.batch_size = options.batch_size or (_BATCH_ON_GPU if on_gpu else _BATCH_ON_CPU)
         weights = getattr(self._model.config, "_commit_hash", None) or _digest(Path(source))
         settings = (
-            options.attn,
-            self._config.max_new_tokens,
-            self._reduction,
-            options.max_image_side,
-            options.template,
+            *(options.attn, self._config.max_new_tokens, self._reduction),
+            *(options.max_image_side, options.template, options.output_scores),
         )
         self.identity = ":".join(map(str, ("transformers", weights, self._model.dtype, *settings)))
 
@@ -139,16 +146,21 @@ class TransformersBackend:
 
     def _generated(self, rows: Sequence[Asked]) -> list[Answer]:
         inputs = self._encoded(rows, room=1)
+        scores = TokenScores() if self._output_scores else None
         with torch.inference_mode():
             generated = self._model.generate(
                 **inputs,
                 generation_config=self._config,
-                logits_processor=self._draws(rows),
+                logits_processor=LogitsProcessorList([*([scores] if scores else []), *self._draws(rows)]),
                 tokenizer=self._tokenizer if self._config.stop_strings else None,
             )
         start = 0 if self._model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
         tokens: list[list[int]] = generated[:, start:].tolist()
-        return [self._read(inputs, tokens, index) for index in range(len(rows))]
+        answers = [self._read(inputs, tokens, index) for index in range(len(rows))]
+        if scores is None:
+            return answers
+        kept = zip(answers, scores.values(generated), strict=True)
+        return [replace(answer, token_logprobs=tuple(own[: answer.completion_tokens])) for answer, own in kept]
 
     def _chosen(self, rows: Sequence[Asked]) -> list[Answer]:
         """Take the likeliest option of each row; rows whose options cannot be scored fail alone."""

@@ -450,3 +450,25 @@ def test_a_small_picture_keeps_its_bytes_and_a_broken_one_fails_its_row():
 def test_the_size_of_pictures_is_part_of_the_identity():
     sizes = [opened("http://localhost:1/v1", more={"max_image_side": side}).identity for side in (None, 5, 6)]
     assert len(set(sizes)) == 3
+
+
+# Log-probabilities of tokens
+
+
+def test_log_probabilities_are_asked_for_and_kept():
+    body = json.loads(said("yes it is").body)
+    listed = [{"token": "yes", "logprob": -0.5}, {"token": " it", "logprob": -1}, {"token": " is", "logprob": -0.25}]
+    body["choices"][0]["logprobs"] = {"content": listed}
+    with chat_server(script(Said(json.dumps(body).encode()))) as server:
+        (answer,) = opened(server.url, more={"output_scores": True}).answer([record(0, "?")])
+    assert answer.token_logprobs == (-0.5, -1.0, -0.25)
+    assert server.asked[0]["logprobs"] is True
+
+
+@pytest.mark.parametrize("logprobs", [None, {}, {"content": []}, {"content": [{"token": "a"}]}, [1]])
+def test_a_service_without_log_probabilities_ends_the_run(logprobs):
+    body = json.loads(said("yes").body)
+    body["choices"][0]["logprobs"] = logprobs
+    refused_run = pytest.raises(Error, match=r"gives no log-probabilities of tokens\. Leave --output-scores out")
+    with chat_server(script(Said(json.dumps(body).encode()))) as server, refused_run:
+        opened(server.url, more={"output_scores": True}).answer([record(0, "?")])

@@ -378,3 +378,30 @@ def test_pictures_stand_in_a_finished_text_as_the_model_s_template_writes_them(r
     finished = record(0, "user: ", picture("red", (40, 60)), "What?\nassistant: ")
     chat, raw = opened(folder), opened(folder, template="raw")
     assert raw.answer([finished]) == chat.answer([record(0, picture("red", (40, 60)), "What?")])
+
+
+def test_scores_are_those_of_the_model_for_each_token_of_the_reply(trained_llava):
+    row = colour_records()[10]
+    plain, scored = opened(trained_llava), opened(trained_llava, output_scores=True)
+    (answer,) = scored.answer([row])
+    likelihood = opened(trained_llava, Generation(), method="likelihood", likelihood_reduction="token")
+    (again,) = likelihood.answer([replace(row, options=("yellow",))])
+    assert len(answer.token_logprobs) == len("yellow") + 1
+    assert answer.token_logprobs[:-1] == pytest.approx(again.token_logprobs, abs=1e-5)
+    assert replace(answer, token_logprobs=None) == plain.answer([row])[0]
+    assert scored.identity != plain.identity
+
+
+def test_scores_of_a_batch_are_those_of_its_rows_up_to_their_ends(trained_llava):
+    drawn = Generation(max_new_tokens=12, temperature=0.9, seed=2)
+    backend = opened(trained_llava, drawn, output_scores=True)
+    together = backend.answer(colour_records())
+    assert [len(answer.token_logprobs) for answer in together] == [answer.completion_tokens for answer in together]
+    for row, answer in zip(colour_records(), together, strict=True):
+        (alone,) = backend.answer([row])
+        assert alone.token_logprobs == pytest.approx(answer.token_logprobs, abs=1e-5)
+
+
+def test_scores_follow_one_path(random_llava):
+    with pytest.raises(UsageError, match="--output-scores follows one path"):
+        opened(random_llava, Generation(num_beams=2), output_scores=True)
