@@ -27,7 +27,9 @@ _OPTIONS = (
     click.option("--judge-score-mapping", metavar="JSON", help='Labels of your own, {"A": 1, "B": 0.5, "C": 0}.'),
     click.option("--judge-score-pattern", metavar="REGEX", help="Where a verdict stands in the reply."),
     click.option("--judge-max-calls", type=click.IntRange(1), metavar="N", help="Most calls, retries included."),
-    click.option("--judge-max-total-tokens", type=click.IntRange(1), metavar="N", help="Most tokens, replies included."),
+    click.option(
+        "--judge-max-total-tokens", type=click.IntRange(1), metavar="N", help="Most tokens, replies included."
+    ),
     click.option("--judge-cache", metavar="FILE", help="Stored replies. [default: PREDICTIONS.judge.sqlite]"),
     click.option("--rejudge", type=click.Choice(["failed"]), help="Ask again about rows without a verdict."),
 )
