@@ -74,6 +74,7 @@ class Records:
         format: Name of the format.
         reason: Why it was taken.
         rejects: Refused rows of the last iteration.
+        mended: With `every_problem`, place and id of the refused rows that would have given a record.
         rows_read: Rows seen in the last iteration.
         where: Place of the row that gave the latest record.
         warnings: Remarks of the last iteration with their counts.
@@ -104,6 +105,7 @@ class Records:
         self._reading: Reading | None = load("mmconvert.readings", options.read_as) if options.read_as else None
         self._good: Mapping[str, Any] | None = None
         self.rejects: list[Rejected] = []
+        self.mended: list[tuple[Where, str]] = []
         self.warnings: Counter[str] = Counter()
         self.rows_read = 0
         self.where = Where(source.path.name, 0)
@@ -133,7 +135,7 @@ class Records:
         return self._reading(self._input.path, rows) if self._reading is not None else rows
 
     def _read(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
-        self.rejects, self.rows_read, self.warnings = [], 0, Counter()
+        self.rejects, self.mended, self.rows_read, self.warnings = [], [], 0, Counter()
         options = self._options
         roots = options.image_roots or (self._input.path.parent if self._input.path.is_file() else self._input.path,)
         pictures = Pictures.within(
@@ -187,11 +189,19 @@ class Records:
             good = (item for item in self._rows() if isinstance(item, Row) and read(item).rejected is None)
             self._good = next((item.fields for item in good), {})
 
+        mended: tuple[Record, ...] = ()
+
         def problem(row: Row) -> Rejected | None:
-            still = (cell for cell in unread if row.fields.get(cell.field) is None)
-            return next(still, None) or read(row).rejected
+            nonlocal mended
+            still = next((cell for cell in unread if row.fields.get(cell.field) is None), None)
+            if still is None:
+                _, mended, still = read(row)
+            return still
 
         yield from further_problems(row, first, self._good, problem)
+        # An id that stands nowhere in the row is one that was put there.
+        own = {str(value).strip() for value in row.fields.values() if isinstance(value, str | int)}
+        self.mended += [(row.where, record.id) for record in mended if record.sample in own]
 
     def _made(
         self, row: Row | Rejected, context: Context, chain: Sequence[Step], reword: Callable[[Record], Record]

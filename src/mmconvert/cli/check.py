@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,8 +67,7 @@ def _check(source: Input, how: ReadOptions, found: _Found) -> None:
         records = Records(source, how)
         for record in records:
             if record.id in seen:
-                message = f"the id stands in {_place(seen[record.id])} too {got(record.id)}."
-                found_rows.append(Rejected(records.where, "id.duplicate", message, "id", record.id))
+                found_rows.append(_duplicate(record.id, records.where, seen))
             else:
                 found.rows += 1
                 seen[record.id] = records.where
@@ -77,12 +77,21 @@ def _check(source: Input, how: ReadOptions, found: _Found) -> None:
         found.refused += 1
         found.problems.append(str(error))
     if records is not None:
+        for where, key in records.mended:
+            if key in seen:
+                found_rows.append(_duplicate(key, where, seen))
+            seen.setdefault(key, where)
         found_rows = sorted(
             [*records.rejects, *found_rows], key=lambda problem: (problem.where.file, problem.where.row)
         )
         found.bad_rows += len({(problem.where.file, problem.where.row) for problem in found_rows})
         found.problems += map(str, found_rows)
         found.warnings += Counter({f"{source.path.name}: {text}": n for text, n in records.warnings.items()})
+
+
+def _duplicate(key: str, where: Where, seen: Mapping[str, Where]) -> Rejected:
+    message = f"the id stands in {_place(seen[key])} too {got(key)}."
+    return Rejected(where, "id.duplicate", message, "id", key)
 
 
 def _place(where: Where) -> str:

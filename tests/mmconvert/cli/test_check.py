@@ -197,3 +197,18 @@ def test_a_cell_that_may_have_swallowed_rows_is_remarked_on(tmp_path: Path) -> N
     (line,) = ended.out.splitlines()
     assert line.startswith("warning: a.tsv: line 2 prediction: tabs and line breaks stand in quotes;")
     assert ended.err == "1 row would convert, none would be refused.\n"
+
+
+def test_an_id_that_stands_twice_is_named_for_a_row_that_is_refused_too(tmp_path: Path) -> None:
+    text = "".join(
+        json.dumps({"id": key, "messages": [said("user", content)]}) + "\n"
+        for key, content in [("7", shown("no.png")), ("8", "Hi?"), ("7", "Hi?"), ("9", 5), ("9", 5), ({}, "Hi?")]
+    )
+    (tmp_path / "a.jsonl").write_text(text)
+    ended = mmconvert("check", tmp_path / "a.jsonl", "--format", "openai_messages")
+    assert [line.rpartition(" (got")[0] for line in ended.out.splitlines() if " id:" in line] == [
+        "a.jsonl:1 id: the id stands in line 3 too",
+        "a.jsonl:5 id: the id stands in line 4 too",
+        "a.jsonl:6 id: expected a text or an integer",
+    ]
+    assert ended.err == "2 rows would convert; 4 would be refused, for 6 problems.\n"
