@@ -44,7 +44,10 @@ def predict(dataset: Path, output: Path, limit: int | None = None) -> "subproces
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     words = (dataset, "-o", output, "--backend", "echo", "--model", "prompt:batch=4", "--quiet", "--json", "--resume")
-    return subprocess.run([*PROGRAM, *map(str, words)], capture_output=True, text=True, preexec_fn=limited)
+    # A limit would cut compiled modules too, for every later run.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    program = [*PROGRAM, *map(str, words)]
+    return subprocess.run(program, capture_output=True, text=True, preexec_fn=limited, env=environment)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtrc
 
 from mmconvert.errors import Error, RowError, UsageError, did_you_mean, got
 from mmscore.kits.mmtrusteval.log_totals import DIGITS, TOTAL_SCORES, Log, Scores, total
@@ -193,6 +192,8 @@ def independence(pairs: Sequence[tuple[Any, Any]]) -> float:
     distance = np.abs(table - expected)
     if freedom == 1:
         distance -= np.minimum(0.5, distance)
+    from scipy.special import chdtrc  # takes time to load, and few tasks ask for it
+
     return float(chdtrc(freedom, (distance**2 / expected).sum()))
 
 
