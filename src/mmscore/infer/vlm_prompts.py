@@ -63,8 +63,11 @@ class Prompts:
         self._placeholder = _any_of(texts)
         self._raw = template == RAW
         self._template: str | None = None
+        self._puts_pictures = False
         if self._raw:
-            self._template = _RAW_TEMPLATE.replace("PLACEHOLDER", self._written_picture(texts))
+            written = self._written_picture(texts)
+            self._puts_pictures = not written
+            self._template = _RAW_TEMPLATE.replace("PLACEHOLDER", written)
         self._can_guard = not self._raw and self._reads_placeholder_as_text(texts)
 
     def asked(self, record: Record) -> Asked | Answer:
@@ -74,6 +77,10 @@ class Prompts:
                 f"messages: --template raw sends one finished text, the row has {len(record.messages)} turns. "
                 "Convert with a --prompt that writes the whole dialogue."
             )
+        if self._puts_pictures and len(record.images) != 1:
+            # It would put one before every text of a batch, and give a row the picture of another.
+            more = " --no-interleave shows the first." if record.images else ""
+            return failed(f"images: this model takes one picture a row, the row has {len(record.images)}.{more}")
         try:
             shown = iter([decoded(image, n, self._max_side) for n, image in enumerate(record.images, start=1)])
         except RowError as error:

@@ -366,7 +366,13 @@ def test_a_model_without_turns_answers_finished_texts(request, model):
     together = backend.answer(rows)
     assert together == [backend.answer([row])[0] for row in rows]
     assert {answer.status for answer in together} == {"ok"}
-    assert backend.answer([record(9, picture("red"), "an <image> here")])[0].status == "failed"
+    bad = [record(8, "none"), record(9, picture("red"), picture("blue"), "two"), record(10, picture("red"), "<image>")]
+    answers = backend.answer([*bad, rows[0]])
+    assert [answer.status for answer in answers] == ["failed", "failed", "failed", "ok"]
+    assert answers[1].error == (
+        "images: this model takes one picture a row, the row has 2. --no-interleave shows the first."
+    )
+    assert answers[3] == together[0]
     assert [answer.prompt_tokens for answer in together] == [
         4 + len("Question: what? ") * (i + 1) + 7 for i in range(4)
     ]
