@@ -189,19 +189,19 @@ class Records:
             good = (item for item in self._rows() if isinstance(item, Row) and read(item).rejected is None)
             self._good = next((item.fields for item in good), {})
 
-        mended: tuple[Record, ...] = ()
+        last = _Made(row, ())
 
-        def problem(row: Row) -> Rejected | None:
-            nonlocal mended
-            still = next((cell for cell in unread if row.fields.get(cell.field) is None), None)
-            if still is None:
-                _, mended, still = read(row)
-            return still
+        def problem(trial: Row) -> Rejected | None:
+            nonlocal last
+            still = (cell for cell in unread if trial.fields.get(cell.field) is None)
+            last = _Made(trial, (), next(still, None))
+            last = read(trial) if last.rejected is None else last
+            return last.rejected
 
         yield from further_problems(row, first, self._good, problem)
-        # An id that stands nowhere in the row is one that was put there.
-        own = {str(value).strip() for value in row.fields.values() if isinstance(value, str | int)}
-        self.mended += [(row.where, record.id) for record in mended if record.sample in own]
+        # An id that the mending put there is none of the row's.
+        own, put = _texts(row.fields, last.row.fields if isinstance(last.row, Row) else {})
+        self.mended += [(row.where, record.id) for record in last.records if record.sample in own - put]
 
     def _made(
         self, row: Row | Rejected, context: Context, chain: Sequence[Step], reword: Callable[[Record], Record]
@@ -257,6 +257,16 @@ def _fetcher(max_bytes: int) -> Callable[[str], bytes]:
 def too_long(source: Input, max_rows: int) -> Error:
     """Say that a file has too many rows."""
     return Error(f"{source.path}: holds more than {max_rows:,} rows. Raise --max-rows to read them.")
+
+
+def _texts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+    """Give the plain values of a row as texts: those that stayed, and those that were put there."""
+    own: set[str] = set()
+    put: set[str] = set()
+    for name, value in after.items():
+        if isinstance(value, str | int):
+            (own if value is before.get(name) else put).add(str(value).strip())
+    return own, put
 
 
 def _swallowing(row: Row) -> Iterator[str]:

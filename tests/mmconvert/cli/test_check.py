@@ -204,11 +204,13 @@ def test_an_id_that_stands_twice_is_named_for_a_row_that_is_refused_too(tmp_path
         json.dumps({"id": key, "messages": [said("user", content)]}) + "\n"
         for key, content in [("7", shown("no.png")), ("8", "Hi?"), ("7", "Hi?"), ("9", 5), ("9", 5), ({}, "Hi?")]
     )
+    text += json.dumps({"id": [], "other": "7", "messages": [said("user", "Hi?")]}) + "\n"
     (tmp_path / "a.jsonl").write_text(text)
     ended = mmconvert("check", tmp_path / "a.jsonl", "--format", "openai_messages")
     assert [line.rpartition(" (got")[0] for line in ended.out.splitlines() if " id:" in line] == [
         "a.jsonl:1 id: the id stands in line 3 too",
         "a.jsonl:5 id: the id stands in line 4 too",
         "a.jsonl:6 id: expected a text or an integer",
+        "a.jsonl:7 id: expected a text or an integer",
     ]
-    assert ended.err == "2 rows would convert; 4 would be refused, for 6 problems.\n"
+    assert ended.err == "2 rows would convert; 5 would be refused, for 7 problems.\n"
