@@ -14,8 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mmconvert.digest import Follower
-from mmconvert.output_file import OutputFile
+from mmconvert.hashed_file import HashedFile
 from mmconvert.record import SCHEMA, Record, to_arrow
 
 SHARD_BYTES = 480 << 20
@@ -75,7 +74,7 @@ class ShardWriter:
         self._split = split
         self._schema = schema
         self._options = parquet_options(schema)
-        self._file: OutputFile
+        self._file: HashedFile
         self._writer: pq.ParquetWriter | None = None
         self._rows = self._bytes = 0
         self.shards: list[Shard] = []
@@ -88,12 +87,10 @@ class ShardWriter:
         if self._bytes >= SHARD_BYTES:
             self._finish_shard()
         if self._writer is None:
-            self._file = OutputFile(self._path())
-            self._writer = pq.ParquetWriter(self._file, self._schema, **self._options)
-            self._follower = Follower(self._path())
+            self._file = HashedFile(self._path())
+            self._writer = pq.ParquetWriter(self._file.stream, self._schema, **self._options)
         self._writer.write_batch(batch)
-        self._file.check()
-        self._follower.grown(self._path().stat().st_size)
+        self._file.sync_later()
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
 
@@ -101,11 +98,9 @@ class ShardWriter:
         if self._writer is None:
             return
         self._writer.close()
-        self._file.close()
-        self._file.check()
+        digest = self._file.finish()
         path = self._path()
-        size = path.stat().st_size
-        self.shards.append(Shard(path.name, self._rows, size, self._follower.finish(size)))
+        self.shards.append(Shard(path.name, self._rows, path.stat().st_size, digest))
         self._writer, self._rows, self._bytes = None, 0, 0
 
     def close(self) -> list[Shard]:
