@@ -108,6 +108,20 @@ def respell(fields: Mapping[str, Any], words: Iterable[str]) -> tuple[dict[str, 
     return renamed, {word: name for name, word in spellings.items() if word != name}
 
 
+def take_headers(extra: dict[str, Any]) -> dict[str, str]:
+    """Take what `respell` said of a table's headers out of `extra`; a source's own field of that name stays.
+
+    Example:
+        >>> take_headers({HEADERS: {"index": "Index"}}), take_headers({HEADERS: 5})
+        ({'index': 'Index'}, {})
+    """
+    headers = extra.get(HEADERS)
+    if not isinstance(headers, dict) or not all(isinstance(name, str) for name in headers.values()):
+        return {}
+    del extra[HEADERS]
+    return headers
+
+
 @lru_cache
 def _spellings(names: tuple[str, ...], words: tuple[str, ...]) -> dict[str, str]:
     """Give the word for each name; worked out once for the rows of a file, which have the same names."""

@@ -27,7 +27,7 @@ from mmconvert.record import LETTERS, Image, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter
-from mmconvert.tables import HEADERS, respell
+from mmconvert.tables import respell, take_headers
 
 _GROUP = "g_index"
 _HELD = ("hint", "options", "category", "l2_category", "split", "prediction", "attachments")
@@ -74,7 +74,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
 def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
-    headers = extra.pop(HEADERS, {})
+    headers = take_headers(extra)
     images = _pictures(record)
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the last user turn has a place"))

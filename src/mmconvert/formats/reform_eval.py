@@ -285,7 +285,7 @@ def _of(name: str, records: Iterable[Record], losses: list[Loss]) -> Iterator[Re
 
 def _head(record: Record | None, name: str) -> dict[str, Any]:
     """Give what goes before the items: what the file said, else what the kit's loader looks for."""
-    if record is None or OF_FILE not in record.extra:
+    if record is None or not isinstance(record.extra.get(OF_FILE), dict):
         facts: dict[str, Any] = {"version": "1.0"} if SHAPES[name].key else {}
     else:
         facts = dict(record.extra[OF_FILE])

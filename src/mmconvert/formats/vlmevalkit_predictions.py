@@ -28,7 +28,7 @@ from mmconvert.record import LETTERS, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span, json_array, jsonl, tables, xlsx
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter, write_json_array, write_jsonl
-from mmconvert.tables import HEADERS, respell
+from mmconvert.tables import respell, take_headers
 from mmconvert.workbook_writer import write_workbook
 
 WORKBOOK = ".xlsx"
@@ -126,7 +126,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
 def _fields(record: Record, model: str | None) -> dict[str, Any]:
     extra = dict(record.extra)
-    headers = extra.pop(HEADERS, {})
+    headers = take_headers(extra)
     if extra.get("model") == model:
         extra.pop("model", None)
     label = None if record.label is None else parse_json(record.label)

@@ -4,6 +4,7 @@ import base64
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -293,3 +294,15 @@ def test_a_bare_name_is_the_table_of_that_name(lmudata: Path, tmp_path: Path, mo
     command = [sys.executable, "-m", "mmconvert", "convert", "custom_mcq", "-o", "out", "--json", "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert json.loads(done.stdout)["rows_written"] == 1
+
+
+@pytest.mark.parametrize("format_", ["lmudata", "reform_eval"])
+@pytest.mark.parametrize("value", [5, "x", [1], {"index": 5}, True])
+def test_a_field_of_the_source_may_be_called_as_our_own_notes(
+    format_: str, value: object, tmp_path: Path, repository: Path
+) -> None:
+    records = read(repository / "src/mmconvert/demo/files/lmudata/Colours.tsv")
+    noted = [replace(record, extra={"headers": value, "of_file": value}) for record in records]
+    target = Target(tmp_path / ("a.tsv" if format_ == "lmudata" else "a.json"))
+    write(noted, target, format_)
+    assert len(list(read(target.path, format_))) == len(noted)
