@@ -13,10 +13,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.command_line import run
 from mmconvert.store import DatasetWriter
 from mmscore.answers import store_path
-from mmscore.cli import program
 from mmscore.holding import hold
 from support.questions import picture, record
 
@@ -32,24 +30,6 @@ def write(folder: Path, count: int) -> Path:
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
     return write(tmp_path / "dataset", 12)
-
-
-@pytest.fixture
-def output(tmp_path: Path) -> Path:
-    return tmp_path / "predictions.parquet"
-
-
-@pytest.fixture
-def predict(capsys):
-    """Run the command in this process; gives exit code, stdout, stderr."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            run(program, ["predict", *map(str, arguments)], program="mmscore")
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return call
 
 
 def echo(dataset: Path, output: Path, model: str, *more: object) -> list[str]:

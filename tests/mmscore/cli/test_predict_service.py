@@ -12,11 +12,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.command_line import run
 from mmconvert.record import Part, Turn
 from mmconvert.store import DatasetWriter
 from mmscore.answers import store_path
-from mmscore.cli import program
 from support.chat_server import ChatServer, Said, chat_server, refused, said
 from support.questions import picture, record
 
@@ -42,24 +40,6 @@ def text_of(request: dict) -> str:
 
 def echoed(request: dict) -> Said:
     return said(text_of(request).upper())
-
-
-@pytest.fixture
-def output(tmp_path: Path) -> Path:
-    return tmp_path / "predictions.parquet"
-
-
-@pytest.fixture
-def predict(capsys):
-    """Run the command in this process; gives exit code, stdout, stderr."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            run(program, ["predict", *map(str, arguments)], program="mmscore")
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return call
 
 
 def asking(dataset: Path, output: Path, server: ChatServer, *more: object) -> list[str]:

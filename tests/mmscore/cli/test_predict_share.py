@@ -11,13 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 
-from mmconvert.command_line import run
 from mmconvert.record import Part, Turn
 from mmconvert.store import DatasetWriter
 from mmscore.answers import store_path
-from mmscore.cli import program
 from mmscore.holding import hold
 from support.chat_server import Said, chat_server, said
 from support.questions import picture, record
@@ -29,24 +26,6 @@ def write(folder: Path, count: int) -> Path:
     with DatasetWriter(folder) as writer:
         writer.write([record(i, picture("red"), f"question {i}", answer=str(i)) for i in range(count)])
     return folder
-
-
-@pytest.fixture
-def output(tmp_path: Path) -> Path:
-    return tmp_path / "predictions.parquet"
-
-
-@pytest.fixture
-def predict(capsys):
-    """Run the command in this process; gives exit code, stdout, stderr."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            run(program, ["predict", *map(str, arguments)], program="mmscore")
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return call
 
 
 def started(*arguments: object) -> "subprocess.Popen[str]":
