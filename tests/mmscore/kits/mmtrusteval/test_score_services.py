@@ -45,7 +45,7 @@ def test_a_chain_is_scored_through_a_service():
 @pytest.mark.parametrize(
     ("answer", "kind", "asked"),
     [
-        (reply(b"", "503 Busy"), RowError, 5),
+        (reply(b"", "503 Busy", "Connection: close"), RowError, 5),
         (reply(b"", "400 Bad"), RowError, 1),
         (reply(b"", "401 Unauthorized"), Error, 1),
         (reply(b"{}"), RowError, 1),
