@@ -8,7 +8,7 @@ _T = TypeVar("_T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[_T]) -> type[_T]:
-    """Make a class what `@dataclass(frozen=True, slots=True)` makes of it, at a third of the cost of each object.
+    """Make a class what `@dataclass(frozen=True, slots=True)` makes of it, with a cheaper constructor.
 
     That decorator's constructor pays a call for every field. This one fills a plain object and closes it
     last, by giving it a class of the same name that lets nothing be set.

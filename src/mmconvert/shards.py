@@ -22,7 +22,7 @@ ROW_GROUP_BYTES = 16 << 20
 ROW_GROUP_ROWS = 5_000
 CHUNKING = {"min_chunk_size": 512 << 10, "max_chunk_size": 1 << 20, "norm_level": 0}
 """Pages end where the content says, so that the Hub stores once what two versions share. Content is looked at
-from the least size on only: half of the most, rather than the quarter that pyarrow takes by itself, halves the cost."""
+from the least size on only; pyarrow's own least size is half of this one."""
 
 _DISTINCT = {"id", "sample", "question", "text", "name", "sha256", "row"}
 """Leaves whose values differ from row to row: a dictionary of them would be a second copy, and a larger one."""
