@@ -2,19 +2,16 @@
 
 import json
 import os
-import platform
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mmconvert import __version__
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, UsageError, no_such_path
 from mmconvert.publishing import clear_leftovers, temporary
@@ -26,12 +23,11 @@ from mmscore.predictions import open_rows
 from mmscore.report import Report
 from mmscore.score import Options, score_each
 from mmscore.scoring import source_column
+from mmscore.signature import versions
 
 SCHEMA_VERSION = 1
 MANIFEST, REPORT = "bundle.json", "report.json"
 PREDICTIONS, ANSWERS, RECIPE_OPTIONS = "predictions", "answers.parquet", "recipe_options.yaml"
-LIBRARIES = ("jieba", "nltk", "numpy", "pandas", "pyarrow", "rapidfuzz", "scipy")
-"""Libraries whose release may change a number."""
 
 NUMBERS = ("recipe", "version", "model", "dataset", "metrics", "groups", "counts", "partial", "table")
 """What of a report must come out the same; the rest names places and releases."""
@@ -210,7 +206,7 @@ def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping
             {"name": f"{e['recipe']}@{e['version']}", "parity": e["parity"], "chosen_because": b["reason"]}
             for e, b in zip(report["entries"], before["entries"], strict=True)
         ],
-        "versions": versions(),
+        "versions": dict(versions()),
         "files": files,
     }
     write_synced(new / MANIFEST, _text(about))
@@ -250,11 +246,3 @@ def _sha256(text: bytes, path: Path) -> str:
 
 def _text(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=1).encode(errors="backslashreplace") + b"\n"
-
-
-def versions() -> dict[str, str]:
-    """Name the releases that are at work."""
-    found = {"mmscore": __version__, "python": platform.python_version()}
-    for name in LIBRARIES:
-        found[name] = metadata.version(name)
-    return found

@@ -19,8 +19,8 @@ from mmscore.bundle import (
     refuse_outsiders,
     refuse_own_code,
     run,
-    versions,
 )
+from mmscore.signature import versions
 
 
 @dataclass(frozen=True, slots=True)

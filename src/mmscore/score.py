@@ -9,10 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mmconvert import __version__
 from mmconvert.errors import Error, UsageError
 from mmscore.breakdown import MACRO, breakdown, check_breakdown, macro_average
 from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
+from mmscore.fingerprint import Fingerprint
 from mmscore.joining import join
 from mmscore.judge import AUTO
 from mmscore.judge_request import JudgeRequest, chosen_panel, opened_dry_sitting
@@ -24,7 +24,8 @@ from mmscore.recipe import OWN, Metrics, Row
 from mmscore.report import Counts, Entry, Report
 from mmscore.resampled import with_errors
 from mmscore.scored import EXCLUDED, SCORED, STATUSES, Scored
-from mmscore.scoring import score_rows
+from mmscore.scoring import columns_read, score_rows
+from mmscore.signature import signature
 
 AVERAGES = ("micro", MACRO)
 _MESSAGES = 20
@@ -264,8 +265,14 @@ def _score_one(
     rows: Rows, choice: Choice, options: Options, panel: Panel | None, sitting: Sitting | None = None
 ) -> tuple[Entry, Scored]:
     recipe, version = choice.recipe, choice.version
+    fingerprint = Fingerprint(columns_read(recipe, panel), rows.names)
     raw, refusals = score_rows(
-        rows, recipe, version, dataset=options.dataset, by=options.by, progress=options.progress, sitting=sitting
+        *(rows, recipe, version),
+        dataset=options.dataset,
+        by=options.by,
+        progress=options.progress,
+        sitting=sitting,
+        fingerprint=fingerprint,
     )
     settled = recipe.settle(raw, version) if raw.scores else raw
     numbers = _numbers(rows, settled, choice, options) if raw.scores else _Numbers()
@@ -282,7 +289,14 @@ def _score_one(
         model=options.model or ", ".join(rows.distinct("model")) or rows.title,
         method=", ".join(rows.distinct("method")) or None,
         dataset=next(iter(datasets)) if len(datasets) == 1 else None,
-        signature=_signature(choice, options, panel, numbers.average),
+        signature=signature(
+            choice,
+            average=options.average,
+            column=numbers.average,
+            panel=panel,
+            answers=options.answers,
+            digests=fingerprint.digests(),
+        ),
         table=numbers.table,
         predictions=rows.path,
         messages=[
@@ -347,21 +361,6 @@ def _unasked(options: Options, panel: Panel | None) -> list[str]:
     setting = panel.settings[0]
     others = " or ".join(setting.judge.strategies)
     return [f"judge {setting.name}: strategy auto stands for rule, nobody was asked. Give --judge-strategy {others}."]
-
-
-def _signature(choice: Choice, options: Options, panel: Panel | None, column: str | None) -> str:
-    parts = {
-        "recipe": f"{choice.name}@{choice.version}",
-        "parity": choice.recipe.parity,
-        "average": options.average if column is None else f"{options.average} over {column}",
-        "mmscore": __version__,
-        **(panel.signature() if panel else {}),
-    }
-    if choice.options is not None:
-        parts["options"] = choice.options
-    if options.answers is not None:
-        parts["answers"] = Path(options.answers).name
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
 def _messages(refusals: Sequence[Refusal]) -> list[str]:

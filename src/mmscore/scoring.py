@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 
 from mmconvert.errors import Error, RowError, got
 from mmconvert.record import PREDICTION_SCHEMA, canonical_json
+from mmscore.fingerprint import Fingerprint
 from mmscore.judge import JUDGED, NoVerdict, Verdict
 from mmscore.judging import UNASKED, Outcome, Vote
-from mmscore.panel import Sitting
+from mmscore.panel import Panel, Sitting
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.predictions import Refusal, Rows, column_type
 from mmscore.recipe import Item, NoReferenceError, Recipe
@@ -50,6 +51,7 @@ def score_rows(
     by: Sequence[str] = (),
     progress: Callable[[int, int], None] = lambda done, total: None,
     sitting: Sitting | None = None,
+    fingerprint: Fingerprint | None = None,
 ) -> tuple[Scored, tuple[Refusal, ...]]:
     """Parse and score every row; `Recipe.settle` comes later.
 
@@ -61,6 +63,7 @@ def score_rows(
         by: Further columns to keep, `extra.key` for a key of `extra`.
         progress: Called after each batch with the rows done so far, and those of the file.
         sitting: Whoever judges rows after the rules; None when the rules stand alone.
+        fingerprint: Takes in the rows as they are read; None when nobody asks for digests.
 
     Returns:
         All rows, whatever became of them: those of the file in order, then those that could not be
@@ -70,19 +73,30 @@ def score_rows(
         Error: No row has a reference although the recipe compares with one.
     """
     kept = [name for name in dict.fromkeys([*by, *recipe.groups, *recipe.keep]) if name not in ROW_FIELDS.names]
-    judged = sitting.panel.columns if sitting else frozenset()
-    needed = {"id", "prediction", "prediction_status", "group", *recipe.fields, *judged, *map(source_column, kept)}
+    needed = {
+        "id",
+        "prediction",
+        "prediction_status",
+        "group",
+        *columns_read(recipe, sitting.panel if sitting else None),
+    }
+    needed |= {*map(source_column, kept)}
     known = sorted(needed & REFERENCES)
     # A judge that compares with no reference needs none.
-    wanted = [] if sitting and not REFERENCES & judged else [n for n in known if n not in recipe.optional]
+    wanted = (
+        [] if sitting and not REFERENCES & sitting.panel.columns else [n for n in known if n not in recipe.optional]
+    )
     references = [name for name in known if name in rows.names]
     if wanted and not references:
         raise _no_reference(rows.path, wanted)
     labelled = False
     collector = _Collector(rows.path, kept, sitting)
-    for batch in rows.read(sorted(needed & rows.names)):
+    digested = fingerprint.columns if fingerprint else frozenset()
+    for batch in rows.read(sorted((needed | digested) & rows.names)):
         if dataset is not None:
             batch = _with_dataset(batch, dataset)
+        if fingerprint:
+            fingerprint.add(batch)
         labelled = labelled or any(_has_value(batch.column(name)) for name in references)
         collector.add(batch, recipe, version)
         progress(collector.rows, len(rows))
@@ -91,6 +105,11 @@ def score_rows(
     collector.add_unscored([refusal.id for refusal in rows.rejected], REJECTED)
     collector.add_unscored(rows.missing, MISSING)
     return collector.scored(), rows.rejected + tuple(collector.refusals)
+
+
+def columns_read(recipe: Recipe, panel: Panel | None) -> frozenset[str]:
+    """Name the columns that a recipe and its judges read of a row."""
+    return frozenset(recipe.fields) | (panel.columns if panel else frozenset())
 
 
 def _no_reference(path: str, columns: Sequence[str]) -> Error:

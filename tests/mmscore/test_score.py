@@ -1,4 +1,6 @@
 import math
+import platform
+from importlib import metadata
 
 import pytest
 
@@ -44,6 +46,21 @@ def test_the_report_says_what_was_scored_how_and_why(tmp_path, plain):
     assert entry.model == "run7"
     assert "average:micro" in entry.signature
     assert "@1|" in entry.signature
+
+
+def test_the_signature_tells_data_prompts_and_releases_whatever_the_model_said(tmp_path, plain):
+    def parts(name, *, answer="x", prediction="x", text="q", order=1):
+        turn = {"role": "user", "content": [{"type": "text", "text": text}]}
+        rows = [{"id": i, "prediction": prediction, "answer": answer, "messages": [turn]} for i in "ab"]
+        entry = _entry(score(write_predictions(tmp_path / f"{name}.parquet", rows[::order]), plain))
+        return dict(part.split(":", 1) for part in entry.signature.split("|"))
+
+    first = parts("first")
+    assert parts("other_model", prediction="y") == parts("shuffled", order=-1) == first
+    other_data, other_prompt = parts("other_data", answer="z"), parts("other_prompt", text="say: q")
+    assert {name for name in first if first[name] != other_data[name]} == {"data"}
+    assert {name for name in first if first[name] != other_prompt[name]} == {"prompt"}
+    assert first["releases"].startswith(f"python={platform.python_version()},jieba={metadata.version('jieba')},")
 
 
 def test_files_and_recipes_stand_side_by_side(tmp_path, plain):

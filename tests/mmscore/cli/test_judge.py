@@ -375,7 +375,7 @@ def test_several_models_judge_each_row_and_every_verdict_is_kept(run, file, tmp_
     assert _entry(out)["metrics"]["accuracy"]["value"] == pytest.approx((1 + 1 + 1 / 3) / 3)
     assert _entry(majority[1])["metrics"]["accuracy"]["value"] == pytest.approx(2 / 3)
     assert "judge_model:kind+just+too|" in _entry(out)["signature"]
-    assert _entry(out)["signature"].endswith("judge_repeats:1|judge_aggregation:mean|judge_min_valid:1")
+    assert "|judge_repeats:1|judge_aggregation:mean|judge_min_valid:1|" in _entry(out)["signature"]
     assert "all verdicts on a row are the same in 1 of 2 rows" in err
     assert err.count("2 rows, 0 replies from the store, 2 new in 2 calls") == 3
     table = {row["id"]: row for row in pq.read_table(rows).to_pylist()}
