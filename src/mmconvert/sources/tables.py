@@ -181,17 +181,18 @@ def require_columns(place: str, choices: Iterable[Sequence[str]], found: Iterabl
         Error: Some are missing; all of these and the columns there are named.
 
     Example:
-        >>> require_columns("a.tsv:1", [("id",), ("image", "image_path")], ["idx", "image"])
+        >>> require_columns("t:1", [("id",), ("image", "image_path")], ["idx", "image"])
         Traceback (most recent call last):
-        mmconvert.errors.Error: a.tsv:1 id: there is no such column. Did you mean idx? Found: idx, image.
+        mmconvert.errors.Error: t:1 id: there is no such column. Did you mean idx? Found: idx, image. Rename or add it.
     """
     found = list(found)
     missing = [names for names in choices if not any(name in found for name in names)]
     if missing:
         hint = did_you_mean(missing[0][0], found)
         wanted = ", ".join(" or ".join(names) for names in missing)
-        there = "there is no such column" if len(missing) == 1 else "there are no such columns"
-        raise Error(f"{place} {wanted}: {there}.{hint} Found: {', '.join(found[:20])}.")
+        one = len(missing) == 1
+        there, them = ("there is no such column", "it") if one else ("there are no such columns", "them")
+        raise Error(f"{place} {wanted}: {there}.{hint} Found: {', '.join(found[:20])}. Rename or add {them}.")
 
 
 def _names(cells: list[Cell], path: Path) -> list[str]:
