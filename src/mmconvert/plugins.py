@@ -25,6 +25,7 @@ GROUPS = {
     "mmconvert.engines": "ENGINE",
     "mmscore.infer.backends": "BACKEND",
     "mmscore.infer.protocols": "PROTOCOL",
+    "mmscore.infer.adapters": "ADAPTER",
     "mmscore.parsers": "PARSER",
     "mmscore.metrics": "METRIC",
     "mmscore.judges": "JUDGE",

@@ -1,1 +1,21 @@
 """Predictions in, the number each original kit would give out."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mmscore.api import JudgeRequest, Outcome, Report, Summary, judge, predict, run, score
+
+__all__ = ["JudgeRequest", "Outcome", "Report", "Summary", "judge", "predict", "run", "score"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the public names when they are first used: most commands need few of them."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import mmscore.api
+
+    return getattr(mmscore.api, name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

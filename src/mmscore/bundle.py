@@ -18,10 +18,10 @@ from mmconvert.publishing import clear_leftovers, temporary
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA
 from mmconvert.shards import sync_folder, write_synced
 from mmscore.choice import named_recipe
+from mmscore.evaluation import Options, score_each
 from mmscore.joining import ANSWER_COLUMNS
 from mmscore.predictions import open_rows
 from mmscore.report import Report
-from mmscore.score import Options, score_each
 from mmscore.scoring import source_column
 from mmscore.signature import versions
 
@@ -45,7 +45,7 @@ class Request:
         answers: Dataset with the references; in a bundle `ANSWERS`, or None.
         dataset: Name of the benchmark, for files that do not say it.
         by: Columns to break the numbers down by.
-        average: As `mmscore.score.Options`.
+        average: As `mmscore.evaluation.Options`.
         format: Likewise.
         recipe_options: File of options for the recipe; in a bundle `RECIPE_OPTIONS`, or None.
     """

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from mmconvert.errors import Error, UsageError
 from mmscore.choice import Choice, named_recipe
+from mmscore.evaluation import Options, score_each
 from mmscore.paired import RESAMPLES, SEED, Difference, holm, paired_difference
 from mmscore.pairing import Pairing, listed, pair
 from mmscore.report import Entry, finite
 from mmscore.resampled import NumberDifference, number_differences
-from mmscore.score import Options, score_each
 from mmscore.scored import CLUSTER, Scored
 
 SCHEMA_VERSION = 1

@@ -14,10 +14,10 @@ from mmconvert.plugins import available, load
 from mmscore.answers import AnswerStore
 from mmscore.choice import Choice
 from mmscore.holding import hold
-from mmscore.judge import AUTO, JUDGES, RULE, Judge
 from mmscore.judging import DryJury, Setting, Spent
 from mmscore.panel import AGGREGATIONS, MEAN, Panel, Sitting
 from mmscore.places import STDIN
+from mmscore.verdicts import AUTO, JUDGES, RULE, Judge
 
 DrySitting = tuple[Sitting, Sequence[DryJury]]
 

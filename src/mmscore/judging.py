@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from mmconvert.record import canonical_json
 from mmscore.answers import FAILED, AnswerStore, answer_key
-from mmscore.judge import LEAVE, RULE, Case, Judge, Leave, NoVerdict, Question, Verdict
 from mmscore.parsed import Parsed
 from mmscore.recipe import Item
 from mmscore.spending import tokens_of
+from mmscore.verdicts import LEAVE, RULE, Case, Judge, Leave, NoVerdict, Question, Verdict
 
 Message = dict[str, str]
 

@@ -12,11 +12,11 @@ from mmconvert.errors import Error, UsageError
 from mmscore.answers import FAILED, OK, Answer, AnswerStore, answer_key
 from mmscore.choice import Choice
 from mmscore.client import Chat, Endpoint, chat_url, key_from_environment, together
-from mmscore.judge import LEAVE, Case, NoVerdict, Question
 from mmscore.judge_request import JudgeRequest, opened_store, store_place
 from mmscore.judging import Outcome, Setting, Spent
 from mmscore.panel import Panel, Sitting
 from mmscore.spending import CapReachedError, Totals
+from mmscore.verdicts import LEAVE, Case, NoVerdict, Question
 
 UNASKED = "the cap on calls or tokens is used up"
 """Why a row has no verdict that was not asked about, in the same words for all of them."""

@@ -16,10 +16,10 @@ from typing import TypeVar
 
 from mmconvert.errors import RowError
 from mmscore.choice import Choice
-from mmscore.judge import JUDGED, LEAVE, Leave, NoVerdict, Verdict
 from mmscore.judging import Jury, Outcome, Setting, Vote
 from mmscore.parsed import Parsed
 from mmscore.recipe import Item
+from mmscore.verdicts import JUDGED, LEAVE, Leave, NoVerdict, Verdict
 
 Scores = Mapping[str, float]
 Case = tuple[Item, Parsed, Scores]

@@ -1,7 +1,7 @@
 """Predictions and references as columns, whatever file they come from.
 
 A parquet file of ours (or any with `id` and `prediction`) is read straight, only the columns that
-are needed and never a picture; every other file goes through `mmconvert.convert.read`.
+are needed and never a picture; every other file goes through `mmconvert.conversion.read`.
 """
 
 import json
@@ -200,9 +200,9 @@ def _plain(type_: pa.DataType) -> str:
 
 def _from_kit(path: str, place: Path, format: str | None) -> Rows:
     # Imported here: a parquet file needs none of the formats, and they take longer to load than to score.
-    from mmconvert import convert
+    from mmconvert import conversion
 
-    records = convert.read(place, format)
+    records = conversion.read(place, format)
     stream = iter(records)
     tables = []
     while chunk := list(islice(stream, BATCH_ROWS)):

@@ -155,7 +155,7 @@ class Recipe:
             some: seeded fallbacks, joint scores.
         reduce: The numbers of any set of settled rows; called for the whole and for each group.
         table: The report as the kit itself lays it out, one mapping a line.
-        judges: Names of the judges that fit, see `mmscore.judge`; their verdicts take the place of
+        judges: Names of the judges that fit, see `mmscore.verdicts`; their verdicts take the place of
             what `parse` reads or of what `metrics` gives.
         needs_judge: There are no scores without one: a run without `--judge` is refused.
         additive: Its numbers are sums over the rows, such as points: `--average macro` is refused.

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from mmconvert.errors import Error, RowError, got
 from mmconvert.record import PREDICTION_SCHEMA, canonical_json
 from mmscore.fingerprint import Fingerprint
-from mmscore.judge import JUDGED, NoVerdict, Verdict
 from mmscore.judging import UNASKED, Outcome, Vote
 from mmscore.panel import Panel, Sitting
 from mmscore.parsed import UNPARSED, Parsed
@@ -33,6 +32,7 @@ from mmscore.scored import (
     Scored,
     with_clusters,
 )
+from mmscore.verdicts import JUDGED, NoVerdict, Verdict
 
 REFERENCES = frozenset(("answer", "answers", "label"))
 """Columns in which a reference answer can stand."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmconvert.convert import Records, read, write
+from mmconvert.conversion import Records, read, write
 from mmconvert.errors import UsageError
 from mmconvert.format import Loss, Target
 from mmconvert.record import Record

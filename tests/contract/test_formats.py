@@ -14,7 +14,7 @@ import pytest
 from mmconvert.contract import breaches_of
 from mmconvert.contract.examples import example_files
 from mmconvert.contract.formats import CHECKS, subject
-from mmconvert.convert import ReadOptions, WriteOptions, convert
+from mmconvert.conversion import ReadOptions, WriteOptions, convert
 from mmconvert.guess import guess
 from mmconvert.inputs import Input
 from mmconvert.plugins import available, load

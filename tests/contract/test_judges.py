@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from mmconvert.errors import Error
 from mmconvert.plugins import available, load
-from mmscore.judge import JUDGES, RULE, Case, Judge, Leave, NoVerdict, Question, Verdict
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.recipe import Item, Recipe
+from mmscore.verdicts import JUDGES, RULE, Case, Judge, Leave, NoVerdict, Question, Verdict
 
 NAMES = list(available(JUDGES))
 ITEM = Item(

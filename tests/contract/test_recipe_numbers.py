@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from mmconvert.errors import Error
 from mmconvert.plugins import available, load
 from mmconvert.record import PREDICTION_SCHEMA
+from mmscore.evaluation import score
 from mmscore.judge_request import JudgeRequest
 from mmscore.recipe import Item, Recipe
-from mmscore.score import score
 from mmscore.scored import SCORED
 from mmscore.scoring import score_items
 
@@ -146,7 +146,7 @@ def _plain(numbers: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
 FATES = st.sampled_from(["ok", "failed", "skipped", "null", "no id", "text"])
 
 JUDGE = """
-from mmscore.judge import LEAVE, Judge, NoVerdict, Verdict
+from mmscore.verdicts import LEAVE, Judge, NoVerdict, Verdict
 SCORES = {scores!r}
 def step(case, replies):
     fate = len(case.item.prediction) % 3

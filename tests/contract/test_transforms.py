@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mmconvert.contract import breaches_of
 from mmconvert.contract.elsewhere import digests
 from mmconvert.contract.transforms import CHECKS, faults, subject
-from mmconvert.convert import ReadOptions, WriteOptions, convert, read
+from mmconvert.conversion import ReadOptions, WriteOptions, convert, read
 from mmconvert.inputs import Input
 from mmconvert.plugins import available, load
 from mmconvert.record import Record

@@ -15,7 +15,7 @@ import PIL.Image
 import pyarrow.parquet as pq
 
 from mmconvert import guess
-from mmconvert.convert import ReadOptions, Records, Summary, WriteOptions, convert, read, write
+from mmconvert.conversion import ReadOptions, Records, Summary, WriteOptions, convert, read, write
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, RowError, UsageError
 from mmconvert.format import Format, Target

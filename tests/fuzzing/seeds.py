@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contract.test_formats import EXAMPLES, example
-from mmconvert.convert import ReadOptions, WriteOptions, convert, read, write
+from mmconvert.conversion import ReadOptions, WriteOptions, convert, read, write
 from mmconvert.errors import Error
 from mmconvert.format import Format, Target
 from mmconvert.inputs import Input

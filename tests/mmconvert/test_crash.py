@@ -15,7 +15,7 @@ from pathlib import Path
 import PIL.Image
 import pytest
 
-from mmconvert.convert import ReadOptions, WriteOptions, convert
+from mmconvert.conversion import ReadOptions, WriteOptions, convert
 from mmconvert.errors import UsageError
 from mmconvert.inputs import plan
 from mmconvert.store import DatasetWriter, open_dataset, verify

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert import decoding
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.decoding import decoded_ahead
 from mmconvert.errors import Error
 from mmconvert.picture_decoding import verify_decoded

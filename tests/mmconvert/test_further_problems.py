@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.convert import Records, read
+from mmconvert.conversion import Records, read
 from mmconvert.further_problems import MOST
 from mmconvert.places import column_and_way, value_like, with_value
 from support.records import picture_bytes

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert import parts
-from mmconvert.convert import ReadOptions, Summary, WriteOptions, convert
+from mmconvert.conversion import ReadOptions, Summary, WriteOptions, convert
 from mmconvert.engines.local import run
 from mmconvert.errors import Error
 from mmconvert.inputs import Input

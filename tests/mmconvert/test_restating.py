@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.errors import RowError
 from mmconvert.record import LETTERS, Record, Source, Turn
 from mmconvert.restating import reordered, restated

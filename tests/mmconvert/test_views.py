@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given
 
 from mmconvert.cli import program
-from mmconvert.convert import ReadOptions, WriteOptions, convert, read
+from mmconvert.conversion import ReadOptions, WriteOptions, convert, read
 from mmconvert.errors import RowError, UsageError
 from mmconvert.guess import guess
 from mmconvert.inputs import Input

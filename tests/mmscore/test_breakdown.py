@@ -8,7 +8,7 @@ import pytest
 
 from mmconvert.errors import Error, UsageError
 from mmconvert.plugins import available, load
-from mmscore.score import score
+from mmscore.evaluation import score
 from support.predictions import choices, write_predictions
 
 ADDITIVE = {"lmms_mme", "lmms_ocrbench", "mme_official", "vlmevalkit_mme", "vlmevalkit_ocrbench"}

@@ -9,7 +9,7 @@ import pytest
 from mmconvert.errors import Error, UsageError
 from mmscore.bundle import Request, bundle
 from mmscore.bundle_check import verify
-from mmscore.score import score
+from mmscore.evaluation import score
 from support.json_shape import faults
 from support.predictions import choices, write_predictions
 from support.terminal import mmscore

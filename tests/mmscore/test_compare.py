@@ -5,8 +5,8 @@ import pytest
 
 from mmconvert.errors import Error, UsageError
 from mmscore.compare import compare
+from mmscore.evaluation import Options, score
 from mmscore.paired import holm, paired_difference
-from mmscore.score import Options, score
 from support.json_shape import faults
 from support.predictions import choices, write_predictions
 

@@ -3,9 +3,9 @@ import json
 import pytest
 
 from mmconvert.errors import Error, UsageError
+from mmscore.evaluation import score
 from mmscore.explain import explain
 from mmscore.explain_view import excerpt
-from mmscore.score import score
 from support.json_shape import faults
 from support.predictions import choices, write_predictions
 

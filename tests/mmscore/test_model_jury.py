@@ -13,11 +13,11 @@ from mmconvert.errors import Error
 from mmscore.answers import AnswerStore
 from mmscore.client import Chat, Endpoint, chat_url
 from mmscore.holding import hold
-from mmscore.judge import LEAVE, Case, Judge, NoVerdict, Question, Verdict
 from mmscore.judging import DryJury, Setting
 from mmscore.model_jury import ModelJury
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.recipe import Item
+from mmscore.verdicts import LEAVE, Case, Judge, NoVerdict, Question, Verdict
 from support.chat_server import Said, chat_server, refused, said
 from support.predictions import write_predictions
 

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from mmconvert.errors import RowError
 from mmscore.choice import Choice
-from mmscore.judge import LEAVE, Judge, NoVerdict, Verdict
 from mmscore.judging import Outcome, Setting
 from mmscore.panel import AGGREGATIONS, Panel, Sitting
 from mmscore.parsed import Parsed
 from mmscore.recipe import OWN, Item, Recipe
+from mmscore.verdicts import LEAVE, Judge, NoVerdict, Verdict
 
 CASE = (Item(prediction="perhaps"), Parsed("A", "letter", (0, 1)), {"hit": 0.0})
 

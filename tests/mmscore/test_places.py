@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mmconvert.errors import Error, UsageError
+from mmscore.evaluation import score
 from mmscore.places import located
-from mmscore.score import score
 from support.hub_repo import Blob, Repo
 from support.predictions import choices, write_predictions
 from support.terminal import mmscore, one_message

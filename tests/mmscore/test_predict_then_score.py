@@ -4,12 +4,12 @@ import pytest
 from click.testing import CliRunner
 
 from mmscore.cli import program
-from mmscore.score import score
+from mmscore.evaluation import score
 
 
 @pytest.fixture
 def predicted(repository, tmp_path):
-    from mmconvert.convert import ReadOptions, WriteOptions, convert
+    from mmconvert.conversion import ReadOptions, WriteOptions, convert
     from mmconvert.inputs import Input
 
     source = repository / "src/mmconvert/demo/files/lmudata/Colours.tsv"

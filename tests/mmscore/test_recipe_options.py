@@ -6,9 +6,9 @@ from mmconvert.errors import Error, UsageError
 from mmscore.bundle import Request, bundle
 from mmscore.bundle_check import verify
 from mmscore.compare import compare
+from mmscore.evaluation import Options, score
 from mmscore.explain import explain
 from mmscore.judge_request import JudgeRequest
-from mmscore.score import Options, score
 from support.chat_server import chat_server, said
 from support.terminal import mmscore, one_message
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.plugins import load
+from mmscore.evaluation import score
 from mmscore.recipe import Item
 from mmscore.replies import pass_at_k
-from mmscore.score import score
 from mmscore.scoring import score_items
 from support.predictions import write_predictions
 

@@ -6,8 +6,8 @@ import math
 import pytest
 
 from mmconvert.errors import UsageError
+from mmscore.evaluation import score
 from mmscore.report import CSV_COLUMNS, publish
-from mmscore.score import score
 from support.predictions import choices, write_predictions
 
 ENTRY_KEYS = {

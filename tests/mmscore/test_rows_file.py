@@ -2,8 +2,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.errors import UsageError
+from mmscore.evaluation import Options, score_each
 from mmscore.rows_file import ROWS_SCHEMA, RowsWriter
-from mmscore.score import Options, score_each
 from support.predictions import choices, write_predictions
 
 

@@ -8,8 +8,8 @@ from dataclasses import asdict
 import pytest
 
 from mmconvert.errors import UsageError
+from mmscore.evaluation import score
 from mmscore.judge_request import JudgeRequest
-from mmscore.score import score
 from support.chat_server import chat_server, said
 
 

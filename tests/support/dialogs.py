@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.dialogs import last_question
 from mmconvert.format import Loss, Target
 from mmconvert.record import Image, Part, Record, Source, Turn

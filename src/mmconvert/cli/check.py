@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, OPTIONS_FILE, printable
-from mmconvert.convert import ReadOptions, Records
+from mmconvert.conversion import ReadOptions, Records
 from mmconvert.errors import Error, UsageError, got
 from mmconvert.inputs import Input, plan
 from mmconvert.sources import Rejected, Where

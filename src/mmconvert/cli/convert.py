@@ -9,8 +9,8 @@ import click
 
 from mmconvert.cli.push import check_push, publish, published_text, push_options
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
-from mmconvert.convert import ReadOptions, Summary, WriteOptions
-from mmconvert.convert import convert as run_convert
+from mmconvert.conversion import ReadOptions, Summary, WriteOptions
+from mmconvert.conversion import convert as run_convert
 from mmconvert.inputs import plan
 from mmconvert.manifest import DEFAULT_CONFIG
 from mmconvert.record import TASKS

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
-from mmconvert.convert import Records, read, write
+from mmconvert.conversion import Records, read, write
 from mmconvert.errors import UsageError, did_you_mean
 from mmconvert.file_names import proposed_file_name
 from mmconvert.format import IMAGES, Target

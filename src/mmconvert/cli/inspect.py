@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mmconvert.command_line import OPTIONS_FILE, printable
-from mmconvert.convert import ReadOptions, Records
+from mmconvert.conversion import ReadOptions, Records
 from mmconvert.guess import sample
 from mmconvert.inputs import Input, plan
 from mmconvert.record import Image, Record, prompt_text

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from mmconvert import demo
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.format import Format, Sample
 from mmconvert.guess import sample
 from mmconvert.plugins import available, load

@@ -9,7 +9,7 @@ from typing import Any
 
 import PIL.Image
 
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.errors import Error, UsageError
 from mmconvert.format import Format, Target
 from mmconvert.images import Pictures

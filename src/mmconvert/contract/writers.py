@@ -8,7 +8,7 @@ from typing import Any
 
 from mmconvert.contract.subject import Subject
 from mmconvert.contract.values import ANSWERED, CHOICE, HIDDEN, NAMED, SHOWN, VALUES, targets, written
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.errors import UsageError
 from mmconvert.format import Format, Target
 from mmconvert.record import Image, Record, canonical_json, to_arrow

@@ -8,7 +8,7 @@ import click
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmscore.bundle import Request
 from mmscore.bundle import bundle as run
-from mmscore.score import AVERAGES
+from mmscore.evaluation import AVERAGES
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,10 +8,10 @@ from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
 from mmscore.cli.judge_options import judge_options
 from mmscore.compare import Comparison
 from mmscore.compare import compare as run
+from mmscore.evaluation import Options
 from mmscore.judge_request import JudgeRequest
 from mmscore.paired import RESAMPLES, SEED
 from mmscore.report import publish
-from mmscore.score import Options
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

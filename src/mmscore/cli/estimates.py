@@ -8,7 +8,7 @@ import click
 
 from mmconvert.command_line import printable
 from mmconvert.errors import UsageError
-from mmscore.score import JudgeEstimate, Options, estimate_each
+from mmscore.evaluation import JudgeEstimate, Options, estimate_each
 
 
 def show_estimates(predictions: Sequence[str], recipes: Sequence[str], options: Options, *, as_json: bool) -> int:

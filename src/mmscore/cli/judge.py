@@ -9,9 +9,9 @@ from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.errors import UsageError
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
+from mmscore.evaluation import Options, score_each
 from mmscore.judge_request import JudgeRequest
 from mmscore.judging import Spent
-from mmscore.score import Options, score_each
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -13,6 +13,7 @@ from mmconvert.errors import UsageError, got
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import AnswerStore, store_path
 from mmscore.holding import Held, hold
+from mmscore.infer.adapter import adapt
 from mmscore.infer.backend import (
     CHAT,
     GENERATE,
@@ -116,15 +117,46 @@ def predict(
 
     Exit code 3: the file is written, but some rows have no reply; the column prediction_error says why.
     """
+    summary = answer(dataset, output, given, resume=resume, restart=restart, share=share, quiet=quiet)
+    click.echo(json.dumps(asdict(summary)) if as_json else _sentence(summary))
+    return EXIT_PARTIAL if summary.failed else 0
+
+
+def answer(
+    dataset: Path,
+    output: Path,
+    given: Mapping[str, Any],
+    backend: object = None,
+    *,
+    resume: bool = False,
+    restart: bool = False,
+    share: bool = False,
+    quiet: bool = False,
+) -> Summary:
+    """Do what the command does, for its options by parameter name.
+
+    Args:
+        dataset: Folder or parquet file of ours.
+        output: The predictions file that shall appear.
+        given: The command's other options.
+        backend: Who answers, an object of the user's; None for whom the options name.
+        resume: The output may stand already.
+        restart: Forget the stored answers.
+        share: Let other processes answer rows of the same output.
+        quiet: No progress.
+
+    Raises:
+        UsageError: Options exclude each other, or the output stands already.
+        Error: As `ask`.
+    """
     _check_output(output, resume=resume, restart=restart, share=share)
     rows = open_dataset(dataset)
     options = model_options(given, quiet=quiet)
     output.parent.mkdir(parents=True, exist_ok=True)
     with hold(store_path(output), share=share) as held:
-        backend = open_backend(plugin_of(given), options)
-        summary = ask(job_of(rows, output, backend, given), held, restart=restart, quiet=quiet)
-    click.echo(json.dumps(asdict(summary)) if as_json else _sentence(summary))
-    return EXIT_PARTIAL if summary.failed else 0
+        plugin = plugin_of(given)
+        opened = open_backend(plugin, options) if backend is None else adapt(plugin, backend, options)
+        return ask(job_of(rows, output, opened, given), held, restart=restart, quiet=quiet)
 
 
 def _check_output(output: Path, *, resume: bool, restart: bool, share: bool) -> None:

@@ -9,13 +9,13 @@ import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.errors import UsageError
+from mmscore.evaluation import Options, score_each
 from mmscore.kits.mmtrusteval import ranking as mmtrusteval
 from mmscore.kits.reform_eval.ranking import COLUMNS, METHOD_COLUMNS, SIZES, place_in_dimension
 from mmscore.rank import METHODS, Cell, Place, Ranking, measure, measure_entry, rank
 from mmscore.rank_text import to_csv, to_markdown
 from mmscore.report import Entry, publish
 from mmscore.report_file import is_report, read_report
-from mmscore.score import Options, score_each
 
 _BY_DIMENSION, _BY_DATASET, _BY_ASPECT, _BY_SUBASPECT = WAYS = ("dimension", "dataset", "aspect", "subaspect")
 _TASK_COLUMNS: Mapping[str, Callable[[str], str]] = {_BY_ASPECT: mmtrusteval.aspect, _BY_SUBASPECT: str}

@@ -88,19 +88,29 @@ def run(task: str, work_dir: Path | None, restart: bool, dry_run: bool, as_json:
     if dry_run:
         click.echo(_plan_text(plan, as_json=as_json))
         return 0
-    outcomes = []
-    for outcome in _outcomes(plan, restart=restart, quiet=quiet):
-        outcomes.append(outcome)
+    done = []
+    for outcome in outcomes(plan, restart=restart, quiet=quiet):
+        done.append(outcome)
         if not as_json:
             click.echo(printable(_sentence(outcome)))
     if as_json:
-        click.echo(json.dumps({"work_dir": str(plan.work_dir), "runs": [o.to_json() for o in outcomes]}))
-    if all(outcome.status == "ok" for outcome in outcomes):
+        click.echo(json.dumps({"work_dir": str(plan.work_dir), "runs": [o.to_json() for o in done]}))
+    if all(outcome.status == "ok" for outcome in done):
         return 0
-    return EXIT_REFUSED if all(outcome.error is not None for outcome in outcomes) else EXIT_PARTIAL
+    return EXIT_REFUSED if all(outcome.error is not None for outcome in done) else EXIT_PARTIAL
 
 
-def _outcomes(plan: Plan, *, restart: bool, quiet: bool) -> Iterator[Outcome]:
+def outcomes(plan: Plan, *, restart: bool = False, quiet: bool = False) -> Iterator[Outcome]:
+    """Carry a plan out, run after run.
+
+    Args:
+        plan: What to ask whom.
+        restart: Forget the stored answers.
+        quiet: No progress.
+
+    Yields:
+        What became of each model's answers to each dataset; what fails does not keep the rest from its turn.
+    """
     prepared = {task.name: _Prepared(task, plan.work_dir / CONVERTED / task.name, quiet) for task in plan.datasets}
     for model in plan.models:
         opened = _Opened(model, quiet)

@@ -11,10 +11,10 @@ from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.errors import Error, UsageError
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
+from mmscore.evaluation import AVERAGES, Options, kit_log, score_each
 from mmscore.judge_request import JudgeRequest
 from mmscore.report import Entry, Report, publish
 from mmscore.rows_file import RowsWriter
-from mmscore.score import AVERAGES, Options, kit_log, score_each
 from mmscore.scored import Scored
 
 

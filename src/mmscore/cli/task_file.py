@@ -94,17 +94,23 @@ class Plan:
 
 
 def read_plan(path: str, work_dir: Path | None) -> Plan:
-    """Read a task file, and refuse it before anything is done.
+    """Read a task file, and refuse it before anything is done; see `plan_of`."""
+    return plan_of(mapping_file(path), work_dir, path)
+
+
+def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task") -> Plan:
+    """Read a task, and refuse it before anything is done.
 
     Args:
-        path: YAML or JSON.
-        work_dir: Folder that goes before the file's own `work-dir`; None takes that.
+        given: What the file of `mmscore run` holds (docs/run.md).
+        work_dir: Folder that goes before the task's own `work-dir`; None takes that.
+        path: Where the task stands, for messages.
 
     Raises:
         UsageError: A key, recipe, transform or protocol is unknown, a value is none that the option takes, an
             input is missing, or two entries would share a folder.
     """
-    task = _hyphened(mapping_file(path))
+    task = _hyphened(given)
     _check_keys(task, _TOP, path, "a task")
     recipes = _recipes(task.get("recipes"), f"{path} recipes")
     common = {command.name: _mapping(task.get(str(command.name)), f"{path} {command.name}") for command in _COMMANDS}

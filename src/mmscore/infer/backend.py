@@ -20,7 +20,6 @@ One that also has `stream`, see `Streaming`, is given rows one by one instead, a
 """
 
 import hashlib
-import inspect
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -229,16 +228,12 @@ def open_backend(name: str, options: ModelOptions) -> Backend:
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         raise UsageError(f"backend {name!r} needs the package {package}. {_how_to_install(package)}") from error
-    if inspect.isfunction(opener) and ".py@" in name:
-        # Imported here: it is a backend, and needs what stands in this module.
-        from mmscore.infer.function_backend import FunctionBackend
+    if ".py@" in name:
+        # Imported here: adapters are of the shape that this module says.
+        from mmscore.infer.adapter import adapt
 
-        return FunctionBackend(name, opener, options)
-    backend = opener(options)
-    lacking = [part for part in ("name", "identity", "batch_size", "answer") if not hasattr(backend, part)]
-    if lacking:
-        raise UsageError(f"backend {name!r} has no {', '.join(lacking)}. See mmscore.infer.backend.Backend.")
-    return backend
+        return adapt(name, opener, options)
+    return opener(options)
 
 
 def _how_to_install(package: str) -> str:

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from mmconvert.record import LETTERS
 from mmscore.json_objects import json_objects
-from mmscore.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced, filled
 from mmscore.recipe import OWN, Item
+from mmscore.verdicts import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced, filled
 
 LLM = "llm"
 LLM_RECALL = "llm_recall"

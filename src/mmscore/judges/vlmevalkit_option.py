@@ -11,12 +11,12 @@ a circular group the kit stops at the first wrong rotation; here every unread on
 from collections.abc import Sequence
 
 from mmconvert.errors import RowError
-from mmscore.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict
 from mmscore.kits.vlmevalkit.choices import COLUMNS, VERSIONS, options_of
 from mmscore.kits.vlmevalkit.judge_prompts import option_prompt
 from mmscore.kits.vlmevalkit.judge_replies import GENERATION, OPTION_TRIES, judged_option
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT
 from mmscore.parsed import Parsed
+from mmscore.verdicts import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict
 
 UNREAD = "unread"
 SLOTS = ("question", "options", "prediction")

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from mmconvert import remote
 from mmconvert.cli import program
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.downloads import download_table
 from mmconvert.errors import Error, UsageError
 from mmconvert.remote import Limits

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.errors import UsageError
 from mmconvert.record import Image, to_arrow
 from support.datasets_on_disk import record, write_dataset

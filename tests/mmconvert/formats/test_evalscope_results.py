@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.kits.evalscope.outputs import options_in
 from mmconvert.prompts.evalscope import TEMPLATES, choice_text
 from mmconvert.record import Record

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import given, settings
 
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.format import Target
 from mmconvert.formats.finevision import RATINGS, SCHEMA, SMALLEST
 from mmconvert.record import Record

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.format import Target
 from mmconvert.guess import guess
 from mmconvert.record import Part, Record, Source, Turn

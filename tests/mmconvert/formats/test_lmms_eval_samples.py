@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmscore.predictions import open_rows
 
 

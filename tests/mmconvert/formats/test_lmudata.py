@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.errors import UsageError
 from mmconvert.format import Target
 from mmconvert.inputs import plan

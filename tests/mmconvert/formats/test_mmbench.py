@@ -11,7 +11,7 @@ import xlsxwriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.errors import Error, UsageError
 from mmconvert.format import Target
 from mmconvert.guess import guess

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.errors import Error
 from mmconvert.guess import guess
 

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.format import Target
 from mmconvert.record import Record
 from support.datasets_on_disk import picture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.format import Target
 
 ROW = {"id": "test_Art_1", "question": "<image 1>?", "options": "['red', 'green']", "answer": "B", "subject": "Art",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.convert import Records, read, write
+from mmconvert.conversion import Records, read, write
 from mmconvert.format import Target
 from support.records import picture_bytes
 

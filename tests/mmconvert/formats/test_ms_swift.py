@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.format import Target
 from mmconvert.record import Part, Record
 from support.dialogs import content, dialogs, there_and_back

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from PIL import Image as Picture
 
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.errors import UsageError
 from mmconvert.format import Loss, Target
 from mmconvert.formats import openai_finetune

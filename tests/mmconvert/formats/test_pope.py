@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.errors import Error
 from mmconvert.format import Target
 from mmconvert.guess import guess

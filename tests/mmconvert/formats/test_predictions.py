@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.format import Target
 from mmconvert.record import to_arrow
 from support.datasets_on_disk import record

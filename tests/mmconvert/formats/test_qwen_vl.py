@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.convert import read, write
+from mmconvert.conversion import read, write
 from mmconvert.errors import UsageError
 from mmconvert.format import Target
 from mmconvert.guess import guess

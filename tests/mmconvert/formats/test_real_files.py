@@ -7,7 +7,7 @@ import datasets
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.convert import ReadOptions, WriteOptions, convert, read, write
+from mmconvert.conversion import ReadOptions, WriteOptions, convert, read, write
 from mmconvert.format import Target
 from mmconvert.inputs import Input
 from mmconvert.record import SCHEMA

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.convert import Records, read, write
+from mmconvert.conversion import Records, read, write
 from mmconvert.errors import Error
 from mmconvert.format import Target
 from mmconvert.record import LETTERS

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.convert import ReadOptions, WriteOptions, convert, read, write
+from mmconvert.conversion import ReadOptions, WriteOptions, convert, read, write
 from mmconvert.errors import Error, UsageError
 from mmconvert.format import Target
 from mmconvert.guess import guess

@@ -5,7 +5,7 @@ from pathlib import Path
 import datasets
 import pytest
 
-from mmconvert.convert import ReadOptions, WriteOptions, convert, read, write
+from mmconvert.conversion import ReadOptions, WriteOptions, convert, read, write
 from mmconvert.demo.tiny_vlm import CHAT_TEMPLATE, build
 from mmconvert.format import Target
 from mmconvert.inputs import Input

@@ -1,6 +1,6 @@
 import pytest
 
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.errors import RowError, UsageError
 from mmconvert.kits.evalscope.files import read_rows
 from mmconvert.kits.evalscope.release import RELEASES

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.errors import Error, UsageError
 from mmconvert.record import canonical_json, prompt_text
 from support.records import picture_bytes

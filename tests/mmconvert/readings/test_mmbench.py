@@ -2,7 +2,7 @@ import base64
 
 import pytest
 
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.errors import Error
 from support.records import picture_bytes
 

@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from mmconvert.cli import program
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.errors import UsageError
 from mmconvert.store import open_dataset
 from support.records import picture_bytes

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.errors import RowError, UsageError
 from mmconvert.kits.vlmevalkit.circular import circular_rows
 from mmconvert.record import LETTERS, Record, prompt_text

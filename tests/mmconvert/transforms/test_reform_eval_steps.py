@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.errors import Error, UsageError
 from mmconvert.kits.reform_eval.families import FAMILIES
 from mmconvert.kits.reform_eval.pools import own_pools, read_pools

@@ -339,7 +339,7 @@ def test_several_models_and_none_named_is_refused(run, file):
 def test_a_judge_of_ones_own_fits_any_recipe(run, file, server, tmp_path):
     plugin = tmp_path / "mine.py"
     plugin.write_text(
-        "from mmscore.judge import Judge, Question, Verdict\n"
+        "from mmscore.verdicts import Judge, Question, Verdict\n"
         "from mmscore.parsed import Parsed\n"
         "def step(case, replies):\n"
         "    if replies:\n"
@@ -441,7 +441,7 @@ def test_too_few_verdicts_are_a_failure_of_the_judges(run, file):
 
 def test_judges_of_which_one_would_ask_nobody_are_refused(run, file, tmp_path):
     (tmp_path / "mine.py").write_text(
-        "from mmscore.judge import Judge, LEAVE\n"
+        "from mmscore.verdicts import Judge, LEAVE\n"
         "JUDGE = Judge('mine', 'own', {'1': ''}, {'all': ''}, 'rule', (), lambda case, replies: LEAVE)\n"
     )
     code, _, err = run(file, *OWN, "--judge", f"{tmp_path / 'mine.py'}@JUDGE")

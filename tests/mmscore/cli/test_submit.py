@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from support.predictions import choices, write_predictions
 from support.terminal import mmconvert, mmscore, one_message
 

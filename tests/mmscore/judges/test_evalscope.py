@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.errors import UsageError
-from mmscore.judge import LEAVE, Case, NoVerdict, Question, Verdict
 from mmscore.judges.evalscope import JUDGE
 from mmscore.judges.evalscope_numeric import JUDGE as NUMERIC
 from mmscore.parsed import Parsed
 from mmscore.recipe import Item
+from mmscore.verdicts import LEAVE, Case, NoVerdict, Question, Verdict
 from support.injections import INJECTIONS
 
 ITEM = Item(question="What?", prediction="a dog", label='["cat", "kitten"]')

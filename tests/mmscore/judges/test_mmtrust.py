@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from mmconvert.errors import Error, UsageError
 from mmconvert.plugins import load
-from mmscore.judge import JUDGES, LEAVE, Case, NoVerdict, Question, Verdict
+from mmscore.evaluation import score
 from mmscore.judge_request import JudgeRequest
 from mmscore.kits.mmtrusteval.task_log import SAMPLES, TOTAL
 from mmscore.kits.mmtrusteval.tasks import TASKS
 from mmscore.parsed import UNPARSED
 from mmscore.recipe import Item
-from mmscore.score import score
+from mmscore.verdicts import JUDGES, LEAVE, Case, NoVerdict, Question, Verdict
 from support.chat_server import chat_server, said
 
 JUDGED = [name for name, task in TASKS.items() if task.judged]

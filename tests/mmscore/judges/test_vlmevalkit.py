@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.plugins import load
-from mmscore.judge import JUDGED, JUDGES, LEAVE, Case, NoVerdict, Question, Verdict
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.recipe import Item
+from mmscore.verdicts import JUDGED, JUDGES, LEAVE, Case, NoVerdict, Question, Verdict
 
 ROWS = {
     "vlmevalkit_option": Item(question="Which fruit?", options=["pear", "plum"], answer="B", prediction="hard to say"),

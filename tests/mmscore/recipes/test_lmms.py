@@ -6,8 +6,8 @@ import pytest
 from mmconvert.errors import Error
 from mmconvert.plugins import load
 from mmscore.choice import fitting_recipe
+from mmscore.evaluation import score
 from mmscore.recipe import Facts, Item
-from mmscore.score import score
 from mmscore.scoring import score_items
 
 

@@ -9,12 +9,12 @@ from mmconvert.errors import Error
 from mmconvert.plugins import load
 from mmconvert.record import canonical_json
 from mmscore.choice import fitting_recipe
+from mmscore.evaluation import score
 from mmscore.kits.mmtrusteval.evaluators import Setting
 from mmscore.kits.mmtrusteval.rows import chain_recipe
 from mmscore.kits.mmtrusteval.task_log import SAMPLES, TOTAL
 from mmscore.kits.mmtrusteval.tasks import TASKS, task_of
 from mmscore.recipe import Facts, Item
-from mmscore.score import score
 from mmscore.scored import SCORED
 from mmscore.scoring import score_items
 

@@ -1,8 +1,8 @@
 import pytest
 
 from mmconvert.plugins import load
+from mmscore.evaluation import score
 from mmscore.recipe import Item
-from mmscore.score import score
 from mmscore.scoring import score_items
 from support.predictions import choices, write_predictions
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from mmconvert.errors import Error
 from mmconvert.plugins import load
+from mmscore.evaluation import score
 from mmscore.parsers.pope_yes_no import pope_yes_no
 from mmscore.recipe import Item
-from mmscore.score import score
 from mmscore.scoring import score_items
 from support.terminal import mmscore, one_message
 

@@ -7,9 +7,9 @@ from mmconvert.errors import Error
 from mmconvert.plugins import load
 from mmscore import meteor_jar
 from mmscore.choice import fitting_recipe
+from mmscore.evaluation import score
 from mmscore.kits.reform_eval.evaluation import evaluate
 from mmscore.recipe import Facts, Item
-from mmscore.score import score
 from mmscore.scored import SCORED
 from mmscore.scoring import score_items
 from support.predictions import write_predictions

@@ -5,8 +5,8 @@ import pytest
 from mmconvert.errors import Error
 from mmconvert.plugins import load
 from mmscore.choice import fitting_recipe
+from mmscore.evaluation import score
 from mmscore.recipe import Facts, Item
-from mmscore.score import score
 from mmscore.scored import SCORED
 from mmscore.scoring import score_items
 from support.predictions import write_predictions

@@ -4,8 +4,8 @@ import pytest
 
 from mmconvert.errors import Error
 from mmconvert.plugins import load
+from mmscore.evaluation import score
 from mmscore.recipe import Item
-from mmscore.score import score
 from mmscore.scoring import score_items
 from support.predictions import choices, write_predictions
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from mmconvert.errors import Error
 from mmconvert.placeholders import PLACEHOLDER
 from mmscore.json_objects import json_objects
-from mmscore.judge import filled
 from mmscore.kits.evalscope.aggregation import NEW, Release
+from mmscore.verdicts import filled
 
 Kind = Literal["pattern", "numeric"]
 

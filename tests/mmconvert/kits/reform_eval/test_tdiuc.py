@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.errors import Error
 from mmconvert.store import open_dataset
 from support.records import picture_bytes

@@ -8,7 +8,7 @@ from random import Random
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.convert import read
+from mmconvert.conversion import read
 from mmconvert.errors import UsageError
 from mmconvert.kits.reform_eval.dialogue import Processor
 from mmconvert.kits.reform_eval.loader import load

@@ -7,9 +7,9 @@ from mmconvert.digest import hash_file
 from mmconvert.errors import Error, UsageError
 from mmscore.bundle import Request, bundle
 from mmscore.bundle_check import verify
+from mmscore.evaluation import score
 from mmscore.kits.mmtrusteval.connections import connected
 from mmscore.kits.mmtrusteval.score_services import ATTRIBUTES, MODERATED
-from mmscore.score import score
 from support.web_server import reply, web_server
 
 SCORES = {name: n / 100 for n, name in enumerate(MODERATED)}

@@ -11,12 +11,12 @@ from transformers import (
 
 from mmconvert.demo.tiny_vlm import byte_tokenizer
 from mmconvert.errors import Error
+from mmscore.evaluation import score
 from mmscore.kits.mmtrusteval.connections import by_evaluator
 from mmscore.kits.mmtrusteval.evaluators import Setting
 from mmscore.kits.mmtrusteval.local_classifiers import harmbench, longformer
 from mmscore.kits.mmtrusteval.rows import chain_recipe
 from mmscore.recipe import Item
-from mmscore.score import score
 from mmscore.scoring import score_items
 
 PROMPT = "{behavior}|{generation}|"

@@ -4,8 +4,8 @@ import pytest
 
 from goldens.comparison import difference
 from mmconvert.errors import Error
+from mmscore.evaluation import Options, kit_log, score, score_each
 from mmscore.judge_request import JudgeRequest
-from mmscore.score import Options, kit_log, score, score_each
 from support.chat_server import chat_server, said
 from support.predictions import write_predictions
 from support.terminal import mmscore, one_message

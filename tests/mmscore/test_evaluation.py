@@ -5,7 +5,7 @@ from importlib import metadata
 import pytest
 
 from mmconvert.errors import Error, UsageError
-from mmscore.score import score
+from mmscore.evaluation import score
 from support.predictions import choices, write_predictions
 
 PLAIN = "tests/support/plain_recipe.py@RECIPE"

@@ -14,7 +14,6 @@ from mmscore.breakdown import MACRO, breakdown, check_breakdown, macro_average
 from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
 from mmscore.fingerprint import Fingerprint
 from mmscore.joining import join
-from mmscore.judge import AUTO
 from mmscore.judge_request import JudgeRequest, chosen_panel, opened_dry_sitting
 from mmscore.judging import Estimate, Setting
 from mmscore.panel import Panel, Sitting
@@ -26,6 +25,7 @@ from mmscore.resampled import with_errors
 from mmscore.scored import EXCLUDED, SCORED, STATUSES, Scored
 from mmscore.scoring import columns_read, score_rows
 from mmscore.signature import signature
+from mmscore.verdicts import AUTO
 
 AVERAGES = ("micro", MACRO)
 _MESSAGES = 20

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.convert import ReadOptions, Summary, WriteOptions, convert, read, write
+from mmconvert.conversion import ReadOptions, Summary, WriteOptions, convert, read, write
 from mmconvert.errors import Error, UsageError
 from mmconvert.format import Target
 from mmconvert.inputs import plan

@@ -1,0 +1,125 @@
+"""The verbs of the command line as functions: predict, judge, score, run."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mmconvert.command_line import option_values
+from mmconvert.errors import UsageError
+from mmscore.cli.predict import answer
+from mmscore.cli.predict import predict as predict_command
+from mmscore.cli.run import Outcome, outcomes
+from mmscore.cli.task_file import context, plan_of, read_plan
+from mmscore.evaluation import score
+from mmscore.infer.adapter import plugin_name
+from mmscore.infer.ledger import Summary
+from mmscore.judge_request import JudgeRequest
+from mmscore.report import Report
+
+__all__ = ["JudgeRequest", "Outcome", "Report", "Summary", "judge", "predict", "run", "score"]
+
+_OF_THE_SHELL = ("json", "options")
+_ARGUMENTS = ("dataset", "output", "resume", "restart", "share", "quiet", "as_json")
+
+
+def predict(
+    dataset: str | Path,
+    output: str | Path,
+    *,
+    model: str | None = None,
+    backend: object = None,
+    resume: bool = False,
+    restart: bool = False,
+    share: bool = False,
+    quiet: bool = True,
+    **options: Any,
+) -> Summary:
+    """Ask a model about every row of a dataset and write its replies to a predictions file.
+
+    Args:
+        dataset: Folder or parquet file of ours.
+        output: The predictions file that shall appear; the replies are kept in a store beside it.
+        model: Folder, Hub id, or a name for the predictions file; the backend's own name by default.
+        backend: Name of a backend, `file.py@name`, or an object: a backend, a function from a batch of
+            records to answers, a model of a kit whose classes are known here.
+        resume: Go on where a run stopped, also when the output stands already.
+        restart: Forget the stored answers.
+        share: Let other processes answer rows of the same output.
+        quiet: No progress on standard error.
+        **options: Options of `mmscore predict` by their names, as `max_new_tokens=64`.
+
+    Returns:
+        Counts; rows = answered + failed.
+
+    Raises:
+        UsageError: An option is unknown or excludes another, or the output stands already.
+        Error: The dataset cannot be read, the model cannot be loaded, or the output cannot be written.
+
+    Example:
+        >>> predict("missing", "p.parquet", backend=lambda records: ["A"] * len(records))
+        Traceback (most recent call last):
+        mmconvert.errors.UsageError: missing: there is no such file or folder...
+    """
+    if shell := [name for name in _OF_THE_SHELL if name in options]:
+        raise UsageError(f"predict: {shell[0]} is of the command line only. Leave it out.")
+    given_object = None if backend is None or isinstance(backend, str) else backend
+    plugin = backend if isinstance(backend, str) or backend is None else plugin_name(backend)
+    if given_object is not None and model is None:
+        model = str(getattr(given_object, "name", None) or getattr(given_object, "__name__", None) or plugin)
+    wishes = {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}
+    values = option_values(predict_command, {**wishes, "model": model, "backend": plugin}, "predict")
+    arguments = [str(dataset), "-o", str(output)]
+    params = context(predict_command, arguments, values).params
+    given = {name: value for name, value in params.items() if name not in _ARGUMENTS}
+    flags = {"resume": resume, "restart": restart, "share": share, "quiet": quiet}
+    return answer(Path(dataset), Path(output), given, given_object, **flags)
+
+
+def judge(
+    predictions: str | Path | Sequence[str | Path],
+    request: JudgeRequest,
+    recipe: str | Sequence[str] = (),
+    **options: Any,
+) -> Report:
+    """Score predictions with a judge that reads them after the rules; replies are stored, nothing is asked twice.
+
+    Args:
+        predictions: As `score`.
+        request: Whom to ask, and how.
+        recipe: As `score`.
+        **options: Further arguments of `score`.
+
+    Returns:
+        The report; rows without a verdict are counted as `judge_failed`.
+
+    Raises:
+        UsageError: As `score`, or the judge does not fit the recipe.
+        Error: As `score`, or the service cannot be asked at all.
+    """
+    return score(predictions, recipe, judge=request, **options)
+
+
+def run(
+    task: str | Path | Mapping[str, Any],
+    *,
+    work_dir: str | Path | None = None,
+    restart: bool = False,
+    quiet: bool = True,
+) -> list[Outcome]:
+    """Ask every model of a task about every dataset and score the replies.
+
+    Args:
+        task: File of `mmscore run`, or what such a file holds.
+        work_dir: Folder for what is made; the task's own `work-dir` by default.
+        restart: Forget the stored answers.
+        quiet: No progress on standard error.
+
+    Returns:
+        What became of each model's answers to each dataset; see `Outcome.status`.
+
+    Raises:
+        UsageError: The task has something that is unknown, or lacks something; nothing was done then.
+    """
+    place = None if work_dir is None else Path(work_dir)
+    plan = plan_of(task, place) if isinstance(task, Mapping) else read_plan(str(task), place)
+    return list(outcomes(plan, restart=restart, quiet=quiet))

@@ -1,0 +1,1 @@
+"""One file a kit whose model classes are taken as they are."""

@@ -1,0 +1,105 @@
+"""The verbs as functions give what the command line gives."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import mmscore
+from mmconvert.errors import UsageError
+from support.asking import written
+from support.predictions import choices, write_predictions
+from support.questions import record
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    return written(tmp_path / "data", [record(number, answer="A") for number in range(3)])
+
+
+def shout(records):
+    return [record.id + "!" for record in records]
+
+
+class Constant:
+    name = identity = "constant"
+    batch_size = 2
+
+    def __init__(self, text="A"):
+        self.text = text
+
+    def answer(self, records):
+        from mmscore.answers import Answer
+
+        return [Answer(self.text) for _ in records]
+
+
+def test_a_function_an_object_and_a_name_answer(tmp_path, dataset):
+    outputs = [tmp_path / f"{number}.parquet" for number in range(3)]
+    mmscore.predict(dataset, outputs[0], backend=shout)
+    mmscore.predict(dataset, outputs[1], backend=Constant("B"), model="b")
+    summary = mmscore.predict(dataset, outputs[2], backend="echo", model="text=C", limit=2)
+    tables = [pq.read_table(output, columns=["prediction", "model"]).to_pydict() for output in outputs]
+    assert tables[0] == {"prediction": ["0!", "1!", "2!"], "model": ["shout"] * 3}
+    assert tables[1]["prediction"] == ["B"] * 3
+    assert tables[2]["prediction"] == ["C"] * 2
+    assert (summary.rows, summary.failed, summary.output) == (2, 0, str(outputs[2]))
+
+
+def test_an_output_that_stands_is_asked_about_again_only_when_told_so(tmp_path, dataset):
+    output = tmp_path / "p.parquet"
+    assert mmscore.predict(dataset, output, backend=shout).asked == 3
+    with pytest.raises(UsageError, match="exists already"):
+        mmscore.predict(dataset, output, backend=shout)
+    assert mmscore.predict(dataset, output, backend=shout, resume=True).asked == 0
+    assert mmscore.predict(dataset, output, backend=shout, restart=True).asked == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"temprature": 1}, "no option 'temprature'. Did you mean temperature?"),
+        ({"batch_size": "many"}, "expected auto or a number"),
+        ({"json": True}, "of the command line only"),
+        ({"dtype": "float16"}, "has no --dtype"),
+    ],
+)
+def test_options_are_those_of_the_command(tmp_path, dataset, options, words):
+    with pytest.raises(UsageError, match=words):
+        mmscore.predict(dataset, tmp_path / "p.parquet", backend=shout, **options)
+
+
+def test_a_task_is_a_mapping_or_a_file(tmp_path, dataset):
+    task = {
+        "datasets": [str(dataset)],
+        "models": [{"model": "answer", "backend": "echo"}],
+        "recipes": "own_short_answer",
+    }
+    (outcome,) = mmscore.run(task, work_dir=tmp_path / "work")
+    assert (outcome.status, outcome.rows, outcome.scores["own_short_answer@1"]["accuracy"]) == ("ok", 3, 1.0)
+    (tmp_path / "task.json").write_text(json.dumps({**task, "work_dir": str(tmp_path / "other")}))
+    (same,) = mmscore.run(tmp_path / "task.json")
+    assert same.scores == outcome.scores
+    with pytest.raises(UsageError, match="Did you mean recipes"):
+        mmscore.run({**task, "recipe": "own_short_answer"}, work_dir=tmp_path / "work")
+
+
+def test_score_is_the_function_whatever_was_imported_before(tmp_path):
+    code = (
+        "import mmscore, mmscore.evaluation, mmscore.verdicts, mmscore.cli.score, mmscore.cli.judge, mmscore.cli.run;"
+        "assert all(callable(getattr(mmscore, name)) for name in mmscore.__all__);"
+        "assert set(mmscore.__all__) <= set(dir(mmscore))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("A", "B")))
+    assert mmscore.score(file, "own_choice").entries[0].metrics["accuracy"].value == 0.5
+    with pytest.raises(AttributeError, match="scores"):
+        mmscore.scores  # noqa: B018
+
+
+def test_the_package_alone_loads_nothing():
+    code = "import sys, mmscore; sys.exit('pyarrow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
