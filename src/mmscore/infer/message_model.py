@@ -1,0 +1,293 @@
+"""A model that is asked with a message: a list of `{"type": "text" or "image", "value": text or path}`.
+
+A class that says how it answers one (`generate_inner`) gets from here how it may be asked: with lists of
+plain texts, with a history of turns, with one picture and one text.
+"""
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from PIL import Image as Picture
+
+from mmconvert.errors import Error, UsageError, got
+from mmconvert.images import SUFFIXES, Pictures, declared_format, is_data_url
+from mmconvert.record import Image
+
+Message = list[dict[str, Any]]
+
+TEXT, IMAGE = "text", "image"
+_HEIGHT = 512
+_PICTURES = Pictures(())
+_ADDRESSES = ("http://", "https://")
+_SUFFIXES = (*(f".{suffix}" for suffix in SUFFIXES.values()), ".jpeg", ".tif")
+
+
+class MessageModel:
+    """What a model class of a kit inherits.
+
+    Attributes:
+        INTERLEAVE: The model takes texts and pictures in any order; else `message_to_promptimg` is for it.
+        IN_A_ROW: Datasets whose pictures become one for a model that takes one only; others lose all but the first.
+        allowed_types: Types that a piece of a message may have.
+        allow_remote: Pictures at addresses are fetched, from public hosts; else the model is given the address.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/vlm/base.py:BaseModel. What cannot be answered is raised, never
+    given as a text.
+    """
+
+    INTERLEAVE = False
+    IN_A_ROW: tuple[str, ...] = ("BLINK",)
+    allowed_types: Sequence[str] = (TEXT, IMAGE)
+    allow_remote = False
+    dump_image_func: Callable[[Any], list[str]] | None = None
+
+    def __init__(self) -> None:
+        self.dump_image_func = None
+
+    def use_custom_prompt(self, dataset: str | None) -> bool:
+        """Say whether `build_prompt` words the questions of a dataset; here it never does."""
+        return False
+
+    def build_prompt(self, line: Any, dataset: str | None = None) -> Message:
+        """Word a row of a dataset's table; asked for where `use_custom_prompt` says so."""
+        raise NotImplementedError(f"{type(self).__name__} uses a prompt of its own and has no build_prompt")
+
+    def set_dump_image(self, dump_image_func: Callable[[Any], list[str]]) -> None:
+        """Take the function that stores the pictures of a row and gives their paths."""
+        self.dump_image_func = dump_image_func
+
+    def dump_image(self, line: Any, dataset: str | None = None) -> list[str]:
+        """Store the pictures of a row and give their paths.
+
+        Raises:
+            UsageError: Nobody said how.
+        """
+        if self.dump_image_func is None:
+            raise UsageError("dump_image: no dataset is being asked about. Call set_dump_image with its dump_image.")
+        return self.dump_image_func(line)
+
+    def generate_inner(self, message: Message, dataset: str | None = None) -> str:
+        """Answer a message."""
+        raise NotImplementedError(f"{type(self).__name__} has no generate_inner")
+
+    def generate(self, message: Any, dataset: str | None = None) -> str:
+        """Answer a text, a list of texts, a piece, or a message; see `preproc_content`."""
+        return self.generate_inner(self.preproc_content(message), dataset)
+
+    def chat(self, messages: Sequence[Mapping[str, Any]], dataset: str | None = None) -> str:
+        """Answer a history of turns, `{"role", "content"}` each, the last of them the user's.
+
+        While the model raises, turns are taken off the front up to the next of the user, as too long a
+        history may be the cause.
+
+        Raises:
+            UsageError: The class has no `chat_inner`, or the last turn is not the user's.
+        """
+        inner = getattr(self, "chat_inner", None)
+        if inner is None:
+            raise UsageError(f"{type(self).__name__} has no chat_inner, which answers a history of turns. Write it.")
+        turns = [{**turn, "content": self.preproc_content(turn["content"])} for turn in messages]
+        if not turns or turns[-1]["role"] != "user":
+            raise UsageError("chat: expected a history whose last turn is the user's. Leave later turns out.")
+        while True:
+            try:
+                reply: str = inner(turns, dataset=dataset)
+                return reply
+            except Exception:
+                later = [place for place, turn in enumerate(turns) if place and turn["role"] == "user"]
+                if not later:
+                    raise
+                turns = turns[later[0] :]
+
+    def preproc_content(self, inputs: Any) -> Message:
+        """Bring what a model may be asked with into the form of a message.
+
+        A plain text in a list is a picture where it is a data URL, the address of a picture, or a file that
+        stands there and is one.
+
+        Raises:
+            UsageError: It is neither text nor piece nor a list of one of them, or has a type that the model
+                does not take.
+        """
+        items = [{"type": TEXT, "value": inputs}] if isinstance(inputs, str) else inputs
+        items = [items] if isinstance(items, Mapping) else items
+        if not isinstance(items, Sequence) or not all(isinstance(item, str | Mapping) for item in items):
+            raise UsageError(f"expected a text, a list of texts, or a list of pieces {got(inputs)}.")
+        message = [self._told(item) if isinstance(item, str) else self._checked(item) for item in items]
+        for piece in message:
+            if piece["type"] not in self.allowed_types:
+                known = ", ".join(self.allowed_types)
+                raise UsageError(f"a piece of the type {piece['type']!r} is none that the model takes: {known}.")
+        return message
+
+    def _told(self, text: str) -> dict[str, Any]:
+        return {"type": IMAGE, "value": self._local(text)} if is_picture(text) else {"type": TEXT, "value": text}
+
+    def _checked(self, piece: Mapping[str, Any]) -> dict[str, Any]:
+        if "type" not in piece or "value" not in piece:
+            raise UsageError(f"a piece of a message has a type and a value {got(piece)}.")
+        value = piece["value"]
+        local = piece["type"] == IMAGE and isinstance(value, str)
+        return {**piece, "value": self._local(value) if local else value}
+
+    def _local(self, reference: str) -> str:
+        """Store a data URL, or what stands at an address, as a file."""
+        if is_data_url(reference):
+            return self._stored(_PICTURES.of_reference(reference, 1))
+        if self.allow_remote and reference.lower().startswith(_ADDRESSES):
+            from mmconvert.remote import fetch  # a client of the network takes time to load
+
+            return self._stored(_PICTURES.of_bytes(fetch(reference), 1))
+        return reference
+
+    def _stored(self, image: Image) -> str:
+        folder = self.__dict__.get("_folder") or tempfile.TemporaryDirectory(prefix="mmscore-")
+        self._folder = folder
+        return str(store(image, Path(folder.name)))
+
+    def message_to_promptimg(self, message: Message, dataset: str | None = None) -> tuple[str, str | None]:
+        """Give the texts of a message, joined by line breaks, and the path of its first picture, None without one."""
+        prompt = "\n".join(str(piece["value"]) for piece in message if piece["type"] == TEXT)
+        paths = [piece["value"] for piece in message if piece["type"] == IMAGE]
+        if paths and dataset in self.IN_A_ROW:
+            return prompt, in_a_row(paths)
+        return prompt, paths[0] if paths else None
+
+
+class ServiceModel(MessageModel):
+    """What a class that asks a service inherits: `generate_inner` gives `(code, answer, log)`, code 0 for an answer.
+
+    Attributes:
+        retry: Most tries, from 1.
+        fail_msg: Text by which older classes say that there is no answer.
+        system_prompt: The system turn; None for none.
+        default_kwargs: Given to `generate_inner` by name.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/api/base.py:BaseAPI, without its waits between tries.
+    """
+
+    INTERLEAVE = True
+    is_api = True
+
+    def __init__(
+        self,
+        retry: int = 10,
+        wait: float = 1,
+        system_prompt: str | None = None,
+        verbose: bool = True,
+        fail_msg: str = "Failed to obtain answer via API.",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__()
+        self.retry, self.wait, self.verbose = retry, wait, verbose
+        self.system_prompt, self.fail_msg, self.default_kwargs = system_prompt, fail_msg, kwargs
+
+    def generate_inner(self, message: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        """Ask once; gives `(code, answer, log)`."""
+        raise NotImplementedError(f"{type(self).__name__} has no generate_inner")
+
+    def chat_inner(self, inputs: Sequence[Mapping[str, Any]], **kwargs: Any) -> Any:
+        """Ask once with a history of turns; gives `(code, answer, log)`."""
+        kwargs.pop("dataset", None)
+        return self.generate_inner(inputs, **kwargs)
+
+    def generate(self, message: Any, **kwargs: Any) -> str:  # type: ignore[override]
+        """Answer as `MessageModel.generate` does, trying again where there was no answer.
+
+        Pieces of the role `system` become part of `system_prompt`.
+
+        Raises:
+            Error: There was none in all tries.
+        """
+        pieces = self.preproc_content(message)
+        system = "".join(f"{piece['value']}\n" for piece in pieces if piece.get("role") == "system")
+        if system not in (self.system_prompt or ""):
+            self.system_prompt = system if self.system_prompt is None else f"{self.system_prompt}\n{system}"
+        return self._tried(self.generate_inner, [p for p in pieces if p.get("role") != "system"], kwargs)
+
+    def chat(self, messages: Sequence[Mapping[str, Any]], **kwargs: Any) -> str:  # type: ignore[override]
+        """Answer a history of turns, trying again where there was no answer.
+
+        Raises:
+            Error: There was none in all tries.
+        """
+        turns = [{**turn, "content": self.preproc_content(turn["content"])} for turn in messages]
+        return self._tried(self.chat_inner, turns, kwargs)
+
+    def _tried(self, ask: Callable[..., Any], asked: Message, kwargs: Mapping[str, Any]) -> str:
+        problem: object = None
+        for number in range(self.retry):
+            if number:
+                time.sleep(self.wait)
+            try:
+                code, answer, log = ask(asked, **{**self.default_kwargs, **kwargs})
+            except Exception as error:
+                problem = f"{type(error).__name__}: {error}"
+                continue
+            if code == 0 and answer and self.fail_msg not in answer:
+                return str(answer)
+            problem = log or answer
+        raise Error(f"no answer in {self.retry} tries {got(problem)}. Ask again later.")
+
+    def message_to_promptimg(self, message: Message, dataset: str | None = None) -> tuple[str, str | None]:
+        """Do as `MessageModel` does; where there are several pictures, `<image>` stands for each in the text."""
+        paths = [piece["value"] for piece in message if piece["type"] == IMAGE]
+        if len(paths) < 2:
+            return super().message_to_promptimg(message)
+        prompt = "\n".join(str(piece["value"]) if piece["type"] == TEXT else "<image>" for piece in message)
+        return prompt, in_a_row(paths) if dataset in self.IN_A_ROW else paths[0]
+
+
+def is_picture(text: str) -> bool:
+    """Tell a picture from a text: a data URL, the address of a picture, or a picture's file that stands there.
+
+    Example:
+        >>> is_picture("https://example.org/a/apple.jpg?x=1"), is_picture("What is in apple.jpg"), is_picture("no.png")
+        (True, False, False)
+    """
+    if is_data_url(text):
+        return declared_format(text) is not None
+    if text.lower().startswith(_ADDRESSES):
+        return urlsplit(text).path.lower().endswith(_SUFFIXES)
+    return text.lower().endswith(_SUFFIXES) and "\n" not in text and os.path.isfile(text)
+
+
+def store(image: Image, folder: Path) -> Path:
+    """Write a picture's own bytes to a file that is named by its content.
+
+    Args:
+        image: A picture with bytes.
+        folder: Where to; it is there.
+    """
+    data = image.bytes or b""
+    path = folder / f"{hashlib.sha256(data).hexdigest()[:16]}.{SUFFIXES[image.format]}"
+    if not path.exists():
+        path.write_bytes(data)
+    return path
+
+
+def in_a_row(paths: Sequence[str]) -> str:
+    """Put pictures side by side, each 512 pixels high, and give the path of the JPEG beside the first of them.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/smp/vlm.py:concat_images_vlmeval.
+    """
+    pictures: list[Picture.Image] = []
+    for path in paths:
+        with Picture.open(path) as picture:
+            width, height = picture.size
+            pictures.append(picture.resize((int(_HEIGHT / height * width), _HEIGHT)))
+    row = Picture.new("RGB", (sum(picture.width for picture in pictures), _HEIGHT))
+    left = 0
+    for resized in pictures:
+        row.paste(resized, (left, 0))
+        left += resized.width
+    name = hashlib.sha256("\n".join(paths).encode()).hexdigest()[:16]
+    written = Path(paths[0]).with_name(f"{name}.jpg")
+    row.save(written)
+    return str(written)
