@@ -147,7 +147,8 @@ def test_names_say_what_a_module_is(name: str) -> None:
     assert name.rpartition(".")[2] not in ("utils", "util", "helpers", "helper", "common", "misc", "base")
     for node in ast.walk(TREES[name]):
         if isinstance(node, ast.ClassDef):
-            assert not node.name.startswith("Base"), node.name
+            # A door has the names of its kit.
+            assert not node.name.startswith("Base") or within(name, "mmscore.compat"), node.name
             assert not node.name.endswith(("Manager", "Helper")), node.name
 
 

@@ -10,7 +10,7 @@ from mmconvert.record import LETTERS, Record
 from mmconvert.wording import Wording, pictures_first
 
 # Source: open-compass/MMBench@20faed3 README, section on loading the data (the pipeline's document)
-OPENING = "There are several options:\n"
+SYS_PROMPT = "There are several options:"
 OPTION_LETTERS = "ABCDE"
 REQUIRED = ("index", "image", "question", "category", "l2-category")
 
@@ -38,11 +38,12 @@ class Question:
     options: Mapping[str, Any]
 
 
-def mmbench(record: Record) -> Wording:
+def mmbench(record: Record, sys_prompt: str = SYS_PROMPT) -> Wording:
     """Word a question as MMBench's loader does.
 
     Args:
         record: A multiple-choice question; a gap between the options stays a gap.
+        sys_prompt: The line before the options.
 
     Returns:
         The pictures and the text.
@@ -51,16 +52,17 @@ def mmbench(record: Record) -> Wording:
     """
     options = {letter: text for letter, text in zip(LETTERS, record.options, strict=False) if text is not None}
     slots = tuple(image.slot for image in record.images)
-    return pictures_first(mmbench_text(record.question or "", options, record.hint), slots)
+    return pictures_first(mmbench_text(record.question or "", options, record.hint, sys_prompt), slots)
 
 
-def mmbench_text(question: Any, options: Mapping[str, Any], hint: Any = None) -> str:
+def mmbench_text(question: Any, options: Mapping[str, Any], hint: Any = None, sys_prompt: str = SYS_PROMPT) -> str:
     r"""Write the prompt text.
 
     Args:
         question: The question.
         options: Options by letter.
         hint: The hint; None for none.
+        sys_prompt: The line before the options.
 
     Returns:
         The text, with a line break behind the last option.
@@ -72,21 +74,34 @@ def mmbench_text(question: Any, options: Mapping[str, Any], hint: Any = None) ->
         >>> mmbench_text("Which?", {"A": "cat", "C": "dog"}, "Look.")
         'Look. Which? There are several options:\nA. cat\nC. dog\n'
     """
+    return asked_text(question, options_text(options, sys_prompt), hint)
+
+
+def asked_text(question: Any, options: str, hint: Any = None) -> str:
+    r"""Put hint, question and the list of options together; the arguments are those of `mmbench_text`.
+
+    Raises:
+        RowError: As `mmbench_text`.
+
+    Example:
+        >>> asked_text("Which?", "There are several options:\nA. cat\n")
+        'Which? There are several options:\nA. cat\n'
+    """
     for name, value in (("question", question), ("hint", hint)):
         if not isinstance(value, str) and not (name == "hint" and value is None):
             raise RowError("text.type", name, f"expected a text {got(value)}. Read the column as text, or fill it.")
     before = "" if hint is None else f"{hint} "
-    return f"{before}{question} {options_text(options)}"
+    return f"{before}{question} {options}"
 
 
-def options_text(options: Mapping[str, Any]) -> str:
-    r"""List options, one a line.
+def options_text(options: Mapping[str, Any], sys_prompt: str = SYS_PROMPT) -> str:
+    r"""List options, one a line, behind a first line.
 
     Example:
         >>> options_text({"A": "cat"})
         'There are several options:\nA. cat\n'
     """
-    return OPENING + "".join(f"{letter}. {option}\n" for letter, option in options.items())
+    return f"{sys_prompt}\n" + "".join(f"{letter}. {option}\n" for letter, option in options.items())
 
 
 def question_of(row: Mapping[str, Any]) -> Question:

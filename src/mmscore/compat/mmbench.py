@@ -1,0 +1,187 @@
+"""MMBench's door: the loader of its evaluation document, the prompt, and the workbook of results.
+
+    dataset = MMBenchDataset("MMBench_DEV_EN.tsv")
+    replies = [model(data["img"], inference_prompt(data)) for data in dataset]
+    save_results(dataset, replies, "results.xlsx")
+
+Samples have the document's keys and values: pandas reads the table with all defaults, so that an option
+`None` is no option and a column of numbers holds numbers (docs/kits/mmbench.md).
+"""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmconvert.conversion import read, write
+from mmconvert.errors import RowError, UsageError, did_you_mean, got, no_such_path
+from mmconvert.format import Loss, Target
+from mmconvert.images import FORMATS, Pictures
+from mmconvert.kits.vlmevalkit.lmu_table import REFERENCE_LENGTH
+from mmconvert.prompts.mmbench import SYS_PROMPT, asked_text, options_text, question_of
+from mmconvert.record import Record
+
+if TYPE_CHECKING:
+    import PIL.Image
+
+TABLE, SUBMISSION = "lmudata", "mmbench"
+"""Names of the formats of the table and of the workbook."""
+
+
+class MMBenchDataset:
+    """The questions of a table, as `MMBenchDataset` of the document gives them.
+
+    A picture cell may also name the row whose picture it shares, as in VLMEvalKit's packaging of the table, which the
+    document's own loader cannot read.
+
+    Attributes:
+        df: The table as pandas reads it.
+        sys_prompt: The line before the options.
+    """
+
+    def __init__(self, data_file: str | Path, sys_prompt: str = SYS_PROMPT) -> None:
+        """Read a table.
+
+        Args:
+            data_file: TSV with index, image, question, category, l2-category, and A, B, ... as far as there are.
+            sys_prompt: The line before the options.
+
+        Raises:
+            UsageError: There is no such file.
+
+        Parity: open-compass/MMBench@20faed3 README.
+        """
+        import pandas as pd  # takes long to load
+
+        if not Path(data_file).is_file():
+            raise no_such_path(Path(data_file))
+        self.data_file = Path(data_file)
+        self.df = pd.read_csv(data_file, sep="\t")
+        self.sys_prompt = sys_prompt
+        self._places: Mapping[str, int] | None = None
+
+    def __len__(self) -> int:
+        """Count the questions."""
+        return len(self.df)
+
+    def __getitem__(self, idx: int) -> dict[str, Any]:
+        """Give a question.
+
+        Returns:
+            img (a Pillow picture, not decoded yet), question, answer (None without such a column), options (the text),
+            category, l2-category, options_dict, index, context (the hint, None for none).
+
+        Raises:
+            IndexError: There is no such row.
+            RowError: A column is missing, or the picture is none.
+        """
+        cells = self.df.iloc[idx].items()
+        row = {str(name): None if self._is_missing(cell) else cell for name, cell in cells}
+        found = question_of(row)
+        return {
+            "img": self._picture(row["image"]),
+            "question": found.question,
+            "answer": found.answer,
+            "options": options_text(found.options, self.sys_prompt),
+            "category": found.category,
+            "l2-category": found.l2_category,
+            "options_dict": dict(found.options),
+            "index": found.index,
+            "context": found.context,
+        }
+
+    def load_from_df(self, idx: int, key: str) -> Any:
+        """Give a cell; None where it is empty, or there is no such column."""
+        cell = self.df.iloc[idx].get(key)
+        return None if self._is_missing(cell) else cell
+
+    @staticmethod
+    def _is_missing(cell: Any) -> bool:
+        return cell is None or cell != cell  # NaN alone differs from itself
+
+    def _picture(self, cell: Any) -> "PIL.Image.Image":
+        return decode_base64_to_image(self._shared(str(cell)) if cell is not None else "")
+
+    def _shared(self, cell: str) -> str:
+        """Follow a cell that names another row to that row's picture."""
+        seen: set[str] = set()
+        while len(cell) <= REFERENCE_LENGTH and cell in self._rows():
+            if cell in seen:
+                raise RowError("image.reference", "image", f"rows name each other's picture {got(cell)}.")
+            seen.add(cell)
+            cell = str(self.load_from_df(self._rows()[cell], "image"))
+        return cell
+
+    def _rows(self) -> Mapping[str, int]:
+        if self._places is None:
+            self._places = {str(index): place for place, index in enumerate(self.df["index"])}
+        return self._places
+
+
+def decode_base64_to_image(base64_string: str) -> "PIL.Image.Image":
+    """Open a picture; its pixels are decoded when they are first used, its mode is kept.
+
+    Raises:
+        RowError: The text is no base64, or no picture of a known format.
+    """
+    import PIL.Image
+
+    data = Pictures(()).of_base64(base64_string, 1).bytes or b""
+    return PIL.Image.open(io.BytesIO(data), formats=FORMATS)
+
+
+def inference_prompt(data_sample: Mapping[str, Any]) -> str:
+    r"""Word a sample as the document does: hint, question, options.
+
+    Raises:
+        RowError: Question or hint is no text (an empty cell, a column of numbers).
+
+    Example:
+        >>> inference_prompt({"context": None, "question": "Which?", "options": "Choose:\nA. cat\n"})
+        'Which? Choose:\nA. cat\n'
+    """
+    return asked_text(data_sample["question"], data_sample["options"], data_sample["context"])
+
+
+def save_results(
+    dataset: MMBenchDataset | str | Path,
+    predictions: Mapping[Any, str] | Sequence[str],
+    output: str | Path,
+    columns: str | None = None,
+) -> list[Loss]:
+    """Write a model's replies as the workbook that the document asks for; the cells are the table's own texts.
+
+    Args:
+        dataset: The questions, or their table.
+        predictions: A reply for each question: by its index, or one after the other.
+        output: The .xlsx file.
+        columns: `submission` (the document's, the default) or `server`, what the server's own checks look for.
+
+    Returns:
+        What the workbook does not hold.
+
+    Raises:
+        UsageError: A question has no reply, or a reply no question.
+        Error: The table is damaged, or a text does not fit a cell.
+    """
+    records = read(dataset.data_file if isinstance(dataset, MMBenchDataset) else dataset, TABLE)
+    rows = list(records)
+    if records.rejects:
+        raise UsageError(f"{records.rejects[0]} Correct the table, or leave the row out.")
+    if not isinstance(predictions, Mapping):
+        if len(predictions) != len(rows):
+            raise UsageError(f"predictions: expected {len(rows)}, one a question (got {len(predictions)}).")
+        predictions = {row.id: reply for row, reply in zip(rows, predictions, strict=True)}
+    replies = {str(index): reply for index, reply in predictions.items()}
+    if strange := replies.keys() - {row.id for row in rows}:
+        name = min(strange)
+        raise UsageError(f"predictions: no question has the index {name!r}.{did_you_mean(name, [r.id for r in rows])}")
+    return write([_answered(row, replies) for row in rows], Target(Path(output), columns=columns), SUBMISSION)
+
+
+def _answered(row: Record, replies: Mapping[str, str]) -> Record:
+    reply = replies.get(row.id)
+    if not isinstance(reply, str):
+        raise UsageError(f"predictions: question {row.id} has no reply {got(reply)}. Give a text.")
+    return replace(row, prediction=reply)

@@ -1,0 +1,153 @@
+"""Chat models of MMTrustEval as backends: messages, settings, replies and failures."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmconvert.errors import UsageError
+from mmconvert.record import Image, Part, Turn
+from mmscore import predict, score
+from mmscore.infer.adapter import adapt
+from mmscore.infer.adapters.mmtrusteval import adapter
+from mmscore.infer.backend import Generation, ModelOptions
+from support.datasets_on_disk import write_dataset
+from support.questions import picture, record
+from support.records import checked
+
+CLASS = """
+class Response:
+    def __init__(self, content, finish_reason=None, logprobs=None):
+        self.content, self.finish_reason, self.logprobs = content, finish_reason, logprobs
+
+class Scripted:
+    model_family = ["scripted-1b", "scripted-7b"]
+
+    def __init__(self, model_id):
+        self.model_id = model_id
+
+    def chat(self, messages, **generation_kwargs):
+        content = messages[-1]["content"]
+        return Response(f"{self.model_id}: {content if isinstance(content, str) else content['text']}")
+"""
+
+
+@dataclass
+class Reply:
+    content: Any
+    finish_reason: str | None = None
+    logprobs: Any = None
+
+
+class Heard:
+    """Keeps what it was asked and says what it is told to."""
+
+    model_family = ("heard",)
+
+    def __init__(self, *replies: Any) -> None:
+        self.replies = list(replies)
+        self.asked: list[tuple[list[dict[str, Any]], dict[str, Any]]] = []
+        self.pictures: list[bytes] = []
+
+    def chat(self, messages: list[dict[str, Any]], **settings: Any) -> Any:
+        self.asked.append((messages, settings))
+        contents = [message["content"] for message in messages if isinstance(message["content"], dict)]
+        self.pictures += [Path(content["image_path"]).read_bytes() for content in contents]
+        reply = self.replies.pop(0) if self.replies else Reply("ok")
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+
+def answer(model: Heard, *records: Any, **options: Any) -> list[Any]:
+    backend = adapter("m", model, ModelOptions("heard", **options))
+    assert backend is not None
+    return backend.answer(records)
+
+
+def test_turns_are_texts_or_a_text_with_a_picture() -> None:
+    shown = picture("red")
+    asked = record(1, "See ", shown, "this?")
+    history = (Turn("system", (Part("text", "Be short."),)), Turn("user", (Part("text", "Hi"),)))
+    history += (Turn("assistant", (Part("text", "Hello"),)),)
+    model = Heard()
+    answer(model, record(1, "x", shown, messages=(*history, *asked.messages), images=(checked("PNG", 3, 1),)))
+    ((messages, settings),) = model.asked
+    path = messages[-1]["content"].pop("image_path")
+    assert messages == [
+        {"role": "system", "content": "Be short."},
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Hello"},
+        {"role": "user", "content": {"text": "See this?"}},
+    ]
+    assert path.endswith(".png")
+    assert not Path(path).exists()
+    assert model.pictures == [checked("PNG", 3, 1).bytes]
+    assert settings == {"max_new_tokens": 50, "do_sample": False}
+
+
+def test_a_picture_that_is_an_address_stays_one() -> None:
+    model = Heard()
+    model.chat = lambda messages, **_: Reply(messages[0]["content"]["image_path"])  # type: ignore[method-assign]
+    row = record(1, "x", picture("red"), images=(Image(None, 1, url="https://example.org/a.png"),))
+    assert answer(model, row)[0].text == "https://example.org/a.png"
+
+
+def test_settings_have_the_kits_names() -> None:
+    model = Heard()
+    generation = Generation(max_new_tokens=9, temperature=0.5, top_p=0.9, stop=("\n",))
+    answer(model, record(1, "x"), generation=generation)
+    settings = {"max_new_tokens": 9, "do_sample": True, "temperature": 0.5, "top_p": 0.9, "stop_sequences": ["\n"]}
+    assert model.asked[0][1] == settings
+
+
+def test_what_is_no_reply_is_a_state() -> None:
+    replies = [ValueError("out of luck"), Reply("Error in generation: 503"), Reply(None), "plain", Reply("", "length")]
+    found = answer(Heard(*replies), *(record(number, "x") for number in range(5)))
+    assert [one.text for one in found] == [None, None, None, "plain", ""]
+    assert found[0].error == "ValueError: out of luck"
+    assert "503" in found[1].error
+    assert "expected a Response" in found[2].error
+    assert found[4].finish_reason == "length"
+
+
+def test_two_pictures_in_a_turn_are_refused_by_row() -> None:
+    one, two = answer(Heard(), record(1, picture("red"), picture("blue"), "x"), record(2, "y"))
+    assert "shows one picture (got 2)" in one.error
+    assert two.text == "ok"
+
+
+def test_scores_are_numbers_or_the_row_fails() -> None:
+    model = Heard(Reply("a", None, [-0.5, -1]), Reply("b"))
+    one, two = answer(model, record(1, "x"), record(2, "y"), output_scores=True)
+    assert one.token_logprobs == (-0.5, -1.0)
+    assert "log-probability" in two.error
+    assert model.asked[0][1]["output_scores"] is True
+
+
+def test_an_option_that_chat_has_not_is_an_error() -> None:
+    with pytest.raises(UsageError, match="has no --dtype"):
+        adapter("m", Heard(), ModelOptions("heard", dtype="float16"))
+
+
+@pytest.mark.parametrize("given", [object(), type("Chatty", (), {"chat": lambda self: None}), len, "text"])
+def test_other_objects_are_left_to_others(given: object) -> None:
+    assert adapter("m", given, ModelOptions("m")) is None
+
+
+def test_a_class_is_opened_by_the_models_id(tmp_path: Path) -> None:
+    (tmp_path / "scripted.py").write_text(CLASS)
+    data = write_dataset(tmp_path / "d", {"test": [record(1, "Is it?", answer="x"), record(2, "Was it?", answer="y")]})
+    backend = f"{tmp_path / 'scripted.py'}@Scripted"
+    summary = predict(data, tmp_path / "p.parquet", model="scripted-7b", backend=backend)
+    assert (summary.rows, summary.failed) == (2, 0)
+    (entry,) = score(tmp_path / "p.parquet", "own_short_answer").entries
+    assert entry.model == "scripted-7b"
+    with pytest.raises(UsageError, match=r"no model 'scripted-8b'\. Did you mean scripted-"):
+        predict(data, tmp_path / "q.parquet", model="scripted-8b", backend=backend)
+
+
+def test_its_settings_are_part_of_what_an_answer_depends_on() -> None:
+    made = [adapt("m", Heard(), ModelOptions("heard", generation=Generation(max_new_tokens=n))) for n in (1, 2)]
+    assert made[0].identity != made[1].identity
