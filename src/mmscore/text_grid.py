@@ -62,23 +62,45 @@ def text_grid(headings: Sequence[str], rows: Sequence[Sequence[Any]], lines: Lin
     return "\n".join([*drawn, _rule(lines.bottom, widths)])
 
 
+def text_columns(rows: Sequence[Sequence[Any]]) -> str:
+    """Draw a table without headings, a rule above and below it.
+
+    Args:
+        rows: Cells, aligned as in `text_grid`; at least one row.
+
+    Parity: tabulate 0.10.0, format `simple`.
+
+    Example:
+        >>> print(text_columns([["split", "none"], ["Overall", 1.0]]))
+        -------  ----
+        split    none
+        Overall  1.0
+        -------  ----
+    """
+    columns = [_column(None, [row[n] for row in rows])[1:] for n in range(len(rows[0]))]
+    rule = "  ".join("-" * len(column[0]) for column in columns)
+    return "\n".join([rule, *("  ".join(cells) for cells in zip(*columns, strict=True)), rule])
+
+
 def _rule(characters: str, widths: Sequence[int]) -> str:
     left, stroke, crossing, right = tuple(characters)
     return left + crossing.join(stroke * (width + 2) for width in widths) + right
 
 
-def _column(heading: str, cells: Sequence[Any]) -> list[str]:
-    """Format and align one column, heading first."""
+def _column(heading: str | None, cells: Sequence[Any]) -> list[str]:
+    """Format and align one column, heading first; an empty one where there is none."""
+    least = 0 if heading is None else len(heading) + HEADING_PADDING
+    heading = heading or ""
     present = [cell for cell in cells if cell not in (None, "")]
     whole, number = all(map(_is_integer, present)), all(map(_is_number, present))
     if not present or not number:
         texts = ["" if cell is None else str(cell).strip() for cell in cells]
-        width = max([len(heading) + HEADING_PADDING, *map(len, texts)])
+        width = max([least, *map(len, texts)])
         return [text.ljust(width) for text in (heading, *texts)]
     texts = ["" if cell in (None, "") else str(cell).strip() if whole else f"{float(cell):g}" for cell in cells]
     places = max(map(_places, texts), default=-1)
     texts = [text + " " * (places - _places(text)) for text in texts]
-    width = max([len(heading) + HEADING_PADDING, *map(len, texts)])
+    width = max([least, *map(len, texts)])
     return [text.rjust(width) for text in (heading, *texts)]
 
 

@@ -17,13 +17,14 @@ import pyarrow.parquet as pq
 
 from mmconvert import __version__
 from mmconvert.cli.convert import convert
-from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, printable
+from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, mapping_file, printable
 from mmconvert.errors import Error
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import OK, answer_key, store_path
 from mmscore.cli.predict import ask, job_of, model_options, plugin_of
 from mmscore.cli.score import score
-from mmscore.cli.task_file import DatasetTask, ModelTask, Plan, context, read_plan
+from mmscore.cli.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan, context, plan_of
+from mmscore.compat.task_files import shown
 from mmscore.holding import hold
 from mmscore.infer.backend import Backend, file_identity, open_backend
 from mmscore.infer.predictions_file import RUN_METADATA
@@ -79,12 +80,14 @@ def run(task: str, work_dir: Path | None, restart: bool, dry_run: bool, as_json:
     """Ask every model of TASK about every dataset and score the replies, as its recipes say.
 
     TASK is a YAML or JSON file: datasets, models, recipes, and the options of convert, predict and score under
-    their own names (docs/run.md). DIR gets MODEL/DATASET/ with predictions.parquet, report.json, report.csv and
-    log.txt. The same command goes on where a run stopped; what fails does not keep the rest from its turn.
+    their own names (docs/run.md), or a task file of a kit (docs/kits.md). DIR gets MODEL/DATASET/ with
+    predictions.parquet, report.json, report.csv and log.txt. The same command goes on where a run stopped; what
+    fails does not keep the rest from its turn.
 
     Exit code 3: some rows or some runs have no result, the others have; 1: none has one.
     """
-    plan = read_plan(task, work_dir)
+    given = mapping_file(task)
+    plan = plan_of(given, work_dir, task)
     if dry_run:
         click.echo(_plan_text(plan, as_json=as_json))
         return 0
@@ -95,6 +98,8 @@ def run(task: str, work_dir: Path | None, restart: bool, dry_run: bool, as_json:
             click.echo(printable(_sentence(outcome)))
     if as_json:
         click.echo(json.dumps({"work_dir": str(plan.work_dir), "runs": [o.to_json() for o in done]}))
+    elif text := shown(given, done):
+        click.echo(printable(text))
     if all(outcome.status == "ok" for outcome in done):
         return 0
     return EXIT_REFUSED if all(outcome.error is not None for outcome in done) else EXIT_PARTIAL
@@ -119,10 +124,14 @@ def outcomes(plan: Plan, *, restart: bool = False, quiet: bool = False) -> Itera
             folder.mkdir(parents=True, exist_ok=True)
             outcome = Outcome(model.name, task.name, folder)
             with _kept_apart(outcome):
-                rows = prepared[task.name].rows()
-                outcome.rejected = prepared[task.name].rejected
-                _predict(rows, opened, task, outcome, restart=restart, quiet=quiet)
-                _score(plan.scoring, task, outcome)
+                if plan.steps == SCORE:
+                    _take(outcome)
+                else:
+                    rows = prepared[task.name].rows()
+                    outcome.rejected = prepared[task.name].rejected
+                    _predict(rows, opened, task, outcome, restart=restart, quiet=quiet)
+                if plan.steps != PREDICT:
+                    _score(plan.scoring, task, outcome)
             yield outcome
 
 
@@ -215,6 +224,16 @@ def _predict(
     outcome.rows, outcome.failed = summary.rows, summary.failed
     counts = f"{summary.rows} rows, {summary.asked} asked, {summary.reused} reused, {summary.failed} failed"
     _log(outcome.folder, f"{PREDICTIONS}: {counts}, {summary.seconds:.1f} s")
+
+
+def _take(outcome: Outcome) -> None:
+    """Take the replies that stand; those that are missing count as failed."""
+    output = outcome.folder / PREDICTIONS
+    if not output.is_file():
+        raise Error(f"{output}: there are no replies yet. Run the task with steps: {ALL} or {PREDICT} first.")
+    statuses = pq.read_table(output, columns=["prediction_status"])["prediction_status"]
+    outcome.rows = len(statuses)
+    outcome.failed = len(statuses) - pc.sum(pc.equal(statuses, OK), min_count=0).as_py()
 
 
 def _stands(output: Path, digest: str) -> bool:

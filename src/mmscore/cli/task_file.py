@@ -21,10 +21,14 @@ from mmconvert.transform import steps
 from mmscore.choice import named_recipe
 from mmscore.cli.predict import model_options, plugin_of, predict
 from mmscore.cli.score import score
+from mmscore.compat.task_files import ours
 from mmscore.infer.backend import GROUP as BACKENDS
 from mmscore.infer.protocol import open_protocol
 
-_TOP = ("datasets", "models", "recipes", "convert", "predict", "score", "work-dir")
+_TOP = ("datasets", "models", "recipes", "convert", "predict", "score", "steps", "work-dir")
+STEPS = ALL, PREDICT, SCORE = ("all", "predict", "score")
+"""What is done: both, replies alone, or numbers of the replies that stand."""
+
 _NOT_HERE = frozenset(
     (
         *(
@@ -85,12 +89,14 @@ class Plan:
         datasets: Datasets in the order of the file.
         models: Models in the order of the file; each is asked about every dataset.
         scoring: Options of `mmscore score` by parameter name.
+        steps: One of `STEPS`.
     """
 
     work_dir: Path
     datasets: tuple[DatasetTask, ...]
     models: tuple[ModelTask, ...]
     scoring: Mapping[str, Any]
+    steps: str = ALL
 
 
 def read_plan(path: str, work_dir: Path | None) -> Plan:
@@ -102,7 +108,7 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
     """Read a task, and refuse it before anything is done.
 
     Args:
-        given: What the file of `mmscore run` holds (docs/run.md).
+        given: What the file of `mmscore run` holds (docs/run.md), or a task of a kit.
         work_dir: Folder that goes before the task's own `work-dir`; None takes that.
         path: Where the task stands, for messages.
 
@@ -110,7 +116,7 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
         UsageError: A key, recipe, transform or protocol is unknown, a value is none that the option takes, an
             input is missing, or two entries would share a folder.
     """
-    task = _hyphened(given)
+    task = _hyphened(ours(given))
     _check_keys(task, _TOP, path, "a task")
     recipes = _recipes(task.get("recipes"), f"{path} recipes")
     common = {command.name: _mapping(task.get(str(command.name)), f"{path} {command.name}") for command in _COMMANDS}
@@ -133,10 +139,13 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
     place = work_dir or (Path(str(task["work-dir"])) if task.get("work-dir") else None)
     if place is None:
         raise UsageError(f"{path}: where shall the results go? Give --work-dir DIR, or work-dir: in the file.")
+    chosen = task.get("steps", ALL)
+    if chosen not in STEPS:
+        raise UsageError(f"{path} steps: expected {', '.join(STEPS)} {got(chosen)}.{did_you_mean(str(chosen), STEPS)}")
     scoring = option_values(score, common["score"], f"{path} score")
     with _at(f"{path} score"):
         context(score, ["unused"], scoring)
-    return Plan(place, tuple(datasets), tuple(models), scoring)
+    return Plan(place, tuple(datasets), tuple(models), scoring, chosen)
 
 
 def context(command: click.Command, arguments: Sequence[str], values: Mapping[str, Any]) -> click.Context:

@@ -1,0 +1,179 @@
+"""A task for EvalScope's VLMEvalKit backend, `eval_config`, as a task of ours (docs/run.md)."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mmconvert.command_line import mapping_file
+from mmconvert.errors import UsageError, did_you_mean, got, no_such_path
+from mmconvert.inputs import lmudata_root
+from mmscore.compat.evalscope.config import (
+    DEFAULT_WORK_DIR,
+    FILES,
+    TaskConfig,
+    check_keys,
+    key_variable,
+    mapping_in,
+)
+
+MODES: Mapping[str, str] = {"all": "all", "infer": "predict", "eval": "score"}
+"""The backend's word for what is done, and that of `mmscore run`."""
+
+API_MODEL = "CustomAPIModel"
+RULES_ALONE = "exact_matching"
+OPTION_JUDGE = "vlmevalkit_option"
+CHOICES = "vlmevalkit_mcq@v2"
+"""Rules of the VLMEvalKit that EvalScope installs, ms-vlmeval 0.0.20."""
+
+SHORT_ANSWERS = "own_short_answer"
+"""For questions without options: the kit's own class for them scores nothing."""
+
+_OTHER_REPORTS = ("mmbench", "ccbench", "circular", "mmcr", "mmt", "mmvp", "mmmu")
+"""Words in the names of benchmarks whose choices the kit scores otherwise; there the recipe follows from the name."""
+
+_KEYS = (
+    *("model", "data", "mode", "limit", "reuse", "work_dir", "nproc"),
+    *("judge", "OPENAI_API_KEY", "OPENAI_API_BASE", "LOCAL_LLM"),
+)
+_WITHOUT_EFFECT = ("verbose", "ignore", "reuse_aux", "fps", "nframe", "pack", "use_subtitle")
+_ONLY: Mapping[str, Any] = {"config": (None,), "judge_args": (None,), "use_vllm": (False,), "retry": (None,)}
+_MODEL_KEYS = (
+    *("type", "name", "api_base", "key", "temperature", "img_size", "max_tokens", "system_prompt", "timeout"),
+    "model_path",
+)
+_MODEL_ONLY: Mapping[str, Any] = {"use_azure": (False,), "video_llm": (False,)}
+_MODEL_WITHOUT_EFFECT = ("img_detail", "verbose")
+_MAX_TOKENS = 2048
+"""Most tokens of a reply where the task does not say."""
+
+
+def eval_config_of(config: TaskConfig) -> dict[str, Any]:
+    """Give the backend's keys, from the task or the file that it names.
+
+    Raises:
+        UsageError: There are none, or one has no counterpart.
+    """
+    given = config.eval_config
+    if isinstance(given, str):
+        if Path(given).suffix not in FILES or not Path(given).is_file():
+            raise no_such_path(Path(given))
+        given = mapping_file(given)
+    keys = mapping_in(given, "eval_config")
+    check_keys(keys, _KEYS, _WITHOUT_EFFECT, _ONLY, "eval_config")
+    if keys.get("mode", "all") not in MODES:
+        raise UsageError(f"eval_config.mode: expected {', '.join(MODES)} {got(keys['mode'])}.")
+    return keys
+
+
+def work_dir_of(config: TaskConfig, keys: Mapping[str, Any]) -> str:
+    """Name the folder of the results; nothing is added to it."""
+    return str(config.use_cache or config.work_dir or keys.get("work_dir") or DEFAULT_WORK_DIR)
+
+
+def task_of_vlmevalkit(config: TaskConfig, secrets: dict[str, str]) -> dict[str, Any]:
+    """Write a task of ours.
+
+    Args:
+        config: The task.
+        secrets: Collects what environment variables have to hold.
+
+    Returns:
+        What a file of `mmscore run` holds, without `work-dir`.
+
+    Raises:
+        UsageError: A value has no counterpart, or a table is missing.
+    """
+    keys = eval_config_of(config)
+    data, models = keys.get("data"), keys.get("model")
+    if not isinstance(data, list) or not data or not isinstance(models, list) or not models:
+        raise UsageError("eval_config: expected lists model: and data: with at least one entry.")
+    return {
+        "datasets": [_dataset(name, keys.get("limit")) for name in data],
+        "models": [_model(entry, number, keys, secrets) for number, entry in enumerate(models)],
+        "score": _judge(keys, secrets),
+        "steps": MODES[keys.get("mode", "all")],
+    }
+
+
+def _dataset(name: Any, limit: Any) -> dict[str, Any]:
+    table = lmudata_root() / f"{name}.tsv"
+    if not table.is_file():
+        near = did_you_mean(str(name), [file.stem for file in table.parent.glob("*.tsv")])
+        raise UsageError(f"eval_config.data: there is no table {table}.{near} Nothing is fetched; put it there.")
+    return {
+        "input": str(table),
+        "name": name,
+        "format": "lmudata",
+        "dataset": name,
+        "prompt": "vlmevalkit",
+        "image-root": [".", str(table.parent)],
+        "recipes": _recipes(table),
+        **({"limit": limit} if limit else {}),
+    }
+
+
+def _recipes(table: Path) -> list[str]:
+    """Choose as the kit does: by the columns of a table that it does not know."""
+    if any(word in table.stem.lower() for word in _OTHER_REPORTS):
+        return []
+    with table.open(encoding="utf-8-sig") as file:
+        columns = {heading.strip().strip('"') for heading in file.readline().split("\t")}
+    return [CHOICES] if {"A", "B"} <= columns else [SHORT_ANSWERS]
+
+
+def _model(entry: Any, number: int, keys: Mapping[str, Any], secrets: dict[str, str]) -> dict[str, Any]:
+    where = f"eval_config.model[{number}]"
+    if not isinstance(entry, Mapping):
+        raise UsageError(
+            f"{where}: expected type, name, api_base and so on {got(entry)}. Models by name are the kit's."
+        )
+    check_keys(entry, _MODEL_KEYS, _MODEL_WITHOUT_EFFECT, _MODEL_ONLY, where)
+    options = {
+        "max-new-tokens": entry.get("max_tokens", _MAX_TOKENS),
+        "temperature": entry.get("temperature") or None,
+        "max-image-side": None if entry.get("img_size", -1) == -1 else entry["img_size"],
+        "system": entry.get("system_prompt"),
+    }
+    if entry.get("name") != API_MODEL:
+        options |= _local(entry, where)
+    else:
+        if not entry.get("type") or not entry.get("api_base"):
+            raise UsageError(f"{where}: {API_MODEL} needs type: (the model's name there) and api_base:.")
+        options |= {
+            "model": entry["type"],
+            "name": os.path.basename(entry["type"]).replace(":", "-").replace(".", "_"),
+            "backend": "openai",
+            "base-url": entry["api_base"],
+            "api-key-env": key_variable(entry.get("key"), f"EVALSCOPE_API_KEY_{number}", secrets),
+            "concurrency": keys.get("nproc"),
+            "timeout": entry.get("timeout"),
+        }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _local(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
+    path = entry.get("model_path")
+    if not path:
+        raise UsageError(
+            f"{where}: {got(entry.get('name'))} is a name of the kit's. Give name: {API_MODEL} and api_base:, or "
+            "model_path: with a folder or Hub id."
+        )
+    return {"model": path, "name": entry.get("name") or os.path.basename(path), "backend": "transformers"}
+
+
+def _judge(keys: Mapping[str, Any], secrets: dict[str, str]) -> dict[str, Any]:
+    """Write the options of `mmscore score`: without a service for it, the rules stand alone."""
+    model, service = keys.get("LOCAL_LLM") or keys.get("judge"), keys.get("OPENAI_API_BASE")
+    if keys.get("judge") == RULES_ALONE or not service:
+        if model not in (None, RULES_ALONE):
+            raise UsageError("eval_config.judge: whom to ask? Give OPENAI_API_BASE.")
+        return {}
+    options = {
+        "judge": [OPTION_JUDGE],
+        "judge-model": [model] if model else None,
+        "judge-base-url": service,
+        "api-key-env": key_variable(keys.get("OPENAI_API_KEY"), "EVALSCOPE_JUDGE_API_KEY", secrets),
+        "judge-concurrency": keys.get("nproc"),
+    }
+    return {name: value for name, value in options.items() if value is not None}
