@@ -28,6 +28,7 @@ from mmscore.infer.backend import (
     open_backend,
 )
 from mmscore.infer.ledger import Summary
+from mmscore.infer.predictions_file import interrupted
 from mmscore.infer.progress import progress
 from mmscore.infer.protocol import open_protocol
 from mmscore.infer.runner import Job, resume_note
@@ -112,7 +113,8 @@ def predict(
 
     DATASET is a folder made by `mmconvert convert`, or a parquet file of its columns. Replies are
     kept beside the output, in OUTPUT.answers.sqlite: a run that was stopped, or killed, goes on where
-    it was when the same command is run again. Rows without a reply are asked again then. The key of
+    it was when the same command is run again. Rows without a reply are asked again then. A run that
+    was told to stop leaves a predictions file with the rows that it came to, marked as partial. The key of
     a service comes from the environment and is kept nowhere.
 
     Exit code 3: the file is written, but some rows have no reply; the column prediction_error says why.
@@ -164,7 +166,7 @@ def _check_output(output: Path, *, resume: bool, restart: bool, share: bool) -> 
         raise UsageError(f"{'--resume' if resume else '--share'} and --restart exclude each other.")
     if output.is_dir():
         raise UsageError(f"{output}: is a folder. Name a file, such as {output / 'predictions.parquet'}.")
-    if output.exists() and not (resume or restart or share):
+    if output.exists() and not (resume or restart or share or interrupted(output)):
         raise UsageError(
             f"{output}: exists already. --resume asks only the rows that have no answer yet, --restart asks all again."
         )

@@ -15,6 +15,8 @@ from mmscore.infer.progress import Advance
 ELSEWHERE = Answer(status="elsewhere")
 """Stands for the answer of a row that another process is asking about; never stored or written."""
 
+UNASKED = Answer(status="skipped")
+"""Stands for the answer of a row that a stopped run has not come to; never stored."""
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 

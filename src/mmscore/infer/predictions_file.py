@@ -30,6 +30,8 @@ PREDICTIONS_SCHEMA: pa.Schema = with_features(
 RUN_METADATA = b"mmscore.run"
 """Key of the file's metadata that says, as JSON, how it was made and whether it is `partial`."""
 
+_INTERRUPTED = "interrupted"
+
 _ROW_GROUP_BYTES = 32 << 20
 _ROW_GROUP_ROWS = 65_536
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -37,7 +39,11 @@ _FROM_RECORD = [name for name in SCHEMA.names if name not in PICTURE_COLUMNS and
 
 
 class PredictionWriter:
-    """Writes one predictions file. Leaving the context well publishes it; an exception removes it."""
+    """Writes one predictions file. Leaving the context well publishes it; an exception removes it.
+
+    A run that is told to stop leaves the rows that it has come to, marked as partial, unless a whole file
+    stands there already.
+    """
 
     def __init__(self, path: Path, *, model: str, method: str, about: Mapping[str, Any]) -> None:
         """Name the file; nothing is touched before `with`.
@@ -50,9 +56,10 @@ class PredictionWriter:
         """
         self.path = path
         self._new = path.with_name(f".{path.name}.new")
+        self._part = path.with_name(f".{path.name}.part")
         self._constants = {"model": model, "method": method}
-        metadata = {**PREDICTIONS_SCHEMA.metadata, RUN_METADATA: json.dumps(about, sort_keys=True).encode()}
-        self._schema = PREDICTIONS_SCHEMA.with_metadata(metadata)
+        self._about = about
+        self._schema = _schema(about)
         self._pending: list[pa.RecordBatch] = []
         self._bytes = 0
         self._file: OutputFile
@@ -69,17 +76,22 @@ class PredictionWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Publish, or remove what was written."""
+        stopped = kind is not None and issubclass(kind, KeyboardInterrupt) and self._bytes > 0
+        keeps = kind is None or (stopped and (not self.path.exists() or interrupted(self.path)))
         try:
-            if kind is None:
+            if keeps:
                 self._flush()
             self._writer.close()
-            if kind is None:
+            if keeps:
                 with self._plain_errors():
                     self._file.check()
+                    if stopped:
+                        self._mark()
                     self._publish()
         finally:
             self._file.close()
             self._new.unlink(missing_ok=True)
+            self._part.unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def _plain_errors(self) -> Iterator[None]:
@@ -90,6 +102,19 @@ class PredictionWriter:
                 f"{self.path}: cannot be written ({error}); its rows so far take up to {self._bytes:,} bytes. "
                 "The answers are kept. Make room and run the same command again."
             ) from error
+
+    def _mark(self) -> None:
+        """Say in the file that its rows are not all; what it says of itself was fixed when it was begun."""
+        schema = _schema({**self._about, "partial": True, _INTERRUPTED: True})
+        with (
+            pq.ParquetFile(self._new) as written,
+            OutputFile(self._part) as file,
+            pq.ParquetWriter(file, schema, **parquet_options(schema)) as writer,
+        ):
+            for number in range(written.num_row_groups):
+                group = written.read_row_group(number)
+                writer.write_table(group.cast(schema), row_group_size=group.num_rows)
+        self._part.replace(self._new)
 
     def _publish(self) -> None:
         with self._new.open("rb+") as file:
@@ -122,6 +147,20 @@ class PredictionWriter:
             with self._plain_errors():
                 self._file.check()
             self._pending = []
+
+
+def interrupted(path: Path) -> bool:
+    """Tell whether a file holds the rows that a stopped run had come to, and no more."""
+    try:
+        about = json.loads((pq.read_schema(path).metadata or {}).get(RUN_METADATA, b"{}"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(about, dict) and about.get(_INTERRUPTED) is True
+
+
+def _schema(about: Mapping[str, Any]) -> pa.Schema:
+    metadata = {RUN_METADATA: json.dumps(about, sort_keys=True).encode()}
+    return PREDICTIONS_SCHEMA.with_metadata({**PREDICTIONS_SCHEMA.metadata, **metadata})
 
 
 def _answer_columns(answers: Sequence[Answer], constants: Mapping[str, str]) -> dict[str, pa.Array]:

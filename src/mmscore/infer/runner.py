@@ -2,7 +2,8 @@
 
 The dataset is read once, batch by batch. What the backend answers is in the store before more is
 asked: group by group, or, of a backend that streams, row by row as places become free. The
-predictions file is written along the way and appears at the end.
+predictions file is written along the way and appears at the end, or, with the rows so far, when the
+process is told to stop.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ from mmscore.answers import FAILED, OK, Answer, AnswerStore
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Generation, Streaming, file_identity
 from mmscore.infer.dialogs import COLUMNS, ROW, Dialogs
 from mmscore.infer.first_picture import first_picture_then_text
-from mmscore.infer.ledger import ELSEWHERE, Ledger, Summary, refusal
+from mmscore.infer.ledger import ELSEWHERE, UNASKED, Ledger, Summary, refusal
 from mmscore.infer.predictions_file import PredictionWriter
 from mmscore.infer.progress import Advance
 from mmscore.infer.protocol import Playing
@@ -256,7 +257,11 @@ def _in_groups(reads: Iterator[_Read], backend: Backend, ledger: Ledger) -> _Row
         # Rows of like size together waste the least padding; the largest first, so that memory runs out early.
         todo = sorted((i for i, answer in enumerate(found) if answer is None), key=lambda i: -_size(read.records[i]))
         while group := ledger.take(todo, read.keys, backend.batch_size) if todo else []:
-            replies = backend.answer([read.records[i] for i in group])
+            try:
+                replies = backend.answer([read.records[i] for i in group])
+            except KeyboardInterrupt:
+                yield read.rows, [answer or UNASKED for answer in found]
+                raise
             if len(replies) != len(group):
                 raise Error(f"backend {backend.name}: gave {len(replies)} answers for {len(group)} rows.")
             ledger.keep([(read.keys[i], reply) for i, reply in zip(group, replies, strict=True)])
@@ -305,15 +310,20 @@ def _as_they_come(reads: Iterator[_Read], backend: Streaming, ledger: Ledger, to
             read = waiting.popleft()
             yield read.rows, [answer for answer in read.answers if answer is not None]
 
-    with contextlib.closing(questions()) as asked, contextlib.closing(backend.stream(asked)) as replies:
-        for group in replies:
-            if not all(position in places for position, _ in group):
-                raise Error(f"backend {backend.name}: answered a row that it was not asked, or one twice.")
-            found = [(*places.pop(position), answer) for position, answer in group]
-            ledger.keep([(read.keys[index], answer) for read, index, answer in found])
-            for read, index, answer in found:
-                read.answers[index] = answer
-            yield from finished()
+    try:
+        with contextlib.closing(questions()) as asked, contextlib.closing(backend.stream(asked)) as replies:
+            for group in replies:
+                if not all(position in places for position, _ in group):
+                    raise Error(f"backend {backend.name}: answered a row that it was not asked, or one twice.")
+                found = [(*places.pop(position), answer) for position, answer in group]
+                ledger.keep([(read.keys[index], answer) for read, index, answer in found])
+                for read, index, answer in found:
+                    read.answers[index] = answer
+                yield from finished()
+    except KeyboardInterrupt:
+        for read in waiting:
+            yield read.rows, [answer or UNASKED for answer in read.answers]
+        raise
     yield from finished()
     if (left := total - ledger.rows) > 0:
         raise Error(f"backend {backend.name}: left {left} of {total} rows without an answer.")

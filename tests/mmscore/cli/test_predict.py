@@ -16,6 +16,7 @@ import pytest
 from mmconvert.store import DatasetWriter
 from mmscore.answers import store_path
 from mmscore.holding import hold
+from mmscore.infer.predictions_file import RUN_METADATA
 from support.questions import picture, record
 
 PROGRAM = [sys.executable, "-c", "from mmscore.cli import main; main()", "predict"]
@@ -280,10 +281,27 @@ def test_an_interrupted_run_says_so_and_goes_on_later(predict, tmp_path, dataset
         out, err = process.communicate(timeout=10)
     assert process.returncode == 130
     assert (out, err.splitlines()[-1]) == ("", "mmscore: interrupted. Run the same command again to go on.")
-    assert not output.exists()
+    table = pq.read_table(output)
+    statuses = table["prediction_status"].to_pylist()
+    assert json.loads(table.schema.metadata[RUN_METADATA])["partial"] is True
+    assert (len(statuses), set(statuses)) == (12, {"ok", "skipped"})
+    assert statuses.count("ok") >= 4
     summary = json.loads(predict(*echo(dataset, output, "prompt", "--json"))[1])
     assert summary["reused"] >= 4
     assert summary["rows"] == summary["reused"] + summary["asked"] == 12
+    assert set(pq.read_table(output)["prediction_status"].to_pylist()) == {"ok"}
+
+
+def test_an_interrupted_run_leaves_a_whole_file_as_it_is(predict, tmp_path, dataset, output):
+    predict(*echo(dataset, output, "text=first"))
+    before = output.read_bytes()
+    log = tmp_path / "asked.log"
+    with started(*echo(dataset, output, f"prompt:delay=0.05,batch=2,log={log}"), "--resume") as process:
+        wait_for(log, 5)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert output.read_bytes() == before
 
 
 def test_a_full_disk_ends_the_run_with_a_message(dataset, output):

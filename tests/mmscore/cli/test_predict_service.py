@@ -256,8 +256,9 @@ def test_an_interrupted_run_says_so_and_goes_on_later(predict, tmp_path, output,
             out, err = process.communicate(timeout=10)
         assert process.returncode == 130
         assert (out, err.split("\n")) == ("", ["", "mmscore: interrupted. Run the same command again to go on.", ""])
-        assert not output.exists()
         before = stored(output)
+        statuses = pq.read_table(output)["prediction_status"].to_pylist()
+        assert (statuses.count("ok"), set(statuses)) == (len(before), {"ok", "skipped"})
         assert len(before) >= 2 * CONCURRENCY
         server.asked.clear()
         summary = json.loads(predict(*asking(dataset, output, server, "--json"))[1])

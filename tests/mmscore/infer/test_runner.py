@@ -135,7 +135,9 @@ def test_a_run_that_broke_keeps_every_batch_that_was_answered(tmp_path, output):
     folder, broken = dataset(tmp_path / "d", rows(10)), Breaks(batch_size=3)
     with pytest.raises(KeyboardInterrupt):
         run(folder, output, broken)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["d", "predictions.parquet.answers.sqlite"]
+    so_far = ["d", "predictions.parquet", "predictions.parquet.answers.sqlite"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == so_far
+    assert pq.read_table(output)["prediction_status"].to_pylist().count("ok") == 6
     rest = Scripted(batch_size=3)
     assert counts(run(folder, output, rest)) == (10, 4, 6, 0)
     assert set(rest.asked).isdisjoint(broken.asked)
