@@ -27,7 +27,7 @@ from mmscore.cli.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, P
 from mmscore.compat.task_files import shown
 from mmscore.holding import hold
 from mmscore.infer.backend import Backend, file_identity, open_backend
-from mmscore.infer.predictions_file import RUN_METADATA
+from mmscore.infer.predictions_file import RUN_METADATA, interrupted
 
 PREDICTIONS, REPORT, TABLE, LOG = "predictions.parquet", "report.json", "report.csv", "log.txt"
 CONVERTED = ".datasets"
@@ -238,7 +238,7 @@ def _take(outcome: Outcome) -> None:
 
 def _stands(output: Path, digest: str) -> bool:
     """Tell whether a predictions file was made with the same settings and has every reply."""
-    if not output.is_file():
+    if not output.is_file() or interrupted(output):
         return False
     about = json.loads((pq.read_schema(output).metadata or {}).get(RUN_METADATA, b"{}"))
     if about.get("task") != digest:
