@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from mmconvert.errors import Error, RowError
-from mmconvert.kits.reform_eval.dialogue import Processor, dialogue_text, marked_question, question_and_answer
+from mmconvert.kits.reform_eval.dialogue import Processor, marked_question
 from mmconvert.kits.reform_eval.setup import Setup
 from mmconvert.record import Part, Record, Turn
 
@@ -128,7 +128,9 @@ class Dialogs(Sequence[dict[str, Any]]):
         """
         self._setup, self._instructions, self._example, self._rng = setup, instructions, example, rng
         self._writer = setup.processor or Processor("\n", mark=None, method=setup.inference_method)
-        self._rounds = [one for dialog in data["dialogs"] for one in _rounds(dialog, data)]
+        read = [_rounds(dialog, data, setup.capitalize) for dialog in data["dialogs"]]
+        self._rounds = [one for rounds in read for one in rounds]
+        self._dialogs = {rounds[0].dialog: rounds for rounds in read if rounds}
         self._history: dict[str, list[dict[str, str]]] = {}
         for dialog in data["dialogs"]:
             name = picture_name(dialog["image_id"], str(setup.config.get("split")))
@@ -175,9 +177,17 @@ class Dialogs(Sequence[dict[str, Any]]):
             "instruct": self._instructions[turn % len(self._instructions)],
             "history": [dict(said) for said in (*self._example, *before)],
         }
-        if setup.processor is not None:
-            sample["text"] = dialogue_text(sample, setup.processor, self._rng)
+        if setup.processor is not None and setup.write is not None:
+            sample["text"] = setup.write(sample, setup.processor, self._rng)
         return {**sample, "question_with_option": marked_question(sample, setup.option_mark, self._rng)}
+
+    def before(self, index: int) -> list[dict[str, Any]]:
+        """Give the rounds before an item with their right answers, as `rounds_before` reads them."""
+        asked = self._rounds[index // self._setup.data_duplication]
+        return [
+            {"question": one.question, "answer_options": one.options, "answer": one.answer}
+            for one in self._dialogs[asked.dialog][: asked.number]
+        ]
 
     def update_history(self, batches: Iterable[Iterable[tuple[str, str]]]) -> None:
         """Take in what the model answered.
@@ -199,7 +209,7 @@ class Dialogs(Sequence[dict[str, Any]]):
         if self._setup.inference_method == "likelihood":
             asked, said = one.question, one.options[answer] if isinstance(answer, int) else answer
         else:
-            asked, said = question_and_answer(one.question, one.options, answer, self._writer, self._rng)
+            asked, said = self._setup.finish(one.question, one.options, answer, self._writer, self._rng)
         return [{"from": "human", "value": asked}, {"from": "assistant", "value": said}]
 
 
@@ -213,15 +223,16 @@ def picture_name(image_id: int, split: str) -> str:
     return f"{'' if 'COCO' in split else 'VisualDialog_'}{split}_{image_id:012d}.jpg"
 
 
-def _rounds(dialog: Mapping[str, Any], data: Mapping[str, Any]) -> list[Round]:
+def _rounds(dialog: Mapping[str, Any], data: Mapping[str, Any], capitalize: bool) -> list[Round]:
+    question_text, option_text = (capitalized_question, capitalized) if capitalize else (str, str)
     try:
         return [
             Round(
                 str(dialog["image_id"]),
                 number,
                 dialog["image_base64"],
-                capitalized_question(data["questions"][said["question"]]),
-                [capitalized(data["answers"][place]) for place in said["answer_options"]],
+                question_text(data["questions"][said["question"]]),
+                [option_text(data["answers"][place]) for place in said["answer_options"]],
                 said["answer_options"].index(said["answer"]),
             )
             for number, said in enumerate(dialog["dialog"])

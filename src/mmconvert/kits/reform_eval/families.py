@@ -250,7 +250,8 @@ def _disaster(fields: Mapping[str, Any]) -> Item:
 
 
 def _region(fields: Mapping[str, Any]) -> Item:
-    return _gt(fields, _options(fields, "options"), key=_key(fields, "id"), used=("options", "id"))
+    kept = {"bbox": fields.get("region")}
+    return _gt(fields, _options(fields, "options"), key=_key(fields, "id"), kept=kept, used=("options", "id"))
 
 
 def _classification(fields: Mapping[str, Any]) -> Item:

@@ -13,12 +13,15 @@ from typing import Any
 
 from mmconvert.errors import Error, RowError, UsageError, did_you_mean, got
 from mmconvert.kits.reform_eval.dialogs import Dialogs
-from mmconvert.kits.reform_eval.dialogue import dialogue_text, marked_question
+from mmconvert.kits.reform_eval.dialogue import marked_question
 from mmconvert.kits.reform_eval.families import CLAIM_ANSWERS, DESCRIPTION_QUESTION, FAMILIES, Item
 from mmconvert.kits.reform_eval.setup import Setup
+from mmconvert.kits.reform_eval.tdiuc import TYPE
 
 CHOICE, GENERATION = "SingleChoice", "Generation"
 METHODS = ("generation", "likelihood")
+YES_NO, DRAWN = ("yes", "no"), 3
+"""Source: FudanDISC/ReForm-Eval@df1cfa7 build/TDIUC/tdiuc_dataset.py:make_choices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ DATASETS: dict[tuple[str, str | None], Dataset] = {
     **{("MSCOCO", task): Dataset("Core", "by_index") for task in ("mci", "goi", "mos")},
     ("MSCOCO", "itm"): Dataset("ITM", "by_gt", name_in_file="MSCOCO"),
     ("MSCOCO", "its"): Dataset("ITS", "by_gt", name_in_file="MSCOCO"),
+    ("MSCOCO", "oc"): Dataset("ObjectCounting", "drawn"),
     ("MSCOCO", "caption"): Dataset("Caption", "caption", (GENERATION,), "mscoco"),
     **{(name, None): Dataset(name, "by_index") for name in ("CLEVR", "VSR", "MP3D")},
     ("WikiHow", None): Dataset("WikiHow", "by_gt", name_in_file="WikiHow"),
@@ -64,6 +68,7 @@ DATASETS: dict[tuple[str, str | None], Dataset] = {
         for name in ("CIFAR10", "Flowers102", "ImageNet-1K", "VizWiz")
     },
     ("Pets37", None): Dataset("Classification", "by_stored_answer", prefix_in_example=False),
+    ("TDIUC", None): Dataset("TDIUC", "drawn", prefix_in_example=False),
     **{(name, None): Dataset("OCR", "open", _OPEN) for name in ("IC15", "COCO_text", "TextOCR", "CUTE80")},
     **{(name, None): Dataset("OCR", "open", _OPEN) for name in ("IIIT5K", "WordArt")},
     **{(name, None): Dataset("KIE", "open", _KIE) for name in ("FUNSD", "POIE")},
@@ -145,9 +150,10 @@ def _check_file(data: Any, setup: Setup, dataset: Dataset) -> None:
 def _instructions(data: Any, setup: Setup, dataset: Dataset) -> tuple[str, ...]:
     likely = setup.inference_method == "likelihood"
     if dataset.family == "CLEVR":
-        if likely:
+        if likely and setup.answer_space_instruct is None:
             raise UsageError("CLEVR cannot be loaded for likelihood: the kit asks for an argument that is never set.")
-        return tuple(data["instructs"][:5])
+        ending = f" {CLAIM_ANSWERS}" if likely and setup.answer_space_instruct else ""
+        return tuple(sentence + ending for sentence in data["instructs"][:5])
     open_ended = likely or setup.formulation == GENERATION or setup.config.get("instruct_kind") == "vqa"
     pool = setup.pools[FAMILIES[dataset.family].pool].instructions(open_ended)
     ending = f" {CLAIM_ANSWERS}" if dataset.family == "MCV" and likely else ""
@@ -184,6 +190,7 @@ class Samples(Sequence[dict[str, Any]]):
         self._items: list[Item] = [FAMILIES[dataset.family].item(fields) for fields in items]
         self._options: list[list[Any]] = [list(item.options or ()) for item in self._items]
         self._answers: list[Any] = [item.answer for item in self._items]
+        self._kinds = [str(fields.get(TYPE, "")) for fields in items]
         self._setup, self._dataset = setup, dataset
         self._instructions, self._example, self._rng = instructions, example, rng
         self._visits: dict[str, Callable[[int, int], dict[str, Any]]] = {
@@ -191,6 +198,7 @@ class Samples(Sequence[dict[str, Any]]):
             "by_index": self._by_index,
             "by_gt": self._by_gt,
             "by_stored_answer": self._by_stored_answer,
+            "drawn": self._drawn,
             "open": self._open,
             "caption": self._caption,
         }
@@ -218,8 +226,8 @@ class Samples(Sequence[dict[str, Any]]):
         return {**sample, "question_with_option": marked_question(sample, self._setup.option_mark, self._rng)}
 
     def _with_text(self, sample: dict[str, Any]) -> dict[str, Any]:
-        processor = self._setup.processor
-        return sample if processor is None else {**sample, "text": dialogue_text(sample, processor, self._rng)}
+        processor, write = self._setup.processor, self._setup.write
+        return sample if processor is None or write is None else {**sample, "text": write(sample, processor, self._rng)}
 
     def _by_text(self, number: int, copy: int) -> dict[str, Any]:
         item, setup = self._items[number], self._setup
@@ -302,6 +310,28 @@ class Samples(Sequence[dict[str, Any]]):
             "question": item.questions[0],
             "answer": self._answers[number],
             "answer_options": list(options),
+            "instruct": self._instruct(number, copy),
+        }
+        return self._with_options(self._with_text(self._with_history(sample)))
+
+    def _drawn(self, number: int, copy: int) -> dict[str, Any]:
+        """Set the answer beside three others of its kind, drawn anew at each visit."""
+        item, answer = self._items[number], str(self._items[number].answer)
+        if answer in YES_NO:
+            options = list(YES_NO)
+        else:
+            others = [choice for choice in self._setup.choices(self._kinds[number]) if choice != answer]
+            if len(others) < DRAWN:
+                raise RowError("options.count", "answer", f"three others are to be drawn from a list of {len(others)}.")
+            options = [*self._rng.sample(others, DRAWN), answer]
+        if self._setup.shuffle_options:
+            self._rng.shuffle(options)
+        sample = {
+            "sample_id": str(number + 1 if item.key is None else item.key),
+            "image": item.image,
+            "question": item.questions[0],
+            "answer": options.index(answer),
+            "answer_options": options,
             "instruct": self._instruct(number, copy),
         }
         return self._with_options(self._with_text(self._with_history(sample)))

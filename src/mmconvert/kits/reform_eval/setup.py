@@ -1,11 +1,23 @@
 """The arguments of ReForm-Eval's data loader."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
-from mmconvert.kits.reform_eval.dialogue import Processor
+from mmconvert.errors import UsageError
+from mmconvert.kits.reform_eval.dialogue import Processor, dialogue_text, question_and_answer
 from mmconvert.kits.reform_eval.pools import Pool, own_pools
+
+Write = Callable[[Mapping[str, Any], Processor, Random], str]
+"""(sample, settings, draws) -> the text that a model reads."""
+
+Finish = Callable[[str, Sequence[Any] | None, Any, Processor, Random], tuple[str, str]]
+"""(question, options, answer, settings, draws) -> the texts of a finished round."""
+
+
+def _no_choices(kind: str) -> Sequence[str]:
+    raise UsageError(f"there is no list of answers to draw options from for questions on {kind or 'numbers'}. Give it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +35,14 @@ class Setup:
         shuffle_options: Draw the options' order.
         option_mark: Marks in `question_with_option`; anything but upper, lower, number draws them.
         online_multi_round: Put the model's answers into the history of a dialog.
-        processor: Writes `text`; its marks are its own.
+        processor: Settings of what writes `text`; its marks are its own.
         pools: Instructions and examples by the kit's class.
+        write: Writes `text` with these settings; None leaves it out.
+        finish: Words the rounds of a dialog with these settings.
+        choices: Gives all answers to a type of question, of which three are drawn as wrong options.
+        capitalize: Begin the questions and options of dialogs with a capital.
+        answer_space_instruct: Let CLEVR's instructions end with answers (not CLEVR's own) for likelihood; None is
+            the kit's `load_reform_dataset`, which does not say and so cannot load it.
     """
 
     dataset_name: str
@@ -39,3 +57,8 @@ class Setup:
     online_multi_round: bool = True
     processor: Processor | None = None
     pools: Mapping[str, Pool] = field(default_factory=own_pools)
+    write: Write | None = dialogue_text
+    finish: Finish = question_and_answer
+    choices: Callable[[str], Sequence[str]] = _no_choices
+    capitalize: bool = True
+    answer_space_instruct: bool | None = None

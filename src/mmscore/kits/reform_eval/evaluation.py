@@ -138,14 +138,16 @@ def _judged_choice(record: Record, method: str) -> _Judged:
 
 def _judged_ocr(record: Record, method: str) -> _Judged:
     prediction, answer = (_text_or_texts(record, name) for name in ("prediction", "answer"))
-    return _Judged(reform_ocr(prediction if isinstance(prediction, str) else " ".join(prediction), answer), True, None)
+    return _Judged(
+        reform_ocr(prediction if isinstance(prediction, str) else " ".join(prediction), answer), True, str(prediction)
+    )
 
 
 def _judged_kie(record: Record, method: str) -> _Judged:
     prediction, answer = (_text_or_texts(record, name) for name in ("prediction", "answer"))
     if not isinstance(prediction, str) or not isinstance(answer, str):
         raise RowError("answer.type", "answer", f"the kit evaluates texts only here {got(answer)}. Give one text.")
-    return _Judged(reform_kie(prediction, [answer]), True, None)
+    return _Judged(reform_kie(prediction, [answer]), True, prediction)
 
 
 def _field(record: Record, name: str) -> Any:
@@ -177,6 +179,7 @@ def evaluate(
     multi_round_eval: bool = False,
     eval_stability: bool = False,
     infer_method: str = "generation",
+    open_stability: bool = False,
 ) -> Evaluation:
     """Evaluate a prediction list as `run_loader_eval.py` does.
 
@@ -186,6 +189,7 @@ def evaluate(
         multi_round_eval: Whether to hold accuracy against the number of the round.
         eval_stability: Whether to measure how predictions for one sample differ.
         infer_method: `generation` or `likelihood`.
+        open_stability: Measure stability of open answers too, by their texts, as `run_eval.py` does.
 
     Returns:
         Numbers and log lines; METEOR is among them where Java and its program are found.
@@ -217,7 +221,7 @@ def evaluate(
         "format_hit_rate": sum(result.formed for result in judged) / len(judged),
     }
     if eval_stability:
-        if formulation != SINGLE_CHOICE:
+        if formulation != SINGLE_CHOICE and not open_stability:
             raise Error(f"{formulation}: only single choices have a stability. Leave it out.")
         numbers["instability"] = reform_instability(said.values())
     if multi_round_eval:

@@ -109,3 +109,50 @@ def test_offline_the_history_is_right_and_has_options_for_generation_only() -> N
     assert [turn["value"] for turn in said] == ["Is it day? Options: (A) Yes; (B) No; (C) Maybe.", "So: (A) Yes"]
     said = opened("VisDial", DIALOGS, inference_method="likelihood", **common)[5]["history"]
     assert [turn["value"] for turn in said] == ["Is it day?", "Yes"]
+
+
+RED = [{"answer": "red"}]
+TYPED = {"question_id": 7, "image_id": "", "question": "Colour?", "question_type": "color", "answers": RED}
+COUNTED = {"Image_ID": "", "Question": "How many?", "Answer": 3, "Resolved_COCO_category": "cat"}
+
+
+def test_open_questions_get_three_others_drawn_at_each_visit() -> None:
+    lists = {"color": ["red", "green", "blue", "white", "black", "grey"], "": [str(n) for n in range(9)]}
+    colours = opened("TDIUC", [TYPED], choices=lists.__getitem__, data_duplication=10)
+    assert {sample["sample_id"] for sample in colours} == {"7"}
+    assert len({frozenset(sample["answer_options"]) for sample in colours}) > 1
+    for sample in colours:
+        assert sample["answer_options"][sample["answer"]] == "red"
+        assert len(set(sample["answer_options"])) == 4
+    assert colours[0]["history"][1]["value"].startswith("(A)")
+    counts = opened("MSCOCO", [COUNTED, COUNTED], choices=lists.__getitem__, config={"task": "oc"}, **NEVER)
+    assert [counts[n]["sample_id"] for n in (0, 5)] == ["1", "2"]
+    assert (counts[0]["answer_options"][3], counts[0]["answer"]) == ("3", 3)
+    assert counts[0]["question_with_option"].startswith("How many? Options: (A) ")
+    yes = opened("TDIUC", [{**TYPED, "answers": [{"answer": "yes"}]}], shuffle_options=False)
+    assert (yes[0]["answer_options"], yes[0]["answer"]) == (["yes", "no"], 0)
+    with pytest.raises(RowError, match="from a list of 2"):
+        opened("TDIUC", [TYPED], choices=lambda kind: ["red", "green", "blue"])[0]
+    with pytest.raises(UsageError, match="no list of answers to draw options from for questions on color"):
+        opened("TDIUC", [TYPED])[0]
+
+
+def test_dialogs_keep_their_case_on_request_and_tell_the_rounds_before() -> None:
+    dialogs = opened("VisDial", DIALOGS, capitalize=False, online_multi_round=False, **NEVER)
+    assert dialogs[5]["question"] == "and NOW?"
+    assert dialogs[5]["answer_options"] == ["yes", "no", "mAYBE"]
+    assert dialogs.before(0) == dialogs.before(4) == []
+    before = {"question": "is it day", "answer_options": ["yes", "no", "mAYBE"], "answer": 0}
+    assert dialogs.before(5) == [before]
+
+
+def test_clevr_by_likelihood_needs_a_word_on_the_answer_space() -> None:
+    item = {"question_id": "q", "image": "", "question": "Red?", "answer": 1, "answer_options": ["yes", "no"]}
+    data = {"instructs": ["Say."] * 5, "data": [item]}
+    with pytest.raises(UsageError, match="CLEVR cannot be loaded for likelihood"):
+        opened("CLEVR", data, inference_method="likelihood")
+    plain, claim = (
+        opened("CLEVR", data, inference_method="likelihood", answer_space_instruct=said)[0]["instruct"]
+        for said in (False, True)
+    )
+    assert (plain, claim) == ("Say.", "Say. Please answer supported, refuted or not enough information.")
