@@ -1,0 +1,93 @@
+"""`python -m mmscore.compat.reform_eval run_eval|run_loader_eval`: the kit's two scripts with their flags."""
+
+import json
+from typing import Any
+
+import click
+
+from mmconvert.command_line import EXIT_PARTIAL, run
+
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
+_IGNORED = ("yesno_instruct", "num_workers", "options_in_history", "core_eval")
+"""Flags that say nothing here; the first and the last two say nothing in the original."""
+
+
+@click.group(context_settings=_SETTINGS)
+def program() -> None:
+    """ReForm-Eval's scripts, run by this project."""
+
+
+@program.command("run_eval", context_settings=_SETTINGS)
+@click.option("--model", metavar="FILE.py@get_NAME|BACKEND", help="A model's loader or class, or a backend's name.")
+@click.option("--model_name", help="The model to load: a file, a folder, a name.")
+@click.option("--model_type", help="Goes on to the model's loader.")
+@click.option("--dataset_name", help="The kit's name of the dataset.")
+@click.option("--formulation", help="SingleChoice, Generation, OCROpenEnded or KIEOpenEnded.")
+@click.option("--dataset_config", metavar="FILE", help="The dataset's YAML file.")
+@click.option("--dataset_duplication", type=click.IntRange(1), default=1, help="Copies of each sample.")
+@click.option("--in_context_sample", is_flag=True, help="A finished round before the question.")
+@click.option("--capitalize", is_flag=True, help="Questions and options of dialogs begin with a capital.")
+@click.option("--yesno_instruct", is_flag=True, help="No effect, as in the original.")
+@click.option("--answer_space_instruct", is_flag=True, help="For CLEVR by likelihood alone.")
+@click.option("--per_gpu_eval_batch_size", type=click.IntRange(1), help="Rows at once. [default: the model's]")
+@click.option("--num_workers", type=int, default=4, help="No effect: pictures are read while the model answers.")
+@click.option("--half_evaluation", is_flag=True, help="Weights in float16.")
+@click.option("--do_eval", is_flag=True, help="Evaluate the predictions, or those that stand in output_dir already.")
+@click.option("--eval_stability", is_flag=True, help="Measure how predictions for one sample differ.")
+@click.option("--temperature", type=click.FloatRange(0), help="Softness of the draw. [default: the model's]")
+@click.option("--max_new_tokens", type=click.IntRange(1), help="Most tokens of a reply. [default: the model's]")
+@click.option("--likelihood_reduction", help="sum or mean. [default: the model's, sum]")
+@click.option("--infer_method", type=click.Choice(["generation", "likelihood"]), default="generation", help="How.")
+@click.option("--option_mark", help="number, lower or upper. [default: drawn for each question]")
+@click.option("--random_instruct", is_flag=True, help="Another instruction for each copy of a sample.")
+@click.option("--shuffle_options", is_flag=True, help="Draw the options' order.")
+@click.option("--options_in_history", is_flag=True, help="No effect, as in the original.")
+@click.option("--online_multi_round", is_flag=True, help="The model's answers go into the history of a dialog.")
+@click.option("--multi_round_eval", is_flag=True, help="Hold accuracy against the rounds of dialogs.")
+@click.option("--output_dir", default="./output/", help="Folder for results and log.txt.")
+@click.option("--dataset_debug", is_flag=True, help="Show the dataset, ask nothing.")
+@click.option("--dataset_subsample", type=click.IntRange(1), help="The first dialogs alone (VisDial).")
+@click.option("--core_eval", is_flag=True, help="No effect, as in the original.")
+@click.option("--hf", is_flag=True, help="Read the Hub; wins over --offline_hf.")
+@click.option("--offline_hf", is_flag=True, help="Read the files that the configuration names on this machine.")
+@click.option("--pools", metavar="FILE", help="Instructions and one-shot rounds, the kit's for one. [default: ours]")
+@click.option("--seed", type=int, default=0, help="Seed of the draws; the original sets none.")
+def run_eval(**given: Any) -> int:
+    """Ask a model about a dataset and evaluate what it says.
+
+    Exit code 3: some rows have no prediction; run again to ask them.
+    """
+    from mmscore.compat.reform_eval.run import Arguments, open_data
+    from mmscore.compat.reform_eval.run import run_eval as run_it
+
+    arguments = Arguments(**{name: value for name, value in given.items() if name not in _IGNORED})
+    if arguments.dataset_debug:
+        data = open_data(arguments)
+        click.echo(f"the dataset has {len(data)} samples")
+        for index in range(min(2, len(data))):
+            click.echo(json.dumps({**data[index], "image": repr(data[index]["image"])}, ensure_ascii=False))
+        return 0
+    result = run_it(arguments)
+    return EXIT_PARTIAL if result.list_file is None else 0
+
+
+@program.command("run_loader_eval", context_settings=_SETTINGS)
+@click.option("--formulation", required=True, help="SingleChoice, Generation, OCROpenEnded or KIEOpenEnded.")
+@click.option("--eval_stability", is_flag=True, help="Measure how predictions for one sample differ.")
+@click.option("--multi_round_eval", is_flag=True, help="Hold accuracy against the rounds of dialogs.")
+@click.option(
+    "--infer_method",
+    type=click.Choice(["generation", "likelihood"]),
+    help="How it was predicted. [default: told by the predictions]",
+)
+@click.option("--prediction_file", required=True, metavar="FILE", help="The result list.")
+def run_loader_eval(**given: Any) -> int:
+    """Evaluate a result list; its numbers go to log.txt beside it."""
+    from mmscore.compat.reform_eval.evaluation import loader_eval
+
+    loader_eval(**given)
+    return 0
+
+
+if __name__ == "__main__":
+    run(program, program="python -m mmscore.compat.reform_eval")
