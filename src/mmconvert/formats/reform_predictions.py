@@ -22,6 +22,7 @@ from typing import Any
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.file_names import model_of, said
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.kits.reform_eval.dialogs import HISTORY, rounds_before
 from mmconvert.losses import unheld
 from mmconvert.options import is_option, option_texts
 from mmconvert.record import LETTERS, Part, Record, Turn, canonical_json
@@ -269,6 +270,8 @@ def _file_name(record: Record) -> str:
 
 def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = {name: value for name, value in record.extra.items() if name not in _SAID_BY_NAME}
+    if rounds_before(record):
+        extra.pop(HISTORY)  # the turns say it, with the model's answers where it was asked online
     method, key = _infer_method(record), extra.pop("sample_id", record.sample)
     answer, prediction = _answer_field(record, losses), record.prediction
     if prediction is None:

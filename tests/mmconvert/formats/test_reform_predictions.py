@@ -212,3 +212,12 @@ def test_what_is_no_letter_of_an_option_is_written_as_it_stands_and_an_answer_by
     assert [loss.field for loss in losses] == ["answer"]
     (written,) = json.loads((tmp_path / "b.json").read_text())
     assert (written["answer"], written["prediction"]) == (0, said)
+
+
+def test_a_dialogs_history_is_written_as_its_turns(folder: Path) -> None:
+    said = [{"from": "human", "value": "Is it?"}, {"from": "assistant", "value": "(A) yes"}]
+    (record,) = opened([sample("7_1", round_id=1, question="Was it?", history=said)], folder)
+    before = {"question": "Is it?", "answer_options": ["yes", "no"], "answer": 1}
+    path = folder / "dialog.json"
+    write([replace(record, extra={**record.extra, "history": [before]})], Target(path), "reform_predictions")
+    assert json.loads(path.read_text())[0]["history"] == said

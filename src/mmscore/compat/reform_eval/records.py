@@ -136,9 +136,9 @@ def listed(records: Iterable[Record], infer_method: str, prompt: Callable[[Recor
         prompt: Writes the field `text`; None leaves it out.
     """
     for record in records:
-        extra = {name: value for name, value in record.extra.items() if name != HISTORY}
+        extra = {**record.extra, "infer_method": infer_method}
         if prompt is not None:
             text = prompt(record)
             # One of the kit's preprocessors gives more than the text.
             extra["text"] = text["raw_text"] if isinstance(text, Mapping) else text
-        yield replace(record, extra={**extra, "infer_method": infer_method})
+        yield replace(record, extra=extra)
