@@ -1,5 +1,6 @@
 """`mmscore predict`: ask a model about every row of a dataset."""
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -8,7 +9,7 @@ from typing import Any
 
 import click
 
-from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.errors import UsageError, got
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import AnswerStore, store_path
@@ -102,12 +103,26 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 @click.option("--resume", is_flag=True, help="Go on where the last run stopped, also when the output stands already.")
 @click.option("--restart", is_flag=True, help="Forget the stored answers and ask every row again.")
 @click.option("--share", is_flag=True, help="Let other processes that are started so answer rows of the same output.")
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 1024),
+    default=1,
+    metavar="N",
+    help="Processes that share the rows and the GPUs, each with the whole model.",
+)
 @click.option("--limit", type=click.IntRange(1), help="Only the first N rows.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @OPTIONS_FILE
 def predict(
-    dataset: Path, output: Path, resume: bool, restart: bool, share: bool, quiet: bool, as_json: bool, **given: Any
+    dataset: Path,
+    output: Path,
+    resume: bool,
+    restart: bool,
+    share: bool,
+    quiet: bool,
+    as_json: bool,
+    **given: Any,
 ) -> int:
     """Ask a model about every row of DATASET and write its replies to a predictions file.
 
@@ -119,7 +134,8 @@ def predict(
 
     Exit code 3: the file is written, but some rows have no reply; the column prediction_error says why.
     """
-    summary = answer(dataset, output, given, resume=resume, restart=restart, share=share, quiet=quiet)
+    flags = {"resume": resume, "restart": restart, "share": share, "quiet": quiet}
+    summary = answer(dataset, output, given, **flags)
     click.echo(json.dumps(asdict(summary)) if as_json else _sentence(summary))
     return EXIT_PARTIAL if summary.failed else 0
 
@@ -134,6 +150,7 @@ def answer(
     restart: bool = False,
     share: bool = False,
     quiet: bool = False,
+    task: str | None = None,
 ) -> Summary:
     """Do what the command does, for its options by parameter name.
 
@@ -146,6 +163,7 @@ def answer(
         restart: Forget the stored answers.
         share: Let other processes answer rows of the same output.
         quiet: No progress.
+        task: Digest of the settings, kept in the file.
 
     Raises:
         UsageError: Options exclude each other, or the output stands already.
@@ -155,10 +173,38 @@ def answer(
     rows = open_dataset(dataset)
     options = model_options(given, quiet=quiet)
     output.parent.mkdir(parents=True, exist_ok=True)
+    if given["processes"] > 1:
+        if backend is not None:
+            raise UsageError("--processes opens the model in each process: name the backend as file.py@NAME.")
+        return _answer_together(dataset, output, given, restart=restart, quiet=quiet, task=task)
     with hold(store_path(output), share=share) as held:
         plugin = plugin_of(given)
         opened = open_backend(plugin, options) if backend is None else adapt(plugin, backend, options)
-        return ask(job_of(rows, output, opened, given), held, restart=restart, quiet=quiet)
+        return ask(job_of(rows, output, opened, given, task=task), held, restart=restart, quiet=quiet)
+
+
+def _answer_together(
+    dataset: Path, output: Path, given: Mapping[str, Any], *, restart: bool, quiet: bool, task: str | None
+) -> Summary:
+    # Imported here: one process needs nothing of it.
+    from mmscore.infer.processes import together
+
+    if restart:
+        with hold(store_path(output)) as held, AnswerStore(held, fingerprint="", restart=True):
+            pass
+    alone = {**given, "processes": 1}
+    work = functools.partial(_answer_a_share, dataset, output, alone, quiet=quiet, task=task)
+    found = together(work, given["processes"])
+    for remark in found.remarks:
+        click.echo(printable(f"mmscore: {remark}"), err=True)
+    return found.summary
+
+
+def _answer_a_share(
+    dataset: Path, output: Path, given: Mapping[str, Any], number: int, *, quiet: bool, task: str | None
+) -> Summary:
+    # Each sees the rows that all have done: one of them tells.
+    return answer(dataset, output, given, share=True, quiet=quiet or number > 0, task=task)
 
 
 def _check_output(output: Path, *, resume: bool, restart: bool, share: bool) -> None:

@@ -21,7 +21,7 @@ from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, mapping_file, pri
 from mmconvert.errors import Error
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import OK, answer_key, store_path
-from mmscore.cli.predict import ask, job_of, model_options, plugin_of
+from mmscore.cli.predict import answer, ask, job_of, model_options, plugin_of
 from mmscore.cli.score import score
 from mmscore.cli.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan, context, plan_of
 from mmscore.compat.task_files import shown
@@ -199,7 +199,7 @@ class _Opened:
 
     def digest(self, rows: Dataset, limit: int | None) -> str:
         """Digest what the predictions depend on, as far as it can be told without loading the model."""
-        given = {name: str(value) for name, value in self.task.given.items()}
+        given = {name: str(value) for name, value in self.task.given.items() if name != "processes"}
         folder = Path(self.task.given["model"])
         files = sorted(folder.rglob("*")) if folder.is_dir() else []
         weights = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
@@ -218,9 +218,13 @@ def _predict(
         outcome.rows = pq.read_metadata(output).num_rows
         _log(outcome.folder, f"{PREDICTIONS} stands, {outcome.rows} rows")
         return
-    with hold(store_path(output)) as held:
-        job = job_of(rows, output, opened.backend(), {**opened.task.given, "limit": limit}, task=digest)
-        summary = ask(job, held, restart=restart, quiet=quiet)
+    given = {**opened.task.given, "limit": limit}
+    if given["processes"] > 1:
+        summary = answer(rows.path, output, given, resume=not restart, restart=restart, quiet=quiet, task=digest)
+    else:
+        with hold(store_path(output)) as held:
+            job = job_of(rows, output, opened.backend(), given, task=digest)
+            summary = ask(job, held, restart=restart, quiet=quiet)
     outcome.rows, outcome.failed = summary.rows, summary.failed
     counts = f"{summary.rows} rows, {summary.asked} asked, {summary.reused} reused, {summary.failed} failed"
     _log(outcome.folder, f"{PREDICTIONS}: {counts}, {summary.seconds:.1f} s")

@@ -1,6 +1,7 @@
 """`mmscore run`: the plan is checked as a whole, runs stand apart, and a second run asks nothing again."""
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -249,3 +250,21 @@ def test_a_mistake_in_the_file_is_named_with_its_place_before_anything_is_done(r
 @pytest.mark.parametrize("text", ["- a list\n", "a: [", "\x00"])
 def test_what_is_no_task_is_refused(run, text):
     assert run(text)[0] == 2
+
+
+def test_several_processes_answer_a_model_s_rows(run, folder):
+    (folder / "mine.py").write_text(
+        "import os\n"
+        "def pid(records):\n"
+        "    with open('pids.log', 'a') as log:\n"
+        "        print(os.getpid(), file=log)\n"
+        "    return ['A' for _ in records]\n"
+    )
+    models = [{"model": "mine", "backend": "mine.py@pid", "processes": 2, "batch-size": 1}]
+    given = task(models=models, datasets=["files/vmcq/colours.tsv"])
+    code, out, err = run(given)
+    assert (code, err) == (0, "")
+    assert str(os.getpid()) not in Path("pids.log").read_text().split()
+    asked_before = Path("pids.log").read_text()
+    assert run({**given, "models": [{**models[0], "processes": 3}]})[:2] == (0, out)
+    assert Path("pids.log").read_text() == asked_before

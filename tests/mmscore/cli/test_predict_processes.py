@@ -1,0 +1,132 @@
+"""`predict --processes N`: one command, several processes, every row asked once."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from mmconvert.store import DatasetWriter
+from mmscore.infer.processes import _environments
+from support.questions import record
+
+ROWS = 60
+PROGRAM = [sys.executable, "-c", "from mmscore.cli import main; main()", "predict"]
+
+WITNESS = """
+import os, signal
+from pathlib import Path
+
+LOG = Path({log!r})
+
+def slow(records):
+    import time
+    time.sleep(0.02)
+    with LOG.open("a") as log:
+        for record in records:
+            print(record.id, os.getpid(), os.environ.get("OMP_NUM_THREADS"), file=log)
+    return [record.id for record in records]
+
+def dies(records):
+    answers = slow(records)
+    if not LOG.with_suffix(".died").exists():
+        LOG.with_suffix(".died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return answers
+
+def broken(records):
+    raise OSError("no such luck")
+"""
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    with DatasetWriter(tmp_path / "d") as writer:
+        writer.write([record(number, f"question {number}", answer="A") for number in range(ROWS)])
+    return tmp_path / "d"
+
+
+@pytest.fixture
+def asking(tmp_path: Path, dataset: Path, output: Path):
+    """Give the arguments of a run of two processes, whose backend tells who asked what."""
+    (tmp_path / "mine.py").write_text(WITNESS.format(log=str(tmp_path / "asked.log")))
+
+    def arguments(name: str) -> list[str]:
+        backend = ("--backend", f"{tmp_path / 'mine.py'}@{name}", "--model", "m", "--batch-size", "2")
+        return [*map(str, (dataset, "-o", output, *backend, "--processes", "2", "--json", "--quiet"))]
+
+    return arguments
+
+
+def asked(folder: Path) -> list[list[str]]:
+    log = folder / "asked.log"
+    return [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def test_processes_share_the_rows_and_the_cores(predict, tmp_path, output, asking):
+    code, out, err = predict(*asking("slow"))
+    summary, lines = json.loads(out), asked(tmp_path)
+    assert (code, err) == (0, "")
+    assert (summary["rows"], summary["asked"], summary["reused"], summary["failed"]) == (ROWS, ROWS, 0, 0)
+    assert sorted(int(row) for row, _, _ in lines) == list(range(ROWS))
+    assert len({process for _, process, _ in lines} | {str(os.getpid())}) == 3
+    assert {threads for _, _, threads in lines} == {str(max(1, len(os.sched_getaffinity(0)) // 2))}
+    assert pq.read_table(output)["prediction"].to_pylist() == [str(number) for number in range(ROWS)]
+    assert json.loads(predict(*asking("slow"), "--resume")[1])["reused"] == ROWS
+    assert json.loads(predict(*asking("slow"), "--restart")[1])["asked"] == ROWS
+
+
+def test_the_rows_of_a_process_that_died_are_answered_by_the_others(predict, tmp_path, output, asking):
+    code, out, err = predict(*asking("dies"))
+    assert (code, json.loads(out)["rows"]) == (0, ROWS)
+    assert "one of 2 processes ended early, the others did its part: process" in err
+    assert "exit code -9" in err
+    twice = [row for row, times in Counter(row for row, _, _ in asked(tmp_path)).items() if times > 1]
+    assert len(twice) <= 2
+    assert set(pq.read_table(output)["prediction_status"].to_pylist()) == {"ok"}
+
+
+def test_when_all_fail_the_first_reason_ends_the_run(predict, output, asking):
+    code, _, err = predict(*asking("broken"))
+    assert code == 1
+    assert "no such luck" in err
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_told_to_stop_it_stops_them_all_and_goes_on_later(predict, tmp_path, asking, how):
+    with subprocess.Popen([*PROGRAM, *asking("slow")], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        end = time.monotonic() + 60
+        while len(asked(tmp_path)) < 8 and time.monotonic() < end:
+            time.sleep(0.01)
+        process.send_signal(how)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert err.decode().splitlines()[-1] == "mmscore: interrupted. Run the same command again to go on."
+    for pid in {int(pid) for _, pid, _ in asked(tmp_path)}:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    summary = json.loads(predict(*asking("slow"))[1])
+    assert summary["rows"] == ROWS == summary["asked"] + summary["reused"]
+    assert summary["reused"] > 0
+
+
+@pytest.mark.parametrize(
+    ("devices", "count", "dealt"),
+    [("0,1,2,3", 2, ["0,2", "1,3"]), ("4,5", 2, ["4", "5"]), ("7", 2, ["7", "7"]), ("0,1,2", 2, ["0,2", "1"])],
+)
+def test_gpus_are_dealt_out(monkeypatch, devices, count, dealt):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", devices)
+    assert [environment["CUDA_VISIBLE_DEVICES"] for environment in _environments(count)] == dealt
+
+
+def test_without_a_gpu_threads_that_were_chosen_stay(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert _environments(2) == [{"OMP_NUM_THREADS": "3"}] * 2
