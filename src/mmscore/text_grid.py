@@ -79,7 +79,7 @@ def text_columns(rows: Sequence[Sequence[Any]]) -> str:
     """
     columns = [_column(None, [row[n] for row in rows])[1:] for n in range(len(rows[0]))]
     rule = "  ".join("-" * len(column[0]) for column in columns)
-    return "\n".join([rule, *("  ".join(cells) for cells in zip(*columns, strict=True)), rule])
+    return "\n".join([rule, *("  ".join(cells).rstrip() for cells in zip(*columns, strict=True)), rule])
 
 
 def _rule(characters: str, widths: Sequence[int]) -> str:

@@ -70,9 +70,9 @@ def _check(config: TaskConfig, outcomes: Sequence["Outcome"]) -> None:
     if not lacking or (kept and any(outcome.error is None for outcome in outcomes)):
         return
     first = lacking[0]
-    why = first.error or f"{first.failed} of {first.rows} rows have no reply, or rows have no score"
+    why = first.error or f"{first.failed} of {first.rows} rows have no reply, or rows have no score."
     raise Error(
-        f"{first.folder}: {why}. See {first.folder / 'log.txt'}; use_cache with the folder above asks only what is "
+        f"{first.folder}: {why} See {first.folder / 'log.txt'}. use_cache with the folder of the run asks only what is "
         "missing, ignore_errors takes the numbers of the others."
     )
 
