@@ -1,0 +1,57 @@
+"""Import statements of a kit's users, answered by its door where the kit itself is not installed.
+
+A door that stands in for a package says in `MODULES` which modules there are and which of its names each has.
+"""
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from mmconvert.errors import UsageError, did_you_mean
+
+DOORS = {"mmte": "mmscore.compat.mmtrusteval", "vlmeval": "mmscore.compat.vlmevalkit"}
+"""Package of a kit -> the door that has its names."""
+
+
+class NotHereError(UsageError, ImportError):
+    """A kit's module is imported for a name that its door does not have."""
+
+
+class KitImports(MetaPathFinder, Loader):
+    """Finds the modules of `DOORS`, after everybody else: an installed kit is the one that is imported."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find a module that a door stands in for."""
+        kit, _, module = fullname.partition(".")
+        if kit not in DOORS or module not in self._modules(kit):
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the door's names into a module."""
+        kit, _, rest = module.__name__.partition(".")
+        door, names = importlib.import_module(DOORS[kit]), self._modules(kit)[rest]
+
+        def missing(name: str) -> object:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            raise NotHereError(
+                f"{module.__name__}: has no {name!r} here.{did_you_mean(name, names)} Install the kit for it."
+            )
+
+        module.__dict__.update({name: getattr(door, name) for name in names}, __all__=list(names), __getattr__=missing)
+
+    def _modules(self, kit: str) -> Mapping[str, Sequence[str]]:
+        modules: Mapping[str, Sequence[str]] = importlib.import_module(DOORS[kit]).MODULES
+        return modules
+
+
+def install() -> None:
+    """Answer the imports of kits that are not installed; a second call changes nothing."""
+    if not any(isinstance(finder, KitImports) for finder in sys.meta_path):
+        sys.meta_path.append(KitImports())

@@ -1,0 +1,72 @@
+"""MMTrustEval's door: its classes, its registry, its evaluators and its task files.
+
+    from mmscore.compat.mmtrusteval import BaseChat, BaseDataset, TxtSample, registry
+
+    python -m mmscore.compat.mmtrusteval run TASK.yaml --cfg-options model_id=mine-7b --import mine.py
+
+See docs/kits/mmtrusteval.md.
+"""
+
+from mmscore.compat.mmtrusteval.classes import BaseChat, BaseDataset, BaseMethod
+from mmscore.compat.mmtrusteval.evaluators import (
+    BaseEvaluator,
+    KitEvaluator,
+    SequentialEvaluator,
+    supported_metrics,
+)
+from mmscore.compat.mmtrusteval.methods import KitMethod
+from mmscore.compat.mmtrusteval.registry import registry
+from mmscore.compat.mmtrusteval.runner import BaseTask
+from mmscore.compat.mmtrusteval.samples import ImageTxtSample, Response, TxtSample, collate_fn
+
+_supported_metrics = supported_metrics
+_OutputType = TxtSample | ImageTxtSample
+
+MODULES = {
+    "": ("TxtSample", "ImageTxtSample", "_OutputType"),
+    "utils": (),
+    "utils.registry": ("registry",),
+    "datasets": ("BaseDataset", "collate_fn"),
+    "datasets.base": ("BaseDataset", "collate_fn"),
+    "methods": ("BaseMethod",),
+    "methods.base": ("BaseMethod",),
+    "models": ("BaseChat", "Response"),
+    "models.base": ("BaseChat", "Response"),
+    "evaluators": ("BaseEvaluator", "SequentialEvaluator"),
+    "evaluators.base": ("BaseEvaluator", "SequentialEvaluator"),
+    "evaluators.metrics": ("_supported_metrics",),
+    "tasks": ("BaseTask",),
+    "tasks.base": ("BaseTask",),
+}
+"""Modules of `mmte`, and which of its names users import from each; see `mmscore.compat.kit_imports`."""
+
+
+def listing() -> dict[str, list[str]]:
+    """List the ids that the registry knows, by kind; the kit's runner prints the same."""
+    return {
+        "chatmodels": registry.list_chatmodels(),
+        "datasets": registry.list_datasets(),
+        "methods": registry.list_methods(),
+        "evaluators": registry.list_evaluators(),
+        "tasks": registry.list_tasks(),
+        "metrics": list(supported_metrics),
+    }
+
+
+__all__ = [
+    "BaseChat",
+    "BaseDataset",
+    "BaseEvaluator",
+    "BaseMethod",
+    "BaseTask",
+    "ImageTxtSample",
+    "KitEvaluator",
+    "KitMethod",
+    "Response",
+    "SequentialEvaluator",
+    "TxtSample",
+    "collate_fn",
+    "listing",
+    "registry",
+    "supported_metrics",
+]

@@ -1,0 +1,125 @@
+"""`python -m mmscore.compat.mmtrusteval`: MMTrustEval's task runner, and its registry."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mmconvert import __version__
+from mmconvert.command_line import EXIT_PARTIAL, LazyGroup, printable
+from mmconvert.command_line import run as run_program
+from mmconvert.errors import UsageError, got
+from mmscore.compat.kit_imports import install
+
+IMPORT = click.option(
+    "--import", "imports", multiple=True, metavar="FILE.py|MODULE", help="Where your classes are; may be repeated."
+)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("arguments", nargs=-1, metavar="[TASK] [KEY=VALUE]...")
+@click.option("--config", metavar="FILE", help="The task, where TASK is not given.")
+@click.option("--cfg-options", multiple=True, metavar="KEY=VALUE", help="Keys of the task; further ones may follow.")
+@IMPORT
+@click.option("--input", "source", metavar="INPUT", help="Samples of a dataset without a class.")
+@click.option("--image-root", "image_roots", multiple=True, type=click.Path(path_type=Path), help="Its pictures.")
+@click.option("--model", metavar="NAME", help="Folder, Hub id or service's name for model_id.")
+@click.option("--backend", metavar="NAME|file.py@NAME", help="Who answers, as in mmscore predict.")
+@click.option("--base-url", metavar="URL", help="OpenAI-compatible service of the model.")
+@click.option("--api-key-env", metavar="NAME", help="Variable of its key.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Rows under way at once.")
+@click.option("--batch-size", type=click.IntRange(1), metavar="N", help="Rows at once.")
+@click.option("--judge-model", metavar="NAME", help="Model that judges. [default: the chain's model_id]")
+@click.option("--judge-base-url", metavar="URL", help="Its service. [default: OPENAI_BASE_URL]")
+@click.option("--judge-api-key-env", metavar="NAME", help="Variable of its key. [default: OPENAI_API_KEY]")
+@click.option("--work-dir", type=click.Path(path_type=Path), metavar="DIR", help="Default: LOG.run beside the log.")
+@click.option("--restart", is_flag=True, help="Forget the stored replies, and replace the log.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def run(
+    arguments: tuple[str, ...],
+    config: str | None,
+    cfg_options: tuple[str, ...],
+    imports: tuple[str, ...],
+    work_dir: Path | None,
+    source: str | None,
+    image_roots: tuple[Path, ...],
+    restart: bool,
+    as_json: bool,
+    quiet: bool,
+    **services: Any,
+) -> int:
+    """Run a task file of MMTrustEval: its samples, its model, its evaluators, its log.
+
+    Exit code 3: the log is written, but some samples have no reply or no score.
+    """
+    # Imported here: --help need not wait for it.
+    from mmscore.compat.mmtrusteval.registry import registry
+    from mmscore.compat.mmtrusteval.runner import JUDGE, Surroundings, run_task
+    from mmscore.compat.mmtrusteval.task import read_task
+    from mmscore.judge_request import JudgeRequest
+
+    file, *more = (config, *arguments) if config else arguments or (None,)
+    if file is None:
+        raise UsageError("which task? Write: run TASK.yaml")
+    judge = {name.removeprefix("judge_"): services.pop(name) for name in list(services) if name.startswith("judge_")}
+    model = {name: value for name, value in services.items() if value is not None}
+    around = Surroundings(work_dir, source, image_roots, model, JudgeRequest(JUDGE, **judge), restart, quiet)
+    with registry.importing(imports):
+        outcome = run_task(read_task(file, [*cfg_options, *more]), around)
+    if as_json:
+        about = {"log": str(outcome.log), "rows": outcome.rows, "failed": outcome.failed, "stood": outcome.stood}
+        about |= {"rejected": list(outcome.rejected), "unscored": outcome.unscored}
+        click.echo(json.dumps({**about, "total_results": outcome.totals}))
+    else:
+        click.echo(printable("\n".join(_lines(outcome))))
+    return 0 if outcome.complete else EXIT_PARTIAL
+
+
+def _lines(outcome: Any) -> list[str]:
+    if outcome.stood:
+        return [f"{outcome.log}: stands already; --restart replaces it."]
+    lacking = {"without a reply": outcome.failed, "without a score": outcome.unscored}
+    lacking["refused"] = len(outcome.rejected)
+    said = "".join(f", {number} {what}" for what, number in lacking.items() if number)
+    totals = [f"  {key}: {value:.6g}" for key, value in outcome.totals.items()]
+    return [f"{outcome.log}: {outcome.rows} samples{said}", *outcome.rejected[:3], *totals]
+
+
+@click.command("list")
+@click.argument("kind", required=False)
+@IMPORT
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def list_ids(kind: str | None, imports: tuple[str, ...], as_json: bool) -> int:
+    """Show the ids of chatmodels, datasets, methods, evaluators, tasks and metrics."""
+    from mmscore.compat.mmtrusteval import listing
+    from mmscore.compat.mmtrusteval.registry import registry
+
+    with registry.importing(imports):
+        found = listing()
+    if kind is not None and kind not in found:
+        raise UsageError(f"no kind {kind!r} {got(kind)}. Known: {', '.join(found)}.")
+    shown = {name: ids for name, ids in found.items() if kind in (None, name)}
+    if as_json:
+        click.echo(json.dumps(shown))
+    else:
+        click.echo(printable("\n".join(f"{name}: {', '.join(ids) or '-'}" for name, ids in shown.items())))
+    return 0
+
+
+COMMANDS = {
+    "run": ("mmscore.compat.mmtrusteval.__main__:run", "Run a task file."),
+    "list": ("mmscore.compat.mmtrusteval.__main__:list_ids", "Show the ids of the registry."),
+}
+
+
+@click.group(cls=LazyGroup, commands_in=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+def program() -> None:
+    """MMTrustEval's task files and classes, run here (docs/kits/mmtrusteval.md)."""
+
+
+if __name__ == "__main__":
+    install()
+    run_program(program, program="mmscore.compat.mmtrusteval")

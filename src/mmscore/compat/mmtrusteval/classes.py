@@ -1,0 +1,122 @@
+"""The classes that users of MMTrustEval inherit from: datasets, methods, chat models.
+
+Parity: thu-ml/MMTrustEval@a067801 mmte/datasets/base.py, mmte/methods/base.py, mmte/models/base.py. What the kit
+asserts is a UsageError here.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mmconvert.errors import UsageError, did_you_mean
+from mmscore.compat.mmtrusteval.samples import Response, Sample
+
+
+def check_id(name: str, known: Sequence[str], what: str) -> str:
+    """Give an id back if it is one of those that a class serves.
+
+    Raises:
+        UsageError: It is none.
+
+    Example:
+        >>> check_id("dt-text", ["dt-text"], "dataset")
+        'dt-text'
+    """
+    if name not in known:
+        raise UsageError(f"no {what} {name!r}.{did_you_mean(str(name), known)} Known: {', '.join(known) or 'none'}.")
+    return name
+
+
+class BaseMethod(ABC):
+    """Changes samples, whatever dataset they are of.
+
+    Attributes:
+        method_ids: Ids that the class serves.
+        method_id: The one of this object.
+        img_dir: Folder of the pictures that it makes.
+        lazy_mode: Use a picture that stands there.
+    """
+
+    method_id: str = ""
+    method_ids: Sequence[str] = ()
+
+    def __init__(self, method_id: str, img_dir: str = "", lazy_mode: bool = True, **kwargs: Any) -> None:
+        self.method_id = check_id(method_id, self.method_ids, "method")
+        self.img_dir = img_dir
+        self.lazy_mode = lazy_mode
+
+    @abstractmethod
+    def run(self, data: Any, **kwargs: Any) -> Any:
+        """Give the sample that a sample becomes."""
+
+    def hash(self, to_hash_str: str, **kwargs: Any) -> str:
+        """Name the file of what is made for a text.
+
+        Raises:
+            NotImplementedError: The class does not say how.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no hash(to_hash_str).")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call `run`."""
+        return self.run(*args, **kwargs)
+
+
+class BaseDataset(ABC):  # noqa: B024 - as in the kit; what a class must bring is its constructor
+    """Samples by their number. A DataLoader takes one as it takes a torch Dataset.
+
+    Attributes:
+        dataset_ids: Ids that the class serves.
+        dataset_id: The one of this object.
+        dataset_config: YAML file of the dataset, or one an id.
+        method_hook: Changes each sample that is given out; None for none.
+        dataset: The samples; a class fills it.
+    """
+
+    dataset_id: str = ""
+    dataset_ids: Sequence[str] = ()
+    dataset_config: str | Mapping[str, str] | None = ""
+
+    def __init__(self, dataset_id: str, method_hook: Any = None, **kwargs: Any) -> None:
+        self.dataset_id = check_id(dataset_id, self.dataset_ids, "dataset")
+        self.method_hook = method_hook or None
+        self.dataset: list[Any] = []
+
+    def __getitem__(self, index: int) -> Any:
+        """Give a sample, changed by the hook if there is one."""
+        sample = self.dataset[index]
+        return self.method_hook.run(sample) if self.method_hook else sample
+
+    def __len__(self) -> int:
+        """Count the samples."""
+        return len(self.dataset)
+
+    def __iter__(self) -> Iterator[Sample]:
+        """Give all samples in order."""
+        return (self[index] for index in range(len(self)))
+
+
+class BaseChat(ABC):
+    """A model that answers a conversation.
+
+    Attributes:
+        model_family: Ids that the class serves.
+        model_id: The one of this object.
+        model_arch: Its architecture, for people.
+    """
+
+    model_id: str = ""
+    model_arch: str = ""
+    model_family: Sequence[str] = ()
+
+    def __init__(self, model_id: str, **kwargs: Any) -> None:
+        self.model_id = check_id(model_id, self.model_family, "chatmodel")
+
+    @abstractmethod
+    def chat(self, messages: list[dict[str, Any]], **generation_kwargs: Any) -> Response:
+        """Answer a conversation.
+
+        Args:
+            messages: Turns, `role` (system, user, assistant) and `content`: a text, or `text` and `image_path`.
+            generation_kwargs: max_new_tokens, do_sample, temperature, num_beams, stop_sequences, output_scores.
+        """

@@ -1,0 +1,165 @@
+"""Classes by the ids that they serve: MMTrustEval's registry."""
+
+import contextlib
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from mmconvert.errors import UsageError, did_you_mean, got
+from mmconvert.plugins import load
+from mmscore.infer.adapter import GROUP
+
+IDS = {
+    "chatmodel": "model_family",
+    "dataset": "dataset_ids",
+    "method": "method_ids",
+    "evaluator": "evaluator_ids",
+    "task": "task_ids",
+}
+"""Kind of class -> the attribute that lists the ids it serves."""
+
+_Class = TypeVar("_Class", bound=type)
+
+
+class Registry:
+    """Finds classes by id. A class need not inherit anything: it is known by its list of ids."""
+
+    def __init__(self) -> None:
+        self._classes: dict[str, dict[str, type]] = {kind: {} for kind in IDS}
+        self._built_in: dict[str, dict[str, type]] = {kind: {} for kind in IDS}
+
+    def register(self, kind: str, registered: _Class, *, built_in: bool = False) -> _Class:
+        """Register a class for all of its ids; one of the user's goes before one that stands here already.
+
+        Raises:
+            UsageError: It lists no ids, or another class of the user's has one of them.
+        """
+        ids = getattr(registered, IDS[kind], None)
+        if isinstance(ids, str) or not isinstance(ids, Sequence) or not ids:
+            raise UsageError(f"{registered.__name__}: expected a list of ids in {IDS[kind]} {got(ids)}.")
+        classes = (self._built_in if built_in else self._classes)[kind]
+        for one in ids:
+            if classes.get(one, registered) is not registered:
+                raise UsageError(f"{one!r} is registered already for {classes[one].__name__}. Give it another id.")
+            classes[one] = registered
+        return registered
+
+    def found(self, kind: str, name: str) -> type | None:
+        """Find a class of the user's, else one that stands here; None for neither."""
+        return self._classes[kind].get(name) or self._built_in[kind].get(name)
+
+    def listed(self, kind: str) -> list[str]:
+        """List the ids of a kind, sorted."""
+        return sorted({**self._built_in[kind], **self._classes[kind]})
+
+    def _get(self, kind: str, name: str) -> type:
+        found = self.found(kind, name)
+        if found is None:
+            known = self.listed(kind)
+            listed = f"Known: {', '.join(known)}." if known else "None is registered."
+            raise UsageError(f"no {kind} {name!r}.{did_you_mean(str(name), known)} {listed} Name its file: --import.")
+        return found
+
+    def _decorator(self, kind: str) -> Callable[[_Class], _Class]:
+        return lambda registered: self.register(kind, registered)
+
+    def register_chatmodel(self) -> Callable[[_Class], _Class]:
+        """Give the decorator of chat models."""
+        return self._decorator("chatmodel")
+
+    def register_dataset(self) -> Callable[[_Class], _Class]:
+        """Give the decorator of datasets."""
+        return self._decorator("dataset")
+
+    def register_method(self) -> Callable[[_Class], _Class]:
+        """Give the decorator of methods."""
+        return self._decorator("method")
+
+    def register_evaluator(self) -> Callable[[_Class], _Class]:
+        """Give the decorator of evaluators."""
+        return self._decorator("evaluator")
+
+    def register_task(self) -> Callable[[_Class], _Class]:
+        """Give the decorator of tasks."""
+        return self._decorator("task")
+
+    def get_chatmodel_class(self, name: str) -> Any:
+        """Find a class by id; raises UsageError where the kit gives None."""
+        return self._get("chatmodel", name)
+
+    def get_dataset_class(self, name: str) -> Any:
+        """Find a class by id; see `get_chatmodel_class`."""
+        return self._get("dataset", name)
+
+    def get_method_class(self, name: str) -> Any:
+        """Find a class by id; see `get_chatmodel_class`."""
+        return self._get("method", name)
+
+    def get_evaluator_class(self, name: str) -> Any:
+        """Find a class by id; see `get_chatmodel_class`."""
+        return self._get("evaluator", name)
+
+    def get_task_class(self, name: str) -> Any:
+        """Find a class by id; see `get_chatmodel_class`."""
+        return self._get("task", name)
+
+    def list_chatmodels(self) -> list[str]:
+        """List ids."""
+        return self.listed("chatmodel")
+
+    def list_datasets(self) -> list[str]:
+        """List ids."""
+        return self.listed("dataset")
+
+    def list_methods(self) -> list[str]:
+        """List ids."""
+        return self.listed("method")
+
+    def list_evaluators(self) -> list[str]:
+        """List ids."""
+        return self.listed("evaluator")
+
+    def list_tasks(self) -> list[str]:
+        """List ids."""
+        return self.listed("task")
+
+    @contextlib.contextmanager
+    def importing(self, files: Sequence[str]) -> Iterator[None]:
+        """Know the classes of files for a while, decorated or not.
+
+        Args:
+            files: `file.py`, or the dotted name of a module.
+
+        Raises:
+            UsageError: There is no such file or module, or two classes have one id.
+        """
+        before = {kind: dict(classes) for kind, classes in self._classes.items()}
+        try:
+            for file in files:
+                self._take(_module(file))
+            yield
+        finally:
+            self._classes = before
+
+    def _take(self, module: Any) -> None:
+        for given in [item for item in vars(module).values() if isinstance(item, type)]:
+            for kind, attribute in IDS.items():
+                ids = getattr(given, attribute, None)
+                if given.__module__ == module.__name__ and ids and not all(one in self._classes[kind] for one in ids):
+                    self.register(kind, given)
+
+
+def _module(name: str) -> Any:
+    if name.endswith(".py"):
+        return sys.modules[load(GROUP, f"{name}@__name__")]
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"--import {name}: no module {error.name!r}. Name a file.py, or a module on the path."
+        ) from None
+
+
+registry = Registry()
+"""The one registry, as in the kit."""

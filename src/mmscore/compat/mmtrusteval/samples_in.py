@@ -1,0 +1,173 @@
+"""The samples of a task: out of a dataset class or a file, through its method, into a dataset of ours."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mmconvert.conversion import read
+from mmconvert.errors import Error, UsageError, did_you_mean, got
+from mmconvert.kits.mmtrusteval.datasets import NAMES
+from mmconvert.record import Record
+from mmconvert.rewording import last_turn_images, last_user_turn, words
+from mmconvert.store import DatasetWriter
+from mmscore.compat.mmtrusteval.classes import BaseDataset
+from mmscore.compat.mmtrusteval.registry import registry
+from mmscore.compat.mmtrusteval.samples import ImageTxtSample, Sample, TxtSample, collate_fn
+from mmscore.compat.mmtrusteval.task import Task
+from mmscore.infer.adapters.mmtrusteval import picture_path
+from mmscore.kits.mmtrusteval.rows import FORMAT
+from mmscore.kits.mmtrusteval.scored_log import EXTRA, IMAGE_PATH
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Samples as a dataset of ours.
+
+    Attributes:
+        folder: The dataset; the id of a row is the number of its sample.
+        samples: What the model and the evaluators are given, as `collate_fn` has it.
+        rejected: Samples that could not be stored, each with its reason.
+    """
+
+    folder: Path
+    samples: Sequence[Mapping[str, Any]]
+    rejected: Sequence[str]
+
+
+class FileDataset(BaseDataset):
+    """The samples of a file that `mmconvert` reads, for a dataset without a class."""
+
+    def __init__(self, dataset_id: str, method_hook: Any, records: Iterator[Record], folder: Path) -> None:
+        """Read a file; pictures become files of the folder."""
+        self.dataset_ids = (dataset_id,)
+        super().__init__(dataset_id, method_hook)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.dataset = [sample_of(record, folder) for record in records]
+
+
+def sample_of(record: Record, folder: Path) -> Sample:
+    """Give the last user turn of a record as a sample.
+
+    Args:
+        record: The record.
+        folder: Where its picture becomes a file.
+
+    Raises:
+        Error: The turn shows several pictures, or there is none.
+    """
+    at, pictures = last_user_turn(record), last_turn_images(record)
+    if at is None or len(pictures) > 1:
+        raise Error(f"row {record.id}: a sample is one user turn with at most one picture (got {len(pictures)}).")
+    text, target = words(record.messages[at]), None if record.label is None else json.loads(record.label)
+    extra = record.extra.get(EXTRA)
+    if not pictures:
+        return TxtSample(text, target, extra)
+    return ImageTxtSample(picture_path(pictures[0], folder), text, target, extra)
+
+
+def stored(task: Task, place: Path, source: str | None = None, image_roots: Sequence[Path] = ()) -> Stored:
+    """Take all samples of a task, and store them.
+
+    Args:
+        task: The task.
+        place: Folder for `samples.json` and `dataset`.
+        source: File with the samples, for a dataset without a class.
+        image_roots: Folders of its pictures; () for its own.
+
+    Raises:
+        UsageError: The dataset or the method is unknown, or a setting of it.
+        Error: A sample cannot be made, or none can be stored.
+    """
+    samples = list(_samples(_dataset(task, place, source, image_roots)))
+    file = place / "samples.json"
+    file.write_text(_json(task.dataset_id, samples), encoding="utf-8")
+    records = read(file, FORMAT, image_roots=_roots(samples), dataset=task.dataset_id)
+    paths = [_path(sample) for sample in samples]
+    folder = place / "dataset"
+    with DatasetWriter(folder, overwrite=folder.exists(), about={"format": FORMAT}) as writer:
+        writer.write(_with_path(record, paths[int(record.id)]) for record in records)
+        if len(records.rejects) == len(samples):
+            reason = records.rejects[0] if samples else "it is empty"
+            raise Error(f"{task.dataset_id}: no sample can be asked about: {reason}")
+    return Stored(folder, samples, tuple(map(str, records.rejects)))
+
+
+def _dataset(task: Task, place: Path, source: str | None, image_roots: Sequence[Path]) -> Any:
+    method = None
+    for name, settings in task.method_cfg.items():
+        method = called(registry.get_method_class(name), name, f"method_cfg, {name}", settings or {})
+    if source is not None:
+        if task.dataset_cfg:
+            raise UsageError(f"dataset_cfg: is for a class, and the samples are of {source}. Leave one of them out.")
+        records = iter(read(source, image_roots=tuple(image_roots)))
+        return FileDataset(task.dataset_id, method, records, place / "images")
+    known = registry.list_datasets()
+    if task.dataset_id not in known:
+        hint = did_you_mean(task.dataset_id, {*known, *NAMES})
+        raise UsageError(
+            f"dataset_id: no class for {task.dataset_id!r}.{hint} Give the file of its class, --import FILE.py, or "
+            "its samples, --input FILE."
+        )
+    settings = {**task.dataset_cfg, "method_hook": method}
+    return called(registry.get_dataset_class(task.dataset_id), task.dataset_id, "dataset_cfg", settings)
+
+
+def called(made: Any, name: str, where: str, settings: Mapping[str, Any]) -> Any:
+    """Make an object of a class by its id.
+
+    Raises:
+        UsageError: The class takes no such settings.
+    """
+    try:
+        return made(name, **settings)
+    except TypeError as error:
+        raise UsageError(f"{where}: {error}.") from error
+
+
+def _samples(dataset: Any) -> Iterator[Mapping[str, Any]]:
+    for number in range(len(dataset)):
+        try:
+            yield collate_fn([dataset[number]])[0]
+        except Error as error:
+            raise Error(f"{dataset.dataset_id}[{number}]: {error}") from error
+
+
+def _path(sample: Mapping[str, Any]) -> str | None:
+    content = sample["message"][0]["content"]
+    return None if isinstance(content, str) else content[IMAGE_PATH]
+
+
+def _with_path(record: Record, path: str | None) -> Record:
+    # As in a log of the kit, so that ours names the picture too.
+    return record if path is None else replace(record, extra={**record.extra, IMAGE_PATH: path})
+
+
+def _absolute(path: str) -> str:
+    return path if "://" in path else os.path.realpath(path)
+
+
+def _roots(samples: Sequence[Mapping[str, Any]]) -> tuple[Path, ...]:
+    files = [_absolute(path) for sample in samples if (path := _path(sample)) is not None and "://" not in path]
+    return (Path(os.path.commonpath([os.path.dirname(file) for file in files])),) if files else ()
+
+
+def _json(name: str, samples: Sequence[Mapping[str, Any]]) -> str:
+    rows = []
+    for sample in samples:
+        content, path = sample["message"][0]["content"], _path(sample)
+        asked = {"text": content} if path is None else {IMAGE_PATH: _absolute(path), "text": content["text"]}
+        extra = {} if sample["extra"] is None else {EXTRA: sample["extra"]}
+        rows.append({**asked, "target": sample["target"], **extra})
+    try:
+        return json.dumps(rows, ensure_ascii=False, indent=1, default=_plain)
+    except TypeError as error:
+        raise Error(f"{name}: a sample holds what JSON cannot say: {error}.") from None
+
+
+def _plain(value: Any) -> Any:
+    if not hasattr(value, "tolist"):
+        raise TypeError(got(value))
+    return value.tolist()  # a number or an array of NumPy

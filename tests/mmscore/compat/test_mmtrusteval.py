@@ -1,0 +1,466 @@
+"""MMTrustEval's door: registry, chains, methods, task files, and the run of a task."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import PIL.Image
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from goldens.comparison import difference
+from mmconvert.errors import Error, UsageError
+from mmscore.compat.mmtrusteval import (
+    BaseEvaluator,
+    BaseTask,
+    ImageTxtSample,
+    KitMethod,
+    Response,
+    SequentialEvaluator,
+    TxtSample,
+    collate_fn,
+    registry,
+    supported_metrics,
+)
+from mmscore.compat.mmtrusteval.__main__ import program
+from mmscore.compat.mmtrusteval.registry import Registry
+from mmscore.compat.mmtrusteval.runner import Surroundings, predict_options, run_task
+from mmscore.compat.mmtrusteval.task import merged, option_value, read_task, task_of
+from mmscore.kits.mmtrusteval.evaluators import Setting, UnconnectedError
+from support.chat_server import chat_server, said
+from support.questions import picture
+
+CLASSES = """
+from mmscore.compat.mmtrusteval import *
+
+@registry.register_dataset()
+class Pets(BaseDataset):
+    dataset_ids = ["pets-text", "pets-image"]
+
+    def __init__(self, dataset_id, method_hook=None, times=1, **kwargs):
+        super().__init__(dataset_id, method_hook)
+        texts = ["Is it a cat?", "Is it a dog?", "Say yes."] * times
+        if dataset_id == "pets-text":
+            self.dataset = [TxtSample(text, k % 2, {"subset": "ab"[k % 2]}) for k, text in enumerate(texts)]
+        else:
+            self.dataset = [ImageTxtSample("cat.png", text, 1) for text in texts]
+
+@registry.register_chatmodel()
+class Parrot(BaseChat):
+    model_family = ["parrot-1b"]
+
+    def chat(self, messages, **generation_kwargs):
+        content = messages[-1]["content"]
+        text = content if isinstance(content, str) else content["text"]
+        if "dog" in text and "moody" in generation_kwargs:
+            raise RuntimeError("no mood")
+        return Response(self.model_id, "Yes" if "cat" in text or "yes" in text else "No")
+
+class Shout(BaseMethod):
+    method_ids = ["shout"]
+
+    def run(self, data, **kwargs):
+        return TxtSample(data.text.upper(), data.target, data.extra)
+
+class Length(BaseEvaluator):
+    evaluator_ids = ["length_eval"]
+
+    def process(self, preds, labels=None, extras=None, **kwargs):
+        return [len(pred) for pred in preds], labels, extras
+"""
+
+YES_NO = {"rule_yes_or_no_eval": {"metrics_cfg": {"pred_no_op": {}, "accuracy_score": {}}}}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with classes, a picture and a task."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "pets.py").write_text(CLASSES)
+    (tmp_path / "cat.png").write_bytes(picture("red"))
+    write_task(tmp_path)
+    with registry.importing(["pets.py"]):
+        yield tmp_path
+
+
+def write_task(folder: Path, **values: Any) -> Path:
+    task = {
+        "model_id": "parrot-1b",
+        "dataset_id": "pets-text",
+        "log_file": "./logs/pets.json",
+        "generation_kwargs": {"max_new_tokens": 20},
+        "evaluator_seq_cfgs": [YES_NO],
+    }
+    (folder / "task.yaml").write_text(yaml.safe_dump(task | values))
+    return folder / "task.yaml"
+
+
+def saved(folder: Path) -> Any:
+    return json.loads((folder / "logs/pets.json").read_text())
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    result = CliRunner().invoke(program, [*map(str, arguments)], standalone_mode=False, catch_exceptions=False)
+    assert (result.return_value or 0) == code, result.output
+    return result.stdout
+
+
+def test_classes_are_found_by_their_ids_decorated_or_not(place: Path) -> None:
+    assert registry.list_datasets() == ["pets-image", "pets-text"]
+    assert registry.get_chatmodel_class("parrot-1b").__name__ == "Parrot"
+    assert "shout" in registry.list_methods()
+    assert "length_eval" in registry.list_evaluators()
+    with pytest.raises(UsageError, match=r"no dataset 'pet-text'\. Did you mean pets-text\?"):
+        registry.get_dataset_class("pet-text")
+
+
+def test_classes_of_files_are_forgotten_again(place: Path) -> None:
+    (place / "more.py").write_text("class More:\n    model_family = ['more-1b']\n    def chat(self): ...\n")
+    with registry.importing(["more.py"]):
+        assert registry.list_chatmodels() == ["more-1b", "parrot-1b"]
+    assert registry.list_chatmodels() == ["parrot-1b"]
+    with pytest.raises(UsageError, match="no module 'nowhere'"), registry.importing(["nowhere"]):
+        pass
+
+
+def test_two_classes_cannot_have_one_id() -> None:
+    own, kind = Registry(), "method"
+    first, second = (type(name, (), {"method_ids": ["m"]}) for name in ("First", "Second"))
+    assert own.register_method()(first) is first
+    own.register(kind, first)
+    with pytest.raises(UsageError, match="registered already for First"):
+        own.register(kind, second)
+    with pytest.raises(UsageError, match="expected a list of ids in method_ids"):
+        own.register(kind, type("Third", (), {"method_ids": "m"}))
+
+
+def test_a_users_class_goes_before_the_kits_own(place: Path) -> None:
+    (place / "own.py").write_text(
+        CLASSES.replace("length_eval", "rule_score_eval")
+        .replace("-1b", "-2b")
+        .replace("pets-", "p-")
+        .replace("shout", "s")
+    )
+    with registry.importing(["own.py"]):
+        assert SequentialEvaluator({"rule_score_eval": {"metrics_cfg": {"pred_sum": {}}}})(["abc"], [1]) == {
+            "rule_score_eval:pred_sum": 3.0
+        }
+
+
+def test_samples_are_read_by_field_and_by_name() -> None:
+    sample = ImageTxtSample.from_dict({"image_path": "a.png", "text": "Is it?", "other": 1})
+    assert sample.to_dict() == {"image_path": "a.png", "text": "Is it?", "target": None, "extra": None}
+    assert sample["text"] == "Is it?"
+    assert Response("m", "x", None, None)["content"] == "x"
+    assert collate_fn([sample])[0]["message"] == [
+        {"role": "user", "content": {"image_path": "a.png", "text": "Is it?"}}
+    ]
+    with pytest.raises(UsageError, match="a dataset gives TxtSample or ImageTxtSample"):
+        collate_fn(["Is it?"])
+
+
+def test_chains_give_the_keys_and_values_of_the_kit(shared: Path) -> None:
+    checked = 0
+    for line in (shared / "golden/mmte_sequence.visible.jsonl").read_text(encoding="utf-8").splitlines():
+        case = json.loads(line, object_hook=lambda fields: float(fields["$f"]) if "$f" in fields else fields)
+        given, replies = case["input"], iter(case["input"].get("judge_replies", ()))
+        if "results" not in case["expected"]:
+            continue
+        chain = SequentialEvaluator(given["evaluator_seq_cfg"], Setting(ask=lambda *_, replies=replies: next(replies)))
+        found = chain.eval(given["preds"], given["labels"], given["extras"])
+        assert list(found) == case["expected"]["key_order"]
+        plain = {key: value.tolist() if hasattr(value, "tolist") else value for key, value in found.items()}
+        assert difference(case["expected"]["results"], plain, "mmte_sequence") is None, case["input"]
+        checked += 1
+    assert checked > 150
+
+
+def test_evaluators_of_both_kinds_stand_in_one_chain(place: Path) -> None:
+    chain = SequentialEvaluator(
+        {
+            "length_eval": {"metrics_cfg": {}},
+            "rule_contain_eval": {"fuzzy_match": True, "metrics_cfg": {"pred_mean": {}}},
+        }
+    )
+    assert chain.keyname_prefix_seq == ["length_eval", "length_eval->rule_contain_eval"]
+    assert chain(["abc", "de"], ["3", "3"]) == {
+        "length_eval:pred_no_op": [3, 2],
+        "length_eval->rule_contain_eval:pred_mean": 0.5,
+    }
+
+
+def test_a_registered_model_judges_and_is_asked_once(place: Path) -> None:
+    asked = {
+        "model_id": "parrot-1b",
+        "prompt_template": "{pred}",
+        "generation_kwargs": {},
+        "metrics_cfg": {"pred_no_op": {}},
+    }
+    chain = SequentialEvaluator({"chatmodel_eval": asked})
+    assert chain(["a cat", "a dog"], [1, 1], [None, None]) == {"chatmodel_eval:pred_no_op": ["Yes", "No"]}
+    stranger = SequentialEvaluator({"chatmodel_eval": {**asked, "model_id": "gpt-4"}})
+    with pytest.raises(UnconnectedError, match="'gpt-4'"):
+        stranger(["a cat"], [1], [None])
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"rule_yes_or_no": {"metrics_cfg": {}}}, "Did you mean rule_yes_or_no_eval"),
+        ({"rule_yes_or_no_eval": {}}, "metrics_cfg is missing"),
+        ({"rule_yes_or_no_eval": {"metrics_cfg": {"accuracy": {}}}}, "Did you mean accuracy_score"),
+        ({"rule_yes_or_no_eval": {"metrics_cfg": {}, "yes_templates": []}}, "Did you mean yes_template"),
+        ({"rule_yes_or_no_eval": {"metrics_cfg": []}}, "expected metrics with their settings"),
+        ([], "expected evaluators with their settings"),
+    ],
+)
+def test_what_is_wrong_in_a_chain_is_named(config: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        SequentialEvaluator(config)
+
+
+def test_a_metric_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        supported_metrics, "longest", lambda y_true, y_pred, at_least=0: max(map(len, y_pred), default=at_least)
+    )
+
+    class Plain(BaseEvaluator):
+        evaluator_ids = ("plain",)
+
+    assert Plain("plain", {"longest": {"at_least": 3}})(["a", "bcd"]) == {"longest": 3}
+
+
+def test_methods_draw_into_their_folder(tmp_path: Path) -> None:
+    sample = TxtSample("A cat.", 1, {"a": 1})
+    color = KitMethod("unrelated-image-color", img_dir=str(tmp_path), img_size=[4, 6])
+    made = color(sample)
+    assert (made.text, made.target, made.extra) == ("A cat.", 1, {"a": 1})
+    assert Path(made.image_path) == tmp_path / f"{color.hash('A cat.')}.png"
+    with PIL.Image.open(made.image_path) as image:
+        assert image.size == (6, 4)
+    before = Path(made.image_path).read_bytes()
+    KitMethod("unrelated-image-noise", str(tmp_path), img_size=(4, 6)).run(sample)
+    assert Path(made.image_path).read_bytes() == before
+    KitMethod("unrelated-image-noise", str(tmp_path), False, img_size=(4, 6)).run(sample)
+    assert Path(made.image_path).read_bytes() != before
+    KitMethod("related-image-txtembed", str(tmp_path / "t"), font_size=10, max_width=50, img_size=None).run(sample)
+    KitMethod("unrelated-image-nature", str(tmp_path / "n"), nature_src_dir=str(tmp_path), img_size=[3, 3]).run(sample)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"img_size": [4, 6]}, "img_dir is missing"),
+        ({"img_dir": "d"}, "img_size is missing"),
+        ({"img_dir": "d", "img_size": "4x6"}, "expected height and width"),
+        ({"img_dir": "d", "img_size": [4, 6], "font_size": 1}, "no setting 'font_size'"),
+    ],
+)
+def test_what_is_wrong_in_a_methods_settings_is_named(settings: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        KitMethod("unrelated-image-color", **settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3", 3),
+        ("-1.5", -1.5),
+        ("1e3", 1000.0),
+        ("true", True),
+        ("None", None),
+        ("a b", "a b"),
+        ("", ""),
+        ("'7'", 7),
+        ("a,b", ["a", "b"]),
+        ("a,", ["a"]),
+        ("[]", []),
+        ("[1]", [1]),
+        ("(1,)", (1,)),
+        ("[(a,b),(c,1)]", [("a", "b"), ("c", 1)]),
+        ("(a,b),(c,d)", [("a", "b"), ("c", "d")]),
+        ("[1,2],3", [[1, 2], 3]),
+    ],
+)
+def test_values_of_cfg_options(text: str, value: Any) -> None:
+    assert option_value(text) == value
+
+
+@pytest.mark.parametrize("option", ["x", "=1", "a=[1", "a=1]", "model_id.x=1", "evaluator_seq_cfgs.0=1"])
+def test_cfg_options_that_cannot_be_read(option: str) -> None:
+    with pytest.raises(UsageError, match="--cfg-options"):
+        merged({"model_id": "m", "evaluator_seq_cfgs": []}, [option])
+
+
+def test_a_dotted_key_keeps_its_siblings_and_makes_what_is_missing() -> None:
+    values = {"dataset_cfg": {"force": False, "x": 1}, "method_cfg": None}
+    assert merged(values, ["dataset_cfg.data_type_id=p", "method_cfg.shout.img_dir=d"]) == {
+        "dataset_cfg": {"force": False, "x": 1, "data_type_id": "p"},
+        "method_cfg": {"shout": {"img_dir": "d"}},
+    }
+    assert values == {"dataset_cfg": {"force": False, "x": 1}, "method_cfg": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": "m"}, "Did you mean model_id"),
+        ({"log_file": None}, "log_file is missing"),
+        ({"dataset_cfg": [1]}, "dataset_cfg: expected names and values"),
+        ({"generation_kwargs": 5}, "generation_kwargs: expected names and values"),
+        ({"method_cfg": {"a": {}, "b": {}}}, "one method a task"),
+        ({"evaluator_seq_cfgs": {}}, "expected a list of chains"),
+        ({"model_id": 3}, "model_id: expected a text"),
+    ],
+)
+def test_what_is_wrong_in_a_task_is_named_with_its_file(tmp_path: Path, change: Any, message: str) -> None:
+    file = write_task(tmp_path, **change)
+    with pytest.raises(UsageError, match=f"task.yaml: .*{message}"):
+        read_task(file)
+
+
+def test_a_task_runs_and_its_log_is_the_kits(place: Path) -> None:
+    told = run("run", "task.yaml", "--cfg-options", "dataset_cfg.times=2", "generation_kwargs.do_sample=True")
+    assert "6 samples" in told
+    log = saved(place)
+    assert log["total_results"] == {
+        "rule_yes_or_no_eval:accuracy_score": 0.5,
+        "rule_yes_or_no_eval:accuracy_score_a": pytest.approx(1 / 3),
+        "rule_yes_or_no_eval:accuracy_score_b": pytest.approx(2 / 3),
+    }
+    assert log["per_sample_results"][0] == {
+        "rule_yes_or_no_eval:pred_no_op": 1,
+        "content": "Is it a cat?",
+        "pred": "Yes",
+        "label": 0,
+        "extra": {"subset": "a"},
+    }
+    assert (place / "logs/pets.run/report.json").is_file()
+
+
+def test_a_log_that_stands_is_left_alone(place: Path) -> None:
+    run("run", "task.yaml")
+    (place / "logs/pets.json").write_text('{"total_results": {"mine": 1}}')
+    assert json.loads(run("run", "task.yaml", "--json"))["stood"] is True
+    assert json.loads(run("run", "task.yaml", "--restart", "--json"))["stood"] is False
+    assert len(saved(place)["per_sample_results"]) == 3
+
+
+def test_samples_without_a_reply_are_not_in_the_log_and_are_asked_again(place: Path) -> None:
+    told = run("run", "task.yaml", "--cfg-options", "generation_kwargs.moody=1", code=3)
+    assert "3 samples, 1 without a reply" in told
+    assert [sample["content"] for sample in saved(place)["per_sample_results"]] == ["Is it a cat?", "Say yes."]
+    run("run", "task.yaml")
+    assert len(saved(place)["per_sample_results"]) == 3
+
+
+def test_a_recipe_and_the_classes_give_the_same_log(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for dataset in ("pets-text", "pets-image"):
+        task = read_task("task.yaml", [f"dataset_id={dataset}"])
+        by_recipe = run_task(task, Surroundings(restart=True)).log.read_text()
+        with monkeypatch.context() as patched:
+            patched.setitem(supported_metrics, "own", lambda y_true, y_pred: 0)
+            assert run_task(task, Surroundings(restart=True)).log.read_text() == by_recipe
+
+
+def test_methods_and_evaluators_of_ones_own(place: Path) -> None:
+    chain = {"length_eval": {"metrics_cfg": {"pred_sum": {}}}}
+    write_task(place, method_cfg={"shout": {}}, evaluator_seq_cfgs=[chain, YES_NO])
+    run("run", "--config", "task.yaml", "--cfg-options", "log_file=logs/pets.json")
+    log = saved(place)
+    assert log["total_results"]["length_eval:pred_sum"] == 6.0
+    assert log["total_results"]["length_eval:pred_sum_a"] == 4.0
+    assert log["per_sample_results"][2]["content"] == "SAY YES."
+
+
+def test_a_method_that_draws_shows_its_picture(place: Path) -> None:
+    options = ["method_cfg.unrelated-image-color.img_dir=made", "method_cfg.unrelated-image-color.img_size=[4,6]"]
+    run("run", "task.yaml", "--cfg-options", *options)
+    contents = [sample["content"] for sample in saved(place)["per_sample_results"]]
+    assert [content["text"] for content in contents] == ["Is it a cat?", "Is it a dog?", "Say yes."]
+    assert all(Path(content["image_path"]).parent == Path("made") for content in contents)
+
+
+def test_a_sample_that_cannot_be_asked_about_is_named(place: Path) -> None:
+    (place / "cat.png").write_bytes(b"no picture")
+    with pytest.raises(Error, match=r"pets-image: no sample can be asked about: .*samples\.json"):
+        run("run", "task.yaml", "--cfg-options", "dataset_id=pets-image")
+    assert not (place / "logs/pets.json").exists()
+
+
+def test_samples_of_a_file_and_a_model_behind_a_service(place: Path) -> None:
+    rows = [{"image_path": "cat.png", "text": "Is it?", "target": 1}, {"text": "Was it?", "target": 0}]
+    (place / "rows.json").write_text(json.dumps(rows))
+    with chat_server(lambda request: said("No." if "Was" in json.dumps(request) else "Yes")) as server:
+        arguments = ("--input", "rows.json", "--base-url", server.url, "--model", "served")
+        run("run", "task.yaml", "--cfg-options", "model_id=any", "dataset_id=dt-text", *arguments)
+        first = server.asked[0]
+    assert (first["model"], first["max_tokens"], first["temperature"]) == ("served", 20, 0)
+    assert saved(place)["total_results"] == {"rule_yes_or_no_eval:accuracy_score": 1.0}
+
+
+def test_a_judge_behind_a_service(place: Path) -> None:
+    judged = {
+        "chatmodel_eval": {
+            "model_id": "gpt-4",
+            "prompt_template": "{pred} {label}",
+            "generation_kwargs": {},
+            "metrics_cfg": {},
+        },
+        "rule_yes_or_no_eval": {"metrics_cfg": {"pred_mean": {}}},
+    }
+    write_task(place, evaluator_seq_cfgs=[judged])
+    with chat_server(lambda request: said("[Yes]")) as server:
+        run("run", "task.yaml", "--judge-base-url", server.url)
+        assert {request["model"] for request in server.asked} == {"gpt-4"}
+    log = saved(place)
+    assert log["total_results"]["chatmodel_eval->rule_yes_or_no_eval:pred_mean"] == 1.0
+    assert log["per_sample_results"][0]["chatmodel_eval:pred_no_op"] == "[Yes]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["dataset_id=dt-txt"], "Did you mean dt-text.*--import FILE.py"),
+        (["method_cfg.unrelated-image-color.volume=1", "method_cfg.unrelated-image-color.img_dir=d"], "no setting"),
+        (["method_cfg.shoot.x=1"], "no method 'shoot'"),
+        (["dataset_cfg.times=2", "--input", "rows.json"], "dataset_cfg: is for a class"),
+    ],
+)
+def test_what_nobody_knows_is_an_error(place: Path, arguments: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run("run", "task.yaml", "--cfg-options", *arguments)
+
+
+def test_settings_for_a_model_without_a_class() -> None:
+    drawn = {"do_sample": True, "temperature": 0.5, "max_new_tokens": 9, "output_scores": True}
+    assert predict_options(drawn) == drawn
+    with pytest.raises(UsageError, match=r"no 'num_beam' for a model without a class\. Did you mean num_beams"):
+        predict_options({"num_beam": 2})
+
+
+def test_a_task_in_python(place: Path) -> None:
+    given = {"dataset_id": "pets-text", "model_id": "parrot-1b", "log_file": "logs/pets.json"}
+    outcome = BaseTask(**given, evaluator_seq_cfgs=[YES_NO], generation_kwargs={"max_new_tokens": 5}).pipeline()
+    assert outcome.complete
+    assert outcome.totals == saved(place)["total_results"]
+    with pytest.raises(UsageError, match="log_file is missing"):
+        BaseTask(**{**given, "log_file": None}, evaluator_seq_cfgs=[YES_NO])
+    assert task_of({**given, "evaluator_seq_cfgs": [YES_NO]}).generation_kwargs == {
+        "max_new_tokens": 50,
+        "do_sample": False,
+    }
+
+
+def test_ids_are_listed(place: Path) -> None:
+    found = json.loads(run("list", "--json"))
+    assert found["chatmodels"] == ["parrot-1b"]
+    assert found["metrics"][0] == "pred_no_op"
+    assert run("list", "datasets") == "datasets: pets-image, pets-text\n"
+    with pytest.raises(UsageError, match="Known: chatmodels"):
+        run("list", "models")
+    with pytest.raises(UsageError, match="which task"):
+        run("run")
