@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.errors import UsageError, did_you_mean, got
 from mmconvert.plugins import available, load
 from mmscore.predictions import FORMAT, Rows
 from mmscore.recipe import OWN, Facts, Recipe
@@ -26,20 +26,27 @@ class Choice:
     options: str | None = None
 
 
-def named_recipe(name: str, options: str | Path | None = None) -> Choice:
+def named_recipe(name: str | Recipe, options: str | Path | None = None) -> Choice:
     """Find a recipe by `NAME`, `NAME@VERSION`, or `file.py@NAME[@VERSION]`.
 
     Args:
-        name: As the user writes it.
+        name: As the user writes it; or the recipe itself, which is called by its first version's text. What stands
+            in a file of the user's may also be anything whose `as_recipe()` gives a recipe.
         options: File of options for it; None for none.
 
     Raises:
-        UsageError: The name or the version is unknown, or the recipe does not take these options.
+        UsageError: The name or the version is unknown, it is no recipe, or does not take these options.
     """
+    if isinstance(name, Recipe):
+        version = next(iter(name.versions))
+        return _configured(Choice(name.versions[version], version, name, "asked for"), options)
     head, *rest = name.split("@")
     if head.endswith(".py") and rest:
         head = f"{head}@{rest.pop(0)}"
-    recipe: Recipe = load(RECIPES, head)
+    recipe = load(RECIPES, head)
+    recipe = recipe.as_recipe() if hasattr(recipe, "as_recipe") else recipe
+    if not isinstance(recipe, Recipe):
+        raise UsageError(f"{head}: is no recipe {got(recipe)}. See mmscore.recipe.Recipe.")
     version = "@".join(rest) if rest else next(iter(recipe.versions))
     if version not in recipe.versions:
         hint = did_you_mean(version, recipe.versions)

@@ -19,7 +19,7 @@ from mmscore.judging import Estimate, Setting
 from mmscore.panel import Panel, Sitting
 from mmscore.parsed import UNPARSED
 from mmscore.predictions import Refusal, Rows, open_rows
-from mmscore.recipe import OWN, Metrics, Row
+from mmscore.recipe import OWN, Metrics, Recipe, Row
 from mmscore.report import Counts, Entry, Report
 from mmscore.resampled import with_errors
 from mmscore.scored import EXCLUDED, SCORED, STATUSES, Scored
@@ -82,7 +82,7 @@ class JudgeEstimate:
 
 def score(
     predictions: str | Path | Sequence[str | Path],
-    recipe: str | Sequence[str] = (),
+    recipe: str | Recipe | Sequence[str | Recipe] = (),
     *,
     answers: str | Path | None = None,
     dataset: str | None = None,
@@ -98,7 +98,7 @@ def score(
     Args:
         predictions: A parquet file or folder of ours, a kit's own result file, `-` for standard input,
             or a Hub id `USER/REPO`; several are models side by side.
-        recipe: Names, with `@version` where wanted; none takes the one that fits the file.
+        recipe: Names, with `@version` where wanted, or recipes; none takes the one that fits the file.
         answers: Dataset with the references, for predictions that lack them.
         dataset: Name of the benchmark, for files that do not say it.
         by: Columns to break the numbers down by, `extra.key` for a key of `extra`.
@@ -116,7 +116,7 @@ def score(
         Error: A file is damaged or holds nothing that can be scored.
     """
     paths = [predictions] if isinstance(predictions, str | Path) else list(predictions)
-    names = [recipe] if isinstance(recipe, str) else list(recipe)
+    names = [recipe] if isinstance(recipe, str | Recipe) else list(recipe)
     options = Options(
         *(answers, dataset, tuple(by), average),
         judge=judge,
@@ -127,7 +127,9 @@ def score(
     return Report(tuple(entry for entry, _ in score_each(paths, names, options)))
 
 
-def score_each(paths: Sequence[str | Path], recipes: Sequence[str], options: Options) -> Iterator[tuple[Entry, Scored]]:
+def score_each(
+    paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: Options
+) -> Iterator[tuple[Entry, Scored]]:
     """Score file after file, recipe after recipe; all names and files are looked at before the first row.
 
     Args:
@@ -197,7 +199,7 @@ def estimate_each(paths: Sequence[str | Path], recipes: Sequence[str], options: 
 
 
 def _planned(
-    paths: Sequence[str | Path], recipes: Sequence[str], options: Options
+    paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: Options
 ) -> list[tuple[Rows, Choice, Panel | None]]:
     """Look at every file and name before the first row is read."""
     if options.average not in AVERAGES:

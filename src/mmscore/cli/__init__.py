@@ -6,6 +6,7 @@ import click
 
 from mmconvert import __version__
 from mmconvert.command_line import LazyGroup, run
+from mmscore.compat import kit_imports
 
 COMMANDS = {
     "score": ("mmscore.cli.score:score", "Give the number a kit would give (the default command)."),
@@ -20,6 +21,9 @@ COMMANDS = {
     "verify": ("mmscore.cli.verify:verify", "Recompute a bundle and compare every number."),
     "list": ("mmscore.cli.list:list_plugins", "Show the recipes, metrics and other plug-ins."),
 }
+
+# Files of users, named as file.py@name, may import the kit that they were written for.
+kit_imports.install()
 
 
 @click.group(

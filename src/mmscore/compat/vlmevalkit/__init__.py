@@ -1,0 +1,109 @@
+"""VLMEvalKit's door: the names that its users' classes inherit and call (docs/kits/vlmevalkit.md).
+
+    from mmscore.compat.vlmevalkit import BaseModel, ImageBaseDataset, load, dump
+
+`python -m mmscore.compat.vlmevalkit` takes the flags of the kit's run.py. Where the kit is not installed,
+`import vlmeval...` gives these names, too.
+"""
+
+from mmscore.compat.vlmevalkit.datasets import (
+    CustomMCQDataset,
+    CustomVQADataset,
+    ImageBaseDataset,
+    ImageCaptionDataset,
+    ImageMCQDataset,
+    ImageMTDataset,
+    ImageVQADataset,
+    ImageYORNDataset,
+    MMMUDataset,
+    build_dataset,
+    dataset_type,
+)
+from mmscore.compat.vlmevalkit.pictures import (
+    decode_base64_to_image,
+    decode_base64_to_image_file,
+    encode_image_file_to_base64,
+    encode_image_to_base64,
+)
+from mmscore.compat.vlmevalkit.recipes import as_recipe
+from mmscore.compat.vlmevalkit.running import Run, convert, run
+from mmscore.compat.vlmevalkit.tables import (
+    LMUDataRoot,
+    d2df,
+    dump,
+    get_intermediate_file_path,
+    listinstr,
+    load,
+    md5,
+    toliststr,
+)
+from mmscore.infer.message_model import MessageModel, ServiceModel
+
+BaseModel, BaseAPI = MessageModel, ServiceModel
+DATASET_TYPE = dataset_type
+
+_SMP_VLM = (
+    *("encode_image_to_base64", "encode_image_file_to_base64"),
+    *("decode_base64_to_image", "decode_base64_to_image_file"),
+)
+_SMP_FILE = ("load", "dump", "d2df", "LMUDataRoot", "md5", "get_intermediate_file_path")
+_SMP_MISC = ("toliststr", "listinstr", "d2df")
+_SMP = tuple(dict.fromkeys((*_SMP_VLM, *_SMP_FILE, *_SMP_MISC)))
+_CHOICE = ("ImageMCQDataset", "MMMUDataset", "CustomMCQDataset")
+_OPEN = ("ImageVQADataset", "CustomVQADataset")
+_DATASET = (
+    *("ImageBaseDataset", "ImageYORNDataset", "ImageCaptionDataset", "ImageMTDataset"),
+    *(*_CHOICE, *_OPEN, "build_dataset", "DATASET_TYPE"),
+)
+
+MODULES = {
+    "": (),
+    "smp": _SMP,
+    "smp.vlm": _SMP_VLM,
+    "smp.file": _SMP_FILE,
+    "smp.misc": _SMP_MISC,
+    "dataset": _DATASET,
+    "dataset.image_base": ("ImageBaseDataset",),
+    "dataset.image_mcq": _CHOICE,
+    "dataset.image_vqa": _OPEN,
+    "dataset.image_yorn": ("ImageYORNDataset",),
+    "dataset.image_caption": ("ImageCaptionDataset",),
+    "dataset.image_mt": ("ImageMTDataset",),
+    "vlm": ("BaseModel",),
+    "vlm.base": ("BaseModel",),
+    "api": ("BaseAPI",),
+    "api.base": ("BaseAPI",),
+}
+"""Modules of the kit that can be imported where it is not installed, and the names in each."""
+
+__all__ = [
+    "DATASET_TYPE",
+    "BaseAPI",
+    "BaseModel",
+    "CustomMCQDataset",
+    "CustomVQADataset",
+    "ImageBaseDataset",
+    "ImageCaptionDataset",
+    "ImageMCQDataset",
+    "ImageMTDataset",
+    "ImageVQADataset",
+    "ImageYORNDataset",
+    "LMUDataRoot",
+    "MMMUDataset",
+    "Run",
+    "as_recipe",
+    "build_dataset",
+    "convert",
+    "d2df",
+    "decode_base64_to_image",
+    "decode_base64_to_image_file",
+    "dump",
+    "encode_image_file_to_base64",
+    "encode_image_to_base64",
+    "get_intermediate_file_path",
+    "listinstr",
+    "load",
+    "md5",
+    "run",
+    "toliststr",
+]

@@ -1,0 +1,265 @@
+"""`python -m mmscore.compat.vlmevalkit`: the flags of the kit's run.py."""
+
+import contextlib
+import functools
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import pandas as pd
+
+from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, printable
+from mmconvert.command_line import run as run_program
+from mmconvert.errors import Error, UsageError, did_you_mean, got
+from mmconvert.plugins import load as load_plugin
+from mmconvert.sources.jsonl import parse_json
+from mmscore.compat import kit_imports, vlmevalkit
+from mmscore.compat.vlmevalkit.datasets import ImageBaseDataset
+from mmscore.compat.vlmevalkit.running import ALL, EVAL, MODES, Run, benchmark_of, run
+from mmscore.infer.backend import GROUP
+
+SEVERAL = ("--data", "--model", "--import")
+"""Flags that take several values."""
+
+_NO_EFFECT = "no effect here"
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _refused(flag: str, instead: str, **attributes: Any) -> Callable[[_Command], _Command]:
+    """Make an option of the kit's that is named in the refusal instead of being unknown."""
+
+    def refuse(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+        if value:
+            raise UsageError(f"{flag}: has no counterpart here. {instead}")
+
+    return click.option(flag, callback=refuse, expose_value=False, hidden=True, **attributes)
+
+
+def _ignored(flag: str, **attributes: Any) -> Callable[[_Command], _Command]:
+    return click.option(flag, expose_value=False, help=_NO_EFFECT, hidden=True, **attributes)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--data", multiple=True, metavar="NAME...", help="Benchmarks: names, or file.py@Class.")
+@click.option("--model", "models", multiple=True, metavar="NAME...", help="Models: paths, names, or file.py@Class.")
+@click.option("--config", type=click.Path(exists=True, dir_okay=False), help="JSON file with model and data.")
+@click.option("--import", "files", multiple=True, metavar="FILE...", help="Python files that are run first.")
+@click.option("--work-dir", default="outputs", type=click.Path(path_type=Path), help="Folder of the results.")
+@click.option("--mode", type=click.Choice(MODES), default=ALL, help="Ask and score, ask only, or score only.")
+@click.option("--api-nproc", "--nproc", "nproc", type=click.IntRange(1), help="Questions to a service at once.")
+@click.option("--limit", type=click.IntRange(1), help="Only the first N rows.")
+@click.option("--reuse", is_flag=True, help="Take the answers that stand.")
+@click.option("--judge", metavar="NAME", help="Model that judges; exact_matching for none, as is the default.")
+@click.option("--judge-args", metavar="JSON", help="Further arguments of evaluate.")
+@click.option("--judge-base-url", metavar="URL", help="Service of the judge.")
+@click.option("--judge-api-nproc", type=click.IntRange(1), help="Questions to the judge at once.")
+@click.option("--base-url", metavar="URL", help="OpenAI-compatible service of the models.")
+@click.option("--max-tokens", type=click.IntRange(1), help="Most tokens of a reply.")
+@click.option("--temperature", type=click.FloatRange(0))
+@click.option("--top-k", type=click.IntRange(1))
+@click.option("--top-p", type=click.FloatRange(0, 1, min_open=True))
+@click.option("--repetition-penalty", type=float, help="Sent to the service as it is.")
+@click.option(
+    "--timeout", type=click.FloatRange(0, min_open=True), help="Silence after which a service is asked again."
+)
+@click.option("--extra-body", metavar="JSON", help="Further fields of each request.")
+@click.option("--allow-remote", is_flag=True, help="Fetch the tables that DATASET_URL names.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@_ignored("--retry", type=int)
+@_ignored("--judge-retry", type=int)
+@_ignored("--judge-timeout", type=int)
+@_ignored("--monitor-interval", type=int)
+@_ignored("--reuse-aux")
+@_ignored("--verbose", is_flag=True)
+@_ignored("--ignore", is_flag=True)
+@_ignored("--debug", is_flag=True)
+@_ignored("--api-mode", is_flag=True)
+@_refused("--key", "Put the key into the environment, OPENAI_API_KEY.")
+@_refused("--judge-key", "Put the key into the environment, OPENAI_API_KEY.")
+@_refused("--keep-failed", "Rows without a reply are asked again.", is_flag=True)
+@_refused("--use-vllm", "Start the service, and give --base-url.", is_flag=True)
+@_refused("--use-verifier", "Give --judge.", is_flag=True)
+@_refused("--thinker", "Give --max-tokens and --timeout.", is_flag=True)
+@_refused("--custom-prompt", "Write use_custom_prompt and build_prompt in the model's class.")
+@_refused("--video-llm", "Videos are not read.", is_flag=True)
+@_refused("--local-media", "Pictures are sent.", is_flag=True)
+def program(
+    data: tuple[str, ...],
+    models: tuple[str, ...],
+    config: str | None,
+    files: tuple[str, ...],
+    as_json: bool,
+    allow_remote: bool,
+    **given: Any,
+) -> int:
+    """Ask every model about every benchmark, and score what they say.
+
+    Results go to WORK_DIR/MODEL/: MODEL_BENCHMARK.xlsx is the kit's table. A run that was stopped goes on.
+
+    Exit code 3: some rows or some runs have no result, the others have; 1: none has one.
+    """
+    for file in files:
+        # Any name would do: it is the running of the file that counts.
+        load_plugin(GROUP, f"{file}@__name__")
+    settings = _config(config)
+    benchmarks = list(_benchmarks([*data, *settings["data"]], settings["data"], allow_remote))
+    chosen = [*models, *settings["model"]]
+    if not benchmarks or not chosen:
+        raise UsageError("whom to ask, and what? Give --data and --model, or --config with both.")
+    runs: list[Run | Error] = []
+    for model, benchmark in itertools.product(chosen, benchmarks):
+        try:
+            # What an evaluate of the user's prints shall not stand in the JSON.
+            with contextlib.redirect_stdout(sys.stderr if as_json else sys.stdout):
+                runs.append(_run(model, settings["model"].get(model), benchmark, given))
+        except Error as error:
+            runs.append(error)
+        if not as_json:
+            click.echo(printable(_said(runs[-1], model, benchmark)))
+    if as_json:
+        click.echo(json.dumps({"runs": [_json(one) for one in runs]}, ensure_ascii=False))
+    if len(runs) == 1 and isinstance(runs[0], UsageError):
+        raise runs[0]
+    if all(isinstance(one, Error) for one in runs):
+        return EXIT_REFUSED
+    return EXIT_PARTIAL if any(isinstance(one, Error) or _lacks(one) for one in runs) else 0
+
+
+def _config(path: str | None) -> dict[str, dict[str, Any]]:
+    """Read `{"model": {NAME: {"class": ..., ...}}, "data": {NAME: {"class": ..., "dataset": ...}}}`."""
+    found = {} if path is None else parse_json(Path(path).read_text(encoding="utf-8"))
+    known = ("model", "data")
+    if not isinstance(found, dict) or not all(isinstance(found.get(name, {}), dict) for name in known):
+        raise UsageError(f"{path}: expected an object with model and data {got(found)}.")
+    if unknown := [name for name in found if name not in known]:
+        raise UsageError(f"{path}: has no {unknown[0]!r}.{did_you_mean(unknown[0], known)} Known: model, data.")
+    return {name: found.get(name, {}) for name in known}
+
+
+def _class(name: str, where: str) -> Any:
+    if ".py@" in name:
+        return load_plugin(GROUP, name)
+    if name not in vlmevalkit.__all__:
+        near = did_you_mean(name, vlmevalkit.__all__)
+        raise UsageError(f"{where}: no class {name!r} here.{near} Name one of a file of yours: file.py@Class.")
+    return getattr(vlmevalkit, name)
+
+
+def _benchmarks(names: Sequence[str], settings: Mapping[str, Any], allow_remote: bool) -> Iterator[Any]:
+    for name in dict.fromkeys(names):
+        more = dict(settings.get(name) or {})
+        if ".py@" not in name and not more:
+            yield benchmark_of(name, allow_remote)
+            continue
+        one = _class(more.pop("class", name), name)
+        known = one.supported_datasets() if hasattr(one, "supported_datasets") else []
+        for dataset in [more.pop("dataset")] if "dataset" in more else known or [name.rpartition("@")[2]]:
+            remote = {"allow_remote": allow_remote} if issubclass(one, ImageBaseDataset) else {}
+            yield one(dataset, **more, **remote)
+
+
+def _run(model: str, settings: Mapping[str, Any] | None, benchmark: Any, given: Mapping[str, Any]) -> Run:
+    backend: object = None
+    more = dict(settings or {})
+    name = model
+    if ".py@" in model or "class" in more:
+        backend = model if not more else functools.partial(_class(more.pop("class", model), model), **more)
+        name = model.rpartition("@")[2]
+    elif more:
+        raise UsageError(f"--config: model {model!r} has values but no class. Give class: file.py@Class.")
+    asked = given["mode"] != EVAL
+    return run(
+        benchmark,
+        model=name,
+        backend=backend,
+        work_dir=given["work_dir"],
+        mode=given["mode"],
+        reuse=given["reuse"],
+        judge_kwargs=_judge_kwargs(given),
+        quiet=given["quiet"],
+        **(_options(given) if asked else {}),
+    )
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+    body = parse_json(given["extra_body"]) if given["extra_body"] else {}
+    if given["repetition_penalty"] is not None:
+        body["repetition_penalty"] = given["repetition_penalty"]
+    options = {
+        "limit": given["limit"],
+        "base_url": given["base_url"],
+        "concurrency": given["nproc"],
+        "timeout": given["timeout"],
+        "max_new_tokens": given["max_tokens"],
+        "extra_body": json.dumps(body) if body else None,
+        **{name: given[name] for name in ("temperature", "top_k", "top_p")},
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _judge_kwargs(given: Mapping[str, Any]) -> dict[str, Any]:
+    named = {
+        "model": given["judge"],
+        "base_url": given["judge_base_url"],
+        "nproc": given["judge_api_nproc"] or given["nproc"],
+    }
+    more = parse_json(given["judge_args"]) if given["judge_args"] else {}
+    return {**{name: value for name, value in named.items() if value is not None}, **more}
+
+
+def _lacks(one: Run) -> bool:
+    unscored = one.entry is not None and one.entry.counts.unscored > 0
+    return bool(one.refused) or unscored or (one.summary is not None and one.summary.failed > 0)
+
+
+def _said(one: Run | Error, model: str, benchmark: Any) -> str:
+    if isinstance(one, Error):
+        return f"{model} / {benchmark.dataset_name}: failed: {one}"
+    lines = [f"{one.model} / {one.dataset}: {one.eval_file}"]
+    lines += [f"refused: {reason}" for reason in one.refused[:3]]
+    if one.result:
+        lines.append(pd.DataFrame(list(one.result)).to_string(index=False))
+    return "\n".join(lines)
+
+
+def _json(one: Run | Error) -> dict[str, Any]:
+    if isinstance(one, Error):
+        return {"error": str(one)}
+    summary = asdict(one.summary) if one.summary else None
+    about = {"model": one.model, "dataset": one.dataset, "eval_file": str(one.eval_file), "summary": summary}
+    return {**about, "refused": list(one.refused), "result": list(one.result)}
+
+
+def spread(argv: Sequence[str]) -> list[str]:
+    """Write `--data A B` as `--data A --data B`, for the flags that take several values.
+
+    Example:
+        >>> spread(["--data", "A", "B", "--reuse"])
+        ['--data', 'A', '--data', 'B', '--reuse']
+    """
+    spelled: list[str] = []
+    flag, first = "", False
+    for argument in argv:
+        if argument.startswith("-"):
+            flag, first = argument if argument in SEVERAL else "", True
+            spelled.append(argument)
+        else:
+            spelled += [argument] if first or not flag else [flag, argument]
+            first = False
+    return spelled
+
+
+def main() -> None:
+    """Run the program."""
+    kit_imports.install()
+    run_program(program, spread(sys.argv[1:]), program="vlmevalkit")
+
+
+if __name__ == "__main__":
+    main()

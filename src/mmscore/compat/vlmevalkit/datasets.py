@@ -1,0 +1,354 @@
+"""Benchmarks as the kit's classes have them: a table, how a row of it is worded, how answers are scored.
+
+A class of the user's says one or more of `load_data(name)`, `build_prompt(line)` and `evaluate(eval_file,
+**judge_kwargs)`. Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py, __init__.py:build_dataset.
+"""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pandas as pd
+
+from mmconvert.errors import Error, UsageError, did_you_mean, got
+from mmconvert.images import SUFFIXES, Pictures, decode_base64
+from mmconvert.inputs import lmudata_root
+from mmconvert.prompts.vlmevalkit import messages
+from mmconvert.record import LETTERS
+from mmscore.compat.vlmevalkit.recipes import as_recipe
+from mmscore.compat.vlmevalkit.scoring import kit_result
+from mmscore.compat.vlmevalkit.tables import load, md5, toliststr
+from mmscore.infer.message_model import Message
+from mmscore.recipe import Recipe
+
+REFERENCE_LENGTH = 64
+"""An `image` cell of at most this many characters names the row whose picture it shares."""
+
+_PICTURES = Pictures(())
+
+
+class NoEvaluateError(UsageError, NotImplementedError):
+    """A class of benchmarks does not say how it is scored."""
+
+
+class ImageBaseDataset:
+    """A benchmark: its table, and what is done with it.
+
+    Attributes:
+        MODALITY: What the rows show.
+        TYPE: MCQ, VQA, Y/N, Caption or MT.
+        DATASET_URL: Address of each benchmark's table; fetched only where that is allowed.
+        DATASET_MD5: MD5 of each benchmark's table.
+        NAMES: Benchmarks of the kit that this class is for, beside those that have an address.
+        allow_remote: Tables that are not there may be fetched.
+        dataset_name: The benchmark.
+        data: The table, a row a question; `image` holds base64, or a list of it.
+        meta_only: The table has paths and no pictures.
+        img_root: Folder for pictures that become files; made when it is first asked for, gone with the object.
+    """
+
+    MODALITY: ClassVar[str] = "IMAGE"
+    TYPE: ClassVar[str] = "VQA"
+    DATASET_URL: ClassVar[dict[str, str]] = {}
+    DATASET_MD5: ClassVar[dict[str, str]] = {}
+    NAMES: ClassVar[Sequence[str]] = ()
+    allow_remote = False
+
+    def __init__(self, dataset: str = "MMBench", skip_noimg: bool = True, allow_remote: bool | None = None) -> None:
+        """Read the table.
+
+        Args:
+            dataset: The benchmark.
+            skip_noimg: Leave out rows whose `image` is empty.
+            allow_remote: A table that is not there is fetched; None takes the class's `allow_remote`.
+
+        Raises:
+            UsageError: The table is not there and may not be fetched.
+            Error: It is damaged, or a row names a picture that is not there.
+        """
+        self.dataset_name = dataset
+        if allow_remote is not None:
+            self.allow_remote = allow_remote
+        self.skip_noimg = skip_noimg
+        self.data, self.meta_only = _prepared(self.load_data(dataset), skip_noimg)
+        self.post_build(dataset)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, idx: int) -> dict[str, Any]:
+        return dict(self.data.iloc[idx])
+
+    @classmethod
+    def supported_datasets(cls) -> list[str]:
+        """Name the benchmarks that this class is for."""
+        return [*cls.DATASET_URL, *cls.NAMES]
+
+    @classmethod
+    def as_recipe(cls) -> Recipe:
+        """Make a recipe of `evaluate`, for `mmscore score --recipe file.py@Class`."""
+        return as_recipe(cls)
+
+    def load_data(self, dataset: str) -> Any:
+        """Read a benchmark's table, as `prepare_tsv` does."""
+        return self.prepare_tsv(self.DATASET_URL.get(dataset, ""), self.DATASET_MD5.get(dataset))
+
+    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+        """Read `$LMUData/NAME.tsv`; one that is not there is fetched where that is allowed.
+
+        Args:
+            url: https address of the table; "" for none.
+            file_md5: What its MD5 must be; None for any.
+
+        Raises:
+            UsageError: It is not there, or its MD5 is another, and it may not be fetched.
+            Error: What was fetched has another MD5.
+        """
+        path = lmudata_root() / f"{self.dataset_name}.tsv"
+        problem = "is not there"
+        if path.is_file():
+            found = md5(path) if file_md5 else None
+            if found == file_md5:
+                return load(path)
+            problem = f"has the MD5 {found}, not {file_md5}"
+        if not (url and self.allow_remote):
+            more = f", or allow {url} to be fetched: --allow-remote, allow_remote=True" if url else ""
+            raise UsageError(f"{path}: the table {problem}. Put it there{more}.")
+        from mmconvert.downloads import download_table  # a client of the network takes time to load
+
+        return load(download_table(url, md5=file_md5))
+
+    def post_build(self, dataset: str) -> None:
+        """Do what is to be done when the table is read; here nothing is."""
+
+    @property
+    def img_root(self) -> str:
+        """Give the folder for pictures that become files."""
+        own = self.__dict__.setdefault("_img_root", None) or tempfile.TemporaryDirectory(prefix="mmscore-")
+        self.__dict__["_img_root"] = own
+        return own if isinstance(own, str) else str(own.name)
+
+    @img_root.setter
+    def img_root(self, folder: str) -> None:
+        self.__dict__["_img_root"] = folder
+
+    def dump_image(self, line: Any) -> list[str]:
+        """Store the pictures of a row, their bytes untouched, and give their paths.
+
+        Raises:
+            Error: A name leaves the folder.
+            RowError: A cell is no picture.
+        """
+        if "image" not in line:
+            return toliststr(line["image_path"])
+        texts = toliststr(line["image"])
+        names = toliststr(line["image_path"]) if "image_path" in line and not _empty(line["image_path"]) else None
+        paths = []
+        for place, text in enumerate(texts):
+            image = _PICTURES.of_bytes(decode_base64(text), place + 1)
+            number = f"_{place}" if len(texts) > 1 else ""
+            name = names[place] if names else f"{line['index']}{number}.{SUFFIXES[image.format]}"
+            path = (Path(self.img_root) / name).resolve()
+            if not path.is_relative_to(Path(self.img_root).resolve()):
+                raise Error(f"row {line['index']!r} image_path: the name leaves the image root {got(name)}. Rename it.")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(image.bytes or b"")
+            paths.append(str(path))
+        return paths
+
+    def build_prompt(self, line: Any) -> Message:
+        """Word a row: its pictures, then its question.
+
+        Args:
+            line: The row, or its number.
+        """
+        return self._worded(line, "CustomVQADataset")
+
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+        """Score a file of predictions; gives a dict or a DataFrame.
+
+        Raises:
+            NoEvaluateError: The class does not say how.
+        """
+        raise NoEvaluateError(
+            f"{type(self).__name__} has no evaluate(eval_file, **judge_kwargs). Write it, or ask only and score the "
+            "predictions: mmscore PREDICTIONS --recipe own_short_answer."
+        )
+
+    def _worded(self, line: Any, wording: str) -> Message:
+        row = self.data.iloc[line] if isinstance(line, int) else line
+        paths = toliststr(row["image_path"]) if self.meta_only else ImageBaseDataset.dump_image(self, row)
+        known = ("question", "hint", "answer", *LETTERS)
+        cells = {name: None if _empty(row[name]) else row[name] for name in known if name in row}
+        return messages(wording, self.dataset_name, cells, paths)
+
+
+def _empty(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and cell != cell)
+
+
+def _prepared(table: Any, skip_noimg: bool) -> tuple[pd.DataFrame, bool]:
+    """Follow references between pictures, and settle the index, as the kit does."""
+    data = table.copy() if isinstance(table, pd.DataFrame) else pd.DataFrame(table)
+    if "index" not in data:
+        raise Error(f"the table has no column 'index'.{did_you_mean('index', data.columns)} Number its rows.")
+    if skip_noimg and "image" in data:
+        data = data[~pd.isna(data["image"])].copy()
+    names = [str(name) for name in data["index"]]
+    if "image" in data:
+        data["image"] = pd.Series(_followed(names, data["image"]), index=data.index, dtype=object)
+    if "image_path" in data:
+        paths = [cell if _empty(cell) else _collapsed(toliststr(cell)) for cell in data["image_path"]]
+        data["image_path"] = pd.Series(paths, index=data.index, dtype=object)
+    whole = all(name.isascii() and name.isdigit() for name in names)
+    data["index"] = [int(name) for name in names] if whole else names
+    return data, "image" not in data
+
+
+def _followed(names: Sequence[str], cells: Iterable[Any]) -> list[Any]:
+    pictures = dict(zip(names, map(str, cells), strict=True))
+    for name in pictures:
+        seen = {name}
+        while len(cell := pictures[name]) <= REFERENCE_LENGTH and cell not in seen and cell in pictures:
+            seen.add(cell)
+            pictures[name] = pictures[cell]
+        if len(cell) <= REFERENCE_LENGTH and (cell in seen or cell.isdigit()):
+            raise Error(f"row {name!r} image: names no row with a picture {got(cell)}. Give the picture.")
+    return [_collapsed(toliststr(pictures[name])) for name in names]
+
+
+def _collapsed(items: list[str]) -> str | list[str]:
+    return items[0] if len(items) == 1 else items
+
+
+class Benchmark(ImageBaseDataset):
+    """A benchmark of the kit, scored by the recipe that gives the kit's own numbers."""
+
+    NAMES: ClassVar[Sequence[str]] = (
+        *("MMVet", "MathVista_MINI", "LLaVABench", "OCRBench", "VSR-zeroshot"),
+        *(f"VCR_{t}_{level}_{size}" for t in ("EN", "ZH") for level in ("EASY", "HARD") for size in (500, 100, "ALL")),
+    )
+
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+        """Score a file of predictions; see `mmscore.compat.vlmevalkit.scoring.kit_result`."""
+        return kit_result(eval_file, self.dataset_name, judge_kwargs)
+
+
+class ImageMCQDataset(Benchmark):
+    """Multiple choice: `A`, `B`, ... hold the options, `answer` a letter."""
+
+    TYPE = "MCQ"
+    NAMES: ClassVar[Sequence[str]] = ()
+
+    def build_prompt(self, line: Any) -> Message:
+        """Word a row: its pictures, then hint, question and options."""
+        return self._worded(line, "ImageMCQDataset")
+
+
+class CustomMCQDataset(ImageMCQDataset):
+    """Multiple choice from a table of the user's."""
+
+
+class MMMUDataset(ImageMCQDataset):
+    """Multiple choice whose text says where the pictures stand."""
+
+    NAMES = ("MMMU_DEV_VAL", "MMMU_TEST")
+
+    def build_prompt(self, line: Any) -> Message:
+        """Word a row, a picture where `<image 1>` stands."""
+        return self._worded(line, "MMMUDataset")
+
+
+class ImageYORNDataset(Benchmark):
+    """Questions with yes or no as answer."""
+
+    TYPE = "Y/N"
+    NAMES = ("MME", "POPE", "HallusionBench", "AMBER")
+
+    def build_prompt(self, line: Any) -> Message:
+        """Word a row: its pictures, then its question."""
+        return self._worded(line, "ImageYORNDataset")
+
+
+class ImageVQADataset(Benchmark):
+    """Open questions that a word or phrase answers."""
+
+    NAMES = (
+        *("OCRVQA_TEST", "OCRVQA_TESTCORE", "TextVQA_VAL", "DocVQA_VAL", "DocVQA_TEST", "InfoVQA_VAL", "InfoVQA_TEST"),
+        *("ChartQA_TEST", "GQA_TestDev_Balanced"),
+    )
+
+    def build_prompt(self, line: Any) -> Message:
+        """Word a row: its pictures, its question, and the wish for a word or phrase."""
+        return self._worded(line, "ImageVQADataset")
+
+
+class ImageCaptionDataset(Benchmark):
+    """Pictures to be described."""
+
+    TYPE = "Caption"
+    NAMES = ("COCO_VAL",)
+
+    def build_prompt(self, line: Any) -> Message:
+        """Word a row: its pictures, then its question, or the kit's wish for a description."""
+        return self._worded(line, "ImageCaptionDataset")
+
+
+class ImageMTDataset(Benchmark):
+    """Dialogs: `question` and `answer` hold a list of turns."""
+
+    TYPE = "MT"
+    NAMES = ("MMDU",)
+
+    def build_prompt(self, line: Any) -> Message:
+        """Word a dialog: turns of user and assistant in order, `<ImageHere>` showing the pictures."""
+        return self._worded(line, "ImageMTDataset")
+
+
+class CustomVQADataset(ImageBaseDataset):
+    """Open questions from a table of the user's, who says how they are scored."""
+
+
+def build_dataset(dataset_name: str, **kwargs: Any) -> ImageBaseDataset | None:
+    """Open a benchmark: by the class that names it, the user's before ours, else by the columns of its table.
+
+    Args:
+        dataset_name: The benchmark.
+        **kwargs: Arguments of the class, such as `allow_remote`.
+
+    Returns:
+        The benchmark; None where no class names it and `$LMUData/NAME.tsv` does not exist.
+
+    Raises:
+        UsageError: Its table is not there and may not be fetched.
+    """
+    ours = ImageBaseDataset.__module__
+    classes = sorted(_subclasses(ImageBaseDataset), key=lambda one: one.__module__ == ours)
+    for one in classes:
+        if dataset_name in one.supported_datasets():
+            return one(dataset_name, **kwargs)
+    path = lmudata_root() / f"{dataset_name}.tsv"
+    if not path.is_file():
+        return None
+    columns = set(pd.read_csv(path, sep="\t", nrows=0).columns)
+    return (CustomMCQDataset if {"A", "B"} <= columns else CustomVQADataset)(dataset_name, **kwargs)
+
+
+def _subclasses(base: type[ImageBaseDataset]) -> Iterator[type[ImageBaseDataset]]:
+    for one in base.__subclasses__():
+        yield one
+        yield from _subclasses(one)
+
+
+def dataset_type(dataset: str) -> str:
+    """Tell the `TYPE` of a benchmark by its name, as the kit's `DATASET_TYPE` does; a model's class may ask.
+
+    Example:
+        >>> dataset_type("MME"), dataset_type("my_openended"), dataset_type("mine")
+        ('Y/N', 'VQA', 'MCQ')
+    """
+    for one in _subclasses(ImageBaseDataset):
+        if dataset in one.supported_datasets():
+            return one.TYPE
+    return "VQA" if "openended" in dataset.lower() else "MCQ"

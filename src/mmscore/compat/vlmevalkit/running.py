@@ -1,0 +1,247 @@
+"""A benchmark and a model, from questions to numbers, as the kit's run.py does it.
+
+outputs/<model>/<model>_<benchmark>.parquet     the predictions
+outputs/<model>/<model>_<benchmark>.xlsx        the same, as the kit's table
+outputs/<model>/<model>_<benchmark>_acc.csv     what `evaluate` gave
+outputs/<model>/<model>_<benchmark>_report.json the report
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+
+from mmconvert.conversion import Records, read
+from mmconvert.errors import RowError, UsageError, did_you_mean
+from mmconvert.images import Pictures
+from mmconvert.inputs import lmudata_root
+from mmconvert.record import Image, Part, Record, Turn
+from mmconvert.store import DatasetWriter
+from mmscore.api import predict
+from mmscore.compat.vlmevalkit.datasets import Benchmark, ImageBaseDataset, build_dataset
+from mmscore.compat.vlmevalkit.recipes import KEPT, as_recipe, records_of, rows_of, write_eval_file
+from mmscore.compat.vlmevalkit.scoring import kit_entry
+from mmscore.compat.vlmevalkit.tables import dump
+from mmscore.evaluation import score
+from mmscore.infer.ledger import Summary
+from mmscore.infer.message_model import IMAGE, Message
+from mmscore.report import Entry, Report, publish
+
+MODES = ALL, INFER, EVAL = ("all", "infer", "eval")
+RESULTS = (".xlsx", ".tsv", ".json")
+"""Endings of the kit's own result files."""
+
+CONVERTED = ".datasets"
+"""Folder in the work folder for what the models are asked; no model's folder begins with a dot."""
+
+
+@dataclass(slots=True)
+class Run:
+    """What became of a model's answers to a benchmark.
+
+    Attributes:
+        model: The model's name.
+        dataset: The benchmark.
+        folder: Where the files lie.
+        summary: Counts of the rows that were asked; None where none was to be.
+        eval_file: The table that `evaluate` reads.
+        result: What it gave, a row a mapping; () where nothing was scored.
+        entry: The entry of the report; None where nothing was scored.
+        refused: Why rows of the benchmark were not asked.
+    """
+
+    model: str
+    dataset: str
+    folder: Path
+    summary: Summary | None = None
+    eval_file: Path | None = None
+    result: Sequence[Mapping[str, Any]] = ()
+    entry: Entry | None = None
+    refused: Sequence[str] = field(default_factory=list)
+
+
+def run(
+    dataset: Any,
+    *,
+    model: str,
+    backend: object = None,
+    work_dir: str | Path = "outputs",
+    mode: str = ALL,
+    reuse: bool = False,
+    allow_remote: bool = False,
+    judge_kwargs: Mapping[str, Any] | None = None,
+    quiet: bool = True,
+    **options: Any,
+) -> Run:
+    """Ask a model about a benchmark, and score what it says.
+
+    Args:
+        dataset: A benchmark's name, or an object of a class of benchmarks.
+        model: The model's name or path.
+        backend: As `mmscore.predict`.
+        work_dir: Folder of the results.
+        mode: `all`, `infer` to ask only, `eval` to score only: what stands there, or the kit's own result file.
+        reuse: Take the answers that stand; else all rows are asked again, but for those of a run that was stopped.
+        allow_remote: A table that is not there may be fetched.
+        judge_kwargs: Given to `evaluate`.
+        quiet: No progress on standard error.
+        **options: Options of `mmscore predict` by their names.
+
+    Returns:
+        What became of it.
+
+    Raises:
+        UsageError: The benchmark or an option is unknown, or there is nothing to score.
+        Error: A file cannot be read or written.
+    """
+    if mode not in MODES:
+        raise UsageError(f"unknown mode {mode!r}.{did_you_mean(mode, MODES)} Known: {', '.join(MODES)}.")
+    benchmark = benchmark_of(dataset, allow_remote) if isinstance(dataset, str) else dataset
+    if mode != INFER and getattr(type(benchmark), "evaluate", None) is ImageBaseDataset.evaluate:
+        benchmark.evaluate("")  # says what is missing, before anybody is asked
+    name = str(benchmark.dataset_name)
+    label = model.rstrip("/").rpartition("/")[2]
+    work_dir = Path(work_dir)
+    found = Run(label, name, work_dir / label)
+    found.folder.mkdir(parents=True, exist_ok=True)
+    predictions = found.folder / f"{label}_{name}.parquet"
+    if mode != EVAL:
+        asked = work_dir / CONVERTED / name
+        found.refused = convert(benchmark, asked)
+        stands = {"resume": reuse, "restart": not reuse} if predictions.exists() else {}
+        found.summary = predict(asked, predictions, model=model, backend=backend, quiet=quiet, **stands, **options)
+    if predictions.is_file():
+        rows = pq.read_table(predictions, columns=["id", *KEPT])
+        records = [record for record in records_of(rows) if record.prediction is not None]
+        found.eval_file = write_eval_file(records, found.folder, label, name) if records else None
+    if mode != INFER:
+        _score(found, benchmark, predictions, judge_kwargs or {})
+    return found
+
+
+def benchmark_of(name: str, allow_remote: bool) -> ImageBaseDataset:
+    """Open a benchmark as `build_dataset` does.
+
+    Raises:
+        UsageError: There is none of this name, or its table is not there and may not be fetched.
+    """
+    built = build_dataset(name, allow_remote=allow_remote)
+    if built is None:
+        tables = [table.stem for table in lmudata_root().glob("*.tsv")]
+        raise UsageError(
+            f"unknown benchmark {name!r}.{did_you_mean(name, tables)} Put its table at "
+            f"{lmudata_root() / (name + '.tsv')}, or name a class: file.py@Class."
+        )
+    return built
+
+
+def convert(dataset: Any, output: str | Path, *, image_roots: Sequence[str | Path] = ()) -> list[str]:
+    """Write a benchmark as a dataset of ours: its rows as its `build_prompt` words them.
+
+    Args:
+        dataset: An object of a class of benchmarks, with `data` and `build_prompt`.
+        output: Folder to publish; one that stands there is replaced.
+        image_roots: Further folders that pictures may lie in, beside the working folder, $LMUData, the folder for
+            temporary files and the benchmark's own.
+
+    Returns:
+        Why rows were refused.
+
+    Raises:
+        Error: No row can be asked.
+    """
+    refused: list[str] = []
+    output = Path(output)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    own = getattr(dataset, "img_root", None)
+    folders = [".", *image_roots, lmudata_root(), tempfile.gettempdir(), *([own] if own else [])]
+    roots = tuple(Path(folder).resolve() for folder in folders if Path(folder).is_dir())
+    with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
+        table = Path(folder) / f"{dataset.dataset_name}.tsv"
+        dump(_table(dataset), table)
+        records = read(table, "lmudata", dataset=dataset.dataset_name, image_roots=roots)
+        with DatasetWriter(output, overwrite=output.exists()) as writer:
+            writer.write(_worded(records, dataset, Pictures(roots), refused))
+    return [*map(str, records.rejects), *refused]
+
+
+def _table(dataset: Any) -> pd.DataFrame:
+    data: pd.DataFrame = dataset.data
+    if "question" in data:
+        return data
+    # A benchmark may say what it asks in build_prompt alone.
+    asked = [_texts(dataset.build_prompt(data.iloc[place])) for place in range(len(data))]
+    return data.assign(question=asked)
+
+
+def _texts(message: Message) -> str:
+    return "\n".join(str(piece["value"]) for piece in message if piece.get("type") != IMAGE)
+
+
+def _worded(records: Records, dataset: Any, pictures: Pictures, refused: list[str]) -> Iterator[Record]:
+    for record in records:
+        try:
+            message = dataset.build_prompt(dataset.data.iloc[record.source.row])
+            yield worded(record, message, pictures)
+        except RowError as error:
+            refused.append(f"row {record.id!r} {error.field}: {error.message}")
+
+
+def worded(record: Record, message: Sequence[Mapping[str, Any]], pictures: Pictures) -> Record:
+    """Put a message of the kit in the place of a record's turns.
+
+    Args:
+        record: A question; of a dialog, one round of it.
+        message: Pieces, or the turns of a dialog with pieces in each.
+        pictures: Finds the pictures that the message names.
+
+    Raises:
+        RowError: A picture is not there, or is none.
+    """
+    if not any("role" in piece and "content" in piece for piece in message):
+        message = [{"role": "user", "content": message}]
+    users = [place for place, turn in enumerate(message) if turn["role"] == "user"]
+    last = users[record.round] if record.round is not None else users[-1]
+    known = {image.sha256: image for image in (*record.images, *record.attachments)}
+    images: list[Image] = []
+
+    def part(piece: Mapping[str, Any]) -> Part:
+        if piece["type"] != IMAGE:
+            return Part("text", str(piece["value"]))
+        image = pictures.of_reference(str(piece["value"]), len(images) + 1)
+        images.append(replace(known.get(image.sha256, image), slot=len(images) + 1))
+        return Part("image")
+
+    turns = tuple(Turn(turn["role"], tuple(map(part, turn["content"]))) for turn in message[: last + 1])
+    return replace(record, messages=turns, images=tuple(images), attachments=())
+
+
+def _score(found: Run, benchmark: Any, predictions: Path, judge_kwargs: Mapping[str, Any]) -> None:
+    stem = f"{found.model}_{found.dataset}"
+    files = (found.folder / f"{stem}{suffix}" for suffix in RESULTS)
+    given = found.eval_file or next((file for file in files if file.is_file()), None)
+    source = predictions if predictions.is_file() else given
+    if source is None or given is None:
+        raise UsageError(f"{found.folder}: holds no {stem}.xlsx to score. Ask the model first: mode {ALL} or {INFER}.")
+    found.eval_file = given
+    # An evaluate of the user's may write this file itself; an older one is not its result.
+    table = found.folder / f"{stem}_acc.csv"
+    table.unlink(missing_ok=True)
+    if getattr(type(benchmark), "evaluate", None) is Benchmark.evaluate:
+        found.entry = kit_entry(str(source), found.dataset, judge_kwargs, model=found.model)
+        values = {name: estimate.value for name, estimate in found.entry.metrics.items()}
+        found.result = list(found.entry.table) or rows_of(values)
+    else:
+        recipe = as_recipe(benchmark, given, **judge_kwargs)
+        report = score(source, recipe, dataset=found.dataset, model=found.model)
+        found.entry = report.entries[0]
+        found.result = list(found.entry.table)
+    if found.result and not table.exists():
+        dump(pd.DataFrame(found.result), table)
+    report_json = json.dumps(Report((found.entry,)).to_json(), ensure_ascii=False, indent=1)
+    publish(found.folder / f"{stem}_report.json", report_json.encode() + b"\n")

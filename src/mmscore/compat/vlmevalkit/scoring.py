@@ -1,0 +1,78 @@
+"""The kit's own benchmarks scored by the recipes that give its numbers."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from mmconvert.errors import UsageError, did_you_mean
+from mmscore.choice import Choice, facts_of, fitting_recipe
+from mmscore.evaluation import score
+from mmscore.judge_request import JudgeRequest
+from mmscore.predictions import open_rows
+from mmscore.report import Entry
+
+RULES_ONLY = ("exact_matching", "", None)
+"""Values of `model` by which nobody is asked."""
+
+_WITHOUT_EFFECT = ("verbose", "retry", "timeout", "use_verifier", "use_vllm", "key", "dataset")
+_KNOWN = ("model", "nproc", "api_nproc", "api_base", "base_url", "temperature", "max_tokens", "recipe")
+
+
+def kit_result(eval_file: str, dataset: str, judge_kwargs: Mapping[str, Any]) -> Any:
+    """Score a file of predictions as the kit does.
+
+    Args:
+        eval_file: `{model}_{dataset}.xlsx`, or another result file.
+        dataset: The benchmark.
+        judge_kwargs: What the kit's `evaluate` takes: `model` (`exact_matching` for none), `nproc`, `api_base`.
+
+    Returns:
+        The kit's table as a DataFrame; a dict of the numbers where the kit has none.
+
+    Raises:
+        UsageError: No recipe fits the benchmark, an argument is unknown, or a judge must be named.
+        Error: The file is damaged.
+    """
+    entry = kit_entry(eval_file, dataset, judge_kwargs)
+    if entry.table:
+        return pd.DataFrame(list(entry.table))
+    return {name: estimate.value for name, estimate in entry.metrics.items()}
+
+
+def kit_entry(predictions: str, dataset: str, judge_kwargs: Mapping[str, Any], *, model: str | None = None) -> Entry:
+    """Score predictions of any form as the kit does; see `kit_result`."""
+    chosen = fitting_recipe(facts_of(open_rows(predictions), dataset))
+    request = judge_request(judge_kwargs, chosen)
+    report = score(predictions, chosen.name, dataset=dataset, judge=request, model=model)
+    return report.entries[0]
+
+
+def judge_request(judge_kwargs: Mapping[str, Any], choice: Choice) -> JudgeRequest | None:
+    """Read the kit's arguments of a judge.
+
+    Returns:
+        The judge; None where nobody is to be asked.
+
+    Raises:
+        UsageError: An argument is unknown, or the recipe has no judge.
+    """
+    for name in judge_kwargs:
+        if name not in (*_KNOWN, *_WITHOUT_EFFECT):
+            raise UsageError(f"no judge argument {name!r}.{did_you_mean(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
+    model = judge_kwargs.get("model")
+    if model in RULES_ONLY:
+        return None
+    if not choice.recipe.judges:
+        raise UsageError(f"recipe {choice.name!r} knows no judge. Leave the judge out, or name exact_matching.")
+    address = judge_kwargs.get("api_base") or judge_kwargs.get("base_url") or os.environ.get("OPENAI_API_BASE")
+    generation = {name: judge_kwargs[name] for name in ("temperature", "max_tokens") if name in judge_kwargs}
+    return JudgeRequest(
+        name=choice.recipe.judges[0],
+        model=model,
+        base_url=str(address).removesuffix("/chat/completions") if address else None,
+        concurrency=int(judge_kwargs.get("nproc") or judge_kwargs.get("api_nproc") or 8),
+        generation=json.dumps(generation),
+    )

@@ -1,0 +1,188 @@
+"""Tables as pandas reads and writes them, under the kit's names.
+
+As in the kit a column that looks like numbers becomes numbers. But only an empty cell is missing: the kit
+loses `None`, `NA` and `null`, options and answers among them. Source: open-compass/VLMEvalKit@e8e78f05
+vlmeval/smp/file.py, vlmeval/smp/misc.py. Pickles are neither read nor written.
+"""
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mmconvert.errors import Error, RowError, UsageError, did_you_mean
+from mmconvert.inputs import lmudata_root
+from mmconvert.literals import looks_like_list, parse_list
+from mmconvert.sources import Rejected, jsonl, xlsx
+from mmconvert.workbook_writer import write_workbook
+
+_AS_JSON = ("_rating", "_config", "_meta", "_tmp", "_response", "_processed")
+_AS_CSV = ("_acc", "_fine", "_metrics")
+_READ: Mapping[str, Any] = {"keep_default_na": False, "na_values": [""]}
+
+
+def load(f: str | Path) -> Any:
+    """Read a file by its ending.
+
+    Args:
+        f: A .tsv, .csv, .xlsx, .parquet, .json or .jsonl file.
+
+    Returns:
+        A DataFrame of a table; what a .json holds; a list of what the lines of a .jsonl hold.
+
+    Raises:
+        UsageError: The file is not there, or of another kind.
+        Error: It is damaged.
+    """
+    path = Path(f)
+    reader = _by_suffix(path, _READERS, "read")
+    if not path.is_file():
+        raise UsageError(f"{f}: there is no such file. Nothing is fetched here; give a local path.")
+    try:
+        return reader(path)
+    except (RowError, ValueError) as error:
+        raise Error(f"{f}: cannot be read ({error}). Write it again.") from None
+
+
+def dump(data: Any, f: str | Path, **kwargs: Any) -> None:
+    """Write a file by its ending.
+
+    Args:
+        data: A DataFrame, or what becomes one, for a table; JSON values for the others.
+        f: A .tsv, .csv, .xlsx, .json or .jsonl file.
+        **kwargs: Further arguments, which the kit's writers take; they have no effect here.
+
+    Raises:
+        UsageError: The file is of another kind.
+        Error: A text is longer than a cell of a workbook; it would be cut.
+    """
+    path = Path(f)
+    _by_suffix(path, _WRITERS, "written")(data, path)
+
+
+def d2df(d: Mapping[str, Any]) -> pd.DataFrame:
+    """Make a DataFrame of one row.
+
+    Example:
+        >>> d2df({"Overall": 0.5}).to_dict("list")
+        {'Overall': [0.5]}
+    """
+    return pd.DataFrame({name: [value] for name, value in d.items()})
+
+
+def toliststr(s: Any) -> list[str]:
+    """Read a cell that may be a list of texts.
+
+    Example:
+        >>> toliststr("['a', 'b']"), toliststr("a"), toliststr([1, 2])
+        (['a', 'b'], ['a'], ['1', '2'])
+    """
+    items = parse_list(s) if isinstance(s, str) and looks_like_list(s) else s if isinstance(s, list) else [s]
+    return [str(item) for item in items]
+
+
+def listinstr(lst: Sequence[str], s: str) -> bool:
+    """Tell whether a text holds one of some words.
+
+    Example:
+        >>> listinstr(["MCQ", "Y/N"], "MCQ"), listinstr(["a"], "b")
+        (True, False)
+    """
+    return any(item in s for item in lst)
+
+
+def LMUDataRoot() -> str:  # noqa: N802 - the kit's own name
+    """Give the folder of LMUData tables: environment `LMUData`, else ~/LMUData."""
+    return str(lmudata_root())
+
+
+def md5(s: str | Path) -> str:
+    """Give the MD5 of a file, or of a text that names none, as hex."""
+    path = Path(s)
+    data = path.read_bytes() if len(str(s)) < 4096 and path.is_file() else str(s).encode()
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
+
+
+def get_intermediate_file_path(eval_file: str, suffix: str, target_format: str | None = None) -> str:
+    """Name a file beside an evaluation's: the stem with something behind it, and the ending that goes with that.
+
+    Where the kit would pickle, it is JSON.
+
+    Example:
+        >>> get_intermediate_file_path("out/m_d.xlsx", "_acc"), get_intermediate_file_path("m_d.xlsx", "_judge")
+        ('out/m_d_acc.csv', 'm_d_judge.xlsx')
+    """
+    path = Path(eval_file)
+    kind = "json" if suffix.endswith(_AS_JSON) else "csv" if suffix.endswith(_AS_CSV) else path.suffix.lstrip(".")
+    return str(path.with_name(f"{path.stem}{suffix}.{target_format or kind}"))
+
+
+def _by_suffix(path: Path, known: Mapping[str, Callable[..., Any]], verb: str) -> Callable[..., Any]:
+    suffix = path.suffix.lower()
+    if suffix not in known:
+        hint = did_you_mean(suffix, known)
+        raise UsageError(f"{path}: only {', '.join(known)} are {verb}.{hint}")
+    return known[suffix]
+
+
+def _read_workbook(path: Path) -> pd.DataFrame:
+    rows = []
+    for row in xlsx.rows(path):
+        if isinstance(row, Rejected):
+            raise Error(f"{path}: {row}")
+        rows.append(row.fields)
+    cells = pd.DataFrame(rows, columns=xlsx.header(path))
+    # Through text, so that columns get the types that they get from a TSV.
+    typed: pd.DataFrame = pd.read_csv(io.StringIO(cells.to_csv(index=False)), **_READ)
+    return typed
+
+
+def _read_jsonl(path: Path) -> list[Any]:
+    return [jsonl.parse_json(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+_READERS: Mapping[str, Callable[[Path], Any]] = {
+    ".tsv": lambda path: pd.read_csv(path, sep="\t", **_READ),
+    ".csv": lambda path: pd.read_csv(path, **_READ),
+    ".xlsx": _read_workbook,
+    ".parquet": pd.read_parquet,
+    ".json": lambda path: jsonl.parse_json(path.read_text(encoding="utf-8")),
+    ".jsonl": _read_jsonl,
+}
+
+
+def _frame(data: Any) -> pd.DataFrame:
+    return data if isinstance(data, pd.DataFrame) else pd.DataFrame(data)
+
+
+def _records(data: Any) -> Any:
+    return json.loads(data.to_json(orient="records")) if isinstance(data, pd.DataFrame) else data
+
+
+def _write_workbook(data: Any, path: Path) -> None:
+    frame = _frame(data)
+    rows = ({str(n): None if _missing(v) else str(v) for n, v in row.items()} for row in frame.to_dict("records"))
+    write_workbook(path, [str(name) for name in frame.columns], rows)
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+_WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
+    ".tsv": lambda data, path: _frame(data).to_csv(path, sep="\t", index=False, quoting=1),
+    ".csv": lambda data, path: _frame(data).to_csv(path, index=False, quoting=1),
+    ".xlsx": _write_workbook,
+    ".json": lambda data, path: _write_text(path, json.dumps(_records(data), indent=4, ensure_ascii=False)),
+    ".jsonl": lambda data, path: _write_text(
+        path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in _records(data))
+    ),
+}
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

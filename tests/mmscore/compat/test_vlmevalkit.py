@@ -1,0 +1,409 @@
+"""VLMEvalKit's names: tables, pictures, classes of benchmarks, and what a run of them gives."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import PIL.Image
+import pybase64
+import pytest
+
+import mmscore
+from mmconvert.errors import Error, RowError, UsageError
+from mmscore.compat import vlmevalkit as kit
+from mmscore.compat.vlmevalkit.recipes import as_recipe, numbers_of, rows_of
+from support.questions import picture
+
+RED, BLUE = picture("red"), picture("blue")
+RED_TEXT, BLUE_TEXT = (pybase64.b64encode(data).decode() for data in (RED, BLUE))
+
+
+@pytest.fixture(autouse=True)
+def lmudata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
+    (tmp_path / "LMUData").mkdir()
+    return tmp_path / "LMUData"
+
+
+def table(path: Path, **columns: list) -> Path:
+    kit.dump(pd.DataFrame(columns), path)
+    return path
+
+
+def questions(folder: Path, name: str, **more: list) -> Path:
+    columns = {
+        "index": [1, 2, 3],
+        "image": [RED_TEXT, BLUE_TEXT, "1"],
+        "question": ["Which colour?", "And this?", "Again?"],
+        "answer": ["red", "blue", "red"],
+        "category": ["warm", "cold", "warm"],
+    }
+    return table(folder / f"{name}.tsv", **{**columns, **more})
+
+
+def says(*replies: str):
+    return lambda records: [replies[int(record.id) - 1] for record in records]
+
+
+class Colours(kit.ImageBaseDataset):
+    """Names of colours."""
+
+    TYPE = "VQA"
+    DATASET_URL = {"Colours": "https://example.org/tables/Colours.tsv"}  # noqa: RUF012 - as the kit's users write it
+    DATASET_MD5 = {}  # noqa: RUF012
+
+    def build_prompt(self, line):
+        message = kit.ImageBaseDataset.build_prompt(self, line)
+        message[-1]["value"] += " One word."
+        return message
+
+    def evaluate(self, eval_file, **judge_kwargs):
+        data = kit.load(eval_file)
+        data["hit"] = data["answer"] == data["prediction"]
+        hits = data.groupby("category")["hit"].mean()
+        assert list(data["index"]) == sorted(data["index"])
+        assert judge_kwargs.get("model", "rules") in ("rules", "judge")
+        return {"split": ["all", *hits.index], "accuracy": [data["hit"].mean(), *hits]}
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".csv", ".xlsx", ".parquet"])
+def test_only_an_empty_cell_is_missing_and_columns_of_numbers_are_numbers(tmp_path, suffix):
+    frame = pd.DataFrame({"index": [1, 2], "A": ["None", "NA"], "text": ["a\tb\nc", "=1+1"], "n": [None, "0.5"]})
+    path = tmp_path / f"t{suffix}"
+    frame.to_parquet(path) if suffix == ".parquet" else kit.dump(frame, path)
+    found = kit.load(str(path))
+    assert found["A"].tolist() == ["None", "NA"]
+    assert found["text"].tolist() == ["a\tb\nc", "=1+1"]
+    assert found["index"].tolist() == [1, 2]
+    assert pd.isna(found["n"][0])
+    assert float(found["n"][1]) == 0.5
+
+
+def test_values_of_json_come_back(tmp_path):
+    for name, value in {"a.json": {"x": [1, None]}, "a.jsonl": [{"x": 1}, {"x": "é"}]}.items():
+        kit.dump(value, tmp_path / name)
+        assert kit.load(tmp_path / name) == value
+    kit.dump(kit.d2df({"Overall": 0.5}), tmp_path / "b.json")
+    assert kit.load(tmp_path / "b.json") == [{"Overall": 0.5}]
+
+
+def test_what_cannot_be_read_or_written_is_said(tmp_path):
+    (tmp_path / "a.pkl").write_bytes(b"")
+    (tmp_path / "a.json").write_text("{")
+    with pytest.raises(UsageError, match=r"only \.tsv, .* are read"):
+        kit.load(tmp_path / "a.pkl")
+    with pytest.raises(UsageError, match="are written"):
+        kit.dump([], tmp_path / "b.pkl")
+    with pytest.raises(UsageError, match="no such file"):
+        kit.load("https://example.org/a.tsv")
+    with pytest.raises(Error, match=r"a\.json"):
+        kit.load(tmp_path / "a.json")
+    with pytest.raises(Error, match="a cell holds"):
+        kit.dump(pd.DataFrame({"index": [1], "t": ["x" * 40_000]}), tmp_path / "long.xlsx")
+
+
+def test_a_pictures_file_keeps_its_bytes_both_ways(tmp_path):
+    (tmp_path / "a.png").write_bytes(RED)
+    text = kit.encode_image_file_to_base64(str(tmp_path / "a.png"))
+    kit.decode_base64_to_image_file(text, str(tmp_path / "new/b.png"))
+    assert (tmp_path / "new/b.png").read_bytes() == RED
+    assert kit.decode_base64_to_image(text).size == (24, 16)
+    assert kit.decode_base64_to_image(text, target_size=12).size == (12, 8)
+    kit.decode_base64_to_image_file(text, tmp_path / "c.jpg", target_size=12)
+    assert PIL.Image.open(tmp_path / "c.jpg").size == (12, 8)
+    small = kit.encode_image_file_to_base64(tmp_path / "a.png", target_size=12, fmt="JPEG")
+    assert PIL.Image.open(io.BytesIO(pybase64.b64decode(small))).format == "JPEG"
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "P", "LA"])
+def test_an_open_picture_is_encoded_whatever_its_mode(mode):
+    image = PIL.Image.new("RGB", (30, 20), "red").convert(mode)
+    text = kit.encode_image_to_base64(image)
+    assert kit.decode_base64_to_image(text).mode == "RGB"
+    assert (image.mode, image.size) == (mode, (30, 20))
+
+
+def test_what_is_no_picture_is_refused(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"text")
+    with pytest.raises(UsageError, match=r"missing\.png"):
+        kit.encode_image_file_to_base64(tmp_path / "missing.png")
+    for broken in (
+        lambda: kit.encode_image_file_to_base64(tmp_path / "a.png"),
+        lambda: kit.decode_base64_to_image("?"),
+    ):
+        with pytest.raises(RowError):
+            broken()
+
+
+def test_a_table_is_prepared_as_the_kit_does_it(lmudata):
+    questions(lmudata, "mine", image=[RED_TEXT, f"['{BLUE_TEXT}', '{RED_TEXT}']", "1"], A=["x", "y", None])
+    mine = kit.CustomVQADataset("mine")
+    assert (len(mine), mine.meta_only, mine.dataset_name) == (3, False, "mine")
+    assert mine[0]["index"] == 1
+    assert mine.data["image"].tolist() == [RED_TEXT, [BLUE_TEXT, RED_TEXT], RED_TEXT]
+    first, second, asked = mine.build_prompt(1)
+    assert [Path(piece["value"]).read_bytes() for piece in (first, second)] == [BLUE, RED]
+    assert [Path(piece["value"]).name for piece in (first, second)] == ["2_0.png", "2_1.png"]
+    assert asked == {"type": "text", "value": "And this?"}
+    assert mine.build_prompt(mine.data.iloc[1])[-1] == asked
+
+
+def test_paths_stand_where_there_are_no_pictures_and_names_stay_inside(lmudata):
+    questions(lmudata, "paths", image_path=["a.png", "['b.png', 'c.png']", "d.png"], image=["", "", ""])
+    frame = kit.load(lmudata / "paths.tsv").drop(columns="image")
+    kit.dump(frame, lmudata / "paths.tsv")
+    paths = kit.CustomVQADataset("paths")
+    assert [piece["value"] for piece in paths.build_prompt(1)] == ["b.png", "c.png", "And this?"]
+    questions(lmudata, "out", image_path=["../a.png", "b.png", "c/d.png"])
+    out = kit.CustomVQADataset("out")
+    with pytest.raises(Error, match="leaves the image root"):
+        out.build_prompt(0)
+    assert out.build_prompt(2)[0]["value"] == str(Path(out.img_root).resolve() / "c/d.png")
+
+
+def test_rows_without_a_picture_are_left_out_and_a_picture_that_is_not_there_is_named(lmudata):
+    questions(lmudata, "some", image=[RED_TEXT, None, "1"])
+    assert len(kit.CustomVQADataset("some")) == 2
+    questions(lmudata, "none", image=[RED_TEXT, "9", "1"])
+    with pytest.raises(Error, match="'2' image: names no row"):
+        kit.CustomVQADataset("none")
+
+
+def test_a_class_is_found_by_its_name_then_by_the_columns(lmudata):
+    questions(lmudata, "Colours")
+    questions(lmudata, "MME")
+    questions(lmudata, "mine")
+    questions(lmudata, "choices", A=["a", "b", "c"], B=["d", "e", "f"])
+    found = [type(kit.build_dataset(name)) for name in ("Colours", "MME", "mine", "choices")]
+    assert found == [Colours, kit.ImageYORNDataset, kit.CustomVQADataset, kit.CustomMCQDataset]
+    assert kit.build_dataset("nowhere") is None
+    assert [kit.DATASET_TYPE(name) for name in ("Colours", "MME", "MMMU_DEV_VAL", "TextVQA_VAL", "mine")] == [
+        "VQA",
+        "Y/N",
+        "MCQ",
+        "VQA",
+        "MCQ",
+    ]
+
+
+def test_nothing_is_fetched_unless_it_is_allowed(lmudata, monkeypatch):
+    with pytest.raises(UsageError, match=r"Colours\.tsv: the table is not there\..*--allow-remote"):
+        Colours("Colours")
+    asked = []
+
+    def download(url, md5=None):
+        asked.append((url, md5))
+        return questions(lmudata, "fetched")
+
+    monkeypatch.setattr("mmconvert.downloads.download_table", download)
+    assert len(Colours("Colours", allow_remote=True)) == 3
+    assert asked == [("https://example.org/tables/Colours.tsv", None)]
+    questions(lmudata, "Colours")
+    monkeypatch.setitem(Colours.DATASET_MD5, "Colours", "0" * 32)
+    with pytest.raises(UsageError, match=f"MD5 .*, not {'0' * 32}"):
+        Colours("Colours")
+
+
+def test_a_class_of_the_users_is_a_dataset_and_a_recipe(tmp_path, lmudata):
+    questions(lmudata, "Colours")
+    done = kit.run("Colours", model="m", backend=says("red", "red", "red"), work_dir=tmp_path / "out")
+    assert done.entry.metrics["all accuracy"].value == pytest.approx(2 / 3)
+    assert done.entry.metrics["cold accuracy"].value == 0
+    assert [row["split"] for row in done.result] == ["all", "cold", "warm"]
+    assert {file.name for file in done.folder.iterdir()} >= {
+        "m_Colours.xlsx",
+        "m_Colours.parquet",
+        "m_Colours_acc.csv",
+        "m_Colours_report.json",
+    }
+    columns = list(kit.load(done.eval_file).columns)
+    assert columns == ["index", "question", "answer", "category", "prediction"]
+    asked = next(mmscore_records(tmp_path / "out/.datasets/Colours"))
+    assert (asked.messages[0].content[-1].text, asked.images[0].bytes) == ("Which colour? One word.", RED)
+    (entry,) = mmscore.score(done.folder / "m_Colours.parquet", as_recipe(Colours)).entries
+    assert {name: e.value for name, e in entry.metrics.items()} == {
+        name: e.value for name, e in done.entry.metrics.items()
+    }
+
+
+def mmscore_records(path: Path):
+    from mmconvert.store import open_dataset
+
+    return open_dataset(path).records()
+
+
+def test_a_recipe_of_a_file_is_named_on_the_command_line_with_or_without_the_table(tmp_path, lmudata):
+    questions(lmudata, "Colours")
+    done = kit.run("Colours", model="m", backend=says("red", "blue", "red"), work_dir=tmp_path / "out", mode="infer")
+    assert done.entry is None
+    (lmudata / "Colours.tsv").unlink()
+    (tmp_path / "mine.py").write_text(
+        "import vlmeval.dataset\n"
+        "class Mine(vlmeval.dataset.ImageBaseDataset):\n"
+        "    def evaluate(self, eval_file, **judge_kwargs):\n"
+        "        return {'rows': len(self.data), 'of': {'name': self.dataset_name == 'Colours'}}\n"
+        "other = 3\n"
+    )
+    command = [sys.executable, "-m", "mmscore", str(done.folder / "m_Colours.parquet"), "--json", "--recipe"]
+    ran = subprocess.run([*command, "mine.py@Mine"], capture_output=True, text=True, check=True)
+    (entry,) = json.loads(ran.stdout)["entries"]
+    assert {name: metric["value"] for name, metric in entry["metrics"].items()} == {"rows": 3, "of.name": 1}
+    wrong = subprocess.run([*command, "mine.py@other"], capture_output=True, text=True, check=False)
+    assert (wrong.returncode, "is no recipe (got 3)" in wrong.stderr) == (2, True)
+
+
+def test_rows_without_a_reply_are_counted_and_not_evaluated(tmp_path, lmudata):
+    questions(lmudata, "Colours")
+    done = kit.run("Colours", model="m", backend=lambda records: ["red", None, "red"], work_dir=tmp_path)
+    assert (done.entry.counts.scored, done.entry.counts.failed) == (2, 1)
+    assert list(kit.load(done.eval_file)["index"]) == [1, 3]
+
+
+def test_long_replies_make_a_tsv(tmp_path, lmudata):
+    questions(lmudata, "Colours")
+    done = kit.run("Colours", model="m", backend=says("red", "x" * 40_000, "red"), work_dir=tmp_path)
+    assert done.eval_file.suffix == ".tsv"
+    assert len(kit.load(done.eval_file)["prediction"][1]) == 40_000
+
+
+def test_answers_that_stand_are_taken_or_asked_again(tmp_path, lmudata):
+    questions(lmudata, "Colours")
+    ask = lambda **how: kit.run("Colours", model="m", backend=says("a", "b", "c"), work_dir=tmp_path, **how)  # noqa: E731
+    assert ask().summary.asked == 3
+    assert ask().summary.asked == 3
+    assert ask(reuse=True).summary.asked == 0
+    scored = ask(mode="eval")
+    assert (scored.summary, scored.entry.counts.total) == (None, 3)
+
+
+def test_a_result_file_of_the_kits_own_is_scored_as_it_stands(tmp_path, lmudata):
+    questions(lmudata, "Colours")
+    (tmp_path / "out/m").mkdir(parents=True)
+    table(
+        tmp_path / "out/m/m_Colours.xlsx",
+        index=[1, 2],
+        question=["?", "!"],
+        answer=["red", "blue"],
+        category=["warm", "cold"],
+        prediction=["red", "red"],
+    )
+    done = kit.run("Colours", model="m", work_dir=tmp_path / "out", mode="eval")
+    assert done.entry.metrics["all accuracy"].value == 0.5
+    with pytest.raises(UsageError, match=r"holds no n_Colours\.xlsx"):
+        kit.run("Colours", model="n", work_dir=tmp_path / "out", mode="eval")
+
+
+def test_the_kits_own_classes_give_the_kits_numbers_and_tables(tmp_path, lmudata):
+    choices = {"A": ["red"] * 3, "B": ["blue"] * 3, "answer": ["A", "B", "A"]}
+    questions(lmudata, "choices", **choices, split=["val"] * 3)
+    done = kit.run("choices", model="m", backend=says("A", "The answer is A", "blue"), work_dir=tmp_path)
+    assert done.entry.recipe == "vlmevalkit_mcq"
+    (row,) = done.result
+    assert (row["Overall"], row["cold"], row["warm"]) == (pytest.approx(1 / 3), 0, 0.5)
+    frame = kit.CustomMCQDataset("choices").evaluate(str(done.eval_file), model="exact_matching", nproc=4)
+    assert frame.to_dict("records") == [row]
+    with pytest.raises(UsageError, match=r"no judge argument 'modle'\. Did you mean model"):
+        kit.CustomMCQDataset("choices").evaluate(str(done.eval_file), modle="x")
+
+
+def test_a_class_without_evaluate_says_so_before_anybody_is_asked(tmp_path, lmudata):
+    questions(lmudata, "mine")
+    with pytest.raises(NotImplementedError, match="CustomVQADataset has no evaluate"):
+        kit.run("mine", model="m", backend=says("a", "b", "c"), work_dir=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert kit.run("mine", model="m", backend=says("a", "b", "c"), work_dir=tmp_path / "out", mode="infer").eval_file
+
+
+def test_a_dialog_is_asked_round_by_round(tmp_path, lmudata):
+    table(
+        lmudata / "MMDU.tsv",
+        index=[1],
+        image=[f"['{RED_TEXT}', '{BLUE_TEXT}']"],
+        question=["['<ImageHere>First?', 'And <ImageHere>?']"],
+        answer=["['one', 'two']"],
+    )
+    rounds = []
+    backend = lambda records: [rounds.append(record) or "x" for record in records]  # noqa: E731
+    kit.run("MMDU", model="m", backend=backend, work_dir=tmp_path, mode="infer")
+    roles = sorted([turn.role for turn in record.messages] for record in rounds)
+    assert roles == [["user"], ["user", "assistant", "user"]]
+    assert sorted(len(record.images) for record in rounds) == [1, 2]
+
+
+def test_a_picture_that_build_prompt_names_must_be_one(tmp_path, lmudata):
+    class Odd(Colours):
+        NAMES = ("Odd",)
+
+        def build_prompt(self, line):
+            path = "missing.png" if line["index"] == 2 else str(self.dump_image(line)[0])
+            return [{"type": "image", "value": path}, {"type": "text", "value": "?"}]
+
+    questions(lmudata, "Odd")
+    done = kit.run("Odd", model="m", backend=says("red", "-", "red"), work_dir=tmp_path)
+    assert done.summary.rows == 2
+    assert "row '2'" in done.refused[0]
+
+
+def test_a_benchmark_may_say_its_question_in_build_prompt_alone(tmp_path, lmudata):
+    class Silent(kit.ImageBaseDataset):
+        def load_data(self, dataset):
+            return pd.DataFrame({"index": [1], "image": [RED_TEXT], "answer": ["red"]})
+
+        def build_prompt(self, line):
+            return [{"type": "text", "value": "Which colour?"}]
+
+        def evaluate(self, eval_file, **judge_kwargs):
+            return kit.d2df({"questions": list(kit.load(eval_file)["question"]) == ["Which colour?"]})
+
+    done = kit.run(Silent("Silent"), model="m", backend=says("red"), work_dir=tmp_path)
+    assert done.entry.metrics["questions"].value == 1
+
+
+@pytest.mark.parametrize(
+    ("result", "numbers", "rows"),
+    [
+        ({"acc": 0.5, "note": "fine"}, {"acc": 0.5}, [{"acc": 0.5, "note": "fine"}]),
+        (pd.DataFrame({"acc": ["0.5"]}), {"acc": 0.5}, [{"acc": "0.5"}]),
+        (pd.DataFrame({"acc": [1.0]}, index=["dev"]), {"acc": 1.0}, [{"index": "dev", "acc": 1.0}]),
+        (pd.DataFrame({"acc": [float("nan")]}), {}, [{"acc": None}]),
+        ({"a": {"b": {"c": True}}}, {"a.b.c": 1.0}, [{"a": "{'b': {'c': True}}"}]),
+        (0.25, {"score": 0.25}, []),
+        (None, {}, []),
+    ],
+)
+def test_whatever_evaluate_gives_has_its_numbers_in_the_report(result, numbers, rows):
+    assert numbers_of(result) == numbers
+    assert rows_of(result) == rows
+
+
+def test_what_has_no_evaluate_is_no_recipe():
+    with pytest.raises(UsageError, match="expected a class with evaluate"):
+        as_recipe(object())
+
+
+def test_imports_of_the_kit_are_answered_by_the_door_and_unknown_names_are_said():
+    code = (
+        "import mmscore.cli\n"
+        "from vlmeval.dataset.image_vqa import CustomVQADataset\n"
+        "from vlmeval.smp import *\n"
+        "import vlmeval.vlm\n"
+        "from mmscore.compat import vlmevalkit as kit\n"
+        "assert CustomVQADataset is kit.CustomVQADataset and load is kit.load\n"
+        "assert vlmeval.vlm.BaseModel is kit.BaseModel\n"
+        "try:\n"
+        "    from vlmeval.smp import lod\n"
+        "except ImportError as error:\n"
+        "    print(error)\n"
+        "try:\n"
+        "    import vlmeval.nothing\n"
+        "except ModuleNotFoundError as error:\n"
+        "    print(error)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, second = ran.stdout.splitlines()
+    assert first.startswith("vlmeval.smp: has no 'lod' here. Did you mean load?")
+    assert second == "No module named 'vlmeval.nothing'"
