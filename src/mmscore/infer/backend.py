@@ -25,7 +25,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from mmconvert.errors import UsageError
 from mmconvert.plugins import load
@@ -208,6 +208,39 @@ class Streaming(Protocol):
             Answers that came since the last time, each with the position of its record in `records`,
             from 0. Every record is answered once.
         """
+        ...
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """A backend that knows how many rows fit its memory, and whose rows can be made ready in a thread."""
+
+    name: str
+    identity: str
+    batch_size: int
+
+    def answer(self, records: Sequence[Record]) -> Sequence[Answer]:
+        """Answer records; see `Backend`."""
+        ...
+
+    def size(self, record: Record) -> float:
+        """Guess how much of the memory a record takes, in a unit of the backend's own."""
+        ...
+
+    def together(self, sizes: Sequence[float]) -> int:
+        """Say how many of the first records go together, at least one.
+
+        Args:
+            sizes: What `size` gave, the largest first; at least one.
+        """
+        ...
+
+    def prepare(self, records: Sequence[Record]) -> Any:
+        """Make records ready, in a thread of its own; never raises because of a record."""
+        ...
+
+    def answer_prepared(self, prepared: Any) -> Sequence[Answer]:
+        """Answer the records that were made ready; see `Backend.answer`."""
         ...
 
 

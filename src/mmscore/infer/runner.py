@@ -8,12 +8,11 @@ process is told to stop.
 
 import contextlib
 import time
-from collections import defaultdict, deque
-from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -22,10 +21,11 @@ from mmconvert.errors import Error
 from mmconvert.record import PICTURE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
 from mmconvert.store import Dataset
 from mmscore.answers import FAILED, OK, Answer, AnswerStore
-from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Generation, Streaming, file_identity
+from mmscore.infer.asking import Answered, Read, answered
+from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Generation, file_identity
 from mmscore.infer.dialogs import COLUMNS, ROW, Dialogs
 from mmscore.infer.first_picture import first_picture_then_text
-from mmscore.infer.ledger import ELSEWHERE, UNASKED, Ledger, Summary, refusal
+from mmscore.infer.ledger import Ledger, Summary, refusal
 from mmscore.infer.predictions_file import PredictionWriter
 from mmscore.infer.progress import Advance
 from mmscore.infer.protocol import Playing
@@ -34,7 +34,6 @@ from mmscore.infer.several_replies import asked_again, output_rows, reply_keys
 PROMPT_VERSION = 1
 """Raised when the way a record becomes a prompt changes; old answers are then asked again."""
 
-_T = TypeVar("_T")
 _COLUMNS = [name for name in SCHEMA.names if name != "attachments"]
 
 
@@ -144,18 +143,6 @@ def _batches(job: Job, columns: Sequence[str] = _COLUMNS) -> Iterator[pa.RecordB
         left -= batch.num_rows
 
 
-def _one_ahead(items: Iterator[_T]) -> Iterator[_T]:
-    """Fetch the next item in a thread while one is used; items are never None.
-
-    A batch of large pictures takes as long to read as many a reply to come.
-    """
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        upcoming = thread.submit(next, items, None)
-        while (item := upcoming.result()) is not None:
-            upcoming = thread.submit(next, items, None)
-            yield item
-
-
 def _asked(record: Record, job: Job) -> Record:
     """Put the system turn in the place of the record's own, and pictures where the model takes them."""
     if not job.interleave:
@@ -166,25 +153,15 @@ def _asked(record: Record, job: Job) -> Record:
     return replace(record, messages=(Turn("system", (Part("text", job.system),)), *rest))
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """Rows as the output holds them, as they are asked, their keys, and why some are not asked at all."""
-
-    rows: pa.RecordBatch
-    records: Sequence[Record]
-    keys: Sequence[str]
-    known: Sequence[Answer | None]
-
-
-def _read(job: Job, ledger: Ledger) -> Iterator[_Read]:
+def _read(job: Job, ledger: Ledger) -> Iterator[Read]:
     for batch in _batches(job):
         records = [_asked(record, job) for record in from_arrow(batch)]
         keys = reply_keys([ledger.key(record) for record in records], job.n)
         records = asked_again(records, job.n)
-        yield _Read(output_rows(batch, job.n), records, keys, [_refused(record, job) for record in records])
+        yield Read(output_rows(batch, job.n), records, keys, [_refused(record, job) for record in records])
 
 
-def _read_round(job: Job, ledger: Ledger, dialogs: Dialogs, number: int) -> Iterator[_Read]:
+def _read_round(job: Job, ledger: Ledger, dialogs: Dialogs, number: int) -> Iterator[Read]:
     """Read the rows of one round of all dialogs, with what was said before."""
     start = 0
     for batch in _batches(job):
@@ -194,25 +171,21 @@ def _read_round(job: Job, ledger: Ledger, dialogs: Dialogs, number: int) -> Iter
             pairs = [dialogs.prepare(record) for record in records]
             keys = [ledger.key(record) for record, _ in pairs]
             known = [reason or _refused(record, job) for record, reason in pairs]
-            yield _Read(output_rows(rows, job.n), [record for record, _ in pairs], keys, known)
+            yield Read(output_rows(rows, job.n), [record for record, _ in pairs], keys, known)
 
 
 def _refused(record: Record, job: Job) -> Answer | None:
     return refusal(record, continues=job.continue_final_message)
 
 
-_Rows = Generator[tuple[pa.RecordBatch, Sequence[Answer]]]
-"""Rows in the order of the dataset, with their answers."""
-
-
-def _answered(job: Job, ledger: Ledger) -> _Rows:
+def _answered(job: Job, ledger: Ledger) -> Answered:
     ledger.begin()
     if job.protocol is not None:
         return _by_rounds(job, job.protocol, ledger)
-    return _ask(_read(job, ledger), job.backend, ledger, job.num_rows)
+    return answered(_read(job, ledger), job.backend, ledger, job.num_rows)
 
 
-def _by_rounds(job: Job, playing: Playing, ledger: Ledger) -> _Rows:
+def _by_rounds(job: Job, playing: Playing, ledger: Ledger) -> Answered:
     """Answer the first rounds, then the second ones with what was said in the first; rows come at the end."""
     dialogs = Dialogs(playing, _batches(job, COLUMNS), chosen=job.method == LIKELIHOOD)
     answers: defaultdict[int, list[Answer]] = defaultdict(list)
@@ -220,7 +193,7 @@ def _by_rounds(job: Job, playing: Playing, ledger: Ledger) -> _Rows:
     for number, count in dialogs.rows.items():
         total += count * job.n
         with contextlib.closing(
-            _ask(_read_round(job, ledger, dialogs, number), job.backend, ledger, total)
+            answered(_read_round(job, ledger, dialogs, number), job.backend, ledger, total)
         ) as round_rows:
             for rows, found in round_rows:
                 dialogs.listen(rows, found)
@@ -232,13 +205,6 @@ def _by_rounds(job: Job, playing: Playing, ledger: Ledger) -> _Rows:
         yield output_rows(batch, job.n), [answer for number in numbers for answer in answers[number]]
 
 
-def _ask(reads: Iterator[_Read], backend: Backend, ledger: Ledger, total: int) -> _Rows:
-    """Answer rows; `total` of all that the ledger knows then."""
-    if isinstance(backend, Streaming):
-        return _as_they_come(_one_ahead(reads), backend, ledger, total)
-    return _in_groups(_one_ahead(reads), backend, ledger)
-
-
 def _in_company(job: Job, ledger: Ledger) -> None:
     """Answer the rows that no other process is asking about, until there are none, whoever asked them."""
     while True:
@@ -248,94 +214,6 @@ def _in_company(job: Job, ledger: Ledger) -> None:
         if not ledger.elsewhere:
             return
         ledger.wait()
-
-
-def _in_groups(reads: Iterator[_Read], backend: Backend, ledger: Ledger) -> _Rows:
-    """Answer one batch of rows after the other, in groups of the backend's size."""
-    for read in reads:
-        found = ledger.look_up(read.known, read.keys)
-        # Rows of like size together waste the least padding; the largest first, so that memory runs out early.
-        todo = sorted((i for i, answer in enumerate(found) if answer is None), key=lambda i: -_size(read.records[i]))
-        while group := ledger.take(todo, read.keys, backend.batch_size) if todo else []:
-            try:
-                replies = backend.answer([read.records[i] for i in group])
-            except KeyboardInterrupt:
-                yield read.rows, [answer or UNASKED for answer in found]
-                raise
-            if len(replies) != len(group):
-                raise Error(f"backend {backend.name}: gave {len(replies)} answers for {len(group)} rows.")
-            ledger.keep([(read.keys[i], reply) for i, reply in zip(group, replies, strict=True)])
-            for i, reply in zip(group, replies, strict=True):
-                found[i] = reply
-            todo = [i for i in todo if found[i] is None]
-        ledger.leave([read.keys[i] for i in todo])
-        yield read.rows, [answer or ELSEWHERE for answer in found]
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """Rows that were read and wait for answers; their pictures are with the questions under way only."""
-
-    rows: pa.RecordBatch
-    keys: Sequence[str]
-    answers: list[Answer | None]
-
-    def complete(self) -> bool:
-        return all(answer is not None for answer in self.answers)
-
-
-def _as_they_come(reads: Iterator[_Read], backend: Streaming, ledger: Ledger, total: int) -> _Rows:
-    """Hand out rows as the backend draws them; no row waits for a slower one, only the file does."""
-    waiting: deque[_Waiting] = deque()
-    places: dict[int, tuple[_Waiting, int]] = {}
-
-    def questions() -> Generator[Record]:
-        drawn = 0
-        for read in reads:
-            rows = _Waiting(_without_pictures(read.rows), read.keys, ledger.look_up(read.known, read.keys))
-            waiting.append(rows)
-            for index, record in enumerate(read.records):
-                if rows.answers[index] is not None:
-                    continue
-                if not ledger.take([index], read.keys, 1):
-                    ledger.leave([read.keys[index]])
-                    rows.answers[index] = ELSEWHERE
-                    continue
-                places[drawn] = rows, index
-                drawn += 1
-                yield record
-
-    def finished() -> Iterator[tuple[pa.RecordBatch, Sequence[Answer]]]:
-        while waiting and waiting[0].complete():
-            read = waiting.popleft()
-            yield read.rows, [answer for answer in read.answers if answer is not None]
-
-    try:
-        with contextlib.closing(questions()) as asked, contextlib.closing(backend.stream(asked)) as replies:
-            for group in replies:
-                if not all(position in places for position, _ in group):
-                    raise Error(f"backend {backend.name}: answered a row that it was not asked, or one twice.")
-                found = [(*places.pop(position), answer) for position, answer in group]
-                ledger.keep([(read.keys[index], answer) for read, index, answer in found])
-                for read, index, answer in found:
-                    read.answers[index] = answer
-                yield from finished()
-    except KeyboardInterrupt:
-        for read in waiting:
-            yield read.rows, [answer or UNASKED for answer in read.answers]
-        raise
-    yield from finished()
-    if (left := total - ledger.rows) > 0:
-        raise Error(f"backend {backend.name}: left {left} of {total} rows without an answer.")
-
-
-def _without_pictures(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch.drop_columns([name for name in PICTURE_COLUMNS if name in batch.schema.names])
-
-
-def _size(record: Record) -> int:
-    """Guess the length of a prompt, in characters; a picture is worth about a thousand."""
-    return 1000 * len(record.images) + sum(len(part.text) for turn in record.messages for part in turn.content)
 
 
 def resume_note(store: AnswerStore, dataset: Dataset) -> str:
