@@ -40,7 +40,7 @@ class Registry:
             raise UsageError(f"{registered.__name__}: expected a list of ids in {IDS[kind]} {got(ids)}.")
         classes = (self._built_in if built_in else self._classes)[kind]
         for one in ids:
-            if classes.get(one, registered) is not registered:
+            if one in classes and not _same(classes[one], registered):
                 raise UsageError(f"{one!r} is registered already for {classes[one].__name__}. Give it another id.")
             classes[one] = registered
         return registered
@@ -148,6 +148,11 @@ class Registry:
                 ids = getattr(given, attribute, None)
                 if given.__module__ == module.__name__ and ids and not all(one in self._classes[kind] for one in ids):
                     self.register(kind, given)
+
+
+def _same(one: type, other: type) -> bool:
+    """Tell a class that was loaded a second time, as by `--backend file.py@Class`."""
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 
 def _module(name: str) -> Any:
