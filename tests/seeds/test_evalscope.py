@@ -446,6 +446,86 @@ class TestVLMEvalKitBackend:
         assert len(asked.asked) == 10
 
 
+CUSTOM_DATASET = """
+import os
+import numpy as np
+from vlmeval.dataset.image_base import ImageBaseDataset
+from vlmeval.dataset.image_vqa import CustomVQADataset
+from vlmeval.smp import load, dump, d2df
+
+class CustomDataset:
+    def load_data(self, dataset):
+        data_path = os.path.join(os.path.expanduser("~/LMUData"), f'{dataset}.tsv')
+        return load(data_path)
+
+    def build_prompt(self, line):
+        msgs = ImageBaseDataset.build_prompt(self, line)
+        msgs[-1]['value'] += '\\nAnswer the question with one word or phrase.'
+        return msgs
+
+    def evaluate(self, eval_file, **judge_kwargs):
+        data = load(eval_file)
+        assert 'answer' in data and 'prediction' in data
+        data['prediction'] = [str(x) for x in data['prediction']]
+        data['answer'] = [str(x) for x in data['answer']]
+        print(data)
+        result = np.mean(data['answer'] == data['prediction'])
+        ret = {'Overall': result}
+        ret = d2df(ret).round(2)
+        suffix = eval_file.split('.')[-1]
+        result_file = eval_file.replace(f'.{suffix}', '_acc.csv')
+        dump(ret, result_file)
+        return ret
+
+CustomVQADataset.load_data = CustomDataset.load_data
+CustomVQADataset.build_prompt = CustomDataset.build_prompt
+CustomVQADataset.evaluate = CustomDataset.evaluate
+"""
+SCRIPT = """
+from custom_dataset import CustomDataset
+from evalscope.run import run_task
+
+print(run_task(task_cfg='config.yaml'))
+"""
+
+
+class TestCustomEvaluation:
+    @pytest.fixture
+    def answers(self, folder: Path) -> None:
+        lines = [
+            [str(n + 1), ANSWERS[n], QUESTIONS[n], str(folder / "LMUData/images/custom_mcq" / PICTURES[n])]
+            for n in range(5)
+        ]
+        text = "\n".join("\t".join(line) for line in [["index", "answer", "question", "image_path"], *lines])
+        Path("LMUData/custom_vqa.tsv").write_text(text + "\n")
+
+    @staticmethod
+    def reply(question: str) -> str:
+        text, _, wish = question.partition("\n")
+        return dict(zip(QUESTIONS, ANSWERS, strict=True))[text] if wish.endswith("word or phrase.") else "?"
+
+    @pytest.mark.usefixtures("answers")
+    def test_the_script(self, service: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HOME", str(folder))
+        asked = service(self.reply)
+        Path("config.yaml").write_text(CONFIG.format(url=asked.url, data="custom_vqa"))
+        Path("custom_dataset.py").write_text(CUSTOM_DATASET)
+        Path("main.py").write_text(SCRIPT)
+        shown = command("script", "main.py")
+        assert shown.splitlines()[-1] == "{'qwen-vl-chat_custom_vqa_acc': {'Overall': '1.0'}}"
+        assert Path("outputs/qwen-vl-chat/qwen-vl-chat_custom_vqa_acc.csv").read_text().split() == [
+            '"Overall"',
+            '"1.0"',
+        ]
+        assert len(asked.asked) == 5
+
+    @pytest.mark.usefixtures("answers")
+    def test_without_a_class_our_own_rule_scores(self, service: Any) -> None:
+        asked = service(lambda question: dict(zip(QUESTIONS, ANSWERS, strict=True))[question])
+        task = yaml.safe_load(CONFIG.format(url=asked.url, data="custom_vqa"))
+        assert run_task(task) == {"qwen-vl-chat_custom_vqa_acc": {"Overall": "1.0"}}
+
+
 def command(*arguments: str, module: str = "mmscore.compat.evalscope") -> str:
     """Run a command in a process of its own; gives what it prints."""
     done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False)

@@ -12,7 +12,11 @@ from types import ModuleType
 
 from mmconvert.errors import UsageError, did_you_mean
 
-DOORS = {"mmte": "mmscore.compat.mmtrusteval", "vlmeval": "mmscore.compat.vlmevalkit"}
+DOORS = {
+    "evalscope": "mmscore.compat.evalscope",
+    "mmte": "mmscore.compat.mmtrusteval",
+    "vlmeval": "mmscore.compat.vlmevalkit",
+}
 """Package of a kit -> the door that has its names."""
 
 

@@ -1,8 +1,11 @@
-"""`python -m mmscore.compat.evalscope eval`: the kit's command with its flags."""
+"""`python -m mmscore.compat.evalscope eval|script`: the kit's command with its flags, and scripts that import it."""
 
 import ast
 import json
+import runpy
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -81,6 +84,20 @@ def evaluate(more: tuple[str, ...], **given: Any) -> int:
     from mmscore.compat.evalscope.running import run_task
 
     run_task(task_keys(more, given))
+    return 0
+
+
+@program.command("script", context_settings={**_SETTINGS, "ignore_unknown_options": True})
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def script(file: str, arguments: tuple[str, ...]) -> int:
+    """Run a Python FILE; what it imports of evalscope and vlmeval is answered here where they are not installed."""
+    from mmscore.compat import kit_imports
+
+    kit_imports.install()
+    sys.argv = [file, *arguments]
+    sys.path.insert(0, str(Path(file).resolve().parent))
+    runpy.run_path(file, run_name="__main__")
     return 0
 
 

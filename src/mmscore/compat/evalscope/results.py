@@ -34,7 +34,7 @@ def shown(given: TaskConfig | Mapping[str, Any], outcomes: Sequence["Outcome"]) 
     """
     config = parse_task_config(given)
     if is_vlmevalkit(config):
-        return "\n".join(text_columns(_upright(table_of(outcome))) for outcome in outcomes if _has_numbers(outcome))
+        return "\n".join(upright_text(table_of(outcome)) for outcome in outcomes if _has_numbers(outcome))
     release = RELEASES[version_of(config)]
     return "\n".join(report_table(metrics, setting, release) for metrics, setting in _measured(config, outcomes))
 
@@ -47,7 +47,8 @@ def result_of(config: TaskConfig, outcomes: Sequence["Outcome"]) -> dict[str, An
         first line of each table as texts, by `{model}_{dataset}_acc`.
     """
     if is_vlmevalkit(config):
-        return {name: line for o in outcomes if _has_numbers(o) for name, line in _acc(o).items()}
+        runs = [outcome for outcome in outcomes if _has_numbers(outcome)]
+        return {name: line for o in runs for name, line in acc_result(o.model, o.dataset, table_of(o)).items()}
     release = RELEASES[version_of(config)]
     return {setting.dataset: report_json(metrics, setting, release) for metrics, setting in _measured(config, outcomes)}
 
@@ -64,18 +65,25 @@ def _has_numbers(outcome: "Outcome") -> bool:
     return outcome.error is None and bool(outcome.scores)
 
 
-def _acc(outcome: "Outcome") -> dict[str, dict[str, str]]:
-    (first, *_) = table_of(outcome)
-    line = {name: value if isinstance(value, str) else json.dumps(value) for name, value in first.items()}
-    return {f"{outcome.model}_{outcome.dataset}_acc": line}
+def acc_result(model: str, dataset: str, lines: Sequence[Line]) -> dict[str, dict[str, str]]:
+    """Give a table as the kit's summary does: its first line, as texts; nothing of an empty one.
+
+    Example:
+        >>> acc_result("qwen-vl-chat", "custom_vqa", [{"Overall": 1.0}])
+        {'qwen-vl-chat_custom_vqa_acc': {'Overall': '1.0'}}
+    """
+    if not lines:
+        return {}
+    line = {str(name): value if isinstance(value, str) else json.dumps(value) for name, value in lines[0].items()}
+    return {f"{model}_{dataset}_acc": line}
 
 
-def _upright(lines: Sequence[Line]) -> list[list[Any]]:
-    """Lay a table out as the kit prints it: upright where it has more columns than lines."""
+def upright_text(lines: Sequence[Line]) -> str:
+    """Draw a table as the kit prints it: upright where it has more columns than lines."""
     names = list(lines[0])
     if len(lines) < len(names):
-        return [[name, *(line.get(name) for line in lines)] for name in names]
-    return [[number, *(line.get(name) for name in names)] for number, line in enumerate(lines)]
+        return text_columns([[name, *(line.get(name) for line in lines)] for name in names])
+    return text_columns([[number, *(line.get(name) for name in names)] for number, line in enumerate(lines)])
 
 
 def _measured(config: TaskConfig, outcomes: Sequence["Outcome"]) -> Iterator[tuple[list[MetricScore], Setting]]:

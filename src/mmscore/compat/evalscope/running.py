@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,10 @@ from mmconvert.command_line import printable
 from mmconvert.errors import Error
 from mmscore.compat.evalscope.config import TaskConfig, parse_task_config
 from mmscore.compat.evalscope.mapping import is_vlmevalkit, mapped
-from mmscore.compat.evalscope.results import result_of, shown
-from mmscore.compat.evalscope.vlmevalkit_backend import eval_config_of
+from mmscore.compat.evalscope.outputs import write_outputs
+from mmscore.compat.evalscope.results import acc_result, result_of, shown, upright_text
+from mmscore.compat.evalscope.users_benchmarks import is_users, run_users
+from mmscore.compat.evalscope.vlmevalkit_backend import eval_config_of, models_of, work_dir_of
 
 if TYPE_CHECKING:
     from mmscore.api import Outcome
@@ -42,38 +44,63 @@ def run_task(task_cfg: TaskConfig | Mapping[str, Any] | str | Path | list[Any]) 
     if isinstance(task_cfg, list):
         return [run_task(one) for one in task_cfg]
     config = parse_task_config(task_cfg)
+    if is_vlmevalkit(config):
+        return _run_vlmevalkit(config)
     task, keys = mapped(config)
-    with _environment(keys):
-        outcomes = _run(config, task)
-    if text := shown(config, outcomes):
-        click.echo(printable(text))
-    _check(config, outcomes)
-    return result_of(config, outcomes)
+    folder = _folder(config, Path(task["work-dir"]))
+    outcomes = _run(task, keys, folder)
+    table, result = shown(config, outcomes), result_of(config, outcomes)
+    if table:
+        click.echo(printable(table))
+    write_outputs(config, folder, outcomes, result, table)
+    lacking = [outcome for outcome in outcomes if outcome.status != "ok"]
+    if lacking and not (config.ignore_errors and result):
+        raise _refusal(lacking[0])
+    return result
 
 
-def _run(config: TaskConfig, task: Mapping[str, Any]) -> list["Outcome"]:
+def _folder(config: TaskConfig, place: Path) -> Path:
+    return place if config.use_cache or config.no_timestamp else place / time.strftime(_STAMP)
+
+
+def _run(task: Mapping[str, Any], keys: Mapping[str, str], folder: Path, *, restart: bool = False) -> list["Outcome"]:
     from mmscore.api import run  # knows every command, and takes its time
 
-    place = Path(task["work-dir"])
-    if is_vlmevalkit(config):
-        return run(task, work_dir=place, restart=eval_config_of(config).get("reuse") is False)
-    if not (config.use_cache or config.no_timestamp):
-        place = place / time.strftime(_STAMP)
-    return run(task, work_dir=place)
+    with _environment(keys):
+        return run(task, work_dir=folder, restart=restart)
 
 
-def _check(config: TaskConfig, outcomes: Sequence["Outcome"]) -> None:
-    """Refuse numbers over a part of the rows, as the kit stops at the first row that fails."""
-    lacking = [outcome for outcome in outcomes if outcome.status != "ok"]
-    # The VLMEvalKit backend passes over what fails.
-    kept = config.ignore_errors or is_vlmevalkit(config)
-    if not lacking or (kept and any(outcome.error is None for outcome in outcomes)):
-        return
-    first = lacking[0]
-    why = first.error or f"{first.failed} of {first.rows} rows have no reply, or rows have no score."
-    raise Error(
-        f"{first.folder}: {why} See {first.folder / 'log.txt'}. use_cache with the folder of the run asks only what is "
-        "missing, ignore_errors takes the numbers of the others."
+def _run_vlmevalkit(config: TaskConfig) -> dict[str, Any]:
+    """Run every model on every table; a benchmark of a class of the user's by the door of VLMEvalKit."""
+    keys = eval_config_of(config)
+    own = [name for name in keys.get("data") or () if is_users(name)]
+    others = [name for name in keys.get("data") or () if name not in own]
+    found, refusals, tables = {}, [], []
+    if others:
+        task, secrets = mapped(TaskConfig(**{**vars(config), "eval_config": {**keys, "data": others}}))
+        outcomes = _run(task, secrets, Path(task["work-dir"]), restart=keys.get("reuse") is False)
+        refusals = [_refusal(outcome) for outcome in outcomes if outcome.error is not None]
+        found, tables = result_of(config, outcomes), [shown(config, outcomes)]
+    for model in models_of(keys):
+        with _environment(model.secrets):
+            for name in own:
+                lines = run_users(name, model, keys, work_dir_of(config, keys))
+                found |= acc_result(model.name, name, lines)
+                tables.append(upright_text(lines) if lines else "")
+    for text in filter(None, tables):
+        click.echo(printable(text))
+    # As in the kit what fails is passed over; but a run that gave nothing has failed.
+    if refusals and not found:
+        raise refusals[0]
+    return found
+
+
+def _refusal(outcome: "Outcome") -> Error:
+    """Say why numbers over a part of the rows are none: the kit stops at the first row that fails."""
+    why = outcome.error or f"{outcome.failed} of {outcome.rows} rows have no reply, or rows have no score."
+    return Error(
+        f"{outcome.folder}: {why} See {outcome.folder / 'log.txt'}. use_cache with the folder of the run asks only "
+        "what is missing, ignore_errors takes the numbers of the others."
     )
 
 

@@ -1,7 +1,8 @@
 """A task for EvalScope's VLMEvalKit backend, `eval_config`, as a task of ours (docs/run.md)."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,33 @@ def task_of_vlmevalkit(config: TaskConfig, secrets: dict[str, str]) -> dict[str,
         "score": _judge(keys, secrets),
         "steps": MODES[keys.get("mode", "all")],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model of the task.
+
+    Attributes:
+        name: How results call it.
+        options: Options of `mmscore predict` by their names.
+        secrets: What environment variables have to hold.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+    secrets: Mapping[str, str]
+
+
+def models_of(keys: Mapping[str, Any]) -> Iterator[Model]:
+    """List the models of the backend's keys.
+
+    Raises:
+        UsageError: A value has no counterpart.
+    """
+    for number, entry in enumerate(keys.get("model") or ()):
+        secrets: dict[str, str] = {}
+        options = _model(entry, number, keys, secrets)
+        yield Model(options.pop("name"), options, secrets)
 
 
 def _dataset(name: Any, limit: Any) -> dict[str, Any]:
