@@ -12,7 +12,7 @@ from mmconvert.errors import Error, RowError, UsageError, first_line, got
 from mmconvert.sources.jsonl import parse_json
 from mmscore.kits.reform_eval.evaluation import Evaluation, evaluate
 
-__all__ = ["Evaluation", "kits_log", "loader_eval", "log_evaluation", "read_list"]
+__all__ = ["Evaluation", "kits_log", "loader_eval", "logged_evaluation", "read_list"]
 
 LOG = "log.txt"
 NAME = "ReForm-Eval Evaluation"
@@ -81,8 +81,8 @@ def loader_eval(
 
     Raises:
         UsageError: No list is named, or it is not there.
-        Error: The list cannot be read, or the kit would break off.
-        RowError: A sample lacks a field, or one is of another type.
+        Error: The list cannot be read, a sample lacks a field or has one of another type, or the kit would break
+            off.
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 run_loader_eval.py:loader_eval. There infer_method is generation unless
         it is given, and the guide's own command breaks off; a list that is not there is passed over.
@@ -96,18 +96,36 @@ def loader_eval(
     numbers = bool(records) and isinstance(records[0].get("prediction"), int)
     with kits_log(path.parent) as logger:
         logger.info("found the existing prediction in %s", path)
-        evaluation = evaluate(
+        return logged_evaluation(
+            path,
             records,
+            logger,
             formulation,
             multi_round_eval=multi_round_eval,
             eval_stability=eval_stability,
             infer_method=infer_method or ("likelihood" if numbers else "generation"),
         )
-        log_evaluation(evaluation, logger)
-    return evaluation
 
 
-def log_evaluation(evaluation: Evaluation, logger: logging.Logger) -> None:
-    """Write the lines of an evaluation."""
+def logged_evaluation(
+    path: Path, records: Sequence[Mapping[str, Any]], logger: logging.Logger, formulation: str, **options: Any
+) -> Evaluation:
+    """Evaluate a list and log its numbers.
+
+    Args:
+        path: Where the list stands, for messages.
+        records: The list.
+        logger: Takes the lines.
+        formulation: As `loader_eval`.
+        **options: As `evaluate`.
+
+    Raises:
+        Error: As `loader_eval`.
+    """
+    try:
+        evaluation = evaluate(records, formulation, **options)
+    except Error as error:
+        raise Error(f"{path}: {error}") from None
     for line in evaluation.log:
         logger.info("%s", line)
+    return evaluation

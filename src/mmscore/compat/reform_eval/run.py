@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import mmscore
+from mmconvert.command_line import mapping_file
 from mmconvert.conversion import write
 from mmconvert.errors import UsageError, did_you_mean
 from mmconvert.format import Target
@@ -25,7 +26,7 @@ from mmconvert.shards import write_synced
 from mmconvert.store import DatasetWriter
 from mmconvert.store import open_dataset as open_rows
 from mmscore.compat.reform_eval.datasets import CHOICE, GENERATION, ReformDataset, open_dataset
-from mmscore.compat.reform_eval.evaluation import Evaluation, kits_log, log_evaluation, read_list
+from mmscore.compat.reform_eval.evaluation import Evaluation, kits_log, logged_evaluation, read_list
 from mmscore.compat.reform_eval.files import read_config
 from mmscore.compat.reform_eval.preprocessors import settings_of
 from mmscore.compat.reform_eval.records import listed, records_of, with_heard
@@ -33,9 +34,10 @@ from mmscore.infer.adapters.reform_eval import METHODS, is_loader, model_config,
 from mmscore.infer.backend import GROUP, LIKELIHOOD, ModelOptions
 from mmscore.infer.ledger import Summary
 from mmscore.infer.protocol import open_protocol
-from mmscore.kits.reform_eval.evaluation import evaluate
 
 PROTOCOL = "reform_eval"
+ARGUMENTS = ".args.json"
+"""Ending of the file with a run's flags; the kit's own is a pickle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,7 @@ def run_eval(arguments: Arguments) -> Result:
         logger.info("Evaluating with %s GPUs", processes)
         if arguments.do_eval and list_file.is_file():
             logger.info("found the existing prediction in %s", list_file)
+            _require_same_dataset(arguments, list_file)
             return Result(list_file, None, _evaluated(arguments, list_file, logger))
         model, preprocessor = _opened(arguments, logger)
         data = open_data(arguments, preprocessor)
@@ -280,18 +283,26 @@ def _write_list(
     if preprocessor is not None and fixed:
         prompt = lambda record: prompt_of(record, preprocessor)  # noqa: E731
     write(listed(records, arguments.infer_method, prompt), Target(list_file), "reform_predictions")
-    write_synced(list_file.with_suffix(".args.json"), json.dumps(asdict(arguments), indent=1).encode())
+    write_synced(list_file.with_suffix(ARGUMENTS), json.dumps(asdict(arguments), indent=1).encode())
+
+
+def _require_same_dataset(arguments: Arguments, list_file: Path) -> None:
+    """Refuse a list of another dataset: several have one name in the kit, and so one file name."""
+    beside = list_file.with_suffix(ARGUMENTS)
+    made = mapping_file(str(beside)).get("dataset_config") if beside.is_file() else arguments.dataset_config
+    if made != arguments.dataset_config:
+        raise UsageError(f"{list_file}: was made with --dataset_config {made}. Give each dataset its own --output_dir.")
 
 
 def _evaluated(arguments: Arguments, list_file: Path, logger: logging.Logger) -> Evaluation:
     captions = arguments.formulation == GENERATION
-    evaluation = evaluate(
+    return logged_evaluation(
+        list_file,
         read_list(list_file),
+        logger,
         str(arguments.formulation),
         multi_round_eval=arguments.multi_round_eval,
         eval_stability=not captions and (arguments.dataset_duplication > 1 or arguments.eval_stability),
         infer_method=arguments.infer_method,
         open_stability=True,
     )
-    log_evaluation(evaluation, logger)
-    return evaluation

@@ -214,7 +214,7 @@ def evaluate(
     if formulation == GENERATION:
         numbers = _caption_numbers(records)
         return Evaluation(log_lines(formulation, numbers), numbers)
-    judged = [_JUDGES[formulation](record, infer_method) for record in records]
+    judged = [_judged(number, record, formulation, infer_method) for number, record in enumerate(records)]
     said = _by_sample(records, judged)
     numbers = {
         "accuracy": sum(result.right for result in judged) / len(judged),
@@ -228,6 +228,13 @@ def evaluate(
         trend = reform_round_trend(_by_round(records, judged))
         numbers |= {"corr": trend.correlation, "slope": trend.slope}
     return Evaluation(log_lines(formulation, numbers), numbers)
+
+
+def _judged(number: int, record: Record, formulation: str, method: str) -> _Judged:
+    try:
+        return _JUDGES[formulation](record, method)
+    except RowError as error:
+        raise RowError(error.code, error.field, f"record {number}, {error.field}: {error.message}") from None
 
 
 def log_lines(formulation: str, numbers: Mapping[str, float]) -> tuple[str, ...]:

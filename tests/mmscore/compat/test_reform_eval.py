@@ -1,0 +1,265 @@
+"""ReForm-Eval's door where its guide is silent: pictures, prompts, failures, what is refused."""
+
+import inspect
+import json
+from base64 import b64encode
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import PIL.Image
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from mmconvert.errors import Error, RowError, UsageError
+from mmconvert.kits.reform_eval.dialogue import FIRST_QUERIES
+from mmscore.compat.reform_eval import (
+    Arguments,
+    BaseProcessor,
+    ConvSingleChoiceProcessor,
+    MMGPTSingleChoiceProcessor,
+    SingleChoiceProcessor,
+    load_reform_dataset,
+    run_eval,
+)
+from mmscore.kits.reform_eval.benchmarks import benchmark_named
+from support.questions import picture
+from support.reform_files import written
+
+LOCAL = {"load_from_hf": False, "offline_from_hf": True, "data_duplication": 1}
+RED, GREEN, BACK = (255, 0, 0), (0, 128, 0), (255, 255, 255)
+
+
+def loaded(folder: Path, name: str, box: Any = None, **more: Any) -> Any:
+    """Load a benchmark whose one picture is white and has this box."""
+    benchmark = benchmark_named(name)
+    config = written(folder, benchmark, count=1)
+    if box is not None:
+        file = Path(yaml.safe_load(config.read_text())["data_config"]["offline_huggingface_data"])
+        data = json.loads(file.read_text())
+        field, image = ("region", "img") if "RefCOCO" in name else ("bbox", "image")
+        data["data"][0] |= {field: box, image: b64encode(picture(BACK, (40, 30))).decode()}
+        file.write_text(json.dumps(data))
+    return load_reform_dataset(benchmark.dataset_name, benchmark.formulation, config, **LOCAL, **more)
+
+
+@pytest.mark.parametrize(
+    ("name", "box", "corner", "opposite", "reach"),
+    [
+        ("MSCOCO-GOI", [10, 8, 12, 9], (10, 8), (22, 17), 2),
+        ("RefCOCO", [[10, 8, 22, 17]], (10, 8), (22, 17), 1),
+        ("Grounded COCO-Text", [10, 8, 12, 9], (10, 8), (22, 17), 3),
+        ("Grounded IC15", [10, 8, 22, 17], (10, 8), (22, 17), 1),
+        ("Grounded TextOCR", [10, 8, 12, 9], (10, 8), (22, 17), 1),
+    ],
+)
+def test_boxes_are_drawn_as_wide_as_the_kit_draws_them(tmp_path, name, box, corner, opposite, reach):
+    image = loaded(tmp_path, name, box)[0]["image"]
+    middle = (corner[1] + opposite[1]) // 2
+    for x in (corner[0], opposite[0]):
+        line = [x + step for step in range(-4, 5) if image.getpixel((x + step, middle)) == RED]
+        assert line == [*range(x - reach, x + reach + 1)]
+    assert image.getpixel((opposite[0] - 4, middle)) == BACK
+
+
+def test_several_boxes_have_colours_of_their_own_and_text_is_cut_out(tmp_path):
+    image = loaded(tmp_path, "MSCOCO-MOS", [[4, 4, 6, 6], [20, 15, 6, 6]])[0]["image"]
+    assert (image.getpixel((4, 7)), image.getpixel((20, 18))) == (RED, GREEN)
+    with pytest.raises(RowError, match="5 boxes, but 4 colours"):
+        loaded(tmp_path, "MSCOCO-MOS", [[4, 4, 6, 6]] * 5)[0]
+    assert loaded(tmp_path, "TextOCR", [4, 5, 12, 9])[0]["image"].size == (12, 9)
+
+
+def test_tdiuc_pairs_its_lists_and_takes_one_type(tmp_path):
+    dataset = loaded(tmp_path, "TDIUC-Color", option_mark="upper")
+    sample = dataset[0]
+    assert sample["answer_options"][sample["answer"]] == "red"
+    config = yaml.safe_load((tmp_path / "TDIUC_color.yaml").read_text())
+    assert len(load_reform_dataset("TDIUC", "SingleChoice", {**config, "task": "counting"}, **LOCAL)) == 0
+    dataset = loaded(tmp_path, "TDIUC-Color")
+    (tmp_path / "choice_list/color.json").unlink()
+    with pytest.raises(UsageError, match=r"color\.json: no such file"):
+        dataset[0]
+
+
+def test_pools_of_the_users_take_the_place_of_ours(tmp_path):
+    pools = [{"classes": ["build/VQA/vqa_dataset.py:VQA_SingleChoice"], "pools": [["instruction_list", "", ["Say."]]]}]
+    (tmp_path / "pools.json").write_text(json.dumps(pools))
+    assert loaded(tmp_path, "VQA v2", pools=tmp_path / "pools.json")[0]["instruct"] == "Say."
+    with pytest.raises(UsageError, match=r"missing\.json: no such file"):
+        loaded(tmp_path, "VQA v2", pools="missing.json")
+
+
+class Own:
+    """A preprocessor that is none of the kit's classes."""
+
+    response_prefix = "So:"
+
+    def __call__(self, sample):
+        return f"{sample['question']}|{len(sample.get('history', ()))}"
+
+    def process_qa(self, question, options, answer):
+        return f"<{question}>", f"<{options[answer]}>"
+
+
+def test_a_preprocessor_of_the_users_writes_texts_and_rounds(tmp_path):
+    dataset = loaded(tmp_path, "VisDial", preprocessor=Own(), online_multi_round=False)
+    assert [turn["value"] for turn in dataset[1]["history"]][-2:] == ["<Is it 0?>", "<Yes>"]
+    assert dataset[1]["text"] == f"Is it 1?|{len(dataset[1]['history'])}"
+    proc = Own()
+    assert loaded(tmp_path, "NoCaps", preprocessor=proc)[0]["text"]
+    assert proc.response_prefix is None
+
+
+def test_online_a_round_waits_until_it_is_told(tmp_path):
+    dataset = loaded(tmp_path, "VisDial", option_mark="upper", in_context_sample=False)
+    with pytest.raises(Error, match="no answer yet"):
+        dataset[1]
+    dataset.update_history([[(dataset[0]["sample_id"], "No")]])
+    assert dataset[1]["history"][1]["value"].endswith("No")
+    with pytest.raises(UsageError, match="only dialogs have a history"):
+        loaded(tmp_path, "VQA v2").update_history([])
+
+
+CLASSES = {
+    "ConvSingleChoiceProcessor": ConvSingleChoiceProcessor,
+    "MMGPTSingleChoiceProcessor": MMGPTSingleChoiceProcessor,
+    "SingleChoiceProcessor": SingleChoiceProcessor,
+    "BaseProcessor": BaseProcessor,
+}
+
+
+def worded(case: dict) -> dict:
+    """Build a golden case's preprocessor with the kit's own arguments, and run it."""
+    given = case["input"]
+    settings = dict(given["processor"])
+    kind = CLASSES[settings.pop("class")]
+    if "first_query_fn" in settings:
+        settings["first_query_fn"] = FIRST_QUERIES[settings["first_query_fn"]]
+    known = inspect.signature(kind).parameters
+    proc = kind(**{name: value for name, value in settings.items() if name in known})
+    if given["set_mark"] != "__unset__":
+        proc.set_mark(given["set_mark"])
+    proc.rng = Random(given["seed"])
+    if case["rule"] == "dialogue":
+        return {"text": proc(given["sample"])}
+    question, answer = proc.process_qa(given["question"], given["options"], given["answer"])
+    return {"full_question": question, "full_answer": answer}
+
+
+def test_preprocessors_give_the_kits_texts(shared):
+    """The golden cases of the kit's own classes, built by name with its arguments."""
+    cases = map(json.loads, (shared / "golden/reform_prompt.visible.jsonl").read_text().splitlines())
+    counts = Counter()
+    for case in cases:
+        if "error" in case["expected"]:
+            with pytest.raises((Error, TypeError)):
+                worded(case)
+        else:
+            assert worded(case) == case["expected"]
+        counts[case["rule"], "error" in case["expected"]] += 1
+    assert counts.total() == 270
+    assert counts["dialogue", False] > 150
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ConvSingleChoiceProcessor("\n", alphabet_choice="uper"), "no option mark is called 'uper'"),
+        (lambda: ConvSingleChoiceProcessor("\n", roles=["User"]), "expected two texts"),
+        (lambda: ConvSingleChoiceProcessor("\n", system_msg="a", system_message="b"), "Give it once"),
+        (lambda: Arguments("m", dataset_name="VQA"), "--formulation: missing"),
+    ],
+)
+def test_arguments_that_contradict_are_refused(call, message):
+    with pytest.raises(UsageError, match=message):
+        call()
+
+
+def flags(folder: Path, name: str = "VQA v2", **more: Any) -> Arguments:
+    benchmark = benchmark_named(name)
+    values = {"dataset_name": benchmark.dataset_name, "formulation": benchmark.formulation, "offline_hf": True}
+    config = str(written(folder, benchmark))
+    return Arguments(**{**values, "dataset_config": config, "output_dir": str(folder / "out"), **more})
+
+
+def test_a_backend_of_ours_is_asked_in_turns(tmp_path):
+    given = flags(tmp_path, model="echo", model_name="prompt", option_mark="upper", in_context_sample=True)
+    result = run_eval(given)
+    (row, _) = json.loads(result.list_file.read_text())
+    assert result.list_file.name == "VQA_SingleChoice_generation_echo_prompt.json"
+    assert row["prediction"].endswith(f"{row['instruct']} {row['question_with_option']}")
+    messages = pq.read_table(result.summary.output)["messages"].to_pylist()[0]
+    assert [turn["role"] for turn in messages] == ["user", "assistant", "user"]
+    assert [part["type"] for part in messages[0]["content"]] == ["image", "text"]
+    assert "text" not in row
+
+
+def test_a_local_model_chooses_by_likelihood(tmp_path):
+    from support.tiny_models import save_llava
+
+    model = save_llava(tmp_path / "tiny")
+    given = flags(tmp_path, model="transformers", model_name=str(model), infer_method="likelihood", do_eval=True)
+    result = run_eval(given)
+    assert result.list_file.name == "VQA_SingleChoice_likelihood_transformers_tiny.json"
+    rows = json.loads(result.list_file.read_text())
+    assert {row["prediction"] for row in rows} <= {0, 1, 2}
+    assert result.evaluation.numbers["format_hit_rate"] == 1.0
+
+
+def test_rows_without_a_prediction_leave_no_list_and_are_asked_again(tmp_path):
+    given = flags(tmp_path, model="echo", model_name="answer:fail=2")
+    result = run_eval(given)
+    assert (result.list_file, result.summary.failed) == (None, 1)
+    assert "1 of 2 rows have no prediction" in (tmp_path / "out/log.txt").read_text()
+    again = run_eval(given)
+    assert (again.summary.asked, again.summary.reused) == (1, 1)
+
+
+def test_a_list_of_another_dataset_is_not_evaluated(tmp_path):
+    run_eval(flags(tmp_path, "MSCOCO-MCI", model="echo", model_name="answer"))
+    with pytest.raises(UsageError, match=r"was made with --dataset_config .*Multiclass.*own --output_dir"):
+        run_eval(flags(tmp_path, "MSCOCO-GOI", model="echo", model_name="answer", do_eval=True))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"model": "echoo"}, "Did you mean echo"),
+        ({"online_multi_round": True}, "is for dialogs"),
+        ({"offline_hf": False}, "Give --hf"),
+        ({"dataset_config": None}, "dataset_config is missing"),
+        ({"formulation": "OCROpenEnded"}, "no formulation"),
+        ({"temperature": 0.5}, "has no --temperature"),
+        ({"dataset_duplication": 3}, "must be a multiple"),
+    ],
+)
+def test_flags_without_a_meaning_are_refused(tmp_path, more, message):
+    with pytest.raises(UsageError, match=message):
+        run_eval(flags(tmp_path, **{"model": "echo", "model_name": "answer", **more}))
+
+
+def test_a_wrong_sample_is_named(tmp_path):
+    given = flags(tmp_path, model="echo", model_name="answer")
+    file = tmp_path / "VQA_vqa_v2_val.json"
+    data = json.loads(file.read_text())
+    data["data"][1]["image_id"] = "not base64!"
+    file.write_text(json.dumps(data))
+    with pytest.raises(RowError, match=r"sample 1 .*this is not base64"):
+        run_eval(given)
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_open_answers_have_a_stability_when_they_are_copied(tmp_path):
+    result = run_eval(
+        flags(tmp_path, "TextVQA", model="echo", model_name="answer", dataset_duplication=5, do_eval=True)
+    )
+    assert result.evaluation.numbers == {"accuracy": 0.0, "format_hit_rate": 1.0, "instability": 0.0}
+
+
+def test_pictures_keep_their_bytes(tmp_path):
+    image = loaded(tmp_path, "VQA v2").visit(0)[1]
+    assert image.bytes == picture("red")
+    assert isinstance(loaded(tmp_path, "VQA v2")[0]["image"], PIL.Image.Image)
