@@ -165,11 +165,13 @@ def _benchmarks(names: Sequence[str], settings: Mapping[str, Any], allow_remote:
 
 
 def _run(model: str, settings: Mapping[str, Any] | None, benchmark: Any, given: Mapping[str, Any]) -> Run:
-    backend: object = None
+    backend: Any = None
     more = dict(settings or {})
-    name = model
+    name, is_service = model, given["base_url"] is not None
     if ".py@" in model or "class" in more:
-        backend = model if not more else functools.partial(_class(more.pop("class", model), model), **more)
+        backend = _class(more.pop("class", model), model)
+        is_service = getattr(backend, "is_api", False)
+        backend = functools.partial(backend, **more) if more else backend
         name = model.rpartition("@")[2]
     elif more:
         raise UsageError(f"--config: model {model!r} has values but no class. Give class: file.py@Class.")
@@ -183,18 +185,19 @@ def _run(model: str, settings: Mapping[str, Any] | None, benchmark: Any, given: 
         reuse=given["reuse"],
         judge_kwargs=_judge_kwargs(given),
         quiet=given["quiet"],
-        **(_options(given) if asked else {}),
+        **(_options(given, is_service=is_service) if asked else {}),
     )
 
 
-def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+def _options(given: Mapping[str, Any], *, is_service: bool) -> dict[str, Any]:
     body = parse_json(given["extra_body"]) if given["extra_body"] else {}
     if given["repetition_penalty"] is not None:
         body["repetition_penalty"] = given["repetition_penalty"]
     options = {
         "limit": given["limit"],
         "base_url": given["base_url"],
-        "concurrency": given["nproc"],
+        # As in the kit, --api-nproc is for models that are asked over the network, and for judges.
+        "concurrency": given["nproc"] if is_service else None,
         "timeout": given["timeout"],
         "max_new_tokens": given["max_tokens"],
         "extra_body": json.dumps(body) if body else None,

@@ -105,13 +105,14 @@ class ImageBaseDataset:
             UsageError: It is not there, or its MD5 is another, and it may not be fetched.
             Error: What was fetched has another MD5.
         """
-        path = lmudata_root() / f"{self.dataset_name}.tsv"
-        problem = "is not there"
-        if path.is_file():
-            found = md5(path) if file_md5 else None
-            if found == file_md5:
-                return load(path)
-            problem = f"has the MD5 {found}, not {file_md5}"
+        path, problem = lmudata_root() / f"{self.dataset_name}.tsv", "is not there"
+        # What was fetched keeps the name that its address has.
+        for table in (path, lmudata_root() / url.rpartition("/")[2]):
+            if table.is_file():
+                found = md5(table) if file_md5 else None
+                if found == file_md5:
+                    return load(table)
+                path, problem = table, f"has the MD5 {found}, not {file_md5}"
         if not (url and self.allow_remote):
             more = f", or allow {url} to be fetched: --allow-remote, allow_remote=True" if url else ""
             raise UsageError(f"{path}: the table {problem}. Put it there{more}.")
