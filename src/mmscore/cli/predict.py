@@ -74,6 +74,7 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 )
 @click.option("--dtype", help="float32, bfloat16, float16 or auto. [default: bfloat16 on a GPU, else float32]")
 @click.option("--attn", help="Attention implementation: sdpa, eager, flash_attention_2, ...")
+@click.option("--compile", is_flag=True, help="Compile the step that generates a token; pays on long GPU runs.")
 @click.option("--method", type=click.Choice(METHODS), default=GENERATE, help="Reply, or take the likeliest option.")
 @click.option(
     "--likelihood-reduction",
@@ -235,7 +236,7 @@ def model_options(given: Mapping[str, Any], *, quiet: bool) -> ModelOptions:
     """
     if given["template"] == RAW and given["system"] is not None:
         raise UsageError("--template raw sends finished texts; --system has no place in them. Leave one out.")
-    names = ("model", "batch_size", "dtype", "attn", "continue_final_message")
+    names = ("model", "batch_size", "dtype", "attn", "compile", "continue_final_message")
     more = ("method", "likelihood_reduction", "n", "max_image_side", "template", "output_scores")
     return ModelOptions(
         generation=_generation(given),

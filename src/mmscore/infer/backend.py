@@ -120,6 +120,7 @@ class ModelOptions:
         batch_size: Rows answered at once; None lets the backend choose.
         dtype: Number type of the weights; None lets the backend choose.
         attn: Attention implementation; None lets the backend choose.
+        compile: Compile the step that generates a token, for long runs on a GPU.
         continue_final_message: A last turn of the assistant is the beginning of the reply.
         method: `GENERATE` a reply, or take the option of the highest `LIKELIHOOD`.
         likelihood_reduction: Which log-probability of an option counts, one of `REDUCTIONS`; None is `sum`.
@@ -137,6 +138,7 @@ class ModelOptions:
     batch_size: int | None = None
     dtype: str | None = None
     attn: str | None = None
+    compile: bool = False
     continue_final_message: bool = False
     method: str = GENERATE
     likelihood_reduction: str | None = None
@@ -155,6 +157,8 @@ class ModelOptions:
         likely = self.method == LIKELIHOOD
         if self.likelihood_reduction and not likely:
             raise UsageError("--likelihood-reduction has a meaning only with --method likelihood.")
+        if likely and self.compile:
+            raise UsageError("--compile is for the steps of a reply, --method likelihood has none. Leave one out.")
         if likely and (self.generation != Generation() or self.n > 1 or self.output_scores):
             raise UsageError("--method likelihood generates nothing. Leave out the options of replies, such as --n.")
         if self.output_scores and (self.generation.num_beams or 1) > 1:

@@ -10,7 +10,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from mmconvert.record import Record
 from mmscore.answers import Answer, failed
 from mmscore.infer.backend import CHAT, LIKELIHOOD, SUM, Generation, ModelOptions, honour, require_draws
 from mmscore.infer.likelihood import choice, option_logprobs, option_tokens
+from mmscore.infer.memory import TokenBudget
 from mmscore.infer.row_draws import draw_processors
 from mmscore.infer.thinking import OPEN, split_thinking
 from mmscore.infer.token_scores import TokenScores
@@ -33,7 +34,7 @@ _MAX_NEW_TOKENS = 1024
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "auto": "auto"}
 
 _OPTIONS = (
-    *("--batch-size", "--dtype", "--attn", "--max-new-tokens", "--do-sample", "--temperature"),
+    *("--batch-size", "--dtype", "--attn", "--compile", "--max-new-tokens", "--do-sample", "--temperature"),
     *("--top-p", "--top-k", "--num-beams", "--stop", "--seed", "--n"),
     *(
         "--continue-final-message",
@@ -44,7 +45,12 @@ _OPTIONS = (
         "--output-scores",
     ),
 )
-_BATCH_ON_GPU, _BATCH_ON_CPU = 32, 16
+_BATCH_ON_GPU, _BATCH_ON_CPU = 128, 16
+_TOKENS_ON_GPU, _TOKENS_ON_CPU = 1 << 14, 1 << 16
+"""Tokens that go together before anything was measured; on a CPU nothing is."""
+
+_CHARACTERS_A_TOKEN, _PIXELS_A_TOKEN, _TOKENS_A_PICTURE = 3, 28 * 28, 600
+_TOKENS_AN_OPTION = 64
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _MODEL_FILES = {".json", ".jinja", ".txt", ".model", ".safetensors", ".bin", ".py"}
 _HASHED_BYTES = 64 << 20
@@ -90,37 +96,80 @@ class TransformersBackend:
             max_image_side=options.max_image_side,
             encoder=bool(self._model.config.is_encoder_decoder),
         )
-        self._tokenizer = self._processor.tokenizer
+        # The processor works in a thread of its own, and its tokenizer cannot be used by two at a time.
+        self._tokenizer = copy.deepcopy(self._processor.tokenizer)
         self._output_scores = options.output_scores
         self._reduction = (options.likelihood_reduction or SUM) if options.method == LIKELIHOOD else None
         self._generation = options.generation
         self._config = _generation_config(self._model.generation_config, options.generation, self._tokenizer)
         self._ends = _token_ids(self._config.eos_token_id)
         self._most_tokens = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
+        if options.compile:
+            self._config.cache_implementation = _compilable(self._model, options.model)
         self.batch_size = options.batch_size or (_BATCH_ON_GPU if on_gpu else _BATCH_ON_CPU)
+        self._measures = options.batch_size is None
+        self._reply_tokens = self._config.max_new_tokens if self._reduction is None else _TOKENS_AN_OPTION
+        self._tokens_a_size: float | None = None
+        devices = sorted({parameter.device.index for parameter in self._model.parameters() if parameter.is_cuda})
+        unknown = _TOKENS_ON_GPU if devices else _TOKENS_ON_CPU
+        self._budget = TokenBudget([_Gpu(index) for index in devices], unknown)
         weights = getattr(self._model.config, "_commit_hash", None) or _digest(Path(source))
         settings = (
             *(options.attn, self._config.max_new_tokens, self._reduction),
             *(options.max_image_side, options.template, options.output_scores),
+            *(["compile"] if options.compile else []),
         )
         self.identity = ":".join(map(str, ("transformers", weights, self._model.dtype, *settings)))
 
-    def answer(self, records: Sequence[Record]) -> list[Answer]:
-        """Answer records as one batch; a row that breaks the batch is found and fails alone."""
+    def size(self, record: Record) -> float:
+        """Guess the tokens of a prompt."""
+        pixels = ((image.width or 0) * (image.height or 0) for image in record.images)
+        pictures = sum(count / _PIXELS_A_TOKEN or _TOKENS_A_PICTURE for count in pixels)
+        return pictures + sum(len(part.text) for turn in record.messages for part in turn.content) / _CHARACTERS_A_TOKEN
+
+    def together(self, sizes: Sequence[float]) -> int:
+        """Give as many rows as the memory takes, or as the user said."""
+        if not self._measures:
+            return self.batch_size
+        return max(1, min(self.batch_size, self._budget.tokens() // self._longest(sizes[0])))
+
+    def prepare(self, records: Sequence[Record]) -> "_Prepared":
+        """Decode pictures, word the prompts and tokenise them."""
         asked = [self._prompts.asked(record) for record in records]
         rows = [row for row in asked if isinstance(row, Asked)]
         # The template ends a batch with the beginning of a turn, or goes on with the last one.
         parts = ([row for row in rows if row.continues is continues] for continues in (False, True))
-        replies = [iter(self._answered(part)) for part in parts]
-        return [next(replies[row.continues]) if isinstance(row, Asked) else row for row in asked]
+        return _Prepared(asked, [(part, self._tensors(part)) for part in parts])
 
-    def _answered(self, rows: Sequence[Asked]) -> list[Answer]:
+    def _tensors(self, rows: Sequence[Asked]) -> Any:
+        """Encode rows, or give None: whoever asks them together then finds the one that is to blame."""
+        try:
+            inputs = self._prompts.encoded(rows) if rows else None
+        except Exception:  # processors of many makers: anything may come out of a bad row
+            return None
+        if inputs is not None:
+            lengths = inputs["attention_mask"].sum(dim=1).tolist()
+            sizes = [max(1.0, self.size(row.record)) for row in rows]
+            seen = max(length / size for length, size in zip(lengths, sizes, strict=True))
+            self._tokens_a_size = max(self._tokens_a_size or 0, seen)
+        return inputs
+
+    def answer(self, records: Sequence[Record]) -> list[Answer]:
+        """Answer records as one batch; a row that breaks the batch is found and fails alone."""
+        return self.answer_prepared(self.prepare(records))
+
+    def answer_prepared(self, prepared: "_Prepared") -> list[Answer]:
+        """Answer what was made ready, as `answer` does."""
+        replies = [iter(self._answered(rows, inputs)) for rows, inputs in prepared.parts]
+        return [next(replies[row.continues]) if isinstance(row, Asked) else row for row in prepared.asked]
+
+    def _answered(self, rows: Sequence[Asked], inputs: Any = None) -> list[Answer]:
         """Answer rows together; when that fails, halves of them, down to the row that is to blame."""
         if not rows:
             return []
         out_of_memory = False
         try:
-            return self._chosen(rows) if self._reduction else self._generated(rows)
+            return self._chosen(rows, inputs) if self._reduction else self._generated(rows, inputs)
         except torch.AcceleratorError as error:
             raise Error(f"the GPU failed ({_first_line(error)}). Run again: the answers so far are kept.") from error
         except Exception as error:  # processors and models of many makers: anything may come out of a bad row
@@ -133,19 +182,31 @@ class TransformersBackend:
             return [failed(why)]
         half = len(rows) // 2
         if out_of_memory:
-            self.batch_size = min(self.batch_size, max(1, half))
+            self._shrink(rows, half)
         return self._answered(rows[:half]) + self._answered(rows[half:])
 
-    def _encoded(self, rows: Sequence[Asked], room: int) -> Any:
-        """Encode rows for the model; what comes after a prompt has room for so many tokens."""
-        inputs = self._prompts.encoded(rows)
+    def _shrink(self, rows: Sequence[Asked], half: int) -> None:
+        """Remember that rows were too many: by their tokens where those are measured, else by their number."""
+        if self._measures and self._model.device.type == "cuda":
+            self._budget.too_many(len(rows) * self._longest(max(self.size(row.record) for row in rows)))
+        else:
+            self.batch_size = min(self.batch_size, max(1, half))
+
+    def _longest(self, size: float) -> int:
+        """Guess the tokens of a prompt and the longest reply to it."""
+        return int(size * (self._tokens_a_size or 1)) + self._reply_tokens
+
+    def _encoded(self, rows: Sequence[Asked], inputs: Any, room: int) -> Any:
+        """Put rows, encoded already or not, before the model; what follows a prompt has room for so many tokens."""
+        inputs = self._prompts.encoded(rows) if inputs is None else inputs
         longest = int(inputs["attention_mask"].sum(dim=1).max())
         if self._most_tokens is not None and longest + room > self._most_tokens:
             raise ValueError(f"the prompt has {longest} tokens, the model takes {self._most_tokens}")
+        self._budget.begin()
         return inputs.to(self._model.device, dtype=self._model.dtype)
 
-    def _generated(self, rows: Sequence[Asked]) -> list[Answer]:
-        inputs = self._encoded(rows, room=1)
+    def _generated(self, rows: Sequence[Asked], inputs: Any) -> list[Answer]:
+        inputs = self._encoded(rows, inputs, room=1)
         scores = TokenScores() if self._output_scores else None
         with torch.inference_mode():
             generated = self._model.generate(
@@ -154,6 +215,7 @@ class TransformersBackend:
                 logits_processor=LogitsProcessorList([*([scores] if scores else []), *self._draws(rows)]),
                 tokenizer=self._tokenizer if self._config.stop_strings else None,
             )
+        self._budget.learn(generated.numel())
         start = 0 if self._model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
         tokens: list[list[int]] = generated[:, start:].tolist()
         answers = [self._read(inputs, tokens, index) for index in range(len(rows))]
@@ -162,18 +224,18 @@ class TransformersBackend:
         kept = zip(answers, scores.values(generated), strict=True)
         return [replace(answer, token_logprobs=tuple(own[: answer.completion_tokens])) for answer, own in kept]
 
-    def _chosen(self, rows: Sequence[Asked]) -> list[Answer]:
+    def _chosen(self, rows: Sequence[Asked], inputs: Any) -> list[Answer]:
         """Take the likeliest option of each row; rows whose options cannot be scored fail alone."""
         options = [option_tokens(self._tokenizer, row.record) for row in rows]
         scored = [(row, own) for row, own in zip(rows, options, strict=True) if not isinstance(own, Answer)]
-        answers = iter(self._scored(scored) if scored else [])
+        answers = iter(self._scored(scored, inputs if len(scored) == len(rows) else None) if scored else [])
         return [own if isinstance(own, Answer) else next(answers) for own in options]
 
-    def _scored(self, rows: Sequence[tuple[Asked, list[tuple[int, ...]]]]) -> list[Answer]:
+    def _scored(self, rows: Sequence[tuple[Asked, list[tuple[int, ...]]]], inputs: Any) -> list[Answer]:
         options = [own for _, own in rows]
         decoder_only = not self._model.config.is_encoder_decoder
         longest = max(len(tokens) for own in options for tokens in own)
-        inputs = self._encoded([row for row, _ in rows], room=longest * decoder_only)
+        inputs = self._encoded([row for row, _ in rows], inputs, room=longest * decoder_only)
         logprobs = option_logprobs(self._model, self._config, inputs, options)
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         return [
@@ -206,6 +268,40 @@ class TransformersBackend:
             prompt_tokens=int(mask.sum()),
             completion_tokens=len(said) + (end is not None),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """Rows as they are asked, or why they are not; and those that are asked together, with their tensors if any."""
+
+    asked: Sequence[Asked | Answer]
+    parts: Sequence[tuple[Sequence[Asked], Any]]
+
+
+@dataclass(slots=True)
+class _Gpu:
+    """A GPU as `mmscore.infer.memory.Device`."""
+
+    index: int
+    before: int = 0
+
+    def room(self) -> int:
+        unused = torch.cuda.memory_reserved(self.index) - torch.cuda.memory_allocated(self.index)
+        return int(torch.cuda.mem_get_info(self.index)[0] + unused)
+
+    def begin(self) -> None:
+        torch.cuda.reset_peak_memory_stats(self.index)
+        self.before = torch.cuda.memory_allocated(self.index)
+
+    def taken(self) -> int:
+        return int(torch.cuda.max_memory_allocated(self.index) - self.before)
+
+
+def _compilable(model: Any, name: str) -> str:
+    """Name the cache whose steps transformers compiles, on a GPU."""
+    if not getattr(model, "_can_compile_fullgraph", False):
+        raise UsageError(f"--compile: transformers cannot compile a {type(model).__name__} ({name}). Leave it out.")
+    return "static"
 
 
 def _generation_config(own: GenerationConfig, asked: Generation, tokenizer: Any) -> GenerationConfig:

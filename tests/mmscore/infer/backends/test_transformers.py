@@ -1,11 +1,13 @@
 """The transformers backend on tiny models: batches, pictures, literal placeholders, bad rows, sampling."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from transformers import LlavaForConditionalGeneration
 
 from mmconvert.errors import Error, UsageError
 from mmconvert.record import Image, Part, Turn
@@ -411,3 +413,45 @@ def test_scores_of_a_batch_are_those_of_its_rows_up_to_their_ends(trained_llava)
 def test_scores_follow_one_path(random_llava):
     with pytest.raises(UsageError, match="--output-scores follows one path"):
         opened(random_llava, Generation(num_beams=2), output_scores=True)
+
+
+# How rows are put together
+
+
+def test_rows_that_were_made_ready_in_a_thread_are_answered_as_alone(random_llava):
+    backend = opened(random_llava)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        ready = [thread.submit(backend.prepare, MIXED) for _ in range(6)]
+        found = [backend.answer_prepared(one.result()) for one in ready]
+    assert found == [[backend.answer([row])[0] for row in MIXED]] * 6
+
+
+def test_long_prompts_go_in_smaller_groups_unless_the_user_says_how_many(random_llava):
+    backend = opened(random_llava)
+    short, long = (backend.size(record(0, picture("red"), "x" * length)) for length in (10, 200_000))
+    assert backend.together([short] * 99) == backend.batch_size
+    assert 1 <= backend.together([long] * 99) < backend.batch_size
+    assert opened(random_llava, batch_size=7).together([long] * 99) == 7
+
+
+def test_the_guess_of_a_prompt_s_tokens_is_put_right_by_what_was_seen(random_llava):
+    backend = opened(random_llava)
+    rows = [record(i, picture("red"), "word " * 300) for i in range(2)]
+    before = backend.together([backend.size(rows[0]) * 60] * 99)
+    (answer, _) = backend.answer(rows)
+    guessed = backend.size(rows[0]) * backend._tokens_a_size
+    assert guessed == pytest.approx(answer.prompt_tokens, rel=0.01)
+    assert backend.together([backend.size(rows[0]) * 60] * 99) <= before
+
+
+def test_a_compiled_model_says_the_same(trained_llava):
+    assert opened(trained_llava, compile=True).answer(MIXED) == opened(trained_llava).answer(MIXED)
+    assert opened(trained_llava, compile=True).identity != opened(trained_llava).identity
+
+
+def test_what_cannot_be_compiled_says_so(trained_llava, monkeypatch):
+    monkeypatch.setattr(LlavaForConditionalGeneration, "_can_compile_fullgraph", False)
+    with pytest.raises(UsageError, match="--compile: transformers cannot compile a LlavaForConditionalGeneration"):
+        opened(trained_llava, compile=True)
+    with pytest.raises(UsageError, match="--compile is for the steps of a reply"):
+        opened(trained_llava, compile=True, method="likelihood")
