@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 from base64 import b64encode
 from collections import Counter
 from pathlib import Path
@@ -216,6 +217,15 @@ def test_rows_without_a_prediction_leave_no_list_and_are_asked_again(tmp_path):
     assert "1 of 2 rows have no prediction" in (tmp_path / "out/log.txt").read_text()
     again = run_eval(given)
     assert (again.summary.asked, again.summary.reused) == (1, 1)
+
+
+@pytest.mark.parametrize(("given", "seen"), [("4,6", "6"), (None, "1")])
+def test_a_process_of_torchrun_sees_one_device(tmp_path, monkeypatch, given, seen):
+    for name, value in (("LOCAL_RANK", "1"), ("WORLD_SIZE", "2"), ("CUDA_VISIBLE_DEVICES", given or "")):
+        monkeypatch.setenv(name, value)
+    result = run_eval(flags(tmp_path, model="echo", model_name="answer"))
+    assert (os.environ["CUDA_VISIBLE_DEVICES"], result.summary.failed) == (seen, 0)
+    assert not result.list_file.exists()  # the first process writes it
 
 
 def test_a_list_of_another_dataset_is_not_evaluated(tmp_path):

@@ -36,6 +36,8 @@ from mmscore.infer.ledger import Summary
 from mmscore.infer.protocol import open_protocol
 
 PROTOCOL = "reform_eval"
+FILE = ".py@"
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 ARGUMENTS = ".args.json"
 """Ending of the file with a run's flags; the kit's own is a pickle."""
 
@@ -145,6 +147,8 @@ def run_eval(arguments: Arguments) -> Result:
             logger.info("found the existing prediction in %s", list_file)
             _require_same_dataset(arguments, list_file)
             return Result(list_file, None, _evaluated(arguments, list_file, logger))
+        if processes > 1:
+            _see_own_device(arguments, rank)
         model, preprocessor = _opened(arguments, logger)
         data = open_data(arguments, preprocessor)
         summary = _predicted(arguments, data, model, logger, rank=rank, share=processes > 1)
@@ -205,13 +209,13 @@ def _short(model_name: str) -> str:
 def _opened(arguments: Arguments, logger: logging.Logger) -> tuple[Any, Any]:
     """Give what is asked: a backend's name or an object, and its preprocessor where it has one."""
     name = str(arguments.model)
-    if ".py@" not in name and name not in available(GROUP):
+    if FILE not in name and name not in available(GROUP):
         known = available(GROUP)
         raise UsageError(
             f"--model {name}: no model family of the kit is built in.{did_you_mean(name, known)} Give its interface as "
             f"file.py@get_{name}, or a backend: {', '.join(known)}."
         )
-    loader = load(GROUP, name) if ".py@" in name else None
+    loader = load(GROUP, name) if FILE in name else None
     if loader is None or not is_loader(loader):
         return name, None
     options = ModelOptions(arguments.model_name or name, dtype=_dtype(arguments), method=arguments.method)
@@ -222,6 +226,14 @@ def _opened(arguments: Arguments, logger: logging.Logger) -> tuple[Any, Any]:
         logger.info("Using %s option mark for the single-choice questions", arguments.option_mark)
         preprocessor.set_mark(arguments.option_mark)
     return (interface, preprocessor), preprocessor
+
+
+def _see_own_device(arguments: Arguments, rank: int) -> None:
+    """Show a process of torchrun its own GPU alone; models in files of the user's are told it by number."""
+    if FILE not in str(arguments.model):
+        given = os.environ.get(VISIBLE)
+        devices = given.split(",") if given else [str(number) for number in range(rank + 1)]
+        os.environ[VISIBLE] = ",".join(devices[rank : rank + 1])
 
 
 def _dtype(arguments: Arguments) -> str | None:

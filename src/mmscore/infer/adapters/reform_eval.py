@@ -26,6 +26,9 @@ GENERATORS = ("raw_batch_generate", "raw_generate")
 PREDICTORS = ("raw_batch_predict", "raw_predict")
 HUMAN = {"user": "human", "assistant": "assistant"}
 METHODS = {GENERATE: "generation", LIKELIHOOD: "likelihood"}
+_Asked = tuple[Any, Any, list[str]]
+"""Picture, prompt and options of a row."""
+
 _ADDRESS = re.compile(" at 0x[0-9a-f]+")
 _HALF = {None: False, "float32": False, "float16": True}
 _OPTIONS = ("--batch-size", "--dtype", "--max-new-tokens", "--temperature", "--method", "--likelihood-reduction")
@@ -202,27 +205,40 @@ class InterfaceBackend:
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
         """Answer records as one batch; where that fails, one by one, so that the row to blame fails alone."""
-        asked = [self._asked(record) for record in records]
-        rows = [row for row in asked if not isinstance(row, Answer)]
-        answers = iter(self._answered(rows) if rows else [])
-        return [row if isinstance(row, Answer) else next(answers) for row in asked]
+        return self.answer_prepared(self.prepare(records))
 
-    def _asked(self, record: Record) -> "tuple[Any, Any, list[str]] | Answer":
+    def size(self, record: Record) -> float:
+        """Take rows for alike: the kit's prompts of a dataset are."""
+        return 1
+
+    def together(self, sizes: Sequence[float]) -> int:
+        """Give the size of a batch."""
+        return self.batch_size
+
+    def prepare(self, records: Sequence[Record]) -> list[_Asked | Answer]:
+        """Decode pictures and write prompts."""
+        return [self._asked(record) for record in records]
+
+    def answer_prepared(self, prepared: Sequence[_Asked | Answer]) -> list[Answer]:
+        """Ask the interface; see `answer`."""
+        rows = [row for row in prepared if not isinstance(row, Answer)]
+        answers = iter(self._answered(rows) if rows else [])
+        return [row if isinstance(row, Answer) else next(answers) for row in prepared]
+
+    def _asked(self, record: Record) -> _Asked | Answer:
         if len(record.images) != 1:
             more = " --no-interleave shows the first." if record.images else ""
             return failed(f"images: an interface takes one picture a row, the row has {len(record.images)}.{more}")
         if self._likely and not record.options:
             return failed("options: there are none to choose from. Use --method generate.")
         try:
-            return (
-                decoded(record.images[0], 1),
-                prompt_of(record, self._preprocessor),
-                [str(option) for option in record.options],
-            )
+            return decoded(record.images[0], 1), prompt_of(record, self._preprocessor), list(map(str, record.options))
         except RowError as error:
             return failed(f"{error.field}: {error.message}")
+        except Exception as error:  # the preprocessor is the user's
+            return failed(f"the preprocessor raises {type(error).__name__}: {first_line(error)}")
 
-    def _answered(self, rows: Sequence[tuple[Any, Any, list[str]]]) -> list[Answer]:
+    def _answered(self, rows: Sequence[_Asked]) -> list[Answer]:
         try:
             outputs = self._outputs(rows)
         except UsageError:
@@ -235,7 +251,7 @@ class InterfaceBackend:
             raise Error(f"{self._named}: {self._call_name} gave {len(outputs)} answers for {len(rows)} prompts.")
         return [self._read(output, row) for output, row in zip(outputs, rows, strict=True)]
 
-    def _outputs(self, rows: Sequence[tuple[Any, Any, list[str]]]) -> Sequence[Any]:
+    def _outputs(self, rows: Sequence[_Asked]) -> Sequence[Any]:
         columns = [list(column) for column in zip(*rows, strict=True)][: 3 if self._likely else 2]
         if self._call_name in (GENERATORS[1], PREDICTORS[1]):
             return [self._call(*row, **self._settings) for row in zip(*columns, strict=True)]
@@ -244,7 +260,7 @@ class InterfaceBackend:
         # Some give the one answer of a batch of one as it is.
         return given if isinstance(given, list | tuple) else [given]
 
-    def _read(self, output: Any, row: tuple[Any, Any, list[str]]) -> Answer:
+    def _read(self, output: Any, row: _Asked) -> Answer:
         if not self._likely:
             if isinstance(output, str):
                 return Answer(output)

@@ -7,7 +7,7 @@ import pytest
 from mmconvert.errors import Error, UsageError
 from mmconvert.record import Part, Turn
 from mmscore.infer.adapter import adapt
-from mmscore.infer.backend import LIKELIHOOD, Generation, ModelOptions
+from mmscore.infer.backend import LIKELIHOOD, Batching, Generation, ModelOptions
 from support.questions import picture, record
 
 RED = picture("red")
@@ -104,6 +104,10 @@ def test_a_row_that_breaks_its_batch_fails_alone():
     assert [answer.text for answer in answers] == ["said Red?", None, None]
     assert answers[1].error == "ValueError: a row broke"
     assert answers[2].error == "images: an interface takes one picture a row, the row has 0."
+    (unwritten,) = adapt("mine", (Batches(), lambda sample: sample["no"]), options()).answer(
+        [record(0, RED, **OPTIONS)]
+    )
+    assert unwritten.error == "the preprocessor raises KeyError: 'no'"
     (unfit,) = adapt("mine", Batches, options(method=LIKELIHOOD)).answer([record(0, RED, "Red?")])
     assert unfit.error == "options: there are none to choose from. Use --method generate."
 
@@ -146,6 +150,12 @@ def test_options_that_an_interface_does_not_have_are_refused():
         adapt("mine", Singles, options(dtype="bfloat16"))
     with pytest.raises(UsageError, match="has no --seed"):
         adapt("mine", Singles, options(generation=Generation(temperature=1, seed=3)))
+
+
+def test_rows_are_made_ready_while_others_are_answered():
+    backend = adapt("mine", (Batches(), written), options(batch_size=3))
+    assert isinstance(backend, Batching)
+    assert backend.together([backend.size(record(0, RED))] * 5) == 3
 
 
 def test_another_mark_shares_no_answers():
