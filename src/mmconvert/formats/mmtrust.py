@@ -22,8 +22,9 @@ from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import stored_path, with_bytes
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.kits.mmtrusteval.datasets import NAMES
+from mmconvert.kits.mmtrusteval.samples import sample_record
 from mmconvert.losses import unheld
-from mmconvert.record import Image, Part, Record, Turn, canonical_json
+from mmconvert.record import Image, Record
 from mmconvert.rewording import last_turn_images, last_user_turn, words
 from mmconvert.sources import Rejected, Row, Span, json_array, json_object
 from mmconvert.sources.json_head import is_object
@@ -62,29 +63,12 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         if not isinstance(prediction, str):
             raise RowError("pred.type", "pred", f"expected a text {got(prediction)}.")
     label = fields.pop("label" if logged and "label" in fields else "target", None)
-    answers = _answers(label)
     extra = rest(fields)
     if logged and path is not None:
         extra[IMAGE_PATH] = path
-    key = context.numbered(row)
-    shown = () if image is None else (Part("image"),)
-    yield Record(
-        id=key,
-        sample=key,
-        messages=() if text is None else (Turn("user", (*shown, Part("text", text))),),
-        task=context.task or "vqa",
-        source=context.source(row),
-        images=() if image is None else (image,),
-        question=text,
-        answer=answers[0] if answers else None,
-        answers=answers,
-        label=None if label is None else canonical_json(label),
-        category=_subset(extra.get("extra")),
-        dataset=context.dataset or (row.where.stem if logged and row.where.stem in NAMES else None),
-        subset=context.subset,
-        extra=extra,
-        prediction=prediction,
-    )
+    dataset = row.where.stem if logged and row.where.stem in NAMES else None
+    values = {"text": text, "image": image, "label": label, "extra": extra}
+    yield sample_record(row, context, **values, dataset=dataset, prediction=prediction)
 
 
 def _content(fields: dict[str, Any], logged: bool) -> tuple[str | None, str | None]:
@@ -102,20 +86,6 @@ def _content(fields: dict[str, Any], logged: bool) -> tuple[str | None, str | No
     if path is not None and not isinstance(path, str):
         raise RowError("image.type", IMAGE_PATH, f"expected a path {got(path)}.")
     return text, path
-
-
-def _answers(label: Any) -> tuple[str, ...]:
-    if label is None:
-        return ()
-    values = label if isinstance(label, list) else [label]
-    if any(isinstance(value, bool) or not isinstance(value, str | int | float) for value in values):
-        raise RowError("label.type", "label", f"expected a text, a number or a list of them {got(label)}.")
-    return tuple(str(value) for value in values)
-
-
-def _subset(extra: Any) -> str | None:
-    subset = extra.get("subset") if isinstance(extra, Mapping) else None
-    return None if subset is None else str(subset)
 
 
 def _mismatch(sample: Sample) -> str | None:

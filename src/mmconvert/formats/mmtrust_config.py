@@ -1,0 +1,115 @@
+"""MMTrustEval's dataset configuration: a YAML file that says where annotations and pictures are.
+
+`annotation_file` names a JSON array or JSON Lines, looked for beside the configuration and in the working folder,
+and nowhere else; `image_dir` is the folder of the pictures, inside the image roots. An annotation gives `text` (or
+`query`, `question`, `prompt`), `image` (or `image_path`) and `target` (or `truth`, `label`, `answer`). The words are
+the annotation's own; what a dataset class of the kit makes of them is for that class to say (docs/kits/mmtrusteval.md).
+A configuration is of the dataset of the kit that it is named after. Source: thu-ml/MMTrustEval@a067801
+mmte/configs/datasets, mmte/datasets/vispr.py.
+
+Kept: fields of an annotation without a place in `extra`.
+Refused: a configuration without annotations, an annotation without text (`text.type`), a picture that is missing.
+Lost: further keys of the configuration.
+"""
+
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import Error, RowError, first_line, got, in_field
+from mmconvert.format import Context, Format, Sample
+from mmconvert.kits.mmtrusteval.datasets import NAMES
+from mmconvert.kits.mmtrusteval.samples import sample_record
+from mmconvert.record import Record
+from mmconvert.sources import Rejected, Row, Span, json_array, jsonl
+from mmconvert.tables import rest
+
+ANNOTATIONS, PICTURES = "annotation_file", "image_dir"
+TEXT, IMAGE, TARGET = (
+    ("text", "query", "question", "prompt"),
+    ("image_path", "image"),
+    ("target", "truth", "label", "answer"),
+)
+"""What an annotation calls its parts; the first that stands there counts."""
+
+_FOLDER, _DATASET = "#image_dir", "#dataset"  # facts of the whole file, handed on with each row
+
+
+def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    config = _config(path)
+    file = _annotations(path, config)
+    folder = config.get(PICTURES) or ""
+    if not isinstance(folder, str):
+        raise Error(f"{path}: {PICTURES}: expected a folder {got(folder)}. Correct it.")
+    source = jsonl if file.suffix.lower() == ".jsonl" else json_array
+    facts = {_FOLDER: folder, _DATASET: path.stem if path.stem in NAMES else None}
+    for item in source.rows(file):
+        yield Row({**item.fields, **facts}, item.where, item.remarks) if isinstance(item, Row) else item
+
+
+def _config(path: Path) -> Mapping[str, Any]:
+    # Imported here: every format is loaded to tell a file's, and few files are YAML.
+    import yaml
+
+    try:
+        values = yaml.safe_load(path.read_bytes())
+    except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
+        raise Error(f"{path}: cannot be read as YAML ({first_line(error)}). Correct it.") from None
+    if not isinstance(values, dict) or not isinstance(values.get(ANNOTATIONS), str) or not values[ANNOTATIONS]:
+        raise Error(f"{path}: names no {ANNOTATIONS} {got(values)}. Give a file of samples, or of annotations.")
+    return values
+
+
+def _annotations(path: Path, config: Mapping[str, Any]) -> Path:
+    named = config[ANNOTATIONS]
+    for folder in (path.parent.resolve(), Path.cwd().resolve()):
+        try:
+            file = (folder / named).resolve()
+            if file.is_relative_to(folder) and file.is_file():
+                return file
+        except (OSError, ValueError):  # no name that a file can have
+            break
+    raise Error(
+        f"{path}: {ANNOTATIONS}: no such file beside it or in the working folder {got(named)}. Run the command where "
+        "its path leads to it."
+    )
+
+
+def _records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    folder, dataset = fields.pop(_FOLDER, ""), fields.pop(_DATASET, None)
+    text, name, label = (_taken(fields, names) for names in (TEXT, IMAGE, TARGET))
+    if not isinstance(text, str):
+        raise RowError("text.type", TEXT[0], f"expected a text in one of {', '.join(TEXT)} {got(text)}.")
+    image = None
+    if name is not None:
+        with in_field(IMAGE[1]):
+            if not isinstance(name, str):
+                raise RowError("image.type", "", f"expected a path {got(name)}.")
+            image = context.pictures.of_reference(posixpath.join(folder, name), 1)
+    extra = rest(fields)
+    yield sample_record(row, context, text=text, image=image, label=label, extra=extra, dataset=dataset)
+
+
+def _taken(fields: dict[str, Any], names: Iterable[str]) -> Any:
+    """Take the first of several fields that has a value; the others stay."""
+    found = next((name for name in names if fields.get(name) is not None), None)
+    return None if found is None else fields.pop(found)
+
+
+def _mismatch(sample: Sample) -> str | None:
+    try:
+        _config(sample.path)
+    except Error as error:
+        return str(error).partition(": ")[2]
+    return None
+
+
+FORMAT = Format(
+    summary="MMTrustEval dataset configuration",
+    suffixes=(".yaml", ".yml"),
+    rows=_rows,
+    records=_records,
+    mismatch=_mismatch,
+)
