@@ -62,7 +62,7 @@ def _config(path: Path) -> Mapping[str, Any]:
 
 
 def _annotations(path: Path, config: Mapping[str, Any]) -> Path:
-    named = config[ANNOTATIONS]
+    named: str = config[ANNOTATIONS]
     for folder in (path.parent.resolve(), Path.cwd().resolve()):
         try:
             file = (folder / named).resolve()

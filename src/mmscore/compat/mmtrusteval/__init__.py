@@ -7,6 +7,9 @@
 See docs/kits/mmtrusteval.md.
 """
 
+from collections.abc import Sequence
+
+from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmscore.compat.mmtrusteval.classes import BaseChat, BaseDataset, BaseMethod
 from mmscore.compat.mmtrusteval.evaluators import (
     BaseEvaluator,
@@ -41,16 +44,25 @@ MODULES = {
 """Modules of `mmte`, and which of its names users import from each; see `mmscore.compat.kit_imports`."""
 
 
-def listing() -> dict[str, list[str]]:
-    """List the ids that the registry knows, by kind; the kit's runner prints the same."""
-    return {
-        "chatmodels": registry.list_chatmodels(),
-        "datasets": registry.list_datasets(),
-        "methods": registry.list_methods(),
-        "evaluators": registry.list_evaluators(),
-        "tasks": registry.list_tasks(),
-        "metrics": list(supported_metrics),
-    }
+def listing(imports: Sequence[str] = ()) -> dict[str, list[str]]:
+    """List the ids that the registry knows, by kind; the kit's runner prints the same.
+
+    Args:
+        imports: Files and modules with further classes.
+
+    Returns:
+        Kind -> ids; `scored` are the kit's datasets whose rows our recipes score by their name.
+    """
+    with registry.importing(imports):
+        return {
+            "chatmodels": registry.list_chatmodels(),
+            "datasets": registry.list_datasets(),
+            "methods": registry.list_methods(),
+            "evaluators": registry.list_evaluators(),
+            "tasks": registry.list_tasks(),
+            "metrics": list(supported_metrics),
+            "scored": sorted(NAMES),
+        }
 
 
 __all__ = [

@@ -9,7 +9,7 @@ import click
 from mmconvert import __version__
 from mmconvert.command_line import EXIT_PARTIAL, LazyGroup, printable
 from mmconvert.command_line import run as run_program
-from mmconvert.errors import UsageError, got
+from mmconvert.errors import UsageError, did_you_mean
 from mmscore.compat.kit_imports import install
 
 IMPORT = click.option(
@@ -92,14 +92,12 @@ def _lines(outcome: Any) -> list[str]:
 @IMPORT
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def list_ids(kind: str | None, imports: tuple[str, ...], as_json: bool) -> int:
-    """Show the ids of chatmodels, datasets, methods, evaluators, tasks and metrics."""
+    """Show the ids of chatmodels, datasets, methods, evaluators, tasks and metrics, as mmscore list mmtrusteval."""
     from mmscore.compat.mmtrusteval import listing
-    from mmscore.compat.mmtrusteval.registry import registry
 
-    with registry.importing(imports):
-        found = listing()
+    found = listing(imports)
     if kind is not None and kind not in found:
-        raise UsageError(f"no kind {kind!r} {got(kind)}. Known: {', '.join(found)}.")
+        raise UsageError(f"no kind {kind!r}.{did_you_mean(kind, found)} Known: {', '.join(found)}.")
     shown = {name: ids for name, ids in found.items() if kind in (None, name)}
     if as_json:
         click.echo(json.dumps(shown))
