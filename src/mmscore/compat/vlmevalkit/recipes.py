@@ -5,9 +5,11 @@ index, question, options, answer, category, prediction and the other columns of 
 reply are not in it: the report counts them, where the kit has the text of the failure scored.
 """
 
+import contextlib
 import hashlib
 import json
 import math
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -108,10 +110,19 @@ class _Evaluation:
 
     def _evaluated(self, records: Sequence[Record], scored: Scored) -> Any:
         model = next(filter(None, scored.column("model")), None) or "model"
-        name = getattr(self.dataset, "dataset_name", None) or records[0].dataset or Path(records[0].source.file).stem
+        name = getattr(self.dataset, "dataset_name", None) or records[0].dataset or _only_name(self.dataset)
         with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
             eval_file = self.eval_file or write_eval_file(records, Path(folder), str(model), str(name))
-            return _opened(self.dataset, str(name), eval_file).evaluate(str(eval_file), **self.judge_kwargs)
+            # What it prints is for people; standard output is the report's.
+            with contextlib.redirect_stdout(sys.stderr):
+                return _opened(self.dataset, str(name), eval_file).evaluate(str(eval_file), **self.judge_kwargs)
+
+
+def _only_name(dataset: Any) -> str:
+    """Name the benchmark that a class is for; by the class where it does not say one."""
+    known = dataset.supported_datasets() if hasattr(dataset, "supported_datasets") else []
+    named = dataset if isinstance(dataset, type) else type(dataset)
+    return str(known[0]) if len(known) == 1 else named.__name__
 
 
 def write_eval_file(records: Sequence[Record], folder: Path, model: str, dataset: str) -> Path:

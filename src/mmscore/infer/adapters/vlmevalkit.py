@@ -9,8 +9,10 @@ parameters name. Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/inference.py:i
 vlmeval/inference_mt.py:infer_data.
 """
 
+import contextlib
 import functools
 import inspect
+import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +66,8 @@ class KitModel:
         flags = ["--" + name.replace("_", "-") for name in passed]
         honour(named, options, *flags, "--n", *(("--concurrency",) if is_service else ()))
         values = dict(passed.values())
-        self._model = _opened(named, given, model_class, values)
+        with contextlib.redirect_stdout(sys.stderr):
+            self._model = _opened(named, given, model_class, values)
         self.name = options.model
         self.batch_size = (options.service.concurrency or 1) if is_service else 1
         bound = {**given.keywords, "": given.args} if isinstance(given, functools.partial) else {}
@@ -74,10 +77,9 @@ class KitModel:
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
         """Ask about each record; what the model raises is why a row has no answer."""
-        if len(records) == 1:
-            return [self._answer(records[0])]
-        with ThreadPoolExecutor(max_workers=self.batch_size) as threads:
-            return list(threads.map(self._answer, records))
+        # What the model prints is for people; standard output is the command's.
+        with contextlib.redirect_stdout(sys.stderr), ThreadPoolExecutor(max_workers=self.batch_size) as threads:
+            return list((threads.map if len(records) > 1 else map)(self._answer, records))
 
     def _answer(self, record: Record) -> Answer:
         with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:

@@ -2,6 +2,7 @@
 
 import functools
 import io
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -232,6 +233,19 @@ def test_rows_of_a_service_are_asked_side_by_side_each_with_its_own_files():
     colours = [(shade, 0, 0) for shade in range(0, 250, 10)]
     answers = backend.answer([record(n, picture(colour)) for n, colour in enumerate(colours)])
     assert [answer.text for answer in answers] == list(map(str, colours))
+
+
+def test_what_a_model_prints_does_not_stand_in_the_result(capsys):
+    class Talks(Plain):
+        def __init__(self):
+            sys.stdout.write("loading\n")
+
+        def generate_inner(self, msgs, dataset=None):
+            sys.stdout.write("asked\n")
+            return "A"
+
+    asked(Talks, record(1, "a"), record(2, "b"))
+    assert capsys.readouterr() == ("", "loading\nasked\nasked\n")
 
 
 def opened(given, options):
