@@ -421,12 +421,26 @@ def test_a_judge_behind_a_service(place: Path) -> None:
     assert log["per_sample_results"][0]["chatmodel_eval:pred_no_op"] == "[Yes]"
 
 
+def test_a_judge_that_is_asked_twice_about_a_sample(place: Path) -> None:
+    asked = {"model_id": "gpt-4", "prompt_template": "{} {}?", "generation_kwargs": {}, "metrics_cfg": {}}
+    chain = {"chatmodel_score": {**asked, "test_noise": True, "full_score": "Yes."}}
+    (place / "rows.json").write_text(json.dumps([{"text": f"{n}?", "target": "cat"} for n in "ab"]))
+    write_task(place, evaluator_seq_cfgs=[chain | {"rule_yes_or_no_eval": {"metrics_cfg": {"pred_mean": {}}}}])
+    with chat_server(lambda request: said("No.")) as server:
+        run("run", "task.yaml", "--judge-base-url", server.url, "--input", "rows.json")
+        assert len(server.asked) == 2  # the two replies are alike
+    log = saved(place)
+    assert log["total_results"] == {"chatmodel_score->rule_yes_or_no_eval:pred_mean": 0.0}
+    assert log["per_sample_results"][0] == {"content": "a?", "pred": "No", "label": "cat"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["dataset_id=dt-txt"], "Did you mean dt-text.*--import FILE.py"),
         (["method_cfg.unrelated-image-color.volume=1", "method_cfg.unrelated-image-color.img_dir=d"], "no setting"),
         (["method_cfg.shoot.x=1"], "no method 'shoot'"),
+        (["method_cfg.shout.volume=1"], "method_cfg, shout: .*volume"),
         (["dataset_cfg.times=2", "--input", "rows.json"], "dataset_cfg: is for a class"),
     ],
 )

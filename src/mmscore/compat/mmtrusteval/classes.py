@@ -40,7 +40,7 @@ class BaseMethod(ABC):
     method_id: str = ""
     method_ids: Sequence[str] = ()
 
-    def __init__(self, method_id: str, img_dir: str = "", lazy_mode: bool = True, **kwargs: Any) -> None:
+    def __init__(self, method_id: str, img_dir: str = "", lazy_mode: bool = True) -> None:
         self.method_id = check_id(method_id, self.method_ids, "method")
         self.img_dir = img_dir
         self.lazy_mode = lazy_mode
@@ -109,7 +109,7 @@ class BaseChat(ABC):
     model_arch: str = ""
     model_family: Sequence[str] = ()
 
-    def __init__(self, model_id: str, **kwargs: Any) -> None:
+    def __init__(self, model_id: str) -> None:
         self.model_id = check_id(model_id, self.model_family, "chatmodel")
 
     @abstractmethod

@@ -35,7 +35,7 @@ class BaseEvaluator:
 
     evaluator_ids: Sequence[str] = ()
 
-    def __init__(self, evaluator_id: str, metrics_cfg: Mapping[str, Settings], **kwargs: Any) -> None:
+    def __init__(self, evaluator_id: str, metrics_cfg: Mapping[str, Settings]) -> None:
         """Check ids.
 
         Raises:

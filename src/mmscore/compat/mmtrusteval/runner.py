@@ -24,15 +24,18 @@ from mmscore.compat.mmtrusteval.evaluators import (
 from mmscore.compat.mmtrusteval.registry import registry
 from mmscore.compat.mmtrusteval.samples_in import Stored, stored
 from mmscore.compat.mmtrusteval.task import Task, task_of
-from mmscore.evaluation import Options, kit_log, score_each
+from mmscore.evaluation import Options, score_each
 from mmscore.infer.adapters.mmtrusteval import ChatBackend, opened
 from mmscore.judge_request import JudgeRequest
 from mmscore.kits.mmtrusteval.chains import METRICS_CFG
 from mmscore.kits.mmtrusteval.connections import with_classifiers
-from mmscore.kits.mmtrusteval.evaluators import Setting
+from mmscore.kits.mmtrusteval.evaluators import ALONE, Setting
 from mmscore.kits.mmtrusteval.measures import MEASURES
+from mmscore.kits.mmtrusteval.rows import built
+from mmscore.kits.mmtrusteval.scored_log import scored_log
 from mmscore.kits.mmtrusteval.task_log import TOTAL, log_of, log_text
 from mmscore.report import Report, publish
+from mmscore.scored import SCORED
 
 RULES, JUDGED, JUDGE = "mmtrust_task", "mmtrust_judged", "mmtrust"
 """Recipes of the kit's tasks without and with a judge, and the judge."""
@@ -206,7 +209,12 @@ def _by_recipe(task: Task, answers: Path, around: Surroundings) -> tuple[str, in
     ((entry, scored),) = score_each([answers], [JUDGED if models else RULES], options)
     report = json.dumps(Report((entry,)).to_json(), ensure_ascii=False, indent=1)
     publish(answers.with_name("report.json"), report.encode() + b"\n")
-    return kit_log(entry, scored, options), entry.counts.unscored - entry.counts.failed
+    rows = scored.with_status(SCORED)
+    # A judge that was asked twice about a sample has no one reply: its own column is left out then.
+    text = scored_log(
+        rows, lambda _, version: built(task.evaluator_seq_cfgs, ALONE, version), entry.version, whole=False
+    )
+    return text, entry.counts.unscored - entry.counts.failed
 
 
 def _by_classes(

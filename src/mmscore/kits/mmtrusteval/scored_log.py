@@ -119,8 +119,14 @@ def published(scored: Scored, chains_of: ChainsOf, version: str) -> Sequence[Row
     return rows
 
 
-def scored_log(scored: Scored, chains_of: ChainsOf, version: str) -> str:
+def scored_log(scored: Scored, chains_of: ChainsOf, version: str, *, whole: bool = True) -> str:
     """Write scored rows as the log that the kit's runner would save.
+
+    Args:
+        scored: The rows.
+        chains_of: Their chains.
+        version: Of the recipe.
+        whole: Refuse a log without one of its columns; else it is left out.
 
     Raises:
         Error: There is no row, or the rows are of several datasets; or nobody kept what a judge said, as
@@ -130,7 +136,7 @@ def scored_log(scored: Scored, chains_of: ChainsOf, version: str) -> str:
     if len(datasets) != 1:
         held = ", ".join(str(name) for name in datasets) or "no scored row"
         raise Error(f"a log of MMTrustEval is of one dataset, and here is {held}. Score each file on its own.")
-    return log_text(_log(scored, chains_of(datasets[0], version), whole=True)) + "\n"
+    return log_text(_log(scored, chains_of(datasets[0], version), whole=whole)) + "\n"
 
 
 def _log(scored: Scored, chains: Sequence[Chain], *, whole: bool) -> dict[str, Any]:
