@@ -31,7 +31,7 @@ from support.reform_files import VQA, written
 INTERFACE = '''
 """An interface as the guide builds it, without the gigabytes: it says the option that its rule picks."""
 import json, os, re
-from mmscore.compat.reform_eval import ConvSingleChoiceProcessor
+from utils.preprocessors import ConvSingleChoiceProcessor
 
 class Lynx_Interface:
     def __init__(self, model_config=None, device=None, half=False, inference_method="generation"):
@@ -159,6 +159,28 @@ class TestPipeline:
             f"the measured stability (entropy on predictions) across prompts: {found.numbers['instability']}",
         ]
         assert log(desk) == lines * 2
+
+    def test_a_script_keeps_its_imports(self, desk: Path) -> None:
+        config = written(desk, benchmark_named("VQA_vqa_v2_val"))
+        listed = desk / "VQA_SingleChoice_generation_mine_mine.json"
+        (desk / "mine.py").write_text(
+            "import json, sys\n"
+            "from build import load_reform_dataset\n"
+            "from run_loader_eval import loader_eval\n"
+            "from utils.preprocessors import ConvSingleChoiceProcessor\n"
+            "proc = ConvSingleChoiceProcessor('\\n', roles=['User', 'Bot'], sep_style='one', alphabet_choice='upper')\n"
+            "dataset = load_reform_dataset('VQA', 'SingleChoice', sys.argv[1], load_from_hf=False,\n"
+            "                              offline_from_hf=True, preprocessor=proc)\n"
+            "keep = ('sample_id', 'answer', 'answer_options', 'text')\n"
+            "said = [{**{name: one[name] for name in keep}, 'prediction': '(A)'} for one in dataset]\n"
+            "json.dump(said, open(sys.argv[2], 'w'))\n"
+            "loader_eval(formulation='SingleChoice', multi_round_eval=False, eval_stability=True,\n"
+            "            prediction_file=sys.argv[2])\n"
+        )
+        call = [sys.executable, "-m", "mmscore.compat.reform_eval", "script", "mine.py", config, listed]
+        subprocess.run(call, check=True, capture_output=True, cwd=desk)
+        assert json.loads(listed.read_text())[0]["text"].endswith("\nBot:")
+        assert log(desk)[-2] == "the format hit rate is 1.0"
 
     def test_the_guides_own_file(self, desk: Path, shared: Path) -> None:
         """A likelihood list without --infer_method, at which the original breaks off."""

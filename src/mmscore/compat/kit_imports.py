@@ -25,21 +25,25 @@ class NotHereError(UsageError, ImportError):
 
 
 class KitImports(MetaPathFinder, Loader):
-    """Finds the modules of `DOORS`, after everybody else: an installed kit is the one that is imported."""
+    """Finds the modules that doors stand in for."""
+
+    def __init__(self, doors: Mapping[str, str]) -> None:
+        """Take the door of each package."""
+        self.doors = doors
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find a module that a door stands in for."""
         kit, _, module = fullname.partition(".")
-        if kit not in DOORS or module not in self._modules(kit):
+        if kit not in self.doors or module not in self._modules(kit):
             return None
         return ModuleSpec(fullname, self, is_package=True)
 
     def exec_module(self, module: ModuleType) -> None:
         """Put the door's names into a module."""
         kit, _, rest = module.__name__.partition(".")
-        door, names = importlib.import_module(DOORS[kit]), self._modules(kit)[rest]
+        door, names = importlib.import_module(self.doors[kit]), self._modules(kit)[rest]
 
         def missing(name: str) -> object:
             if name.startswith("__"):
@@ -51,11 +55,16 @@ class KitImports(MetaPathFinder, Loader):
         module.__dict__.update({name: getattr(door, name) for name in names}, __all__=list(names), __getattr__=missing)
 
     def _modules(self, kit: str) -> Mapping[str, Sequence[str]]:
-        modules: Mapping[str, Sequence[str]] = importlib.import_module(DOORS[kit]).MODULES
+        modules: Mapping[str, Sequence[str]] = importlib.import_module(self.doors[kit]).MODULES
         return modules
 
 
-def install() -> None:
-    """Answer the imports of kits that are not installed; a second call changes nothing."""
-    if not any(isinstance(finder, KitImports) for finder in sys.meta_path):
-        sys.meta_path.append(KitImports())
+def install(doors: Mapping[str, str] = DOORS, *, ahead: bool = False) -> None:
+    """Answer the imports of kits that are not installed; a second call changes nothing.
+
+    Args:
+        doors: Package -> its door; one whose packages have names that others could have too brings its own.
+        ahead: Answer before everybody else, where an installed package of that name is another's.
+    """
+    if not any(isinstance(finder, KitImports) and finder.doors == doors for finder in sys.meta_path):
+        sys.meta_path.insert(0 if ahead else len(sys.meta_path), KitImports(doors))

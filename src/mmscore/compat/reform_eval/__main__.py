@@ -1,6 +1,9 @@
 """`python -m mmscore.compat.reform_eval run_eval|run_loader_eval`: the kit's two scripts with their flags."""
 
 import json
+import runpy
+import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -60,6 +63,7 @@ def run_eval(**given: Any) -> int:
     from mmscore.compat.reform_eval.run import Arguments, open_data
     from mmscore.compat.reform_eval.run import run_eval as run_it
 
+    _answer_imports(Path())
     arguments = Arguments(**{name: value for name, value in given.items() if name not in _IGNORED})
     if arguments.dataset_debug:
         data = open_data(arguments)
@@ -69,6 +73,16 @@ def run_eval(**given: Any) -> int:
         return 0
     result = run_it(arguments)
     return EXIT_PARTIAL if result.list_file is None else 0
+
+
+def _answer_imports(folder: Path) -> None:
+    """Answer the imports of the kit's packages, unless they stand in a folder as in the kit's own checkout."""
+    from mmscore.compat import kit_imports
+    from mmscore.compat.reform_eval import PACKAGES, TAKEN
+
+    kit_imports.install(PACKAGES)
+    if not any((folder / name).exists() for name in TAKEN):
+        kit_imports.install(TAKEN, ahead=True)
 
 
 @program.command("run_loader_eval", context_settings=_SETTINGS)
@@ -86,6 +100,19 @@ def run_loader_eval(**given: Any) -> int:
     from mmscore.compat.reform_eval.evaluation import loader_eval
 
     loader_eval(**given)
+    return 0
+
+
+@program.command("script", context_settings={**_SETTINGS, "ignore_unknown_options": True})
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def script(file: str, arguments: tuple[str, ...]) -> int:
+    """Run a Python FILE; what it imports of build, run_loader_eval and utils.preprocessors is answered here."""
+    folder = Path(file).resolve().parent
+    _answer_imports(folder)
+    sys.argv = [file, *arguments]
+    sys.path.insert(0, str(folder))
+    runpy.run_path(file, run_name="__main__")
     return 0
 
 

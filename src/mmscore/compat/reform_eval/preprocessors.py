@@ -94,13 +94,10 @@ class SingleChoiceProcessor:
         return type(self).write(sample, self.current, self.rng)
 
 
-class PlainProcessor(SingleChoiceProcessor):
-    """The kit's BaseProcessor: no options."""
+class BaseProcessor(SingleChoiceProcessor):
+    """Question and `Answer:` without options."""
 
     write: Write = staticmethod(lambda sample, settings, rng: plain_text(sample, settings))
-
-
-BaseProcessor = PlainProcessor
 
 
 class ConvSingleChoiceProcessor(SingleChoiceProcessor):
