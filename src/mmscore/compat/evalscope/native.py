@@ -196,6 +196,9 @@ def _model(config: Any, keys: dict[str, str]) -> dict[str, Any]:
         )
     model = {"model": config.model, "name": safe_name(config.model_id or config.model)}
     given = mapping_in(config.generation_config, "generation_config")
+    if not given and kind == EvalType.SERVICE:
+        # Only where there is no configuration at all does the kit set the temperature; else the service does.
+        given["temperature"] = 0.0
     if config.timeout is not None:
         given.setdefault("timeout", config.timeout)
     if config.repeats and config.repeats > 1:
@@ -213,8 +216,7 @@ def _service(config: Any, given: dict[str, Any], keys: dict[str, str]) -> dict[s
     check_keys(mapping_in(config.model_args, "model_args"), (), (), {}, "model_args")
     options: dict[str, Any] = {"backend": "openai", "base-url": config.api_url, "concurrency": config.eval_batch_size}
     options["api-key-env"] = key_variable(config.api_key, MODEL_KEY, keys)
-    # Only where there is no configuration at all does the kit set the temperature; else the service does.
-    temperature = given.get("temperature", None if given else 0.0)
+    temperature = given.get("temperature")
     options |= {"temperature": temperature} if temperature is not None else {"do-sample": True}
     body = {name: given[name] for name in _BODY if given.get(name) is not None} | (given.get("extra_body") or {})
     if "seed" in body and temperature != 0:
@@ -280,4 +282,5 @@ def _judge_generation(given: Mapping[str, Any]) -> dict[str, Any]:
     generation.pop("stream", None)
     if stop := generation.pop("stop_seqs", None):
         generation["stop"] = stop
-    return {**generation, **(generation.pop("extra_body", None) or {})}
+    more = generation.pop("extra_body", None) or {}
+    return {**generation, **more}

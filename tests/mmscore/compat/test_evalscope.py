@@ -1,0 +1,410 @@
+"""EvalScope's door: what each key becomes, what is refused, what a run leaves behind."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mmconvert.errors import Error, UsageError
+from mmscore.cli.task_file import plan_of
+from mmscore.compat.evalscope import TaskConfig, is_task, run_task, task_of
+from mmscore.compat.task_files import ours
+from support.chat_server import Said, chat_server, refused, said
+from support.questions import COLOURS, picture
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two subsets of questions, one of choices, one picture, and a table in LMUData."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
+    for name in ("EVALSCOPE_API_KEY", "MODELSCOPE_SDK_TOKEN", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for place in ("vqa", "mcq", "LMUData"):
+        Path(place).mkdir()
+    Path("vqa/red.png").write_bytes(picture("red"))
+    for subset, rows in (("first", 4), ("second", 2)):
+        write_vqa(f"vqa/{subset}.jsonl", rows)
+    row = {"question": "<image 1> Which?", "options": ["red", "blue"], "image_1": "vqa/red.png", "answer": "A"}
+    Path("mcq/default.jsonl").write_text(json.dumps(row) + "\n")
+    Path("LMUData/mine.tsv").write_text("index\tquestion\tanswer\timage_path\n1\tWhich?\tred\tvqa/red.png\n")
+    return tmp_path
+
+
+def write_vqa(path: str, rows: int) -> None:
+    image = {"type": "image_url", "image_url": {"url": "vqa/red.png"}}
+    lines = [
+        {
+            "messages": [{"role": "user", "content": [{"type": "text", "text": f"Colour {n}?"}, image]}],
+            "answer": COLOURS[n % 4],
+        }
+        for n in range(rows)
+    ]
+    Path(path).write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def task(**changes: Any) -> dict[str, Any]:
+    given = {
+        "model": "org/Demo 1b",
+        "api_url": "http://127.0.0.1:9/v1",
+        "eval_type": "openai_api",
+        "datasets": ["general_vqa"],
+        "dataset_args": {"general_vqa": {"local_path": "vqa", "subset_list": ["first"]}},
+    }
+    return {name: value for name, value in {**given, **changes}.items() if value is not None}
+
+
+def model_of(**changes: Any) -> dict[str, Any]:
+    (model,) = task_of(task(**changes))["models"]
+    return model
+
+
+def dataset_of(**arguments: Any) -> dict[str, Any]:
+    given = {"local_path": "vqa", "subset_list": ["first"], **arguments}
+    (dataset,) = task_of(task(dataset_args={"general_vqa": given}))["datasets"]
+    return dataset
+
+
+def backend_of(entry: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    entry = {"type": "m", "name": "CustomAPIModel", "api_base": "http://127.0.0.1:9/v1/chat/completions", **entry}
+    return {"eval_backend": "VLMEvalKit", "eval_config": {"model": [entry], "data": ["mine"], **changes}}
+
+
+class TestKeys:
+    REFUSED = (
+        ({"dataset": ["general_vqa"]}, "no key 'dataset' here. Did you mean datasets?"),
+        ({"datasets": ["mmlu"]}, "datasets: 'mmlu' is no benchmark of custom data."),
+        ({"datasets": ["general_vqaa"]}, "Did you mean general_vqa?"),
+        ({"datasets": []}, "datasets: expected names of benchmarks"),
+        ({"eval_type": "text2image"}, "eval_type: has no counterpart here (got 'text2image')"),
+        ({"eval_backend": "OpenCompass"}, "eval_backend: has no counterpart here (got 'OpenCompass')"),
+        ({"use_sandbox": True}, "TaskConfig.use_sandbox: has no counterpart here (got True). Leave it out."),
+        ({"analysis_report": True}, "TaskConfig.analysis_report: has no counterpart"),
+        ({"model": object}, "model: expected a name, a folder or a Hub id"),
+        ({"limit": "5"}, "limit: expected a number of rows, or a share"),
+        ({"generation_config": {"temprature": 1}}, "generation_config has no key 'temprature' here. Did you mean temp"),
+        ({"generation_config": 5}, "generation_config: expected names and values (got 5)"),
+        ({"model_args": {"device_map": "auto"}}, "model_args has no key 'device_map' here."),
+        ({"judge_strategy": "llm"}, "judge_strategy 'llm': whom to ask? Give judge_model_args."),
+        ({"judge_strategy": "both"}, "judge_strategy: expected auto, rule, llm or llm_recall"),
+        ({"evalscope_version": "new"}, "evalscope_version: expected a release"),
+        (
+            {"dataset_args": {"general_vqa": {"local_path": "none"}}},
+            "local_path: expected a folder or file that exists",
+        ),
+        ({"dataset_args": {"general_vqa": {"local_path": "vqa", "subset_list": ["firts"]}}}, "Did you mean first?"),
+        (
+            {"dataset_args": {"general_vqa": {"local_path": "vqa", "few_shot_num": 2}}},
+            "few_shot_num: has no counterpart",
+        ),
+        ({"dataset_args": {"general_vqa": {"local_path": "vqa", "metric_list": []}}}, "has no key 'metric_list' here."),
+        (
+            {"dataset_args": {"general_vqa": {"local_path": "vqa/first.jsonl", "prompt_template": "x"}}},
+            "has no effect in EvalScope",
+        ),
+    )
+
+    @pytest.mark.parametrize(("changes", "message"), REFUSED, ids=[message for _, message in REFUSED])
+    def test_what_has_no_counterpart_is_refused_by_name(self, changes: dict[str, Any], message: str) -> None:
+        with pytest.raises(UsageError) as refusal:
+            task_of(task(**changes))
+        assert message in str(refusal.value)
+
+    def test_keys_without_effect_pass(self) -> None:
+        more = {"seed": 42, "debug": True, "stream": True, "dataset_hub": "modelscope", "rerun_review": True}
+        assert task_of(task(**more, use_sandbox=False, analysis_report=False)) == task_of(task())
+
+    def test_a_config_can_be_changed_and_shows_no_key(self) -> None:
+        config = TaskConfig(**task(api_key="sk-1"))
+        config.limit = 3
+        config.update({"repeats": 2})
+        assert (config.limit, config.repeats, config.judge_strategy) == (3, 2, "auto")
+        config.update({"judge_model_args": {"model_id": "j", "api_key": "sk-2"}})
+        assert "sk-" not in json.dumps(config.to_dict())
+        with pytest.raises(UsageError, match="no key 'limt' here"):
+            config.update({"limt": 1})
+
+    @pytest.mark.parametrize("given", [5, "task.txt", None])
+    def test_what_is_no_task_is_refused(self, given: Any) -> None:
+        with pytest.raises(UsageError, match="expected a TaskConfig, a dict, or a "):
+            run_task(given)
+
+    def test_a_file_that_is_not_there_is_named(self) -> None:
+        with pytest.raises(UsageError, match=r"taks\.yaml: no such file"):
+            run_task("taks.yaml")
+
+
+class TestTask:
+    def test_every_task_is_one_that_mmscore_run_takes(self) -> None:
+        for given in (task(), task(eval_type="mock_llm"), backend_of({})):
+            assert is_task(given)
+            assert plan_of(ours(given), Path("out")).models
+            assert not is_task(task_of(given))
+        assert not is_task({"models": ["m"], "datasets": ["d"]})
+        assert not is_task({"model": "m", "datasets": ["d"], "recipes": []})
+
+    def test_a_service(self) -> None:
+        model = model_of(eval_batch_size=4, timeout=30)
+        assert model.pop("model") == "org/Demo 1b"
+        assert model == {
+            "name": "Demo_1b",
+            "backend": "openai",
+            "base-url": "http://127.0.0.1:9/v1",
+            "api-key-env": "EVALSCOPE_API_KEY",
+            "temperature": 0.0,
+            "concurrency": 4,
+            "timeout": 30,
+        }
+
+    def test_generation_goes_to_the_service_as_the_kit_sends_it(self) -> None:
+        given = {"max_tokens": 64, "temperature": 0, "top_k": 5, "top_p": 0.9, "seed": 1, "stop_seqs": ["\n"]}
+        model = model_of(generation_config={**given, "extra_body": {"min_p": 0.1}, "stream": True})
+        assert (model["max-new-tokens"], model["temperature"], model["stop"]) == (64, 0, ["\n"])
+        assert json.loads(model["extra-body"]) == {"top_k": 5, "top_p": 0.9, "seed": 1, "min_p": 0.1}
+
+    def test_a_configuration_without_temperature_leaves_it_to_the_service(self) -> None:
+        model = model_of(generation_config={"max_tokens": 8})
+        assert (model.get("temperature"), model["do-sample"]) == (None, True)
+
+    def test_replies_to_a_row_are_drawn_from_different_seeds(self) -> None:
+        model = model_of(repeats=3, generation_config={"temperature": 0.7, "seed": 1})
+        assert (model["n"], model["seed"], "extra-body" in model) == (3, 1, False)
+
+    def test_a_model_on_this_machine(self) -> None:
+        model = model_of(eval_type="llm_ckpt", api_url=None, model_args={"precision": "torch.float16"})
+        about = {"model": "org/Demo 1b", "name": "Demo_1b", "backend": "transformers"}
+        assert model == {**about, "dtype": "float16", "max-new-tokens": 2048}
+        drawn = {"do_sample": True, "temperature": 0.5, "top_p": 0.9}
+        assert model_of(eval_type="llm_ckpt", generation_config=drawn)["top-p"] == 0.9
+        with pytest.raises(UsageError, match=r"generation_config\.logit_bias: only services take it"):
+            model_of(eval_type="llm_ckpt", generation_config={"logit_bias": {1: 2}})
+
+    @pytest.mark.parametrize(
+        ("key", "variable", "held"),
+        [
+            ("sk-1", "EVALSCOPE_API_KEY", "sk-1"),
+            (None, "EVALSCOPE_API_KEY", "EMPTY"),
+            ("$OTHER", "OTHER", None),
+            ("${OTHER}", "OTHER", None),
+        ],
+    )
+    def test_keys_go_by_the_environment(
+        self, monkeypatch: pytest.MonkeyPatch, key: str | None, variable: str, held: str | None
+    ) -> None:
+        monkeypatch.setenv("EVALSCOPE_API_KEY", "")
+        monkeypatch.delenv("EVALSCOPE_API_KEY")
+        assert model_of(api_key=key)["api-key-env"] == variable
+        assert "EVALSCOPE_API_KEY" not in os.environ
+        ours(task(api_key=key))
+        assert os.environ.get(variable) == held
+
+    def test_a_limit_may_be_a_share_of_each_subset(self) -> None:
+        arguments = {"general_vqa": {"local_path": "vqa", "subset_list": ["first", "second"]}}
+        shares = task_of(task(limit=0.5, dataset_args=arguments))["datasets"]
+        assert [one["limit"] for one in shares] == [2, 1]
+        assert [one["limit"] for one in task_of(task(limit=3.0, dataset_args=arguments))["datasets"]] == [3, 3]
+        assert "limit" not in task_of(task())["datasets"][0]
+
+    def test_the_file_of_a_subset_is_the_kit_s_choice(self) -> None:
+        assert dataset_of()["input"] == "vqa/first.jsonl"
+        Path("vqa/first.tsv").write_text("messages\tanswer\n")
+        Path("vqa/first_test.tsv").write_text("messages\tanswer\n")
+        assert dataset_of()["input"] == "vqa/first_test.tsv"
+        (newer,) = task_of(task(evalscope_version="1.8.0"))["datasets"]
+        assert (newer["input"], newer["recipes"]) == ("vqa/first.jsonl", ["evalscope_general_vqa@1.10"])
+        assert dataset_of(local_path="vqa/second.jsonl")["input"] == "vqa/second.jsonl"
+
+    def test_arguments_of_the_judge(self) -> None:
+        judge = {"model_id": "j", "api_url": "http://127.0.0.1:9/v1", "api_key": "$KEY", "score_type": "numeric"}
+        judge["generation_config"] = {"temperature": 0, "stop_seqs": ["x"], "extra_body": {"min_p": 0.1}}
+        score = task_of(task(judge_strategy="llm_recall", judge_model_args=judge, judge_worker_num=3))["score"]
+        assert json.loads(score.pop("judge-generation")) == {"temperature": 0, "stop": ["x"], "min_p": 0.1}
+        assert score == {
+            "judge": ["evalscope_numeric@1.3"],
+            "judge-model": ["j"],
+            "judge-base-url": "http://127.0.0.1:9/v1",
+            "api-key-env": "KEY",
+            "judge-strategy": "llm_recall",
+            "judge-concurrency": 3,
+        }
+        for strategy in ("auto", "rule"):
+            assert task_of(task(judge_strategy=strategy, judge_model_args=judge))["score"] == {}
+
+    def test_the_vlmevalkit_backend(self) -> None:
+        entry = {"key": "k", "temperature": 0.5, "img_size": 224, "type": "a/qwen2.5:7b", "timeout": 9}
+        found = task_of(backend_of(entry, limit=10, nproc=3, mode="infer", work_dir="out"))
+        (model,), (dataset,) = found["models"], found["datasets"]
+        assert model == {
+            "model": "a/qwen2.5:7b",
+            "name": "qwen2_5-7b",
+            "backend": "openai",
+            "base-url": "http://127.0.0.1:9/v1/chat/completions",
+            "api-key-env": "EVALSCOPE_API_KEY_0",
+            "temperature": 0.5,
+            "max-image-side": 224,
+            "max-new-tokens": 2048,
+            "concurrency": 3,
+            "timeout": 9,
+        }
+        assert (dataset["limit"], dataset["recipes"]) == (10, ["own_short_answer"])
+        assert (found["steps"], found["work-dir"]) == ("predict", "out")
+
+    def test_a_model_of_the_backend_on_this_machine(self) -> None:
+        found = task_of(backend_of({"name": "qwen", "model_path": "some/folder", "api_base": None}))
+        assert {"model": "some/folder", "backend": "transformers", "name": "qwen"}.items() <= found["models"][0].items()
+
+    REFUSED = (
+        (backend_of({"name": "qwen_chat"}), "'qwen_chat') is a name of the kit's. Give name: CustomAPIModel"),
+        (backend_of({"api_base": None}), "CustomAPIModel needs type: (the model's name there) and api_base:."),
+        (backend_of({"wait": 5}), "eval_config.model[0] has no key 'wait' here."),
+        (backend_of({}, data=["none"]), "eval_config.data: there is no table"),
+        (backend_of({}, data=[]), "expected lists model: and data: with at least one entry"),
+        (backend_of({}, mode="score"), "eval_config.mode: expected all, infer, eval (got 'score')"),
+        (backend_of({}, retry=3), "eval_config.retry: has no counterpart here (got 3)"),
+        (backend_of({}, judge="gpt-4o"), "eval_config.judge: whom to ask? Give OPENAI_API_BASE."),
+        ({"eval_backend": "VLMEvalKit", "eval_config": "none.yaml"}, "none.yaml: no such file"),
+    )
+
+    @pytest.mark.parametrize(("given", "message"), REFUSED, ids=[message for _, message in REFUSED])
+    def test_what_the_backend_refuses(self, given: dict[str, Any], message: str) -> None:
+        with pytest.raises(UsageError) as refusal:
+            task_of(given)
+        assert message in str(refusal.value)
+
+
+def answering(reply: Callable[[str], str | Said]) -> Any:
+    def say(request: dict[str, Any]) -> Said:
+        content = request["messages"][-1]["content"]
+        text = content if isinstance(content, str) else " ".join(p.get("text", "") for p in content)
+        answer = reply(text)
+        return said(answer) if isinstance(answer, str) else answer
+
+    return chat_server(say)
+
+
+class TestRun:
+    def test_subsets_and_benchmarks_stand_in_the_kit_s_tables(self, capsys: pytest.CaptureFixture[str]) -> None:
+        arguments = {"general_vqa": {"local_path": "vqa", "subset_list": ["second", "first"]}}
+        arguments["general_vmcq"] = {"local_path": "mcq"}
+        with answering(lambda text: "ANSWER: A" if "Which?" in text else "red") as service:
+            given = task(datasets=["general_vqa", "general_vmcq"], dataset_args=arguments, api_url=service.url)
+            result = run_task(given)
+        shown = capsys.readouterr().out
+        assert shown.index("general_vmcq") < shown.index("general_vqa")
+        lines = [
+            [cell.strip() for cell in line.split("|")[2:7]] for line in shown.splitlines() if "mean_bleu-1" in line
+        ]
+        assert [line[2:] for line in lines] == [
+            ["second", "2", "0.5"],
+            ["first", "4", "0.25"],
+            ["OVERALL", "6", "0.3333"],
+        ]
+        assert result["general_vqa"]["score"] == 0.3333
+        assert result["general_vmcq"]["metrics"][0]["num"] == 1
+
+    def test_the_kit_s_files_stand_beside_ours(self) -> None:
+        with answering(lambda _: "<think>Hm.</think>red") as service:
+            run_task(task(api_url=service.url, api_key="sk-1", work_dir="out", limit=2))
+        (run,) = Path("out").iterdir()
+        assert len(run.name) == len("20260101_000000")
+        (file,) = (run / "predictions").rglob("*.jsonl")
+        assert str(file.relative_to(run)) == "predictions/Demo_1b/general_vqa_first.jsonl"
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        assert [line["index"] for line in lines] == [0, 1]
+        assert lines[0]["model_output"]["choices"][0]["message"]["content"] == [
+            {"type": "reasoning", "reasoning": "Hm."},
+            {"type": "text", "text": "red"},
+        ]
+        report = json.loads((run / "reports/Demo_1b/general_vqa.json").read_text())
+        assert report["name"] == "Demo_1b@general_vqa"
+        keys = yaml.safe_load((run / "configs/task_config.yaml").read_text())
+        assert (keys["limit"], "api_key" in keys) == (2, False)
+        assert "mean_bleu-1" in (run / "logs/eval_log.log").read_text()
+
+    def test_a_row_that_fails_is_an_error_and_use_cache_asks_it_again(self) -> None:
+        broken = True
+        with answering(lambda text: refused(400) if broken and "Colour 1" in text else "red") as service:
+            given = task(api_url=service.url, use_cache="out")
+            with pytest.raises(Error, match="1 of 4 rows have no reply") as refusal:
+                run_task(given)
+            assert "use_cache" in str(refusal.value)
+            numbers = run_task({**given, "ignore_errors": True})["general_vqa"]["metrics"][0]
+            assert (numbers["num"], numbers["score"]) == (3, 0.3333)
+            broken = False
+            assert run_task(given)["general_vqa"]["metrics"][0]["num"] == 4
+            assert len(service.asked) == 4 + 1 + 1
+
+    def test_a_system_prompt_stands_before_rows_that_have_none(self) -> None:
+        arguments = {
+            "general_vqa": {"local_path": "vqa", "subset_list": ["first"], "system_prompt": "Be kind, please."}
+        }
+        with answering(lambda _: "red") as service:
+            run_task(task(api_url=service.url, dataset_args=arguments, limit=1))
+            assert service.asked[0]["messages"][0] == {"role": "system", "content": "Be kind, please."}
+
+    def test_the_wording_of_choices_can_be_replaced(self) -> None:
+        arguments = {
+            "general_vmcq": {"local_path": "mcq", "prompt_template": "{question}\n{choices}\nOne of {letters}."}
+        }
+        with answering(lambda _: "ANSWER: A") as service:
+            run_task(task(api_url=service.url, datasets="general_vmcq", dataset_args=arguments))
+            texts = [part["text"] for part in service.asked[0]["messages"][0]["content"] if part["type"] == "text"]
+        assert "".join(texts) == " Which?\nA) red\nB) blue\nOne of A,B."
+
+    def test_several_replies_to_a_row(self) -> None:
+        with answering(lambda _: "red") as service:
+            given = task(api_url=service.url, repeats=2, generation_config={"temperature": 0.7}, limit=2)
+            (metric, *_) = run_task(given)["general_vqa"]["metrics"]
+        assert metric["num"] == 4
+
+    def test_newer_releases_have_their_own_table(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with answering(lambda _: "red") as service:
+            result = run_task(task(api_url=service.url, evalscope_version="1.14.1"))
+        assert "BLEU ↑ · n-gram 1" in capsys.readouterr().out
+        assert result["general_vqa"]["schema_version"] == 2
+
+    def test_a_list_of_tasks(self) -> None:
+        mock = task(eval_type="mock_llm", model="mock")
+        first, second = run_task([mock, TaskConfig(**mock, limit=1, no_timestamp=True)])
+        assert [one["general_vqa"]["metrics"][0]["num"] for one in (first, second)] == [4, 1]
+
+    def test_keys_leave_the_environment_again(self) -> None:
+        os.environ["EVALSCOPE_API_KEY"] = "mine"
+        try:
+            with answering(lambda _: "red") as service:
+                run_task(task(api_url=service.url, api_key="sk-1", limit=1))
+                assert service.heads[0]["Authorization"] == "Bearer sk-1"
+                run_task(task(api_url=service.url, limit=1, work_dir="other"))
+                assert service.heads[1]["Authorization"] == "Bearer mine"
+            assert os.environ["EVALSCOPE_API_KEY"] == "mine"
+        finally:
+            del os.environ["EVALSCOPE_API_KEY"]
+
+    def test_models_that_fail_keep_no_other_from_its_turn(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with answering(lambda _: "red") as service:
+            given = backend_of({"api_base": service.url})
+            given["eval_config"]["model"].insert(0, {"name": "none", "model_path": "no/such/folder"})
+            assert run_task(given) == {"m_mine_acc": {"Overall": "1.0"}}
+
+
+def test_wrong_usage_of_the_command_is_exit_code_2() -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "mmscore.compat.evalscope", "eval", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    done = run("--datasets", "general_vqa", "--dataset-args", "{", "--model", "m")
+    assert (done.returncode, "--dataset-args" in done.stderr, "is no JSON" in done.stderr) == (2, True, True)
+    done = run("--datasets", "general_vqaa", "--model", "m")
+    assert (done.returncode, "Did you mean general_vqa?" in done.stderr) == (2, True)
+    arguments = json.dumps({"general_vqa": {"local_path": "vqa/first.jsonl"}})
+    more = ("--dataset-args", arguments, "--generation-config", "temperature=0.5,stop=true")
+    done = run("--datasets", "general_vqa", "--model", "m", *more)
+    assert (done.returncode, "generation_config has no key 'stop'" in done.stderr) == (2, True)
