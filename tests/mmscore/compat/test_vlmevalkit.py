@@ -200,8 +200,11 @@ def test_nothing_is_fetched_unless_it_is_allowed(lmudata, monkeypatch):
         return questions(lmudata, "fetched")
 
     monkeypatch.setattr("mmconvert.downloads.download_table", download)
-    assert len(Colours("Colours", allow_remote=True)) == 3
-    assert asked == [("https://example.org/tables/Colours.tsv", None)]
+    assert len(kit.build_dataset("Colours", allow_remote=True)) == 3
+    monkeypatch.setattr(Colours, "allow_remote", True)
+    assert len(Colours("Colours")) == 3
+    assert asked == [("https://example.org/tables/Colours.tsv", None)] * 2
+    monkeypatch.setattr(Colours, "allow_remote", False)
     questions(lmudata, "Colours")
     monkeypatch.setitem(Colours.DATASET_MD5, "Colours", "0" * 32)
     with pytest.raises(UsageError, match=f"MD5 .*, not {'0' * 32}"):
@@ -308,6 +311,27 @@ def test_the_kits_own_classes_give_the_kits_numbers_and_tables(tmp_path, lmudata
     assert frame.to_dict("records") == [row]
     with pytest.raises(UsageError, match=r"no judge argument 'modle'\. Did you mean model"):
         kit.CustomMCQDataset("choices").evaluate(str(done.eval_file), modle="x")
+
+
+@pytest.mark.parametrize(
+    ("base", "recipe"),
+    [
+        (kit.ImageMCQDataset, "vlmevalkit_mcq"),
+        (kit.ImageYORNDataset, "vlmevalkit_yorn"),
+        (kit.ImageVQADataset, "vlmevalkit_vqa"),
+        (kit.ImageCaptionDataset, "vlmevalkit_caption"),
+    ],
+)
+def test_a_class_that_inherits_evaluate_is_scored_as_its_base_whatever_its_name(tmp_path, lmudata, base, recipe):
+    pytest.importorskip("pycocoevalcap")
+    more = {"A": ["a"] * 3, "B": ["b"] * 3, "answer": ["A"] * 3} if base is kit.ImageMCQDataset else {}
+    captions = {"answer": ["['red', 'blue']"] * 3} if base is kit.ImageCaptionDataset else {}
+    questions(lmudata, "Unheard", **more, **captions)
+    inherits = type("Inherits", (base,), {"NAMES": ("Unheard",)})
+    done = kit.run(inherits("Unheard"), model="m", backend=says("A", "A", "A"), work_dir=tmp_path)
+    assert done.entry.recipe == recipe
+    result = inherits("Unheard").evaluate(str(done.eval_file))
+    assert rows_of(result) == rows_of(pd.DataFrame(list(done.result)) if isinstance(result, pd.DataFrame) else result)
 
 
 def test_a_class_without_evaluate_says_so_before_anybody_is_asked(tmp_path, lmudata):

@@ -19,7 +19,7 @@ from mmconvert.errors import Error, UsageError, did_you_mean, got
 from mmconvert.plugins import load as load_plugin
 from mmconvert.sources.jsonl import parse_json
 from mmscore.compat import kit_imports, vlmevalkit
-from mmscore.compat.vlmevalkit.datasets import ImageBaseDataset
+from mmscore.compat.vlmevalkit.datasets import fetching
 from mmscore.compat.vlmevalkit.running import ALL, EVAL, MODES, Run, benchmark_of, run
 from mmscore.infer.backend import GROUP
 
@@ -160,8 +160,9 @@ def _benchmarks(names: Sequence[str], settings: Mapping[str, Any], allow_remote:
         one = _class(more.pop("class", name), name)
         known = one.supported_datasets() if hasattr(one, "supported_datasets") else []
         for dataset in [more.pop("dataset")] if "dataset" in more else known or [name.rpartition("@")[2]]:
-            remote = {"allow_remote": allow_remote} if issubclass(one, ImageBaseDataset) else {}
-            yield one(dataset, **more, **remote)
+            with fetching(allow_remote):
+                made = one(dataset, **more)
+            yield made
 
 
 def _run(model: str, settings: Mapping[str, Any] | None, benchmark: Any, given: Mapping[str, Any]) -> Run:

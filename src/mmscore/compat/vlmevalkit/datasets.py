@@ -4,8 +4,10 @@ A class of the user's says one or more of `load_data(name)`, `build_prompt(line)
 **judge_kwargs)`. Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py, __init__.py:build_dataset.
 """
 
+import contextlib
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,6 +28,17 @@ REFERENCE_LENGTH = 64
 """An `image` cell of at most this many characters names the row whose picture it shares."""
 
 _PICTURES = Pictures(())
+_fetching: ContextVar[bool] = ContextVar("_fetching", default=False)
+
+
+@contextlib.contextmanager
+def fetching(allowed: bool) -> Iterator[None]:
+    """Let classes of benchmarks fetch tables that are not there, or not; a class of the user's need not know."""
+    token = _fetching.set(allowed)
+    try:
+        yield
+    finally:
+        _fetching.reset(token)
 
 
 class NoEvaluateError(UsageError, NotImplementedError):
@@ -55,21 +68,18 @@ class ImageBaseDataset:
     NAMES: ClassVar[Sequence[str]] = ()
     allow_remote = False
 
-    def __init__(self, dataset: str = "MMBench", skip_noimg: bool = True, allow_remote: bool | None = None) -> None:
+    def __init__(self, dataset: str = "MMBench", skip_noimg: bool = True) -> None:
         """Read the table.
 
         Args:
             dataset: The benchmark.
             skip_noimg: Leave out rows whose `image` is empty.
-            allow_remote: A table that is not there is fetched; None takes the class's `allow_remote`.
 
         Raises:
             UsageError: The table is not there and may not be fetched.
             Error: It is damaged, or a row names a picture that is not there.
         """
         self.dataset_name = dataset
-        if allow_remote is not None:
-            self.allow_remote = allow_remote
         self.skip_noimg = skip_noimg
         self.data, self.meta_only = _prepared(self.load_data(dataset), skip_noimg)
         self.post_build(dataset)
@@ -113,8 +123,8 @@ class ImageBaseDataset:
                 if found == file_md5:
                     return load(table)
                 path, problem = table, f"has the MD5 {found}, not {file_md5}"
-        if not (url and self.allow_remote):
-            more = f", or allow {url} to be fetched: --allow-remote, allow_remote=True" if url else ""
+        if not url or not (self.allow_remote or _fetching.get()):
+            more = f", or allow {url} to be fetched: --allow-remote, allow_remote = True" if url else ""
             raise UsageError(f"{path}: the table {problem}. Put it there{more}.")
         from mmconvert.downloads import download_table  # a client of the network takes time to load
 
@@ -224,8 +234,13 @@ def _collapsed(items: list[str]) -> str | list[str]:
 
 
 class Benchmark(ImageBaseDataset):
-    """A benchmark of the kit, scored by the recipe that gives the kit's own numbers."""
+    """A benchmark of the kit, scored by the recipe that gives the kit's own numbers.
 
+    Attributes:
+        RECIPE: The recipe where the benchmark's name tells none; "" for none.
+    """
+
+    RECIPE: ClassVar[str] = ""
     NAMES: ClassVar[Sequence[str]] = (
         *("MMVet", "MathVista_MINI", "LLaVABench", "OCRBench", "VSR-zeroshot"),
         *(f"VCR_{t}_{level}_{size}" for t in ("EN", "ZH") for level in ("EASY", "HARD") for size in (500, 100, "ALL")),
@@ -233,13 +248,14 @@ class Benchmark(ImageBaseDataset):
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
         """Score a file of predictions; see `mmscore.compat.vlmevalkit.scoring.kit_result`."""
-        return kit_result(eval_file, self.dataset_name, judge_kwargs)
+        return kit_result(eval_file, self.dataset_name, judge_kwargs, self.RECIPE)
 
 
 class ImageMCQDataset(Benchmark):
     """Multiple choice: `A`, `B`, ... hold the options, `answer` a letter."""
 
     TYPE = "MCQ"
+    RECIPE = "vlmevalkit_mcq"
     NAMES: ClassVar[Sequence[str]] = ()
 
     def build_prompt(self, line: Any) -> Message:
@@ -265,6 +281,7 @@ class ImageYORNDataset(Benchmark):
     """Questions with yes or no as answer."""
 
     TYPE = "Y/N"
+    RECIPE = "vlmevalkit_yorn"
     NAMES = ("MME", "POPE", "HallusionBench", "AMBER")
 
     def build_prompt(self, line: Any) -> Message:
@@ -275,6 +292,7 @@ class ImageYORNDataset(Benchmark):
 class ImageVQADataset(Benchmark):
     """Open questions that a word or phrase answers."""
 
+    RECIPE = "vlmevalkit_vqa"
     NAMES = (
         *("OCRVQA_TEST", "OCRVQA_TESTCORE", "TextVQA_VAL", "DocVQA_VAL", "DocVQA_TEST", "InfoVQA_VAL", "InfoVQA_TEST"),
         *("ChartQA_TEST", "GQA_TestDev_Balanced"),
@@ -289,6 +307,7 @@ class ImageCaptionDataset(Benchmark):
     """Pictures to be described."""
 
     TYPE = "Caption"
+    RECIPE = "vlmevalkit_caption"
     NAMES = ("COCO_VAL",)
 
     def build_prompt(self, line: Any) -> Message:
@@ -311,12 +330,13 @@ class CustomVQADataset(ImageBaseDataset):
     """Open questions from a table of the user's, who says how they are scored."""
 
 
-def build_dataset(dataset_name: str, **kwargs: Any) -> ImageBaseDataset | None:
+def build_dataset(dataset_name: str, *, allow_remote: bool = False, **kwargs: Any) -> ImageBaseDataset | None:
     """Open a benchmark: by the class that names it, the user's before ours, else by the columns of its table.
 
     Args:
         dataset_name: The benchmark.
-        **kwargs: Arguments of the class, such as `allow_remote`.
+        allow_remote: A table that is not there may be fetched.
+        **kwargs: Arguments of the class.
 
     Returns:
         The benchmark; None where no class names it and `$LMUData/NAME.tsv` does not exist.
@@ -324,16 +344,23 @@ def build_dataset(dataset_name: str, **kwargs: Any) -> ImageBaseDataset | None:
     Raises:
         UsageError: Its table is not there and may not be fetched.
     """
+    made = _class_for(dataset_name)
+    if made is None:
+        return None
+    with fetching(allow_remote):
+        return made(dataset_name, **kwargs)
+
+
+def _class_for(name: str) -> type[ImageBaseDataset] | None:
     ours = ImageBaseDataset.__module__
-    classes = sorted(_subclasses(ImageBaseDataset), key=lambda one: one.__module__ == ours)
-    for one in classes:
-        if dataset_name in one.supported_datasets():
-            return one(dataset_name, **kwargs)
-    path = lmudata_root() / f"{dataset_name}.tsv"
+    for one in sorted(_subclasses(ImageBaseDataset), key=lambda one: one.__module__ == ours):
+        if name in one.supported_datasets():
+            return one
+    path = lmudata_root() / f"{name}.tsv"
     if not path.is_file():
         return None
     columns = set(pd.read_csv(path, sep="\t", nrows=0).columns)
-    return (CustomMCQDataset if {"A", "B"} <= columns else CustomVQADataset)(dataset_name, **kwargs)
+    return CustomMCQDataset if {"A", "B"} <= columns else CustomVQADataset
 
 
 def _subclasses(base: type[ImageBaseDataset]) -> Iterator[type[ImageBaseDataset]]:

@@ -33,6 +33,9 @@ from mmscore.infer.message_model import IMAGE, Message
 from mmscore.report import Entry, Report, publish
 
 MODES = ALL, INFER, EVAL = ("all", "infer", "eval")
+TASKS = {"Y/N": "yes_no", "Caption": "caption", "MT": "chat"}
+"""Type of a class -> task of its rows, where the columns of the table do not tell."""
+
 RESULTS = (".xlsx", ".tsv", ".json")
 """Endings of the kit's own result files."""
 
@@ -164,7 +167,8 @@ def convert(dataset: Any, output: str | Path, *, image_roots: Sequence[str | Pat
     with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
         table = Path(folder) / f"{dataset.dataset_name}.tsv"
         dump(_table(dataset), table)
-        records = read(table, "lmudata", dataset=dataset.dataset_name, image_roots=roots)
+        task = TASKS.get(getattr(dataset, "TYPE", ""))
+        records = read(table, "lmudata", dataset=dataset.dataset_name, task=task, image_roots=roots)
         with DatasetWriter(output, overwrite=output.exists()) as writer:
             writer.write(_worded(records, dataset, Pictures(roots), refused))
     return [*map(str, records.rejects), *refused]
@@ -233,7 +237,7 @@ def _score(found: Run, benchmark: Any, predictions: Path, judge_kwargs: Mapping[
     table = found.folder / f"{stem}_acc.csv"
     table.unlink(missing_ok=True)
     if getattr(type(benchmark), "evaluate", None) is Benchmark.evaluate:
-        found.entry = kit_entry(str(source), found.dataset, judge_kwargs, model=found.model)
+        found.entry = kit_entry(str(source), found.dataset, judge_kwargs, benchmark.RECIPE, model=found.model)
         values = {name: estimate.value for name, estimate in found.entry.metrics.items()}
         found.result = list(found.entry.table) or rows_of(values)
     else:

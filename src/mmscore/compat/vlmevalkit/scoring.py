@@ -8,26 +8,28 @@ from typing import Any
 import pandas as pd
 
 from mmconvert.errors import UsageError, did_you_mean
-from mmscore.choice import Choice, facts_of, fitting_recipe
+from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
 from mmscore.evaluation import score
 from mmscore.judge_request import JudgeRequest
 from mmscore.predictions import open_rows
+from mmscore.recipe import OWN
 from mmscore.report import Entry
 
 RULES_ONLY = ("exact_matching", "", None)
 """Values of `model` by which nobody is asked."""
 
 _WITHOUT_EFFECT = ("verbose", "retry", "timeout", "use_verifier", "use_vllm", "key", "dataset")
-_KNOWN = ("model", "nproc", "api_nproc", "api_base", "base_url", "temperature", "max_tokens", "recipe")
+_KNOWN = ("model", "nproc", "api_nproc", "api_base", "base_url", "temperature", "max_tokens")
 
 
-def kit_result(eval_file: str, dataset: str, judge_kwargs: Mapping[str, Any]) -> Any:
+def kit_result(eval_file: str, dataset: str, judge_kwargs: Mapping[str, Any], recipe: str = "") -> Any:
     """Score a file of predictions as the kit does.
 
     Args:
         eval_file: `{model}_{dataset}.xlsx`, or another result file.
         dataset: The benchmark.
         judge_kwargs: What the kit's `evaluate` takes: `model` (`exact_matching` for none), `nproc`, `api_base`.
+        recipe: The recipe where the benchmark's name tells none of the kit's; "" for none.
 
     Returns:
         The kit's table as a DataFrame; a dict of the numbers where the kit has none.
@@ -36,18 +38,30 @@ def kit_result(eval_file: str, dataset: str, judge_kwargs: Mapping[str, Any]) ->
         UsageError: No recipe fits the benchmark, an argument is unknown, or a judge must be named.
         Error: The file is damaged.
     """
-    entry = kit_entry(eval_file, dataset, judge_kwargs)
+    entry = kit_entry(eval_file, dataset, judge_kwargs, recipe)
     if entry.table:
         return pd.DataFrame(list(entry.table))
     return {name: estimate.value for name, estimate in entry.metrics.items()}
 
 
-def kit_entry(predictions: str, dataset: str, judge_kwargs: Mapping[str, Any], *, model: str | None = None) -> Entry:
+def kit_entry(
+    predictions: str, dataset: str, judge_kwargs: Mapping[str, Any], recipe: str = "", *, model: str | None = None
+) -> Entry:
     """Score predictions of any form as the kit does; see `kit_result`."""
-    chosen = fitting_recipe(facts_of(open_rows(predictions), dataset))
+    chosen = _choice(predictions, dataset, recipe)
     request = judge_request(judge_kwargs, chosen)
     report = score(predictions, chosen.name, dataset=dataset, judge=request, model=model)
     return report.entries[0]
+
+
+def _choice(predictions: str, dataset: str, recipe: str) -> Choice:
+    try:
+        fitting = fitting_recipe(facts_of(open_rows(predictions), dataset))
+    except UsageError:
+        if not recipe:
+            raise
+        return named_recipe(recipe)
+    return named_recipe(recipe) if recipe and fitting.recipe.parity == OWN else fitting
 
 
 def judge_request(judge_kwargs: Mapping[str, Any], choice: Choice) -> JudgeRequest | None:
