@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mmscore.api import Outcome
 
-DOORS = ("mmscore.compat.evalscope",)
+DOORS = ("mmscore.compat.evalscope", "mmscore.compat.mmtrusteval")
 
 
 def ours(given: Mapping[str, Any]) -> Mapping[str, Any]:

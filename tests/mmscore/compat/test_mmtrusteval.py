@@ -31,6 +31,7 @@ from mmscore.compat.mmtrusteval.task import merged, option_value, read_task, tas
 from mmscore.kits.mmtrusteval.evaluators import Setting, UnconnectedError
 from support.chat_server import chat_server, said
 from support.questions import picture
+from support.terminal import mmscore, one_message
 
 CLASSES = """
 from mmscore.compat.mmtrusteval import *
@@ -467,6 +468,12 @@ def test_a_task_in_python(place: Path) -> None:
         "max_new_tokens": 50,
         "do_sample": False,
     }
+
+
+def test_mmscore_run_says_which_command_runs_such_a_task(place: Path) -> None:
+    refused = mmscore("run", "task.yaml", "--work-dir", "w")
+    assert refused.code == 2
+    assert "python -m mmscore.compat.mmtrusteval run TASK.yaml" in one_message(refused, "mmscore")
 
 
 def test_ids_are_listed(place: Path) -> None:

@@ -7,8 +7,10 @@
 See docs/kits/mmtrusteval.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from mmconvert.errors import UsageError
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmscore.compat.mmtrusteval.classes import BaseChat, BaseDataset, BaseMethod
 from mmscore.compat.mmtrusteval.evaluators import (
@@ -42,6 +44,23 @@ MODULES = {
     "tasks.base": ("BaseTask",),
 }
 """Modules of `mmte`, and which of its names users import from each; see `mmscore.compat.kit_imports`."""
+
+
+def is_task(given: Mapping[str, Any]) -> bool:
+    """Tell a task file of the kit from others; see `mmscore.compat.task_files`."""
+    return {"model_id", "dataset_id"} <= given.keys()
+
+
+def adopted(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Refuse a task: its ids stand for classes, which `mmscore run` does not know.
+
+    Raises:
+        UsageError: Always; it says which command runs the task.
+    """
+    raise UsageError(
+        "a task of MMTrustEval names classes by their ids. Run it with their file: "
+        "python -m mmscore.compat.mmtrusteval run TASK.yaml --import FILE.py"
+    )
 
 
 def listing(imports: Sequence[str] = ()) -> dict[str, list[str]]:
