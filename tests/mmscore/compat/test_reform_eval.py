@@ -186,6 +186,37 @@ def flags(folder: Path, name: str = "VQA v2", **more: Any) -> Arguments:
     return Arguments(**{**values, "dataset_config": config, "output_dir": str(folder / "out"), **more})
 
 
+INTERFACE = """
+class Lynx:
+    def __init__(self, model_config):
+        self.model_config = model_config
+
+    def raw_generate(self, image, prompt):
+        return f"{self.model_config} {prompt[-7:]}"
+
+def get_lynx(model_config):
+    return Lynx("loaded"), lambda sample: sample["question"]
+"""
+
+
+def test_a_class_without_a_preprocessor_reads_the_rows_text(tmp_path):
+    (tmp_path / "lynx.py").write_text(INTERFACE)
+    given = flags(tmp_path, model=f"{tmp_path}/lynx.py@Lynx", model_name="models/LYNX.yaml", option_mark="upper")
+    result = run_eval(given)
+    assert result.list_file.name == "VQA_SingleChoice_generation_Lynx_LYNX.json"
+    (row, _) = json.loads(result.list_file.read_text())
+    assert row["prediction"] == f"models/LYNX.yaml {row['question_with_option'][-7:]}"
+
+
+def test_marks_need_a_preprocessor_that_takes_them(tmp_path):
+    (tmp_path / "lynx.py").write_text(INTERFACE)
+    model = {"model": f"{tmp_path}/lynx.py@get_lynx"}
+    with pytest.raises(UsageError, match="has no set_mark"):
+        run_eval(flags(tmp_path, **model, option_mark="upper"))
+    result = run_eval(flags(tmp_path, **model))
+    assert {row["prediction"] for row in json.loads(result.list_file.read_text())} == {"loaded  image?"}
+
+
 def test_a_backend_of_ours_is_asked_in_turns(tmp_path):
     given = flags(tmp_path, model="echo", model_name="prompt", option_mark="upper", in_context_sample=True)
     result = run_eval(given)

@@ -223,6 +223,8 @@ def _opened(arguments: Arguments, logger: logging.Logger) -> tuple[Any, Any]:
     logger.info("Loading model: %s with configure: %s", name, json.dumps(config))
     interface, preprocessor = loader(config)
     if arguments.formulation == CHOICE and arguments.option_mark is not None:
+        if not hasattr(preprocessor, "set_mark"):
+            raise UsageError(f"--option_mark: the preprocessor of {name} has no set_mark. Leave it out, or write one.")
         logger.info("Using %s option mark for the single-choice questions", arguments.option_mark)
         preprocessor.set_mark(arguments.option_mark)
     return (interface, preprocessor), preprocessor
