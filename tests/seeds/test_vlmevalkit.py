@@ -20,6 +20,7 @@ from mmconvert.downloads import download_table
 from mmconvert.errors import UsageError
 from mmconvert.remote import Limits
 from mmconvert.store import open_dataset
+from mmscore import predict
 from mmscore.cli import program as mmscore
 from mmscore.compat import vlmevalkit as kit
 from mmscore.compat.vlmevalkit.__main__ import program as kit_program
@@ -311,6 +312,18 @@ def test_methods_put_into_the_custom_class_are_the_ones_that_count(tmp_path, col
     assert asked.messages[0].content[-1].text == "Which colour?\nAnswer the question with one word or phrase."
 
 
+def test_the_class_itself_is_a_benchmark_too(tmp_path, colours, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "custom.py").write_text(MONKEY_PATCHES.partition("CustomVQADataset.load_data")[0])
+    (tmp_path / "model.py").write_text(MODEL)
+    (shown,) = json.loads(
+        run(kit_program, "--data", "Colours=custom.py@CustomDataset", "--model", "model.py@Looks", "--json")
+    )["runs"]
+    assert shown["result"] == [{"Overall": 1.0}]
+    with pytest.raises(UsageError, match="which table"):
+        run(kit_program, "--data", "custom.py@CustomDataset", "--model", "model.py@Looks")
+
+
 # Section 2.1: a model
 
 MODEL = """
@@ -375,10 +388,17 @@ def predictions(tmp_path: Path, model: str, *options: object, data: str = "Colou
     return pd.read_parquet("p.parquet", columns=["prediction"])["prediction"].tolist()
 
 
+def asked_of_an_object(model: Any) -> list[str]:
+    predict("data", "object.parquet", backend=model)
+    return pd.read_parquet("object.parquet", columns=["prediction"])["prediction"].tolist()
+
+
 @pytest.mark.usefixtures("colours")
-def test_a_model_class_is_a_backend(tmp_path):
-    model_file(tmp_path)
+def test_a_model_class_is_a_backend_and_an_object_of_it_too(tmp_path):
+    found = model_file(tmp_path)
     assert predictions(tmp_path, "model.py@Looks") == list(COLOURS)
+    done = asked_of_an_object(found["Looks"]())
+    assert done == list(COLOURS)
     one = predictions(tmp_path, "model.py@TakesOne", "--restart")
     assert one == [f"Colours: Which colour? {colour}" for colour in COLOURS]
 

@@ -19,7 +19,7 @@ from mmconvert.errors import Error, UsageError, did_you_mean, got
 from mmconvert.plugins import load as load_plugin
 from mmconvert.sources.jsonl import parse_json
 from mmscore.compat import kit_imports, vlmevalkit
-from mmscore.compat.vlmevalkit.datasets import fetching
+from mmscore.compat.vlmevalkit.datasets import fetching, whole
 from mmscore.compat.vlmevalkit.running import ALL, EVAL, MODES, Run, benchmark_of, run
 from mmscore.infer.backend import GROUP
 
@@ -45,7 +45,9 @@ def _ignored(flag: str, **attributes: Any) -> Callable[[_Command], _Command]:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--data", multiple=True, metavar="NAME...", help="Benchmarks: names, or file.py@Class.")
+@click.option(
+    "--data", multiple=True, metavar="NAME...", help="Benchmarks: NAME, file.py@Class, or NAME=file.py@Class."
+)
 @click.option("--model", "models", multiple=True, metavar="NAME...", help="Models: paths, names, or file.py@Class.")
 @click.option("--config", type=click.Path(exists=True, dir_okay=False), help="JSON file with model and data.")
 @click.option("--import", "files", multiple=True, metavar="FILE...", help="Python files that are run first.")
@@ -152,14 +154,18 @@ def _class(name: str, where: str) -> Any:
 
 
 def _benchmarks(names: Sequence[str], settings: Mapping[str, Any], allow_remote: bool) -> Iterator[Any]:
-    for name in dict.fromkeys(names):
-        more = dict(settings.get(name) or {})
-        if ".py@" not in name and not more:
-            yield benchmark_of(name, allow_remote)
+    """Open benchmarks: NAME, file.py@Class for all that the class names, or NAME=file.py@Class."""
+    for given in dict.fromkeys(names):
+        more = dict(settings.get(given) or {})
+        name, _, file = given.rpartition("=")
+        if ".py@" not in file and not more:
+            yield benchmark_of(given, allow_remote)
             continue
-        one = _class(more.pop("class", name), name)
-        known = one.supported_datasets() if hasattr(one, "supported_datasets") else []
-        for dataset in [more.pop("dataset")] if "dataset" in more else known or [name.rpartition("@")[2]]:
+        one = whole(_class(more.pop("class", file), given))
+        named = [more.pop("dataset")] if "dataset" in more else [name] if name else one.supported_datasets()
+        if not named:
+            raise UsageError(f"--data {given}: which table is it about? Give NAME={file}, or DATASET_URL in the class.")
+        for dataset in named:
             with fetching(allow_remote):
                 made = one(dataset, **more)
             yield made

@@ -11,7 +11,7 @@ import PIL.Image
 import pytest
 
 from mmconvert.errors import UsageError
-from mmconvert.record import Part, Source, Turn
+from mmconvert.record import Image, Part, Source, Turn
 from mmscore.infer.adapter import adapt
 from mmscore.infer.adapters.vlmevalkit import ADAPTER
 from mmscore.infer.backend import Generation, ModelOptions, Service
@@ -64,6 +64,15 @@ def test_a_message_keeps_the_order_and_the_bytes_and_its_files_go_away():
     ]
     assert {path.suffix for path in paths} == {".png"}
     assert not any(path.exists() for path in paths)
+
+
+def test_a_picture_that_is_only_an_address_is_handed_on_as_one():
+    class Tells(MessageModel):
+        def generate_inner(self, message, dataset=None):
+            return message[0]["value"]
+
+    row = replace(record(1, RED, "a"), images=(Image(None, 1, url="https://example.org/a.png"),))
+    assert asked(Tells(), row)[0].text == "https://example.org/a.png"
 
 
 def test_the_benchmarks_name_goes_before_the_files():
