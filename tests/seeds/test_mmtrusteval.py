@@ -255,6 +255,9 @@ def test_model_1_chat_takes_messages_and_a_generation(place: Path) -> None:
 
 
 def test_model_2_model_family_lists_the_ids(place: Path) -> None:
+    from mmte.utils.utils import get_abs_path
+
+    assert get_abs_path("configs/models/x.yaml") == str(place / "mmte/configs/models/x.yaml")
     with pytest.raises(UsageError, match="no chatmodel 'scripted-8b'"):
         registry.get_chatmodel_class("scripted-7b")("scripted-8b")
 

@@ -441,6 +441,7 @@ def test_a_judge_that_is_asked_twice_about_a_sample(place: Path) -> None:
         (["dataset_id=dt-txt"], "Did you mean dt-text.*--import FILE.py"),
         (["method_cfg.unrelated-image-color.volume=1", "method_cfg.unrelated-image-color.img_dir=d"], "no setting"),
         (["method_cfg.shoot.x=1"], "no method 'shoot'"),
+        (["dataset_id=pets-text", "--concurrency", "2"], "--concurrency: Parrot of parrot-1b has no such option"),
         (["method_cfg.shout.volume=1"], "method_cfg, shout: .*volume"),
         (["dataset_cfg.times=2", "--input", "rows.json"], "dataset_cfg: is for a class"),
     ],
@@ -485,3 +486,5 @@ def test_ids_are_listed(place: Path) -> None:
         run("list", "models")
     with pytest.raises(UsageError, match="which task"):
         run("run")
+    with pytest.raises(UsageError, match=r"Did you mean task\.yaml"):
+        run("run", "tasks.yaml")

@@ -8,6 +8,7 @@ See docs/kits/mmtrusteval.md.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import UsageError
@@ -31,6 +32,7 @@ MODULES = {
     "": ("TxtSample", "ImageTxtSample", "_OutputType"),
     "utils": (),
     "utils.registry": ("registry",),
+    "utils.utils": ("get_abs_path",),
     "datasets": ("BaseDataset", "collate_fn"),
     "datasets.base": ("BaseDataset", "collate_fn"),
     "methods": ("BaseMethod",),
@@ -44,6 +46,11 @@ MODULES = {
     "tasks.base": ("BaseTask",),
 }
 """Modules of `mmte`, and which of its names users import from each; see `mmscore.compat.kit_imports`."""
+
+
+def get_abs_path(rel: str) -> str:
+    """Give a path inside the kit's package, taken to lie in the working folder, as in a checkout of the kit."""
+    return str(Path.cwd() / "mmte" / rel)
 
 
 def is_task(given: Mapping[str, Any]) -> bool:

@@ -46,6 +46,9 @@ _OPTIONS = {
     "stop_sequences": "stop",
     "output_scores": "output_scores",
 }
+_ELSEWHERE = frozenset(("model", "backend", "base_url"))
+"""Options that name another model than the registered class."""
+
 _SAMPLING = ("temperature", "top_p", "top_k")
 
 
@@ -151,7 +154,10 @@ def _lacking(answers: Path) -> bool:
 def _model(task: Task, around: Surroundings) -> dict[str, Any]:
     """Give who answers, as `mmscore.predict` takes it."""
     kind = registry.found("chatmodel", task.model_id)
-    if kind is not None and not around.model:
+    if kind is not None and not around.model.keys() & _ELSEWHERE:
+        if around.model:
+            flags = ", ".join("--" + name.replace("_", "-") for name in around.model)
+            raise UsageError(f"{flags}: {kind.__name__} of {task.model_id} has no such option. Leave it out.")
         model = opened(kind, task.model_id)
         return {"model": task.model_id, "backend": ChatBackend(model, task.model_id, task.generation_kwargs)}
     return {"model": task.model_id, **predict_options(task.generation_kwargs), **around.model}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.command_line import mapping_file
-from mmconvert.errors import UsageError, did_you_mean, got
+from mmconvert.errors import UsageError, did_you_mean, got, no_such_path
 from mmscore.kits.mmtrusteval.connections import CLASSIFIERS
 
 DEFAULTS: Mapping[str, Any] = {"max_new_tokens": 50, "do_sample": False}
@@ -77,6 +77,8 @@ def read_task(path: str | Path, options: Sequence[str] = ()) -> Task:
 
     Parity: thu-ml/MMTrustEval@a067801 run_task.py, but that a dotted key leaves its siblings alone.
     """
+    if not Path(path).is_file():
+        raise no_such_path(Path(path))
     values = merged(mapping_file(str(path)), options)
     try:
         return task_of(values)

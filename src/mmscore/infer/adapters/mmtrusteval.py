@@ -34,7 +34,7 @@ OUTAGE = "Error in generation"
 
 _HONOURED = (
     *("--max-new-tokens", "--do-sample", "--temperature", "--top-p", "--top-k", "--num-beams", "--stop"),
-    *("--output-scores", "--batch-size", "--method", "--n"),
+    *("--output-scores", "--n"),
 )
 
 

@@ -126,9 +126,11 @@ def test_scores_are_numbers_or_the_row_fails() -> None:
     assert model.asked[0][1]["output_scores"] is True
 
 
-def test_an_option_that_chat_has_not_is_an_error() -> None:
-    with pytest.raises(UsageError, match="has no --dtype"):
-        adapter("m", Heard(), ModelOptions("heard", dtype="float16"))
+@pytest.mark.parametrize("option", [{"dtype": "float16"}, {"batch_size": 2}, {"method": "likelihood"}])
+def test_an_option_that_chat_has_not_is_an_error(option: dict[str, Any]) -> None:
+    (flag,) = option
+    with pytest.raises(UsageError, match=f"has no --{flag.replace('_', '-')}"):
+        adapter("m", Heard(), ModelOptions("heard", **option))
 
 
 @pytest.mark.parametrize("given", [object(), type("Chatty", (), {"chat": lambda self: None}), len, "text"])
