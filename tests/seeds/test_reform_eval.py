@@ -268,6 +268,26 @@ class TestLoadData:
         assert refused.returncode == 1
         assert "Check HF_HUB_OFFLINE and the network, or load a copy" in refused.stderr
 
+    def test_tdiuc_on_the_hub_has_two_repositories(self, desk: Path, hub: HubServer) -> None:
+        written(desk, benchmark_named("TDIUC-Color"))
+        places = {"hf_question_path": "q.json", "hf_anns_path": "a.json", "hf_choice_path": "choice_list/"}
+        config = {"task": "color", "instruct_kind": "single_choice", "data_config": places}
+        (desk / "TDIUC_color.yaml").write_text(yaml.safe_dump(config))
+        files = {"TDIUC_val_ques.json": "q.json", "TDIUC_val_anns.json": "a.json"}
+        for name, held in (("ReForm-Eval", files), ("ReForm-Eval-Data", {"choice_list/color.json": None})):
+            repo = hub.repos[f"datasets/Aweminus/{name}"] = Repo(f"Aweminus/{name}")
+            repo.commit("main", {}, "new")
+            for local, there in held.items():
+                repo.put(there or local, (desk / local).read_bytes())
+        code = (
+            "from mmscore.compat.reform_eval import load_reform_dataset\n"
+            "sample = load_reform_dataset('TDIUC', 'SingleChoice', 'TDIUC_color.yaml')[0]\n"
+            "print(sample['answer_options'][sample['answer']], len(sample['answer_options']))\n"
+        )
+        call = [sys.executable, "-c", code]
+        done = subprocess.run(call, env=hub.environment(desk / "home"), cwd=desk, capture_output=True, text=True)
+        assert done.stdout == "red 4\n", done.stderr
+
     def test_neither_place_is_an_error(self, desk: Path) -> None:
         config = written(desk, benchmark_named("VQA_vqa_v2_val"))
         with pytest.raises(UsageError, match="Give --hf"):

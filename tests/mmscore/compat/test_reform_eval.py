@@ -275,6 +275,8 @@ def test_a_list_of_another_dataset_is_not_evaluated(tmp_path):
         ({"formulation": "OCROpenEnded"}, "no formulation"),
         ({"temperature": 0.5}, "has no --temperature"),
         ({"dataset_duplication": 3}, "must be a multiple"),
+        ({"infer_method": "likelihood", "likelihood_reduction": "none"}, "none"),
+        ({"infer_method": "guess"}, "inference_method is one of"),
     ],
 )
 def test_flags_without_a_meaning_are_refused(tmp_path, more, message):
@@ -304,3 +306,37 @@ def test_pictures_keep_their_bytes(tmp_path):
     image = loaded(tmp_path, "VQA v2").visit(0)[1]
     assert image.bytes == picture("red")
     assert isinstance(loaded(tmp_path, "VQA v2")[0]["image"], PIL.Image.Image)
+
+
+def test_samples_are_the_kits(shared, tmp_path):
+    """The golden cases of the kit's own loader, through the call and the files that its users have."""
+    image = b64encode(picture("red", (4, 3))).decode()
+    seen = Counter()
+    for line in (shared / "golden/reform_loader.visible.jsonl").read_text().splitlines():
+        case = json.loads(line)
+        given, expected = case["input"], case["expected"]
+        if case["rule"] != "load_reform_dataset":
+            continue
+        file = tmp_path / "data.json"
+        file.write_text(json.dumps(given["data"]).replace("<IMG>", image))
+        places = dict.fromkeys(("offline_huggingface_data", "offline_huggingface_anns"), str(file))
+        (tmp_path / "config.yaml").write_text(yaml.safe_dump({**given["config"], "data_config": places}))
+        settings, proc = given["processor"], None
+        if settings is not None:
+            method = given["args"].get("inference_method", "generation")
+            names = ("sep", "sep2", "roles", "sep_style", "response_prefix")
+            proc = ConvSingleChoiceProcessor(**{name: settings.get(name) for name in names}, infer_method=method)
+            proc.set_mark(settings["set_mark"])
+        call = (given["dataset_name"], given["formulation"], tmp_path / "config.yaml")
+        options = {**given["args"], "load_from_hf": False, "offline_from_hf": True, "seed": given["seed"]}
+        options["pools"] = shared / "data/reform_eval_pools.json"
+        if "error" in expected:
+            with pytest.raises(Error):
+                [load_reform_dataset(*call, **options, preprocessor=proc)[index] for index in given["indices"]]
+        else:
+            dataset = load_reform_dataset(*call, **options, preprocessor=proc)
+            samples = [dataset[index] for index in given["indices"]]
+            assert {sample.pop("image").size for sample in samples} <= {(4, 3)}
+            assert {"len": len(dataset), "samples": samples} == expected
+        seen["error" in expected] += 1
+    assert seen[False] > 80
