@@ -1,5 +1,6 @@
 """The verbs of the command line as functions: predict, judge, score, run."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,8 @@ def predict(
     arguments = [str(dataset), "-o", str(output)]
     params = context(predict_command, arguments, values).params
     given = {name: value for name, value in params.items() if name not in _ARGUMENTS}
-    flags = {"resume": resume, "restart": restart, "share": share, "quiet": quiet}
-    return answer(Path(dataset), Path(output), given, given_object, **flags)
+    work = functools.partial(answer, resume=resume, restart=restart, share=share, quiet=quiet)
+    return work(Path(dataset), Path(output), given, given_object)
 
 
 def judge(

@@ -32,7 +32,7 @@ from mmscore.answers import Answer, failed
 from mmscore.chat_reply import Fault, read_replies, refusal_text
 from mmscore.connection import open_client, used_up
 from mmscore.interruption import until_stopped
-from mmscore.spending import Spending, most_tokens
+from mmscore.spending import Price, Spending, most_tokens
 
 API_KEY = "OPENAI_API_KEY"
 BASE_URL = "OPENAI_BASE_URL"
@@ -65,6 +65,8 @@ class Endpoint:
         tries: Most calls for one question, from 1.
         max_calls: Most calls in all, retries included; None for no cap.
         max_total_tokens: Most tokens of prompts and replies in all; None for no cap.
+        max_cost: Most that these may cost, in the currency of `price`; None for no cap.
+        price: What tokens cost; None where nobody knows.
         connect_seconds: Patience for the connection.
         silence_seconds: Patience between two pieces of a reply, the first included.
         total_seconds: Patience for one question with all its tries and waits.
@@ -78,6 +80,8 @@ class Endpoint:
     tries: int = 6
     max_calls: int | None = None
     max_total_tokens: int | None = None
+    max_cost: float | None = None
+    price: Price | None = None
     connect_seconds: float = 5.0
     silence_seconds: float = 120.0
     total_seconds: float = 600.0
@@ -144,7 +148,8 @@ class Chat:
         """Name the endpoint; nothing is opened before `with`."""
         self.endpoint = endpoint
         self._shown = str(httpx2.URL(endpoint.url).copy_with(query=None))
-        self._spending = Spending(self._shown, endpoint.max_calls, endpoint.max_total_tokens)
+        caps = (endpoint.max_calls, endpoint.max_total_tokens, endpoint.max_cost)
+        self._spending = Spending(self._shown, *caps, endpoint.price)
         self.totals = self._spending.totals
         self._free = asyncio.Semaphore(endpoint.concurrency)
         self._open_from = 0.0
@@ -235,7 +240,7 @@ class Chat:
         """
         body = {"model": model or self.endpoint.model, "messages": list(messages), **generation}
         content = json.dumps(body, allow_nan=False).encode()
-        most = most_tokens(messages, generation) if self.endpoint.max_total_tokens is not None else 0
+        most = most_tokens(messages, generation) if self._spending.counts_tokens else 0
         async with self._free:
             if self._ended is not None:
                 raise self._ended

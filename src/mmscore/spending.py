@@ -1,16 +1,60 @@
 """What asking a service has cost so far, and the caps that hold before each call."""
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmconvert.errors import Error
+from mmconvert.errors import Error, UsageError, got
 from mmscore.answers import Answer
+
+_TOKENS_A_PICTURE = 1000
 
 
 class CapReachedError(Error):
     """A cap on calls or tokens is used up; what was answered before stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a service asks for a million tokens, in any currency.
+
+    Attributes:
+        prompt: For tokens of prompts, from 0.
+        completion: For tokens of replies, from 0.
+    """
+
+    prompt: float
+    completion: float
+
+    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Give the price of tokens.
+
+        Example:
+            >>> Price(0.15, 0.6).of(1_000_000, 500_000)
+            0.45
+        """
+        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
+
+
+def read_price(text: str) -> Price:
+    """Read `PROMPT,COMPLETION`.
+
+    Raises:
+        UsageError: It is no pair of numbers from 0.
+
+    Example:
+        >>> read_price("0.15,0.6")
+        Price(prompt=0.15, completion=0.6)
+    """
+    try:
+        prompt, completion = map(float, text.split(","))
+    except ValueError:
+        prompt = completion = math.nan
+    if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
+        raise UsageError(f"--price: expected two numbers, PROMPT,COMPLETION for a million tokens {got(text)}.")
+    return Price(prompt, completion)
 
 
 @dataclass(slots=True)
@@ -30,18 +74,29 @@ class Spending:
         totals: What was spent so far.
     """
 
-    def __init__(self, shown: str, max_calls: int | None, max_total_tokens: int | None) -> None:
+    def __init__(
+        self,
+        shown: str,
+        max_calls: int | None,
+        max_total_tokens: int | None,
+        max_cost: float | None = None,
+        price: Price | None = None,
+    ) -> None:
         """Begin at nothing.
 
         Args:
             shown: The service, for messages.
             max_calls: Most calls, retries included; None for no cap.
             max_total_tokens: Most tokens of prompts and replies; None for no cap.
+            max_cost: Most that they may cost, in the currency of `price`; None for no cap.
+            price: What tokens cost; without it `max_cost` is no cap.
         """
         self.totals = Totals()
         self._shown = shown
         self._max_calls = max_calls
         self._max_tokens = max_total_tokens
+        self._max_cost = max_cost
+        self._price = price or Price(0, 0)
         self._uncounted = 0
         self._under_way = 0
         self._ended = asyncio.Event()
@@ -61,10 +116,10 @@ class Spending:
         if self._max_calls is not None and self.totals.calls >= self._max_calls:
             raise CapReachedError(f"{self._shown}: the cap of {self._max_calls} calls is used up.")
         if not self._fits(most):
-            raise CapReachedError(
-                f"{self._shown}: the cap of {self._max_tokens:,} tokens is used up: {self._spent:,} are spent, and the "
-                f"next call could take {most:,}."
-            )
+            spent = f"{self._spent:,} are spent, and the next call could take {most:,}."
+            if self._max_tokens is not None and self._spent + most > self._max_tokens:
+                raise CapReachedError(f"{self._shown}: the cap of {self._max_tokens:,} tokens is used up: {spent}")
+            raise CapReachedError(f"{self._shown}: the cap on cost of {self._max_cost:g} is used up. Tokens: {spent}")
         self.totals.calls += 1
         self._under_way += most
 
@@ -82,15 +137,27 @@ class Spending:
             self._uncounted += most
 
     @property
+    def counts_tokens(self) -> bool:
+        """Whether a cap hangs on tokens."""
+        return self._max_tokens is not None or self._max_cost is not None
+
+    @property
     def _spent(self) -> int:
         return self.totals.prompt_tokens + self.totals.completion_tokens + self._uncounted
 
     def _fits(self, most: int) -> bool:
-        return self._max_tokens is None or self._spent + self._under_way + most <= self._max_tokens
+        coming = self._under_way + most
+        if self._max_tokens is not None and self._spent + coming > self._max_tokens:
+            return False
+        if self._max_cost is None:
+            return True
+        # What is not counted yet is taken for the dearer kind.
+        dearest = max(self._price.prompt, self._price.completion) * (self._uncounted + coming) / 1e6
+        return self._price.of(self.totals.prompt_tokens, self.totals.completion_tokens) + dearest <= self._max_cost
 
 
 def most_tokens(messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any]) -> int:
-    """Guess the tokens that a call can take: its prompt, and as many as its reply may have.
+    """Guess the tokens that a call can take: its prompt, a thousand for a picture, and as many as its reply may have.
 
     Args:
         messages: Turns as the chat completions take them.
@@ -101,8 +168,13 @@ def most_tokens(messages: Sequence[Mapping[str, Any]], generation: Mapping[str, 
         17
     """
     limit = generation.get("max_tokens", generation.get("max_completion_tokens"))
-    prompt = sum(tokens_of(str(turn.get("content") or "")) for turn in messages)
+    contents = [turn.get("content") or "" for turn in messages]
+    prompt = sum(sum(map(_part_tokens, c)) if isinstance(c, list) else tokens_of(str(c)) for c in contents)
     return prompt + (limit if isinstance(limit, int) else 0)
+
+
+def _part_tokens(part: Mapping[str, Any]) -> int:
+    return tokens_of(str(part.get("text") or "")) if part.get("type") == "text" else _TOKENS_A_PICTURE
 
 
 def tokens_of(text: str) -> int:

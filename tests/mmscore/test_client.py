@@ -11,7 +11,7 @@ import pytest
 
 from mmconvert.errors import Error, UsageError
 from mmscore.client import Chat, Endpoint, chat_url, key_from_environment, together
-from mmscore.spending import CapReachedError
+from mmscore.spending import CapReachedError, Price, most_tokens, read_price
 from support.chat_server import Said, chat_server, refused, said, script
 
 TURN = [{"role": "user", "content": "1 + 1?"}]
@@ -198,6 +198,31 @@ def test_the_cap_on_tokens_holds_whatever_is_under_way():
         # A reply takes 8 tokens; a call that begins at 38 could end at 60, one at 40 could not.
         assert len(server.asked) == chat.totals.calls == 5
         assert chat.totals.prompt_tokens + chat.totals.completion_tokens == 40
+
+
+def test_the_cap_on_cost_holds_whatever_is_under_way():
+    price = Price(prompt=1.0, completion=2.0)
+    with (
+        chat_server(script(said("2"))) as server,
+        Chat(_endpoint(server.url, max_cost=1e-4, price=price)) as chat,
+    ):
+        with pytest.raises(CapReachedError, match="cap on cost"):
+            chat.run(together(chat.ask(TURN, {"max_tokens": 20}) for _ in range(40)))
+        totals = chat.totals
+        assert 1 < len(server.asked) < 40
+        assert price.of(totals.prompt_tokens, totals.completion_tokens) <= 1e-4
+
+
+def test_a_picture_counts_as_some_tokens_and_not_as_its_text():
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
+    turn = {"role": "user", "content": [picture, {"type": "text", "text": "A cat sits on the mat."}]}
+    assert most_tokens([turn], {"max_tokens": 10}) == 1000 + 7 + 10
+
+
+@pytest.mark.parametrize("text", ["", "1", "1,2,3", "a,b", "-1,2", "nan,1", "inf,1"])
+def test_a_price_is_a_pair_of_numbers(text):
+    with pytest.raises(UsageError, match="--price: expected two numbers"):
+        read_price(text)
 
 
 def test_tokens_that_the_service_does_not_count_are_guessed_for_the_cap():

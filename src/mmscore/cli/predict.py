@@ -34,6 +34,7 @@ from mmscore.infer.progress import progress
 from mmscore.infer.protocol import open_protocol
 from mmscore.infer.runner import Job, resume_note
 from mmscore.infer.runner import predict as run
+from mmscore.spending import read_price
 
 
 def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int | None:
@@ -64,6 +65,9 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
     help="Silence after which a service is asked again. [default: 120]",
 )
 @click.option("--max-calls", type=click.IntRange(1), metavar="N", help="Most calls of a service, retries included.")
+@click.option("--max-total-tokens", type=click.IntRange(1), metavar="N", help="Most tokens, replies included.")
+@click.option("--price", metavar="PROMPT,COMPLETION", help="Price of a million tokens, for the cost of the file.")
+@click.option("--max-cost", type=click.FloatRange(0, min_open=True), help="Most that a run may cost, by --price.")
 @click.option("--extra-body", metavar="JSON", help='Further fields of each request, {"top_k": 20}.')
 @click.option(
     "--batch-size",
@@ -135,8 +139,9 @@ def predict(
 
     Exit code 3: the file is written, but some rows have no reply; the column prediction_error says why.
     """
-    flags = {"resume": resume, "restart": restart, "share": share, "quiet": quiet}
-    summary = answer(dataset, output, given, **flags)
+    summary = answer(dataset, output, given, resume=resume, restart=restart, share=share, quiet=quiet)
+    if given["price"] is not None:
+        summary.cost = read_price(given["price"]).of(summary.prompt_tokens, summary.completion_tokens)
     click.echo(json.dumps(asdict(summary)) if as_json else _sentence(summary))
     return EXIT_PARTIAL if summary.failed else 0
 
@@ -297,5 +302,5 @@ def _sentence(summary: Summary) -> str:
     failed = f", {summary.failed} failed (see prediction_error; --resume asks them again)" if summary.failed else ""
     return (
         f"{summary.output}: {summary.rows} rows, {summary.asked} asked, {summary.reused} reused{failed}, "
-        f"{summary.seconds:.1f} s"
+        f"{summary.seconds:.1f} s" + ("" if summary.cost is None else f"; its tokens cost {summary.cost:.4g}")
     )

@@ -98,6 +98,9 @@ class Service:
         concurrency: Rows under way at once, from 1.
         timeout: Seconds of silence after which a question is asked again, above 0.
         max_calls: Most calls in all, retries included, from 1.
+        max_total_tokens: Most tokens of prompts and replies in all, from 1.
+        price: What a million tokens cost, `PROMPT,COMPLETION`, in any currency.
+        max_cost: Most that the run may cost, above 0.
         extra_body: Further fields of each request, as a JSON object.
     """
 
@@ -106,7 +109,19 @@ class Service:
     concurrency: int | None = None
     timeout: float | None = None
     max_calls: int | None = None
+    max_total_tokens: int | None = None
+    price: str | None = None
+    max_cost: float | None = None
     extra_body: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a cap that nothing could reach.
+
+        Raises:
+            UsageError: There is a most cost and no price.
+        """
+        if self.max_cost is not None and self.price is None:
+            raise UsageError("--max-cost: what do tokens cost? Add --price PROMPT,COMPLETION for a million of them.")
 
 
 @dataclass(frozen=True, slots=True)

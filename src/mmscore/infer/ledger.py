@@ -25,7 +25,8 @@ _SECONDS_BETWEEN_LOOKS = 0.2
 class Summary:
     """What a run did: rows in the output, rows asked now, rows reused from the store, rows without answer.
 
-    Tokens are those of the rows of the output, whichever run asked them, as far as they are known.
+    Tokens, and what they cost where a price is known, are those of the rows of the output, whichever run asked
+    them, as far as the backend counted them.
     """
 
     rows: int = 0
@@ -36,6 +37,7 @@ class Summary:
     completion_tokens: int = 0
     seconds: float = 0.0
     output: str = ""
+    cost: float | None = None
 
 
 class Ledger:

@@ -165,6 +165,22 @@ def test_the_cap_on_calls_ends_a_run_that_goes_on_later(predict, tmp_path, outpu
     assert len(server.asked) == 10
 
 
+def test_the_cost_of_the_file_is_told_whichever_run_paid_it_and_can_be_capped(predict, tmp_path, output):
+    dataset = write(tmp_path / "d", 10)
+    price = ("--price", "1000,2000")
+    with chat_server(echoed) as server:
+        code, _, err = predict(*asking(dataset, output, server, *price, "--max-cost", 0.05))
+        assert (code, 1 <= len(server.asked) < 10) == (1, True)
+        assert "the cap on cost of 0.05 is used up" in err
+        code, out, _ = predict(*asking(dataset, output, server, *price, "--json"))
+        again = predict(*asking(dataset, output, server, *price, "--resume"))[1]
+    summary = json.loads(out)
+    assert len(server.asked) == 10
+    assert (summary["prompt_tokens"], summary["completion_tokens"]) == (70, 20)
+    assert summary["cost"] == pytest.approx(0.11)
+    assert "; its tokens cost 0.11" in again
+
+
 def test_a_begun_reply_is_continued_only_when_asked(predict, tmp_path, output):
     begun = (Turn("user", (Part("text", "1 + 1?"),)), Turn("assistant", (Part("text", "It is"),)))
     with DatasetWriter(tmp_path / "d") as writer:
@@ -186,6 +202,8 @@ def test_a_begun_reply_is_continued_only_when_asked(predict, tmp_path, output):
         (["--base-url", "http://127.0.0.1:1", "--api-key-env", "NOT_SET"], "NOT_SET is not set"),
         (["--base-url", "http://127.0.0.1:1", "--backend", "echo", "--concurrency", "2"], "no --base-url, --conc"),
         (["--base-url", "http://127.0.0.1:1", "--extra-body", "x"], "--extra-body: is no JSON"),
+        (["--base-url", "http://127.0.0.1:1", "--max-cost", "2"], "--max-cost: what do tokens cost? Add --price"),
+        (["--base-url", "http://127.0.0.1:1", "--price", "2"], "--price: expected two numbers"),
         (["--base-url", "http://127.0.0.1:1", "--timeout", "0"], "Invalid value for '--timeout'"),
     ],
 )

@@ -30,9 +30,11 @@ from mmscore.client import Chat, Endpoint, chat_url, key_from_environment
 from mmscore.infer.backend import Generation, ModelOptions, Service, honour, require_draws
 from mmscore.infer.pictures import shrunk
 from mmscore.infer.thinking import CLOSE, OPEN, split_thinking
+from mmscore.spending import read_price
 
 _OPTIONS = (
     *("--base-url", "--api-key-env", "--concurrency", "--timeout", "--max-calls", "--extra-body"),
+    *("--max-total-tokens", "--price", "--max-cost"),
     *("--max-new-tokens", "--do-sample", "--temperature", "--top-p", "--stop", "--seed", "--continue-final-message"),
     *("--n", "--max-image-side", "--output-scores"),
 )
@@ -168,6 +170,9 @@ def _endpoint(model: str, service: Service) -> Endpoint:
         key_from_environment(service.api_key_env),
         concurrency=service.concurrency or _CONCURRENCY,
         max_calls=service.max_calls,
+        max_total_tokens=service.max_total_tokens,
+        max_cost=service.max_cost,
+        price=None if service.price is None else read_price(service.price),
         # A reply comes as a whole: there is nothing but silence before it.
         silence_seconds=timeout,
         total_seconds=_TIMEOUTS_A_ROW * timeout,
