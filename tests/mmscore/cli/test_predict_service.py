@@ -169,9 +169,9 @@ def test_the_cost_of_the_file_is_told_whichever_run_paid_it_and_can_be_capped(pr
     dataset = write(tmp_path / "d", 10)
     price = ("--price", "1000,2000")
     with chat_server(echoed) as server:
-        code, _, err = predict(*asking(dataset, output, server, *price, "--max-cost", 0.05))
+        code, _, err = predict(*asking(dataset, output, server, *price, "--max-cost", 2.05))
         assert (code, 1 <= len(server.asked) < 10) == (1, True)
-        assert "the cap on cost of 0.05 is used up" in err
+        assert "the cap on cost of 2.05 is used up" in err
         code, out, _ = predict(*asking(dataset, output, server, *price, "--json"))
         again = predict(*asking(dataset, output, server, *price, "--resume"))[1]
     summary = json.loads(out)
