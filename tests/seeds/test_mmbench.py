@@ -75,14 +75,28 @@ def test_the_test_split_has_no_answer(table: Path) -> None:
     assert [sample["answer"] for sample in MMBenchDataset(table)] == [None] * 4
 
 
-def test_the_documents_own_loader_gives_the_same(table: Path, shared: Path) -> None:
-    """Run the document's code as it stands, but for the method that is indented by three blanks."""
+@pytest.fixture
+def snippets(shared: Path) -> tuple[Any, str]:
+    """The document's own loader and prompt: its code as it stands, but for a method indented by three blanks."""
     pytest.importorskip("torch")
     document = (shared / "seeds" / "mmbench_evaluation.md").read_text(encoding="utf-8")
     loader, prompt, *_ = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
     names: dict[str, Any] = {}
     exec(loader.replace("\n   def load_from_df", "\n    def load_from_df"), names)
-    theirs, ours = names["MMBenchDataset"](table), MMBenchDataset(table)
+    return names["MMBenchDataset"], prompt
+
+
+@pytest.mark.parametrize("exported", [False, True], ids=["the source", "our export"])
+def test_the_documents_own_loader_gives_the_same(
+    table: Path, tmp_path: Path, snippets: tuple[Any, str], exported: bool
+) -> None:
+    loader, prompt = snippets
+    theirs, ours = loader(table), MMBenchDataset(table)
+    if exported:
+        (again := tmp_path / "again" / table.name).parent.mkdir()
+        run(mmconvert, "convert", table, "-o", tmp_path / "d", "--quiet")
+        run(mmconvert, "export", tmp_path / "d", "--to", "lmudata", "-o", again)
+        theirs = loader(again)
     assert len(theirs) == len(ours)
     for place in range(len(theirs)):
         expected, found = theirs[place], ours[place]

@@ -352,10 +352,22 @@ def test_a_log_that_stands_is_left_alone(place: Path) -> None:
 
 def test_samples_without_a_reply_are_not_in_the_log_and_are_asked_again(place: Path) -> None:
     told = run("run", "task.yaml", "--cfg-options", "generation_kwargs.moody=1", code=3)
-    assert "3 samples, 1 without a reply" in told
+    assert "3 samples, 1 without a reply (why: prediction_error in logs/pets.run/predictions.parquet)" in told
     assert [sample["content"] for sample in saved(place)["per_sample_results"]] == ["Is it a cat?", "Say yes."]
     run("run", "task.yaml")
     assert len(saved(place)["per_sample_results"]) == 3
+
+
+@pytest.mark.parametrize("chain", [YES_NO, {"length_eval": {"metrics_cfg": {"pred_no_op": {}}}}])
+def test_a_model_that_never_answers_is_an_error(place: Path, chain: Any) -> None:
+    write_task(place, evaluator_seq_cfgs=[chain])
+    (place / "mute.py").write_text(
+        "class Mute:\n    model_family = ['mute']\n    def __init__(self, model_id): ...\n"
+        "    def chat(self, messages, **settings):\n        raise ValueError('not today')\n"
+    )
+    with pytest.raises(Error, match="mute: no sample has a reply; the first: ValueError: not today"):
+        run("run", "task.yaml", "--import", "mute.py", "--cfg-options", "model_id=mute")
+    assert not (place / "logs/pets.json").exists()
 
 
 def test_a_recipe_and_the_classes_give_the_same_log(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -401,6 +413,18 @@ def test_samples_of_a_file_and_a_model_behind_a_service(place: Path) -> None:
         first = server.asked[0]
     assert (first["model"], first["max_tokens"], first["temperature"]) == ("served", 20, 0)
     assert saved(place)["total_results"] == {"rule_yes_or_no_eval:accuracy_score": 1.0}
+
+
+def test_rows_of_a_file_that_are_no_samples_are_named(place: Path) -> None:
+    rows = [{"text": "Is it a cat?", "target": 1}, {"text": 3, "target": 1}]
+    (place / "rows.json").write_text(json.dumps(rows))
+    told = run("run", "task.yaml", "--input", "rows.json", code=3)
+    assert "1 samples, 1 refused" in told
+    assert "rows.json:1 text: expected a text" in told
+    many = {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "cat.png"}}] * 2}]}
+    (place / "rows.jsonl").write_text(json.dumps(many | {"answer": "x"}) + "\n")
+    with pytest.raises(Error, match=r"no sample can be asked about: row .* at most one picture"):
+        run("run", "task.yaml", "--input", "rows.jsonl", "--restart")
 
 
 def test_a_judge_behind_a_service(place: Path) -> None:

@@ -83,6 +83,8 @@ def _lines(outcome: Any) -> list[str]:
     lacking = {"without a reply": outcome.failed, "without a score": outcome.unscored}
     lacking["refused"] = len(outcome.rejected)
     said = "".join(f", {number} {what}" for what, number in lacking.items() if number)
+    if outcome.failed:
+        said += f" (why: prediction_error in {outcome.answers})"
     totals = [f"  {key}: {value:.6g}" for key, value in outcome.totals.items()]
     return [f"{outcome.log}: {outcome.rows} samples{said}", *outcome.rejected[:3], *totals]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.errors import Error, UsageError, did_you_mean
 from mmscore.answers import OK
 from mmscore.api import predict
 from mmscore.compat.mmtrusteval.evaluators import (
@@ -81,6 +81,7 @@ class Outcome:
 
     Attributes:
         log: The log.
+        answers: The predictions file.
         totals: Its numbers by key.
         rows: Samples that were asked about.
         failed: Those without a reply; they are not in the log.
@@ -90,6 +91,7 @@ class Outcome:
     """
 
     log: Path
+    answers: Path
     totals: Mapping[str, float]
     rows: int = 0
     failed: int = 0
@@ -124,7 +126,7 @@ def run_task(task: Task, around: Surroundings | None = None) -> Outcome:
     place = around.work_dir or log.with_name(f"{log.stem}.run")
     answers = place / PREDICTIONS
     if log.exists() and not around.restart and not _lacking(answers):
-        return Outcome(log, json.loads(log.read_text(encoding="utf-8")).get(TOTAL, {}), stood=True)
+        return Outcome(log, answers, json.loads(log.read_text(encoding="utf-8")).get(TOTAL, {}), stood=True)
     setting = with_classifiers(Setting(ask=registered_chat()), task.recipe_options())
     chains = [SequentialEvaluator(chain, setting) for chain in task.evaluator_seq_cfgs]
     place.mkdir(parents=True, exist_ok=True)
@@ -137,10 +139,12 @@ def run_task(task: Task, around: Surroundings | None = None) -> Outcome:
         quiet=around.quiet,
         **_model(task, around),
     )
+    if summary.failed == summary.rows:
+        raise Error(f"{task.model_id}: no sample has a reply; the first: {_reason(answers)}. Run it again to go on.")
     text, unscored = (_by_recipe if _is_plain(task) else _by_classes(chains, samples))(task, answers, around)
     log.parent.mkdir(parents=True, exist_ok=True)
     publish(log, text.encode())
-    return Outcome(log, json.loads(text)[TOTAL], summary.rows, summary.failed, samples.rejected, unscored)
+    return Outcome(log, answers, json.loads(text)[TOTAL], summary.rows, summary.failed, samples.rejected, unscored)
 
 
 def _lacking(answers: Path) -> bool:
@@ -149,6 +153,10 @@ def _lacking(answers: Path) -> bool:
         return False
     statuses = pq.read_table(answers, columns=["prediction_status"])["prediction_status"].to_pylist()
     return any(status != OK for status in statuses)
+
+
+def _reason(answers: Path) -> str:
+    return str(pq.read_table(answers, columns=["prediction_error"])["prediction_error"][0].as_py())
 
 
 def _model(task: Task, around: Surroundings) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.conversion import read
+from mmconvert.conversion import Records, read
 from mmconvert.errors import Error, UsageError, did_you_mean, got
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmconvert.record import Record
@@ -38,14 +38,24 @@ class Stored:
 
 
 class FileDataset(BaseDataset):
-    """The samples of a file that `mmconvert` reads, for a dataset without a class."""
+    """The samples of a file that `mmconvert` reads, for a dataset without a class.
 
-    def __init__(self, dataset_id: str, method_hook: Any, records: Iterator[Record], folder: Path) -> None:
+    Attributes:
+        rejected: Rows that are no samples, each with its reason.
+    """
+
+    def __init__(self, dataset_id: str, method_hook: Any, records: Records, folder: Path) -> None:
         """Read a file; pictures become files of the folder."""
         self.dataset_ids = (dataset_id,)
         super().__init__(dataset_id, method_hook)
+        self.rejected: list[str] = []
         folder.mkdir(parents=True, exist_ok=True)
-        self.dataset = [sample_of(record, folder) for record in records]
+        for record in records:
+            try:
+                self.dataset.append(sample_of(record, folder))
+            except Error as error:
+                self.rejected.append(str(error))
+        self.rejected += map(str, records.rejects)
 
 
 def sample_of(record: Record, folder: Path) -> Sample:
@@ -81,7 +91,8 @@ def stored(task: Task, place: Path, source: str | None = None, image_roots: Sequ
         UsageError: The dataset or the method is unknown, or a setting of it.
         Error: A sample cannot be made, or none can be stored.
     """
-    samples = list(_samples(_dataset(task, place, source, image_roots)))
+    dataset = _dataset(task, place, source, image_roots)
+    samples = list(_samples(dataset))
     file = place / "samples.json"
     file.write_text(_json(task.dataset_id, samples), encoding="utf-8")
     records = read(file, FORMAT, image_roots=_roots(samples), dataset=task.dataset_id)
@@ -90,9 +101,9 @@ def stored(task: Task, place: Path, source: str | None = None, image_roots: Sequ
     with DatasetWriter(folder, overwrite=folder.exists(), about={"format": FORMAT}) as writer:
         writer.write(_with_path(record, paths[int(record.id)]) for record in records)
         if len(records.rejects) == len(samples):
-            reason = records.rejects[0] if samples else "it is empty"
+            reason = next(iter([*getattr(dataset, "rejected", ()), *records.rejects]), "it is empty")
             raise Error(f"{task.dataset_id}: no sample can be asked about: {reason}")
-    return Stored(folder, samples, tuple(map(str, records.rejects)))
+    return Stored(folder, samples, (*getattr(dataset, "rejected", ()), *map(str, records.rejects)))
 
 
 def _dataset(task: Task, place: Path, source: str | None, image_roots: Sequence[Path]) -> Any:
@@ -102,7 +113,7 @@ def _dataset(task: Task, place: Path, source: str | None, image_roots: Sequence[
     if source is not None:
         if task.dataset_cfg:
             raise UsageError(f"dataset_cfg: is for a class, and the samples are of {source}. Leave one of them out.")
-        records = iter(read(source, image_roots=tuple(image_roots)))
+        records = read(source, image_roots=tuple(image_roots))
         return FileDataset(task.dataset_id, method, records, place / "images")
     known = registry.list_datasets()
     if task.dataset_id not in known:
@@ -162,7 +173,7 @@ def _json(name: str, samples: Sequence[Mapping[str, Any]]) -> str:
         extra = {} if sample["extra"] is None else {EXTRA: sample["extra"]}
         rows.append({**asked, "target": sample["target"], **extra})
     try:
-        return json.dumps(rows, ensure_ascii=False, indent=1, default=_plain)
+        return json.dumps(rows, indent=1, default=_plain)
     except TypeError as error:
         raise Error(f"{name}: a sample holds what JSON cannot say: {error}.") from None
 
