@@ -11,6 +11,7 @@ import click
 from mmconvert.command_line import EXIT_PARTIAL, run
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
+_FORMULATIONS = ("SingleChoice", "Generation", "OCROpenEnded", "KIEOpenEnded")
 _IGNORED = ("yesno_instruct", "num_workers", "options_in_history", "core_eval")
 """Flags that say nothing here; the first and the last two say nothing in the original."""
 
@@ -25,7 +26,7 @@ def program() -> None:
 @click.option("--model_name", help="The model to load: a file, a folder, a name.")
 @click.option("--model_type", help="Goes on to the model's loader.")
 @click.option("--dataset_name", help="The kit's name of the dataset.")
-@click.option("--formulation", help="SingleChoice, Generation, OCROpenEnded or KIEOpenEnded.")
+@click.option("--formulation", type=click.Choice(_FORMULATIONS), help="How it asks.")
 @click.option("--dataset_config", metavar="FILE", help="The dataset's YAML file.")
 @click.option("--dataset_duplication", type=click.IntRange(1), default=1, help="Copies of each sample.")
 @click.option("--in_context_sample", is_flag=True, help="A finished round before the question.")
@@ -86,7 +87,7 @@ def _answer_imports(folder: Path) -> None:
 
 
 @program.command("run_loader_eval", context_settings=_SETTINGS)
-@click.option("--formulation", required=True, help="SingleChoice, Generation, OCROpenEnded or KIEOpenEnded.")
+@click.option("--formulation", required=True, type=click.Choice(_FORMULATIONS), help="How it was asked.")
 @click.option("--eval_stability", is_flag=True, help="Measure how predictions for one sample differ.")
 @click.option("--multi_round_eval", is_flag=True, help="Hold accuracy against the rounds of dialogs.")
 @click.option(
