@@ -233,6 +233,7 @@ MISTAKES = [
     ({"convert": {"limit": 3}}, "task.yaml convert: convert has no 'limit'."),
     ({"score": {"bye": ["x"]}}, "task.yaml score: score has no 'bye'. Did you mean by?"),
     ({"recipes": ["own"]}, "task.yaml recipes: unknown recipe 'own'."),
+    ({"steps": "scores"}, "task.yaml steps: expected all, predict, score (got 'scores'). Did you mean score?"),
     ({"work-dir": None}, "task.yaml: where shall the results go? Give --work-dir DIR"),
 ]  # fmt: skip
 
@@ -245,6 +246,19 @@ def test_a_mistake_in_the_file_is_named_with_its_place_before_anything_is_done(r
     assert message in err
     assert "Traceback" not in err
     assert not Path("results").exists()
+
+
+def test_replies_now_and_numbers_later(run):
+    code, out, _ = run(task(steps="score"), "--json")
+    assert (code, {one["status"] for one in json.loads(out)["runs"]}) == (1, {"failed"})
+    assert "there are no replies yet. Run the task with steps: all or predict first." in out
+    code, out, _ = run(task(steps="predict"), "--json")
+    assert (code, [one["scores"] for one in json.loads(out)["runs"]], len(asked())) == (0, [{}, {}], 8)
+    assert not Path("results/right/quiz/report.json").exists()
+    shutil.rmtree("results/.datasets")
+    code, out, _ = run(task(steps="score"), "--json")
+    assert [one["scores"]["own_choice@1"]["accuracy"] for one in json.loads(out)["runs"]] == [1.0, 1.0]
+    assert (code, len(asked()), Path("results/.datasets").exists()) == (0, 8, False)
 
 
 @pytest.mark.parametrize("text", ["- a list\n", "a: [", "\x00"])
