@@ -165,6 +165,14 @@ def test_paths_stand_where_there_are_no_pictures_and_names_stay_inside(lmudata):
     assert out.build_prompt(2)[0]["value"] == str(Path(out.img_root).resolve() / "c/d.png")
 
 
+def test_pictures_are_named_by_number_where_names_are_of_another_number(lmudata):
+    questions(lmudata, "odd", image_path=["['a.png', 'b.png']", "x.png", "y.png"], image=[RED_TEXT, None, BLUE_TEXT])
+    odd = kit.CustomVQADataset("odd", skip_noimg=False)
+    assert [Path(piece["value"]).name for piece in odd.build_prompt(0)[:-1]] == ["1.png"]
+    assert [piece["type"] for piece in odd.build_prompt(1)] == ["text"]
+    assert [Path(piece["value"]).name for piece in odd.build_prompt(2)[:-1]] == ["y.png"]
+
+
 def test_rows_without_a_picture_are_left_out_and_a_picture_that_is_not_there_is_named(lmudata):
     questions(lmudata, "some", image=[RED_TEXT, None, "1"])
     assert len(kit.CustomVQADataset("some")) == 2
@@ -281,6 +289,23 @@ def test_answers_that_stand_are_taken_or_asked_again(tmp_path, lmudata):
     assert ask(reuse=True).summary.asked == 0
     scored = ask(mode="eval")
     assert (scored.summary, scored.entry.counts.total) == (None, 3)
+
+
+def test_a_run_that_was_stopped_goes_on(tmp_path, lmudata):
+    questions(lmudata, "Colours")
+    asked = []
+
+    class Stops:
+        def generate_inner(self, message, dataset=None):
+            asked.append(message[-1]["value"])
+            if len(asked) == 3:
+                raise KeyboardInterrupt
+            return "red"
+
+    with pytest.raises(KeyboardInterrupt):
+        kit.run("Colours", model="m", backend=Stops(), work_dir=tmp_path)
+    assert kit.run("Colours", model="m", backend=Stops(), work_dir=tmp_path).summary.reused == 2
+    assert len(asked) == 4
 
 
 def test_a_result_file_of_the_kits_own_is_scored_as_it_stands(tmp_path, lmudata):

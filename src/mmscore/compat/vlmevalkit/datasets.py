@@ -6,26 +6,24 @@ A class of the user's says one or more of `load_data(name)`, `build_prompt(line)
 
 import contextlib
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pandas as pd
 
-from mmconvert.errors import Error, UsageError, did_you_mean, got
+from mmconvert.errors import RowError, UsageError, got
 from mmconvert.images import SUFFIXES, Pictures, decode_base64
 from mmconvert.inputs import lmudata_root
 from mmconvert.prompts.vlmevalkit import messages
 from mmconvert.record import LETTERS
+from mmscore.compat.vlmevalkit.prepared_table import is_empty, prepared
 from mmscore.compat.vlmevalkit.recipes import as_recipe
 from mmscore.compat.vlmevalkit.scoring import kit_result
 from mmscore.compat.vlmevalkit.tables import load, md5, toliststr
 from mmscore.infer.message_model import Message
 from mmscore.recipe import Recipe
-
-REFERENCE_LENGTH = 64
-"""An `image` cell of at most this many characters names the row whose picture it shares."""
 
 _PICTURES = Pictures(())
 _fetching: ContextVar[bool] = ContextVar("_fetching", default=False)
@@ -81,7 +79,7 @@ class ImageBaseDataset:
         """
         self.dataset_name = dataset
         self.skip_noimg = skip_noimg
-        self.data, self.meta_only = _prepared(self.load_data(dataset), skip_noimg)
+        self.data, self.meta_only = prepared(self.load_data(dataset), skip_noimg)
         self.post_build(dataset)
 
     def __len__(self) -> int:
@@ -148,13 +146,13 @@ class ImageBaseDataset:
         """Store the pictures of a row, their bytes untouched, and give their paths.
 
         Raises:
-            Error: A name leaves the folder.
-            RowError: A cell is no picture.
+            RowError: A cell is no picture, or a name leaves the folder.
         """
         if "image" not in line:
             return toliststr(line["image_path"])
-        texts = toliststr(line["image"])
-        names = toliststr(line["image_path"]) if "image_path" in line and not _empty(line["image_path"]) else None
+        texts = [] if is_empty(line["image"]) else toliststr(line["image"])
+        named = toliststr(line["image_path"]) if "image_path" in line and not is_empty(line["image_path"]) else []
+        names = named if len(named) == len(texts) else None
         paths = []
         for place, text in enumerate(texts):
             image = _PICTURES.of_bytes(decode_base64(text), place + 1)
@@ -162,7 +160,7 @@ class ImageBaseDataset:
             name = names[place] if names else f"{line['index']}{number}.{SUFFIXES[image.format]}"
             path = (Path(self.img_root) / name).resolve()
             if not path.is_relative_to(Path(self.img_root).resolve()):
-                raise Error(f"row {line['index']!r} image_path: the name leaves the image root {got(name)}. Rename it.")
+                raise RowError("image.path", "image_path", f"the name leaves the image root {got(name)}. Rename it.")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(image.bytes or b"")
             paths.append(str(path))
@@ -191,46 +189,8 @@ class ImageBaseDataset:
         row = self.data.iloc[line] if isinstance(line, int) else line
         paths = toliststr(row["image_path"]) if self.meta_only else ImageBaseDataset.dump_image(self, row)
         known = ("question", "hint", "answer", *LETTERS)
-        cells = {name: None if _empty(row[name]) else row[name] for name in known if name in row}
+        cells = {name: None if is_empty(row[name]) else row[name] for name in known if name in row}
         return messages(wording, self.dataset_name, cells, paths)
-
-
-def _empty(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, float) and cell != cell)
-
-
-def _prepared(table: Any, skip_noimg: bool) -> tuple[pd.DataFrame, bool]:
-    """Follow references between pictures, and settle the index, as the kit does."""
-    data = table.copy() if isinstance(table, pd.DataFrame) else pd.DataFrame(table)
-    if "index" not in data:
-        raise Error(f"the table has no column 'index'.{did_you_mean('index', data.columns)} Number its rows.")
-    if skip_noimg and "image" in data:
-        data = data[~pd.isna(data["image"])].copy()
-    names = [str(name) for name in data["index"]]
-    if "image" in data:
-        data["image"] = pd.Series(_followed(names, data["image"]), index=data.index, dtype=object)
-    if "image_path" in data:
-        paths = [cell if _empty(cell) else _collapsed(toliststr(cell)) for cell in data["image_path"]]
-        data["image_path"] = pd.Series(paths, index=data.index, dtype=object)
-    whole = all(name.isascii() and name.isdigit() for name in names)
-    data["index"] = [int(name) for name in names] if whole else names
-    return data, "image" not in data
-
-
-def _followed(names: Sequence[str], cells: Iterable[Any]) -> list[Any]:
-    pictures = dict(zip(names, map(str, cells), strict=True))
-    for name in pictures:
-        seen = {name}
-        while len(cell := pictures[name]) <= REFERENCE_LENGTH and cell not in seen and cell in pictures:
-            seen.add(cell)
-            pictures[name] = pictures[cell]
-        if len(cell) <= REFERENCE_LENGTH and (cell in seen or cell.isdigit()):
-            raise Error(f"row {name!r} image: names no row with a picture {got(cell)}. Give the picture.")
-    return [_collapsed(toliststr(pictures[name])) for name in names]
-
-
-def _collapsed(items: list[str]) -> str | list[str]:
-    return items[0] if len(items) == 1 else items
 
 
 class Benchmark(ImageBaseDataset):

@@ -30,6 +30,7 @@ from mmscore.compat.vlmevalkit.tables import dump
 from mmscore.evaluation import score
 from mmscore.infer.ledger import Summary
 from mmscore.infer.message_model import IMAGE, Message
+from mmscore.infer.predictions_file import interrupted
 from mmscore.report import Entry, Report, publish
 
 MODES = ALL, INFER, EVAL = ("all", "infer", "eval")
@@ -116,7 +117,8 @@ def run(
     if mode != EVAL:
         asked = work_dir / CONVERTED / name
         found.refused = convert(benchmark, asked)
-        stands = {"resume": reuse, "restart": not reuse} if predictions.exists() else {}
+        done = predictions.exists() and not interrupted(predictions)
+        stands = {"resume": reuse, "restart": not reuse} if done else {}
         found.summary = predict(asked, predictions, model=model, backend=backend, quiet=quiet, **stands, **options)
     if predictions.is_file():
         rows = pq.read_table(predictions, columns=["id", *KEPT])
