@@ -60,6 +60,10 @@ choices = Choices("Choices")
 found["rows"] = json.loads(choices.data.to_json(orient="records"))
 found["prompts"] = [choices.build_prompt(number)[-1]["value"] for number in range(len(choices))]
 found["pictures"] = [[p["value"] for p in choices.build_prompt(n)[:-1]] for n in range(len(choices))]
+os.environ["LMUData"] = "files"
+files = Choices("Choices")
+found["files"] = [[p["value"] for p in files.build_prompt(n)[:-1]] for n in range(len(files))]
+os.environ["LMUData"] = "LMUData"
 table = choices.evaluate("eval/m_Choices.xlsx", model="exact_matching", nproc=1)
 found["scores"] = json.loads(table.to_json(orient="records"))
 
@@ -102,7 +106,7 @@ def made(folder: Path) -> None:
     rows = [
         {
             "index": 10 + number,
-            "image": base64.b64encode(picture(colour)).decode(),
+            "image": [base64.b64encode(picture(shown)).decode() for shown in (colour, *COLOURS[: number // 3])],
             "question": f'Which "colour"\tis {number}?',
             "hint": ("Look.", None)[number % 2],
             "A": "red",
@@ -117,13 +121,14 @@ def made(folder: Path) -> None:
     ]
     kit.dump(pd.DataFrame(rows), folder / "source.tsv")
     shown = [
-        {"index": n, "image": r["image"], "question": "Which?", "answer": c}
+        {"index": n, "image": r["image"][0], "question": "Which?", "answer": c}
         for n, (r, c) in enumerate(zip(rows, COLOURS, strict=True))
     ]
     kit.dump(pd.DataFrame(shown), folder / "LMUData/custom_vqa.tsv")
     for arguments in (
         ["convert", "source.tsv", "-o", "data", "--dataset", "Choices", "--prompt", "vlmevalkit"],
         ["export", "data", "-o", "LMUData/Choices.tsv", "--to", "lmudata"],
+        ["export", "data", "-o", "files/Choices.tsv", "--to", "lmudata", "--images", "files"],
     ):
         done = CliRunner().invoke(mmconvert, arguments, standalone_mode=False, catch_exceptions=False)
         assert (done.return_value or 0) == 0, done.output
@@ -147,7 +152,7 @@ def test_the_kit_reads_words_and_scores_what_we_write_as_we_do(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
     monkeypatch.setenv("HOME", str(tmp_path))
-    for folder in ("LMUData", "eval"):
+    for folder in ("LMUData", "eval", "files"):
         (tmp_path / folder).mkdir()
     made(tmp_path)
     for name in ("load_data", "build_prompt", "evaluate"):
@@ -177,9 +182,12 @@ def test_the_kit_reads_words_and_scores_what_we_write_as_we_do(
             record.l2_category,
             record.split,
         ]
-        assert base64.b64decode(row["image"]) == record.images[0].bytes
+        images = row["image"] if isinstance(row["image"], list) else [row["image"]]
+        assert [base64.b64decode(image) for image in images] == [image.bytes for image in record.images]
     assert found["prompts"] == [record.messages[-1].content[-1].text for record in records]
-    assert [len(paths) for paths in found["pictures"]] == [1] * len(records)
+    assert [len(paths) for paths in found["pictures"]] == [len(record.images) for record in records] == [1, 1, 1, 2]
+    for paths, record in zip(found["files"], records, strict=True):
+        assert [Path("files", path).read_bytes() for path in paths] == [image.bytes for image in record.images]
 
     entry = score(runs["Choices"].folder / "m_Choices.parquet", "vlmevalkit_mcq@v2").entries[0]
     assert found["scores"] == json.loads(pd.DataFrame(list(entry.table)).to_json(orient="records"))
