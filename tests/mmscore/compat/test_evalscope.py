@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from mmconvert.errors import Error, UsageError
+from mmscore import score
 from mmscore.cli.task_file import plan_of
 from mmscore.compat.evalscope import TaskConfig, is_task, run_task, task_of
 from mmscore.compat.task_files import ours
@@ -149,6 +150,8 @@ class TestTask:
             assert plan_of(ours(given), Path("out")).models
             assert not is_task(task_of(given))
         assert not is_task({"models": ["m"], "datasets": ["d"]})
+        with pytest.raises(UsageError, match="no key 'evl_config' here"):
+            ours({"eval_backend": "VLMEvalKit", "evl_config": {}})
         assert not is_task({"model": "m", "datasets": ["d"], "recipes": []})
 
     def test_a_service(self) -> None:
@@ -325,6 +328,8 @@ class TestRun:
         ]
         report = json.loads((run / "reports/Demo_1b/general_vqa.json").read_text())
         assert report["name"] == "Demo_1b@general_vqa"
+        (entry,) = score(file, "evalscope_general_vqa@1.3", answers=run / ".datasets/general_vqa_first").entries
+        assert (entry.metrics["mean_bleu-1"].value, entry.metrics["mean_bleu-1"].n) == (0.5, 2)
         keys = yaml.safe_load((run / "configs/task_config.yaml").read_text())
         assert (keys["limit"], "api_key" in keys) == (2, False)
         assert "mean_bleu-1" in (run / "logs/eval_log.log").read_text()
@@ -341,6 +346,22 @@ class TestRun:
             broken = False
             assert run_task(given)["general_vqa"]["metrics"][0]["num"] == 4
             assert len(service.asked) == 4 + 1 + 1
+
+    def test_a_run_of_the_kit_s_own_is_not_asked_again(self) -> None:
+        place = Path("kit/predictions/Demo_1b")
+        place.mkdir(parents=True)
+        (place / "general_vqa_first.jsonl").write_text("{}\n")
+        with pytest.raises(UsageError, match="are replies of EvalScope's own run"):
+            run_task(task(use_cache="kit"))
+
+    def test_a_model_on_this_machine_answers(self, tmp_path: Path) -> None:
+        from support.tiny_models import save_llava
+
+        model = save_llava(tmp_path / "tiny-llava")
+        given = task(model=str(model), eval_type="llm_ckpt", api_url=None, generation_config={"max_tokens": 4}, limit=2)
+        result = run_task({**given, "eval_batch_size": 2})
+        assert result["general_vqa"]["name"] == "tiny-llava@general_vqa"
+        assert result["general_vqa"]["metrics"][0]["num"] == 2
 
     def test_a_system_prompt_stands_before_rows_that_have_none(self) -> None:
         arguments = {

@@ -169,9 +169,9 @@ def is_task(given: Mapping[str, Any]) -> bool:
         (True, False)
     """
     names = set(given)
-    if not names <= {*DEFAULTS, *WITHOUT_EFFECT, *ONLY}:
-        return False
-    return bool(names & {"eval_type", "eval_backend", "eval_config", "dataset_args"}) or {"model", "datasets"} <= names
+    if names & {"eval_type", "eval_backend", "eval_config", "dataset_args"}:
+        return True
+    return {"model", "datasets"} <= names <= {*DEFAULTS, *WITHOUT_EFFECT, *ONLY}
 
 
 def check_keys(

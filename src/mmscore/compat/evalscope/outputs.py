@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import yaml
 
+from mmconvert.errors import UsageError
 from mmscore.answers import OK
 from mmscore.compat.evalscope.config import TaskConfig
 from mmscore.report import publish
@@ -57,6 +58,26 @@ def write_outputs(
     for benchmark, report in reports.items():
         place = folder / "reports" / report["model_name"] / f"{benchmark}.json"
         _write(place, json.dumps(report, ensure_ascii=False, indent=4))
+
+
+def refuse_the_kits_own(folder: Path, task: Mapping[str, Any]) -> None:
+    """Refuse to go on with a run of EvalScope's own: every row would be asked again.
+
+    Args:
+        folder: Folder of the run.
+        task: What is to be done, in the shape of docs/run.md.
+
+    Raises:
+        UsageError: Replies of the kit stand there, and none of ours.
+    """
+    for model in task["models"]:
+        for dataset in task["datasets"]:
+            kits = folder / "predictions" / model["name"] / f"{dataset['name']}.jsonl"
+            if kits.is_file() and not (folder / model["name"] / dataset["name"]).exists():
+                raise UsageError(
+                    f"{kits}: are replies of EvalScope's own run. Score them with `mmscore {kits} --answers DATASET`, "
+                    "DATASET being made by mmconvert convert, or name another folder."
+                )
 
 
 def prediction_lines(predictions: Path) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from mmconvert.command_line import printable
 from mmconvert.errors import Error
 from mmscore.compat.evalscope.config import TaskConfig, parse_task_config
 from mmscore.compat.evalscope.mapping import is_vlmevalkit, mapped
-from mmscore.compat.evalscope.outputs import write_outputs
+from mmscore.compat.evalscope.outputs import refuse_the_kits_own, write_outputs
 from mmscore.compat.evalscope.results import acc_result, result_of, shown, upright_text
 from mmscore.compat.evalscope.users_benchmarks import is_users, run_users
 from mmscore.compat.evalscope.vlmevalkit_backend import eval_config_of, models_of, work_dir_of
@@ -48,6 +48,7 @@ def run_task(task_cfg: TaskConfig | Mapping[str, Any] | str | Path | list[Any]) 
         return _run_vlmevalkit(config)
     task, keys = mapped(config)
     folder = _folder(config, Path(task["work-dir"]))
+    refuse_the_kits_own(folder, task)
     outcomes = _run(task, keys, folder)
     table, result = shown(config, outcomes), result_of(config, outcomes)
     if table:
