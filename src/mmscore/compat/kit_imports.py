@@ -27,16 +27,17 @@ class NotHereError(UsageError, ImportError):
 class KitImports(MetaPathFinder, Loader):
     """Finds the modules that doors stand in for."""
 
-    def __init__(self, doors: Mapping[str, str]) -> None:
-        """Take the door of each package."""
+    def __init__(self, doors: Mapping[str, str], *, ahead: bool) -> None:
+        """Take the door of each package, and whether it goes before an installed package of the name."""
         self.doors = doors
+        self.ahead = ahead
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find a module that a door stands in for."""
         kit, _, module = fullname.partition(".")
-        if kit not in self.doors or module not in self._modules(kit):
+        if kit not in self.doors or module not in self._modules(kit) or self._gives_way(kit):
             return None
         return ModuleSpec(fullname, self, is_package=True)
 
@@ -54,9 +55,19 @@ class KitImports(MetaPathFinder, Loader):
 
         module.__dict__.update({name: getattr(door, name) for name in names}, __all__=list(names), __getattr__=missing)
 
+    def _gives_way(self, kit: str) -> bool:
+        return not self.ahead and _installed(kit)
+
     def _modules(self, kit: str) -> Mapping[str, Sequence[str]]:
         modules: Mapping[str, Sequence[str]] = importlib.import_module(self.doors[kit]).MODULES
         return modules
+
+
+def _installed(kit: str) -> bool:
+    """Tell an installed package from a mere folder of its name, such as the kit's configurations in a project."""
+    others = (finder for finder in sys.meta_path if not isinstance(finder, KitImports))
+    found = (finder.find_spec(kit, None) for finder in others if hasattr(finder, "find_spec"))
+    return any(spec is not None and spec.has_location for spec in found)
 
 
 def install(doors: Mapping[str, str] = DOORS, *, ahead: bool = False) -> None:
@@ -67,4 +78,5 @@ def install(doors: Mapping[str, str] = DOORS, *, ahead: bool = False) -> None:
         ahead: Answer before everybody else, where an installed package of that name is another's.
     """
     if not any(isinstance(finder, KitImports) and finder.doors == doors for finder in sys.meta_path):
-        sys.meta_path.insert(0 if ahead else len(sys.meta_path), KitImports(doors))
+        # First in either case: Python would take a mere folder of the kit's name for the kit.
+        sys.meta_path.insert(0, KitImports(doors, ahead=ahead))

@@ -1,6 +1,8 @@
 """MMTrustEval's door: registry, chains, methods, task files, and the run of a task."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,7 @@ class Pets(BaseDataset):
 
     def __init__(self, dataset_id, method_hook=None, times=1, **kwargs):
         super().__init__(dataset_id, method_hook)
+        print("loaded")
         texts = ["Is it a cat?", "Is it a dog?", "Say yes."] * times
         if dataset_id == "pets-text":
             self.dataset = [TxtSample(text, k % 2, {"subset": "ab"[k % 2]}) for k, text in enumerate(texts)]
@@ -493,6 +496,23 @@ def test_a_task_in_python(place: Path) -> None:
         "max_new_tokens": 50,
         "do_sample": False,
     }
+
+
+def test_a_folder_of_the_kits_configurations_does_not_hide_the_door(tmp_path: Path) -> None:
+    (tmp_path / "mmte/configs").mkdir(parents=True)
+    (tmp_path / "kit.py").write_text(
+        "from mmte import TxtSample\nfrom mmte.models.base import BaseChat\n"
+        "class Mine(BaseChat):\n    model_family = ['mine']\n    def chat(self, messages, **settings): ...\n"
+    )
+    command = [sys.executable, "-m", "mmscore.compat.mmtrusteval", "list", "chatmodels", "--import", "kit.py"]
+    assert subprocess.check_output(command, cwd=tmp_path, text=True) == "chatmodels: mine\n"
+
+
+def test_an_installed_kit_is_the_one_that_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "mmte").mkdir()
+    (tmp_path / "mmte/__init__.py").write_text("TxtSample = 'the real one'\n")
+    code = "from mmscore.compat import kit_imports; kit_imports.install(); import mmte; print(mmte.TxtSample)"
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True) == "the real one\n"
 
 
 def test_mmscore_run_says_which_command_runs_such_a_task(place: Path) -> None:

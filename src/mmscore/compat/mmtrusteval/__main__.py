@@ -1,6 +1,8 @@
 """`python -m mmscore.compat.mmtrusteval`: MMTrustEval's task runner, and its registry."""
 
+import contextlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +68,8 @@ def run(
     judge = {name.removeprefix("judge_"): services.pop(name) for name in list(services) if name.startswith("judge_")}
     model = {name: value for name, value in services.items() if value is not None}
     around = Surroundings(work_dir, source, image_roots, model, JudgeRequest(JUDGE, **judge), restart, quiet)
-    with registry.importing(imports):
+    # Classes of the kit print as they go, and standard output is the result's.
+    with contextlib.redirect_stdout(sys.stderr), registry.importing(imports):
         outcome = run_task(read_task(file, [*cfg_options, *more]), around)
     if as_json:
         about = {"log": str(outcome.log), "rows": outcome.rows, "failed": outcome.failed, "stood": outcome.stood}

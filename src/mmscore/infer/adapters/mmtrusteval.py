@@ -13,6 +13,8 @@ a service is out, is a row without an answer here.
 Source: thu-ml/MMTrustEval@a067801 mmte/models/base.py, mmte/models/openai_chat.py.
 """
 
+import contextlib
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -107,7 +109,8 @@ class ChatBackend:
         return [self._answer(record) for record in records]
 
     def _answer(self, record: Record) -> Answer:
-        with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
+        # Models of the kit print every reply, and standard output is the result's.
+        with tempfile.TemporaryDirectory(prefix="mmscore-") as folder, contextlib.redirect_stdout(sys.stderr):
             try:
                 response = self._model.chat(messages(record, Path(folder)), **self._settings)
                 return _read(response, scores=bool(self._settings.get("output_scores")))

@@ -28,6 +28,7 @@ class Scripted:
         self.model_id = model_id
 
     def chat(self, messages, **generation_kwargs):
+        print("asked")
         content = messages[-1]["content"]
         return Response(f"{self.model_id}: {content if isinstance(content, str) else content['text']}")
 """
@@ -138,12 +139,13 @@ def test_other_objects_are_left_to_others(given: object) -> None:
     assert adapter("m", given, ModelOptions("m")) is None
 
 
-def test_a_class_is_opened_by_the_models_id(tmp_path: Path) -> None:
+def test_a_class_is_opened_by_the_models_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "scripted.py").write_text(CLASS)
     data = write_dataset(tmp_path / "d", {"test": [record(1, "Is it?", answer="x"), record(2, "Was it?", answer="y")]})
     backend = f"{tmp_path / 'scripted.py'}@Scripted"
     summary = predict(data, tmp_path / "p.parquet", model="scripted-7b", backend=backend)
     assert (summary.rows, summary.failed) == (2, 0)
+    assert capsys.readouterr().out == ""
     (entry,) = score(tmp_path / "p.parquet", "own_short_answer").entries
     assert entry.model == "scripted-7b"
     with pytest.raises(UsageError, match=r"no model 'scripted-8b'\. Did you mean scripted-"):
