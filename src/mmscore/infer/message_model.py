@@ -169,7 +169,7 @@ class ServiceModel(MessageModel):
         system_prompt: The system turn; None for none.
         default_kwargs: Given to `generate_inner` by name.
 
-    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/api/base.py:BaseAPI, without its waits between tries.
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/api/base.py:BaseAPI, without its wait before the first try.
     """
 
     INTERLEAVE = True

@@ -267,6 +267,32 @@ def test_a_recipe_of_a_file_is_named_on_the_command_line_with_or_without_the_tab
     assert (wrong.returncode, "is no recipe (got 3)" in wrong.stderr) == (2, True)
 
 
+def test_groups_are_evaluated_by_themselves_and_two_models_compared(tmp_path, lmudata):
+    questions(lmudata, "Colours")
+    one, other = (
+        kit.run("Colours", model=name, backend=says(*replies), work_dir=tmp_path / "out")
+        for name, replies in (("a", ("red", "red", "red")), ("b", ("red", "blue", "blue")))
+    )
+    for given in (None, one.eval_file):
+        recipe = as_recipe(Colours, given)
+        (entry,) = mmscore.score(one.folder / "a_Colours.parquet", recipe, by=["category"]).entries
+        groups = {value: metrics["all accuracy"].value for value, metrics in entry.groups["category"].items()}
+        assert (entry.metrics["all accuracy"].value, groups) == (pytest.approx(2 / 3), {"warm": 1, "cold": 0})
+    (tmp_path / "c.py").write_text(
+        "from vlmeval.dataset import ImageBaseDataset\n"
+        "from vlmeval.smp import load\n"
+        "class C(ImageBaseDataset):\n"
+        "    def evaluate(self, eval_file, **judge_kwargs):\n"
+        "        data = load(eval_file)\n"
+        "        return {'hits': (data['answer'] == data['prediction']).sum()}\n"
+    )
+    files = [str(done.folder / f"{done.model}_Colours.parquet") for done in (one, other)]
+    for command in (["compare", *files, "--json"], ["explain", files[0]]):
+        command = [sys.executable, "-m", "mmscore", *command, "--recipe", "c.py@C"]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr
+
+
 def test_rows_without_a_reply_are_counted_and_not_evaluated(tmp_path, lmudata):
     questions(lmudata, "Colours")
     done = kit.run("Colours", model="m", backend=lambda records: ["red", None, "red"], work_dir=tmp_path)

@@ -12,7 +12,7 @@ import math
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ _WHOLE = "#whole"
 """One value for all rows: they are evaluated together, so a report draws none of them anew."""
 
 _TEXTS = ("sample", "dataset", "question", "hint", "answer", "label", "category", "l2_category", "split", "group")
-KEPT = (*_TEXTS, "variant", "round", "task", "options", "answers", "extra", "prediction", "model", "source")
+KEPT = ("id", *_TEXTS, "variant", "round", "task", "options", "answers", "extra", "prediction", "model", "source")
 """Columns that tell all that a result file holds."""
 
 
@@ -91,7 +91,9 @@ class _Evaluation:
     dataset: Any
     eval_file: Path | None
     judge_kwargs: Mapping[str, Any]
-    last: tuple[str, Any] = field(default=("", None))
+    last: tuple[str, Any] = ("", None)
+    whole: str = ""
+    """Digest of the rows that came first, which are all; a report may ask for groups of them later."""
 
     def metrics(self, scored: Scored, version: str) -> Metrics:
         numbers = numbers_of(self._result(scored))
@@ -104,15 +106,16 @@ class _Evaluation:
         records = records_of(scored.rows)
         content = canonical_json([[record.id, record.prediction, record.label] for record in records])
         key = hashlib.sha256(content.encode()).hexdigest()
+        self.whole = self.whole or key
         if self.last[0] != key:
-            self.last = (key, self._evaluated(records, scored))
+            self.last = (key, self._evaluated(records, scored, self.eval_file if key == self.whole else None))
         return self.last[1]
 
-    def _evaluated(self, records: Sequence[Record], scored: Scored) -> Any:
+    def _evaluated(self, records: Sequence[Record], scored: Scored, given: Path | None) -> Any:
         model = next(filter(None, scored.column("model")), None) or "model"
         name = getattr(self.dataset, "dataset_name", None) or records[0].dataset or _only_name(self.dataset)
         with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
-            eval_file = self.eval_file or write_eval_file(records, Path(folder), str(model), str(name))
+            eval_file = given or write_eval_file(records, Path(folder), str(model), str(name))
             # What it prints is for people; standard output is the report's.
             with contextlib.redirect_stdout(sys.stderr):
                 return _opened(self.dataset, str(name), eval_file).evaluate(str(eval_file), **self.judge_kwargs)
@@ -156,7 +159,7 @@ def records_of(rows: pa.Table) -> list[Record]:
     """Make records of rows of a predictions file, without turns and pictures, which a result file does not hold.
 
     Args:
-        rows: A table with `id` and the columns of `KEPT`.
+        rows: A table with the columns of `KEPT`.
     """
     return [
         Record(
@@ -173,7 +176,7 @@ def records_of(rows: pa.Table) -> list[Record]:
             prediction=row["prediction"],
             **{name: row[name] for name in _TEXTS if name != "sample"},
         )
-        for row in rows.select(["id", *KEPT]).to_pylist()
+        for row in rows.select(KEPT).to_pylist()
     ]
 
 

@@ -121,7 +121,7 @@ def run(
         stands = {"resume": reuse, "restart": not reuse} if done else {}
         found.summary = predict(asked, predictions, model=model, backend=backend, quiet=quiet, **stands, **options)
     if predictions.is_file():
-        rows = pq.read_table(predictions, columns=["id", *KEPT])
+        rows = pq.read_table(predictions, columns=list(KEPT))
         records = [record for record in records_of(rows) if record.prediction is not None]
         found.eval_file = write_eval_file(records, found.folder, label, name) if records else None
     if mode != INFER:
