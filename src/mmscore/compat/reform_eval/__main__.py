@@ -61,10 +61,12 @@ def run_eval(**given: Any) -> int:
 
     Exit code 3: some rows have no prediction; run again to ask them.
     """
+    from mmscore.compat import kit_imports
+    from mmscore.compat.reform_eval import PACKAGES
     from mmscore.compat.reform_eval.run import Arguments, open_data
     from mmscore.compat.reform_eval.run import run_eval as run_it
 
-    _answer_imports(Path())
+    kit_imports.install(PACKAGES)  # the file of an interface imports its preprocessor
     arguments = Arguments(**{name: value for name, value in given.items() if name not in _IGNORED})
     if arguments.dataset_debug:
         data = open_data(arguments)
@@ -74,16 +76,6 @@ def run_eval(**given: Any) -> int:
         return 0
     result = run_it(arguments)
     return EXIT_PARTIAL if result.list_file is None else 0
-
-
-def _answer_imports(folder: Path) -> None:
-    """Answer the imports of the kit's packages, unless they stand in a folder as in the kit's own checkout."""
-    from mmscore.compat import kit_imports
-    from mmscore.compat.reform_eval import PACKAGES, TAKEN
-
-    kit_imports.install(PACKAGES)
-    if not any((folder / name).exists() for name in TAKEN):
-        kit_imports.install(TAKEN, ahead=True)
 
 
 @program.command("run_loader_eval", context_settings=_SETTINGS)
@@ -109,8 +101,13 @@ def run_loader_eval(**given: Any) -> int:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def script(file: str, arguments: tuple[str, ...]) -> int:
     """Run a Python FILE; what it imports of build, run_loader_eval and utils.preprocessors is answered here."""
+    from mmscore.compat import kit_imports
+    from mmscore.compat.reform_eval import PACKAGES, TAKEN
+
     folder = Path(file).resolve().parent
-    _answer_imports(folder)
+    kit_imports.install(PACKAGES)
+    if not any((folder / name).exists() for name in TAKEN):  # as they do in the kit's own checkout
+        kit_imports.install(TAKEN, ahead=True)
     sys.argv = [file, *arguments]
     sys.path.insert(0, str(folder))
     runpy.run_path(file, run_name="__main__")
