@@ -4,8 +4,9 @@
 and nowhere else; `image_dir` is the folder of the pictures, inside the image roots. An annotation gives `text` (or
 `query`, `question`, `prompt`), `image` (or `image_path`) and `target` (or `truth`, `label`, `answer`). The words are
 the annotation's own; what a dataset class of the kit makes of them is for that class to say (docs/kits/mmtrusteval.md).
-A configuration is of the dataset of the kit that it is named after. Source: thu-ml/MMTrustEval@a067801
-mmte/configs/datasets, mmte/datasets/vispr.py.
+Keys of ours say what the class would: `text`, a wording with `{fields}` of the annotation, and the fields that `image`
+and `target` are to be taken from. A configuration is of the dataset of the kit that it is named after. Source:
+thu-ml/MMTrustEval@a067801 mmte/configs/datasets, mmte/datasets/vispr.py.
 
 Kept: fields of an annotation without a place in `extra`.
 Refused: a configuration without annotations, an annotation without text (`text.type`), a picture that is missing.
@@ -13,6 +14,7 @@ Lost: further keys of the configuration.
 """
 
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,17 +35,23 @@ TEXT, IMAGE, TARGET = (
 )
 """What an annotation calls its parts; the first that stands there counts."""
 
-_FOLDER, _DATASET = "#image_dir", "#dataset"  # facts of the whole file, handed on with each row
+_PARTS = {"image": IMAGE, "target": TARGET}
+
+OURS = ("text", "image", "target")
+_FOLDER, _DATASET, _WISHES = "#image_dir", "#dataset", "#wishes"  # facts of the whole file, handed on with each row
+_FIELD = re.compile(r"\{([^{}]+)\}")
 
 
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     config = _config(path)
     file = _annotations(path, config)
     folder = config.get(PICTURES) or ""
-    if not isinstance(folder, str):
-        raise Error(f"{path}: {PICTURES}: expected a folder {got(folder)}. Correct it.")
+    wishes = {name: config[name] for name in OURS if config.get(name) is not None}
+    for name, value in {PICTURES: folder, **wishes}.items():
+        if not isinstance(value, str):
+            raise Error(f"{path}: {name}: expected a text {got(value)}. Correct it.")
     source = jsonl if file.suffix.lower() == ".jsonl" else json_array
-    facts = {_FOLDER: folder, _DATASET: path.stem if path.stem in NAMES else None}
+    facts = {_FOLDER: folder, _DATASET: path.stem if path.stem in NAMES else None, _WISHES: wishes}
     for item in source.rows(file):
         yield Row({**item.fields, **facts}, item.where, item.remarks) if isinstance(item, Row) else item
 
@@ -79,7 +87,9 @@ def _annotations(path: Path, config: Mapping[str, Any]) -> Path:
 def _records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     folder, dataset = fields.pop(_FOLDER, ""), fields.pop(_DATASET, None)
-    text, name, label = (_taken(fields, names) for names in (TEXT, IMAGE, TARGET))
+    wishes = fields.pop(_WISHES, {})
+    text = _worded(wishes["text"], fields) if "text" in wishes else _taken(fields, TEXT)
+    name, label = (_taken(fields, [wishes[k]] if k in wishes else names) for k, names in _PARTS.items())
     if not isinstance(text, str):
         raise RowError("text.type", TEXT[0], f"expected a text in one of {', '.join(TEXT)} {got(text)}.")
     image = None
@@ -90,6 +100,16 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
             image = context.pictures.of_reference(posixpath.join(folder, name), 1)
     extra = rest(fields)
     yield sample_record(row, context, text=text, image=image, label=label, extra=extra, dataset=dataset)
+
+
+def _worded(wording: str, fields: Mapping[str, Any]) -> str:
+    def value(match: re.Match[str]) -> str:
+        found = fields.get(match[1])
+        if found is None:
+            raise RowError("text.field", match[1], f"the wording shows it, and the annotation has none {got(found)}.")
+        return str(found)
+
+    return _FIELD.sub(value, wording)
 
 
 def _taken(fields: dict[str, Any], names: Iterable[str]) -> Any:

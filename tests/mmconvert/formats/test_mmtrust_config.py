@@ -51,6 +51,16 @@ def test_an_absolute_folder_of_pictures_lies_inside_an_image_root(tmp_path: Path
     assert [record.images[0].name for record in read(file)] == ["images/a.png", "images/b.png"]
 
 
+def test_keys_of_ours_word_the_question_and_name_the_fields(tmp_path: Path) -> None:
+    rows = [{"Img Path": "a.png", "Info Type": "name", "private": 1}, {"Img Path": "b.png", "private": 0}]
+    wording = 'text: "What is the {Info Type}? {}"\nimage: Img Path\ntarget: private\n'
+    records = read(configured(tmp_path, rows, f"annotation_file: rows.json\nimage_dir: images\n{wording}"))
+    (record,) = records
+    assert (record.question, record.label, len(record.images)) == ("What is the name? {}", "1", 1)
+    assert record.extra == {"Info Type": "name"}
+    assert "rows.json:1 Info Type: the wording shows it" in str(records.rejects[0])
+
+
 @pytest.mark.parametrize(
     ("config", "message"),
     [
@@ -60,7 +70,7 @@ def test_an_absolute_folder_of_pictures_lies_inside_an_image_root(tmp_path: Path
         ("annotation_file: missing.json\n", "no such file beside it or in the working folder"),
         ("annotation_file: ../rows.json\n", "no such file beside it or in the working folder"),
         ('annotation_file: "a\\0b"\n', "no such file beside it or in the working folder"),
-        ("annotation_file: rows.json\nimage_dir: 3\n", "image_dir: expected a folder"),
+        ("annotation_file: rows.json\nimage_dir: 3\n", "image_dir: expected a text"),
     ],
 )
 def test_a_configuration_that_leads_nowhere_is_refused(tmp_path: Path, config: str, message: str) -> None:
