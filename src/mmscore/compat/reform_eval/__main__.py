@@ -12,6 +12,7 @@ from mmconvert.command_line import EXIT_PARTIAL, run
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 _FORMULATIONS = ("SingleChoice", "Generation", "OCROpenEnded", "KIEOpenEnded")
+_MARKS = ("number", "lower", "upper", "random")
 _IGNORED = ("yesno_instruct", "num_workers", "options_in_history", "core_eval")
 """Flags that say nothing here; the first and the last two say nothing in the original."""
 
@@ -42,7 +43,7 @@ def program() -> None:
 @click.option("--max_new_tokens", type=click.IntRange(1), help="Most tokens of a reply. [default: the model's]")
 @click.option("--likelihood_reduction", help="sum or mean. [default: the model's, sum]")
 @click.option("--infer_method", type=click.Choice(["generation", "likelihood"]), default="generation", help="How.")
-@click.option("--option_mark", help="number, lower or upper. [default: drawn for each question]")
+@click.option("--option_mark", type=click.Choice(_MARKS), help="Marks of options. [default: drawn for each question]")
 @click.option("--random_instruct", is_flag=True, help="Another instruction for each copy of a sample.")
 @click.option("--shuffle_options", is_flag=True, help="Draw the options' order.")
 @click.option("--options_in_history", is_flag=True, help="No effect, as in the original.")
