@@ -263,6 +263,9 @@ def test_a_recipe_of_a_file_is_named_on_the_command_line_with_or_without_the_tab
     ran = subprocess.run([*command, "mine.py@Mine"], capture_output=True, text=True, check=True)
     (entry,) = json.loads(ran.stdout)["entries"]
     assert {name: metric["value"] for name, metric in entry["metrics"].items()} == {"rows": 3, "of.name": 1}
+    (tmp_path / "mine.py").write_text((tmp_path / "mine.py").read_text() + "# edited\n")
+    edited = subprocess.run([*command, "mine.py@Mine"], capture_output=True, text=True, check=True)
+    assert json.loads(edited.stdout)["entries"][0]["signature"] != entry["signature"]
     wrong = subprocess.run([*command, "mine.py@other"], capture_output=True, text=True, check=False)
     assert (wrong.returncode, "is no recipe (got 3)" in wrong.stderr) == (2, True)
 

@@ -25,6 +25,8 @@ from mmconvert.format import Target
 from mmconvert.record import Record, Source, canonical_json
 from mmconvert.workbook_writer import CELL_LENGTH, length
 from mmscore.compat.vlmevalkit.tables import load
+from mmscore.infer.adapter import plugin_name
+from mmscore.infer.backend import file_identity
 from mmscore.parsed import Parsed
 from mmscore.recipe import OWN, Item, Metrics, Recipe, Row, whole_reply
 from mmscore.scored import Scored
@@ -61,8 +63,9 @@ def as_recipe(dataset: Any, eval_file: str | Path | None = None, **judge_kwargs:
     return Recipe(
         summary=(named.__doc__ or named.__name__).strip().partition("\n")[0],
         parity=OWN,
-        versions={"1": named.__qualname__},
+        versions={_edition(named): named.__qualname__},
         columns=("prediction",),
+        optional=("question", "options", "label", "category"),
         parse=whole_reply,
         metrics=_answered,
         default_for=lambda facts: None,
@@ -74,6 +77,11 @@ def as_recipe(dataset: Any, eval_file: str | Path | None = None, **judge_kwargs:
         joint=(_WHOLE,),
         asks_outside=bool(judge_kwargs),
     )
+
+
+def _edition(named: type) -> str:
+    """Tell versions of a class apart by its file, so that a number's signature says which one gave it."""
+    return file_identity(plugin_name(named)).partition(":")[2][:8] or "1"
 
 
 def _answered(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
