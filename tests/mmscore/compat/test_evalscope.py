@@ -1,5 +1,6 @@
 """EvalScope's door: what each key becomes, what is refused, what a run leaves behind."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -10,11 +11,14 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from mmconvert.errors import Error, UsageError
 from mmscore import score
 from mmscore.cli.task_file import plan_of
 from mmscore.compat.evalscope import TaskConfig, is_task, run_task, task_of
+from mmscore.compat.evalscope.config import DEFAULTS
 from mmscore.compat.task_files import ours
 from support.chat_server import Said, chat_server, refused, said
 from support.questions import COLOURS, picture
@@ -90,7 +94,8 @@ class TestKeys:
         ({"use_sandbox": True}, "TaskConfig.use_sandbox: has no counterpart here (got True). Leave it out."),
         ({"analysis_report": True}, "TaskConfig.analysis_report: has no counterpart"),
         ({"model": object}, "model: expected a name, a folder or a Hub id"),
-        ({"limit": "5"}, "limit: expected a number of rows, or a share"),
+        ({"limit": "5"}, "TaskConfig.limit: expected a number (got '5')."),
+        ({"limit": -1}, "limit: expected a number of rows, or a share of them (got -1)."),
         ({"generation_config": {"temprature": 1}}, "generation_config has no key 'temprature' here. Did you mean temp"),
         ({"generation_config": 5}, "generation_config: expected names and values (got 5)"),
         ({"model_args": {"device_map": "auto"}}, "model_args has no key 'device_map' here."),
@@ -132,6 +137,10 @@ class TestKeys:
         assert "sk-" not in json.dumps(config.to_dict())
         with pytest.raises(UsageError, match="no key 'limt' here"):
             config.update({"limt": 1})
+        config = TaskConfig(**task())
+        config.repeats = "two"
+        with pytest.raises(UsageError, match="repeats: expected a whole number"):
+            task_of(config)
 
     @pytest.mark.parametrize("given", [5, "task.txt", None])
     def test_what_is_no_task_is_refused(self, given: Any) -> None:
@@ -145,10 +154,10 @@ class TestKeys:
 
 class TestTask:
     def test_every_task_is_one_that_mmscore_run_takes(self) -> None:
-        for given in (task(), task(eval_type="mock_llm"), backend_of({})):
-            assert is_task(given)
-            assert plan_of(ours(given), Path("out")).models
-            assert not is_task(task_of(given))
+        for one in (task(), task(eval_type="mock_llm"), backend_of({})):
+            assert is_task(one)
+            assert plan_of(ours(one), Path("out")).models
+            assert not is_task(task_of(one))
         assert not is_task({"models": ["m"], "datasets": ["d"]})
         with pytest.raises(UsageError, match="no key 'evl_config' here"):
             ours({"eval_backend": "VLMEvalKit", "evl_config": {}})
@@ -281,6 +290,41 @@ class TestTask:
         with pytest.raises(UsageError) as refusal:
             task_of(given)
         assert message in str(refusal.value)
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-2, 5), st.floats(), st.text(max_size=4), st.sampled_from(["vqa"])),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2),
+        st.dictionaries(st.sampled_from(["general_vqa", "local_path", "subset_list", "model", "data", "x"]), inner),
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(changes=st.dictionaries(st.sampled_from([*DEFAULTS]), JSON, max_size=3), backend=st.booleans())
+def test_any_values_give_a_task_or_one_refusal(changes: dict[str, Any], backend: bool) -> None:
+    try:
+        found = task_of({**(backend_of({}) if backend else task()), **changes})
+    except UsageError:
+        return
+    assert found["datasets"]
+    assert found["models"]
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    changes=st.dictionaries(
+        st.sampled_from(["model", "data", "mode", "limit", "reuse", "work_dir", "nproc", "judge", "LOCAL_LLM"]),
+        JSON,
+        max_size=3,
+    ),
+    entry=st.dictionaries(st.sampled_from(["type", "name", "api_base", "key", "img_size", "temperature"]), JSON),
+)
+def test_any_values_of_the_backend_give_a_task_or_one_refusal(changes: dict[str, Any], entry: dict[str, Any]) -> None:
+    with contextlib.suppress(UsageError):
+        assert task_of(backend_of(entry, **changes))["models"]
 
 
 def answering(reply: Callable[[str], str | Said]) -> Any:

@@ -41,6 +41,21 @@ DEFAULTS: Mapping[str, Any] = {
 }
 """Keys that mean something here, with the values of tasks that leave them out."""
 
+Kinds = Mapping[str, tuple[type, ...]]
+"""What each key takes; () for whatever its own reader takes. None is the same as leaving the key out."""
+
+TEXT, PATH, WHOLE, NUMBER, TRUTH = (str,), (str, Path), (int,), (int, float), (bool,)
+
+KINDS: Kinds = {
+    **dict.fromkeys(DEFAULTS, ()),
+    **dict.fromkeys(("model_id", "eval_type", "eval_backend", "api_url", "api_key", "judge_strategy"), TEXT),
+    **dict.fromkeys(("work_dir", "use_cache"), PATH),
+    **dict.fromkeys(("eval_batch_size", "repeats", "judge_worker_num"), WHOLE),
+    **dict.fromkeys(("limit", "timeout"), NUMBER),
+    **dict.fromkeys(("no_timestamp", "ignore_errors"), TRUTH),
+    "evalscope_version": TEXT,
+}
+
 WITHOUT_EFFECT = frozenset(
     ("dataset_dir", "dataset_hub", "debug", "enable_progress_tracker", "rerun_review", "seed", "stream")
 )
@@ -58,6 +73,16 @@ ONLY: Mapping[str, Collection[Any]] = {
 }
 """Keys that pass with the value that asks for nothing."""
 
+_KIND_NAMES = {
+    str: "a text",
+    list: "a list",
+    tuple: "a tuple",
+    dict: "names and values",
+    Path: "a path",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
 _SAFE = re.compile(r"[^A-Za-z0-9._-]")
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 _EMPTY = "EMPTY"
@@ -100,8 +125,8 @@ class TaskConfig(SimpleNamespace):
             >>> TaskConfig(model="qwen-vl-plus", limit=5).limit
             5
         """
-        check_keys(keys, DEFAULTS, WITHOUT_EFFECT, ONLY, "TaskConfig")
         super().__init__(**{**DEFAULTS, **keys})
+        self.check()
 
     def update(self, other: "TaskConfig | Mapping[str, Any]") -> None:
         """Take further keys over.
@@ -109,9 +134,16 @@ class TaskConfig(SimpleNamespace):
         Raises:
             UsageError: As for a new one.
         """
-        keys = vars(other) if isinstance(other, TaskConfig) else dict(other)
-        check_keys(keys, DEFAULTS, WITHOUT_EFFECT, ONLY, "TaskConfig")
-        vars(self).update(keys)
+        vars(self).update(vars(other) if isinstance(other, TaskConfig) else other)
+        self.check()
+
+    def check(self) -> None:
+        """Look at the keys again: attributes can be set to anything.
+
+        Raises:
+            UsageError: As for a new one.
+        """
+        check_keys(vars(self), KINDS, WITHOUT_EFFECT, ONLY, "TaskConfig")
 
     def to_dict(self) -> dict[str, Any]:
         """Give all keys but those that hold a secret."""
@@ -176,7 +208,7 @@ def is_task(given: Mapping[str, Any]) -> bool:
 
 def check_keys(
     keys: Mapping[str, Any],
-    known: Collection[str],
+    known: Kinds,
     without_effect: Collection[str],
     only: Mapping[str, Collection[Any]],
     where: str,
@@ -191,16 +223,38 @@ def check_keys(
         where: What has the keys, for messages.
 
     Raises:
-        UsageError: A key is unknown or has another value.
+        UsageError: A key is unknown, or its value is of another kind or has no counterpart.
     """
     for key, value in keys.items():
-        if key in known or key in without_effect:
+        if key in without_effect:
             continue
-        if key not in only:
+        if key in known:
+            _check_kind(value, known[key], f"{where}.{key}")
+        elif key not in only:
             hint = did_you_mean(str(key), [*known, *without_effect, *only])
-            raise UsageError(f"{where} has no key {key!r} here.{hint} Known: {', '.join(known)}.")
-        if value not in only[key]:
+            raise UsageError(f"{where} has no key {key!r} here.{hint} Known: {', '.join(known) or 'none'}.")
+        elif value not in only[key]:
             raise UsageError(f"{where}.{key}: has no counterpart here {got(value)}. Leave it out.")
+
+
+def _check_kind(value: Any, kinds: tuple[type, ...], where: str) -> None:
+    # True is a number to Python.
+    right = isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)
+    if value is not None and kinds and not right:
+        expected = " or ".join(_KIND_NAMES[kind] for kind in kinds if kind is not int or float not in kinds)
+        raise UsageError(f"{where}: expected {expected} {got(value)}.")
+
+
+def texts_in(value: Any, where: str) -> list[str]:
+    """Read a list of texts, or one text.
+
+    Raises:
+        UsageError: It is something else.
+    """
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list | tuple) or not all(isinstance(one, str) and one for one in values):
+        raise UsageError(f"{where}: expected a list of names {got(value)}.")
+    return [*values]
 
 
 def mapping_in(value: Any, where: str) -> dict[str, Any]:

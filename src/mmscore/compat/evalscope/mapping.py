@@ -62,6 +62,7 @@ def mapped(config: TaskConfig) -> tuple[dict[str, Any], dict[str, str]]:
     Raises:
         UsageError: A key or value has no counterpart, or a file is missing.
     """
+    config.check()
     keys: dict[str, str] = {}
     if is_vlmevalkit(config):
         task = task_of_vlmevalkit(config, keys)

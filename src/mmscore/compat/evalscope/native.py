@@ -1,6 +1,7 @@
 """A task for EvalScope's own benchmarks of custom data, as a task of ours (docs/run.md)."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,21 @@ from typing import Any
 from mmconvert.errors import UsageError, did_you_mean, got
 from mmconvert.kits.evalscope.files import load_subset
 from mmconvert.kits.evalscope.release import Release
-from mmscore.compat.evalscope.config import EvalType, JudgeStrategy, check_keys, key_variable, mapping_in, safe_name
+from mmscore.compat.evalscope.config import (
+    NUMBER,
+    PATH,
+    TEXT,
+    TRUTH,
+    WHOLE,
+    EvalType,
+    JudgeStrategy,
+    Kinds,
+    check_keys,
+    key_variable,
+    mapping_in,
+    safe_name,
+    texts_in,
+)
 
 MOCKED = "Default output from mockllm/model"
 """What the kit's stand-in for a model says."""
@@ -17,7 +32,11 @@ MOCKED = "Default output from mockllm/model"
 MODEL_KEY, JUDGE_KEY = "EVALSCOPE_API_KEY", "MODELSCOPE_SDK_TOKEN"
 """Variables from which the kit, too, takes keys that the task does not have."""
 
-_DATASET_ARGS = ("local_path", "dataset_id", "subset_list", "system_prompt", "prompt_template", "image_root")
+_DATASET_ARGS: Kinds = {
+    **dict.fromkeys(("local_path", "dataset_id"), PATH),
+    **dict.fromkeys(("system_prompt", "prompt_template"), TEXT),
+    **dict.fromkeys(("subset_list", "image_root"), ()),
+}
 _DATASET_ONLY: Mapping[str, Any] = {
     "few_shot_num": (0,),
     "shuffle": (False,),
@@ -28,7 +47,10 @@ _DATASET_ONLY: Mapping[str, Any] = {
 }
 _DATASET_WITHOUT_EFFECT = ("few_shot_random", "train_split", "review_timeout", "force_redownload", "name")
 _PRECISION = "torch."
-_JUDGE_ARGS = ("model_id", "api_url", "api_key", "generation_config", "score_type", "score_mapping", "score_pattern")
+_JUDGE_ARGS: Kinds = {
+    **dict.fromkeys(("model_id", "api_url", "api_key", "score_type", "score_pattern"), TEXT),
+    **dict.fromkeys(("generation_config", "score_mapping"), ()),
+}
 _SCORE_TYPES = {"pattern": "evalscope", "numeric": "evalscope_numeric"}
 _OPTION_OF = {"max_tokens": "max-new-tokens", "timeout": "timeout", "n": "n"}
 _BODY = (
@@ -37,7 +59,17 @@ _BODY = (
 )
 """Fields of a request that the kit sends as they are."""
 
-_GENERATION = (*_OPTION_OF, *_BODY, "temperature", "do_sample", "stop_seqs", "num_beams", "extra_body")
+_GENERATION: Kinds = {
+    **dict.fromkeys(_BODY, ()),
+    **dict.fromkeys(("max_tokens", "n", "num_beams"), WHOLE),
+    **dict.fromkeys(("temperature", "timeout"), NUMBER),
+    "do_sample": TRUTH,
+    "stop_seqs": (list, tuple),
+    "extra_body": (dict,),
+}
+_JUDGE_GENERATION: Kinds = {
+    name: kinds for name, kinds in _GENERATION.items() if name not in ("n", "num_beams", "timeout", "do_sample")
+}
 _GENERATION_WITHOUT_EFFECT = ("stream", "batch_size")
 
 
@@ -85,7 +117,7 @@ def subsets_of(config: Any) -> Iterator[Subset]:
     Raises:
         UsageError: A benchmark is unknown.
     """
-    names = [config.datasets] if isinstance(config.datasets, str) else config.datasets
+    names = texts_in(config.datasets, "datasets")
     if not names:
         raise UsageError(f"datasets: expected names of benchmarks. Known: {', '.join(BENCHMARKS)}.")
     for name in names:
@@ -96,7 +128,7 @@ def subsets_of(config: Any) -> Iterator[Subset]:
                 "a task of ours (docs/run.md)."
             )
         given = _arguments(config, name).get("subset_list") or ["default"]
-        for subset in [given] if isinstance(given, str) else given:
+        for subset in texts_in(given, f"dataset_args.{name}.subset_list"):
             yield Subset(name, subset)
 
 
@@ -139,14 +171,14 @@ def _dataset(config: Any, subset: Subset, version: str, release: Release) -> dic
         conversion["prompt"] = _worded(conversion, template, where)
     if text := given.get("system_prompt"):
         conversion["transform"] = [f"system_prompt:text={text}"]
-    more = given.get("image_root") or []
+    more = texts_in(given.get("image_root") or [], f"{where}.image_root")
     return {
         "input": str(file),
         "name": subset.run,
         "dataset": subset.benchmark,
         "subset": [subset.name],
         # The kit resolves relative paths where it was started; beside the data is the second guess.
-        "image-root": [".", str(file.parent), *([more] if isinstance(more, str) else more)],
+        "image-root": [".", str(file.parent), *more],
         "keep-urls": True,
         "recipes": [f"{benchmark.recipe}@{version}"],
         **conversion,
@@ -177,7 +209,7 @@ def _limit(limit: Any, place: Path, subset: Subset, benchmark: Benchmark, releas
     """Give the rows of a subset that are asked about; a share is one of its rows."""
     if not limit:
         return {}
-    if isinstance(limit, bool) or not isinstance(limit, int | float):
+    if not math.isfinite(limit) or limit < 0:
         raise UsageError(f"limit: expected a number of rows, or a share of them {got(limit)}.")
     if isinstance(limit, float) and not limit.is_integer():
         return {"limit": len(load_subset(place, subset.name, benchmark.split, limit=limit, release=release).rows)}
@@ -213,7 +245,7 @@ def _model(config: Any, keys: dict[str, str]) -> dict[str, Any]:
 
 
 def _service(config: Any, given: dict[str, Any], keys: dict[str, str]) -> dict[str, Any]:
-    check_keys(mapping_in(config.model_args, "model_args"), (), (), {}, "model_args")
+    check_keys(mapping_in(config.model_args, "model_args"), {}, (), {}, "model_args")
     options: dict[str, Any] = {"backend": "openai", "base-url": config.api_url, "concurrency": config.eval_batch_size}
     options["api-key-env"] = key_variable(config.api_key, MODEL_KEY, keys)
     temperature = given.get("temperature")
@@ -227,7 +259,7 @@ def _service(config: Any, given: dict[str, Any], keys: dict[str, str]) -> dict[s
 
 def _checkpoint(config: Any, given: dict[str, Any]) -> dict[str, Any]:
     arguments = mapping_in(config.model_args, "model_args")
-    check_keys(arguments, ("precision",), ("device_map",), {"revision": ("master", "main", None)}, "model_args")
+    check_keys(arguments, {"precision": ()}, ("device_map",), {"revision": ("master", "main", None)}, "model_args")
     options: dict[str, Any] = {"backend": "transformers", "batch-size": config.eval_batch_size}
     options["dtype"] = str(arguments["precision"]).removeprefix(_PRECISION) if "precision" in arguments else None
     options |= {"num-beams": given.get("num_beams")}
@@ -278,7 +310,7 @@ def _judge(config: Any, version: str, keys: dict[str, str]) -> dict[str, Any]:
 def _judge_generation(given: Mapping[str, Any]) -> dict[str, Any]:
     where = "judge_model_args.generation_config"
     generation = mapping_in(given.get("generation_config"), where)
-    check_keys(generation, ("max_tokens", "temperature", "stop_seqs", "extra_body", *_BODY), ("stream",), {}, where)
+    check_keys(generation, _JUDGE_GENERATION, ("stream",), {}, where)
     generation.pop("stream", None)
     if stop := generation.pop("stop_seqs", None):
         generation["stop"] = stop

@@ -12,10 +12,16 @@ from mmconvert.inputs import lmudata_root
 from mmscore.compat.evalscope.config import (
     DEFAULT_WORK_DIR,
     FILES,
+    NUMBER,
+    PATH,
+    TEXT,
+    WHOLE,
+    Kinds,
     TaskConfig,
     check_keys,
     key_variable,
     mapping_in,
+    texts_in,
 )
 
 MODES: Mapping[str, str] = {"all": "all", "infer": "predict", "eval": "score"}
@@ -33,16 +39,19 @@ SHORT_ANSWERS = "own_short_answer"
 _OTHER_REPORTS = ("mmbench", "ccbench", "circular", "mmcr", "mmt", "mmvp", "mmmu")
 """Words in the names of benchmarks whose choices the kit scores otherwise; there the recipe follows from the name."""
 
-_KEYS = (
-    *("model", "data", "mode", "limit", "reuse", "work_dir", "nproc"),
-    *("judge", "OPENAI_API_KEY", "OPENAI_API_BASE", "LOCAL_LLM"),
-)
+_KEYS: Kinds = {
+    **dict.fromkeys(("model", "data", "mode", "reuse"), ()),
+    **dict.fromkeys(("limit", "nproc"), WHOLE),
+    "work_dir": PATH,
+    **dict.fromkeys(("judge", "OPENAI_API_KEY", "OPENAI_API_BASE", "LOCAL_LLM"), TEXT),
+}
 _WITHOUT_EFFECT = ("verbose", "ignore", "reuse_aux", "fps", "nframe", "pack", "use_subtitle")
 _ONLY: Mapping[str, Any] = {"config": (None,), "judge_args": (None,), "use_vllm": (False,), "retry": (None,)}
-_MODEL_KEYS = (
-    *("type", "name", "api_base", "key", "temperature", "img_size", "max_tokens", "system_prompt", "timeout"),
-    "model_path",
-)
+_MODEL_KEYS: Kinds = {
+    **dict.fromkeys(("type", "name", "api_base", "key", "system_prompt", "model_path"), TEXT),
+    **dict.fromkeys(("temperature", "timeout"), NUMBER),
+    **dict.fromkeys(("img_size", "max_tokens"), WHOLE),
+}
 _MODEL_ONLY: Mapping[str, Any] = {"use_azure": (False,), "video_llm": (False,)}
 _MODEL_WITHOUT_EFFECT = ("img_detail", "verbose")
 _MAX_TOKENS = 2048
@@ -62,7 +71,7 @@ def eval_config_of(config: TaskConfig) -> dict[str, Any]:
         given = mapping_file(given)
     keys = mapping_in(given, "eval_config")
     check_keys(keys, _KEYS, _WITHOUT_EFFECT, _ONLY, "eval_config")
-    if keys.get("mode", "all") not in MODES:
+    if str(keys.get("mode", "all")) not in MODES:
         raise UsageError(f"eval_config.mode: expected {', '.join(MODES)} {got(keys['mode'])}.")
     return keys
 
@@ -86,8 +95,8 @@ def task_of_vlmevalkit(config: TaskConfig, secrets: dict[str, str]) -> dict[str,
         UsageError: A value has no counterpart, or a table is missing.
     """
     keys = eval_config_of(config)
-    data, models = keys.get("data"), keys.get("model")
-    if not isinstance(data, list) or not data or not isinstance(models, list) or not models:
+    data, models = texts_in(keys.get("data"), "eval_config.data"), keys.get("model")
+    if not data or not isinstance(models, list) or not models:
         raise UsageError("eval_config: expected lists model: and data: with at least one entry.")
     return {
         "datasets": [_dataset(name, keys.get("limit")) for name in data],
@@ -124,7 +133,7 @@ def models_of(keys: Mapping[str, Any]) -> Iterator[Model]:
         yield Model(options.pop("name"), options, secrets)
 
 
-def _dataset(name: Any, limit: Any) -> dict[str, Any]:
+def _dataset(name: str, limit: int | None) -> dict[str, Any]:
     table = lmudata_root() / f"{name}.tsv"
     if not table.is_file():
         near = did_you_mean(str(name), [file.stem for file in table.parent.glob("*.tsv")])
