@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from mmconvert.cli import program as mmconvert
 from mmconvert.demo import tiny_vlm
 from mmconvert.errors import UsageError
+from mmconvert.store import open_dataset
 from mmscore import score
 from mmscore.cli import program as mmscore
 from mmscore.compat import kit_imports, mmtrusteval
@@ -209,6 +210,16 @@ def test_dataset_2_a_method_hook_changes_what_is_given_out(place: Path) -> None:
 
 def test_dataset_3_a_yaml_file_says_where_its_data_is(place: Path) -> None:
     assert registry.get_dataset_class("colours-text")("colours-text").config["image_dir"] == "data"
+
+
+def test_dataset_3_the_yaml_file_is_an_input_of_convert_and_of_a_task(place: Path) -> None:
+    run(mmconvert, "convert", "configs/colours.yaml", "-o", "d", "--image-root", ".", "--quiet")
+    table = open_dataset("d").batches(["question", "label"])
+    assert [row["question"] for batch in table for row in batch.to_pylist()] == [f"Is it {name}?" for name in COLOURS]
+    for source in ("configs/colours.yaml", "d"):
+        arguments = ("--input", source, "--image-root", ".", "--restart")
+        run(program, "run", "task.yaml", "--cfg-options", "dataset_id=any", *arguments)
+        assert logged(place)["total_results"] == {f"{YES_NO}:accuracy_score": 0.5}
 
 
 def test_dataset_4_only_its_ids_are_served(place: Path) -> None:

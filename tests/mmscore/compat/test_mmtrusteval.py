@@ -31,7 +31,7 @@ from mmscore.compat.mmtrusteval.registry import Registry
 from mmscore.compat.mmtrusteval.runner import Surroundings, predict_options, run_task
 from mmscore.compat.mmtrusteval.task import merged, option_value, read_task, task_of
 from mmscore.kits.mmtrusteval.evaluators import Setting, UnconnectedError
-from support.chat_server import chat_server, said
+from support.chat_server import chat_server, refused, said
 from support.questions import picture
 from support.terminal import mmscore, one_message
 
@@ -447,6 +447,20 @@ def test_a_judge_behind_a_service(place: Path) -> None:
     log = saved(place)
     assert log["total_results"]["chatmodel_eval->rule_yes_or_no_eval:pred_mean"] == 1.0
     assert log["per_sample_results"][0]["chatmodel_eval:pred_no_op"] == "[Yes]"
+
+
+def test_a_judge_that_was_out_is_asked_again(place: Path) -> None:
+    judged = {"model_id": "gpt-4", "prompt_template": "{pred}{label}", "generation_kwargs": {}, "metrics_cfg": {}}
+    chain = {"chatmodel_eval": judged, "rule_yes_or_no_eval": {"metrics_cfg": {"pred_mean": {}}}}
+    write_task(place, evaluator_seq_cfgs=[chain])
+    with chat_server(lambda request: said("[Yes]") if "Yes" in json.dumps(request) else refused(400)) as server:
+        told = run("run", "task.yaml", "--judge-base-url", server.url, code=3)
+    assert "3 samples, 1 without a score" in told
+    with chat_server(lambda request: said("[No]")) as server:
+        run("run", "task.yaml", "--judge-base-url", server.url)
+        assert len(server.asked) == 1
+    assert saved(place)["total_results"]["chatmodel_eval->rule_yes_or_no_eval:pred_mean"] == pytest.approx(2 / 3)
+    assert json.loads(run("run", "task.yaml", "--json"))["stood"] is True
 
 
 def test_a_judge_that_is_asked_twice_about_a_sample(place: Path) -> None:

@@ -67,7 +67,9 @@ def run(
         raise UsageError("which task? Write: run TASK.yaml")
     judge = {name.removeprefix("judge_"): services.pop(name) for name in list(services) if name.startswith("judge_")}
     model = {name: value for name, value in services.items() if value is not None}
-    around = Surroundings(work_dir, source, image_roots, model, JudgeRequest(JUDGE, **judge), restart, quiet)
+    around = Surroundings(
+        work_dir, source, image_roots, model, JudgeRequest(JUDGE, rejudge=True, **judge), restart, quiet
+    )
     # Classes of the kit print as they go, and standard output is the result's.
     with contextlib.redirect_stdout(sys.stderr), registry.importing(imports):
         outcome = run_task(read_task(file, [*cfg_options, *more]), around)

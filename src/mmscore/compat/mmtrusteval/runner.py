@@ -5,7 +5,7 @@ Everything that is made lies beside the log, in a folder `<log>.run`: `samples.j
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ from mmscore.scored import SCORED
 RULES, JUDGED, JUDGE = "mmtrust_task", "mmtrust_judged", "mmtrust"
 """Recipes of the kit's tasks without and with a judge, and the judge."""
 
-PREDICTIONS = "predictions.parquet"
+PREDICTIONS, REPORT = "predictions.parquet", "report.json"
 _OPTIONS = {
     **{name: name for name in ("max_new_tokens", "do_sample", "temperature", "top_p", "top_k", "num_beams")},
     "stop_sequences": "stop",
@@ -70,7 +70,7 @@ class Surroundings:
     source: str | None = None
     image_roots: tuple[Path, ...] = ()
     model: Mapping[str, Any] = field(default_factory=dict)
-    judge: JudgeRequest = field(default_factory=lambda: JudgeRequest(JUDGE))
+    judge: JudgeRequest = field(default_factory=lambda: JudgeRequest(JUDGE, rejudge=True))
     restart: bool = False
     quiet: bool = True
 
@@ -141,16 +141,23 @@ def run_task(task: Task, around: Surroundings | None = None) -> Outcome:
     )
     if summary.failed == summary.rows:
         raise Error(f"{task.model_id}: no sample has a reply; the first: {_reason(answers)}. Run it again to go on.")
-    text, unscored = (_by_recipe if _is_plain(task) else _by_classes(chains, samples))(task, answers, around)
+    if _is_plain(task):
+        text, unscored = _by_recipe(task, answers, around)
+    else:
+        text, unscored = _by_classes(chains, samples, answers), 0
     log.parent.mkdir(parents=True, exist_ok=True)
     publish(log, text.encode())
     return Outcome(log, answers, json.loads(text)[TOTAL], summary.rows, summary.failed, samples.rejected, unscored)
 
 
 def _lacking(answers: Path) -> bool:
-    """Tell whether an earlier run left samples without a reply."""
+    """Tell whether an earlier run left samples without a reply, or without the judge's."""
     if not answers.is_file():
         return False
+    report = answers.with_name(REPORT)
+    entries = json.loads(report.read_bytes())["entries"] if report.is_file() else []
+    if any(entry["counts"]["judge_failed"] for entry in entries):
+        return True
     statuses = pq.read_table(answers, columns=["prediction_status"])["prediction_status"].to_pylist()
     return any(status != OK for status in statuses)
 
@@ -222,7 +229,7 @@ def _by_recipe(task: Task, answers: Path, around: Surroundings) -> tuple[str, in
     options = Options(dataset=task.dataset_id, judge=judge, recipe_options=file, log=True)
     ((entry, scored),) = score_each([answers], [JUDGED if models else RULES], options)
     report = json.dumps(Report((entry,)).to_json(), ensure_ascii=False, indent=1)
-    publish(answers.with_name("report.json"), report.encode() + b"\n")
+    publish(answers.with_name(REPORT), report.encode() + b"\n")
     rows = scored.with_status(SCORED)
     # A judge that was asked twice about a sample has no one reply: its own column is left out then.
     text = scored_log(
@@ -231,28 +238,22 @@ def _by_recipe(task: Task, answers: Path, around: Surroundings) -> tuple[str, in
     return text, entry.counts.unscored - entry.counts.failed
 
 
-def _by_classes(
-    chains: Sequence[SequentialEvaluator], samples: Stored
-) -> Callable[[Task, Path, Surroundings], tuple[str, int]]:
+def _by_classes(chains: Sequence[SequentialEvaluator], samples: Stored, answers: Path) -> str:
     """Run chains as the kit does: all rows at once, and again for each subset."""
+    rows = pq.read_table(answers, columns=["id", "prediction", "prediction_status"]).to_pylist()
+    asked = [(samples.samples[int(row["id"])], row["prediction"]) for row in rows if row["prediction_status"] == OK]
+    columns = {
+        "content": [sample["message"][0]["content"] for sample, _ in asked],
+        "pred": [reply for _, reply in asked],
+        "label": [sample["target"] for sample, _ in asked],
+        "extra": [sample["extra"] for sample, _ in asked],
+    }
 
-    def run(task: Task, answers: Path, around: Surroundings) -> tuple[str, int]:
-        rows = pq.read_table(answers, columns=["id", "prediction", "prediction_status"]).to_pylist()
-        asked = [(samples.samples[int(row["id"])], row["prediction"]) for row in rows if row["prediction_status"] == OK]
-        columns = {
-            "content": [sample["message"][0]["content"] for sample, _ in asked],
-            "pred": [reply for _, reply in asked],
-            "label": [sample["target"] for sample, _ in asked],
-            "extra": [sample["extra"] for sample, _ in asked],
-        }
+    def found(numbers: Sequence[int]) -> dict[str, Any]:
+        own = [[columns[name][number] for number in numbers] for name in ("pred", "label", "extra")]
+        return {key: value for chain in chains for key, value in chain(*own).items()}
 
-        def found(numbers: Sequence[int]) -> dict[str, Any]:
-            own = [[columns[name][number] for number in numbers] for name in ("pred", "label", "extra")]
-            return {key: value for chain in chains for key, value in chain(*own).items()}
-
-        return log_text(log_of(columns, found)) + "\n", 0
-
-    return run
+    return log_text(log_of(columns, found)) + "\n"
 
 
 class BaseTask:
