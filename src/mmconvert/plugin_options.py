@@ -1,5 +1,6 @@
 """`NAME:k=v,k2=v2`: a plug-in and its parameters as a user writes them on the command line."""
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -7,7 +8,10 @@ from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean, got
 
-_NEXT = re.compile(r",(?=\s*[A-Za-z_][A-Za-z0-9_-]*\s*=)")
+_KEY = r"\s*[A-Za-z_][A-Za-z0-9_-]*\s*="
+_NEXT = re.compile(rf",(?={_KEY})")
+_QUOTED = re.compile(rf'((?:\A|,){_KEY})\s*("(?:[^"\\]|\\.)*")\s*(?=,{_KEY}|\Z)', re.DOTALL)
+_MARK = "\0"
 _WORDS = {
     word: value for value, words in ((True, "true yes on 1"), (False, "false no off 0")) for word in words.split()
 }
@@ -16,7 +20,8 @@ _WORDS = {
 def parse_spec(text: str) -> tuple[str, dict[str, str]]:
     """Take apart `NAME:k=v,k2=v2`.
 
-    A comma belongs to a value unless `key=` follows it, so that `color=255,0,0` is one value.
+    A comma belongs to a value unless `key=` follows it, so that `color=255,0,0` is one value. A value in double
+    quotes is read as JSON's texts are, whatever stands in it.
 
     Args:
         text: What the user wrote; the name may be `file.py@NAME`.
@@ -32,12 +37,17 @@ def parse_spec(text: str) -> tuple[str, dict[str, str]]:
         ('draw_boxes', {'color': '255,0,0', 'width': '2'})
         >>> parse_spec("my.py@STEP")
         ('my.py@STEP', {})
+        >>> parse_spec('system_prompt:text="Be kind, style=plain."')
+        ('system_prompt', {'text': 'Be kind, style=plain.'})
     """
     name, colon, tail = text.partition(":")
     name = name.strip()
     if not name:
         raise UsageError(f"a name must stand first {got(text)}. Write NAME or NAME:key=value,key=value.")
     values: dict[str, str] = {}
+    # A value with a NUL of its own is left as it is: nothing stands for the quoted ones then.
+    quoted = [] if _MARK in tail else [text for _, text in _QUOTED.findall(tail)]
+    tail = _QUOTED.sub(rf"\g<1>{_MARK}", tail) if quoted else tail
     for item in _NEXT.split(tail) if colon else ():
         key, equals, value = item.partition("=")
         key = key.strip().replace("-", "_")
@@ -45,8 +55,16 @@ def parse_spec(text: str) -> tuple[str, dict[str, str]]:
             raise UsageError(f"{name}: a parameter is written key=value {got(item)}.")
         if key in values:
             raise UsageError(f"{name}: parameter {key!r} is given twice {got(text)}.")
-        values[key] = value
+        values[key] = _text(name, key, quoted.pop(0)) if quoted and value == _MARK else value
     return name, values
+
+
+def _text(name: str, key: str, quoted: str) -> str:
+    try:
+        text: str = json.loads(quoted, strict=False)
+    except ValueError:
+        raise UsageError(f"{name}: parameter {key!r} is no JSON text {got(quoted)}. Leave the quotes out.") from None
+    return text
 
 
 def typed(name: str, values: Mapping[str, str], declared: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """`NAME:k=v,...` on the command line: what it gives, and what each slip is told."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,11 @@ DECLARED = {"count": int, "share": 0.5, "colour": "red", "keep": True}
         ("draw:colour=", {"colour": ""}),
         ("draw:colour=a=b", {"colour": "a=b"}),
         ("draw:colour=red, count=3", {"colour": "red", "count": "3"}),
+        ('draw:colour="a, b=c", count=3', {"colour": "a, b=c", "count": "3"}),
+        ('draw:colour=a="b"', {"colour": 'a="b"'}),
+        ('draw:colour="a" or "b"', {"colour": '"a" or "b"'}),
+        ('draw:colour="a",b', {"colour": '"a",b'}),
+        ('draw:colour="a', {"colour": '"a'}),
     ],
 )
 def test_a_spec_is_a_name_and_its_values(text, values):
@@ -31,9 +38,18 @@ def test_a_spec_is_a_name_and_its_values(text, values):
         assert parse_spec(text) == ("draw", values)
 
 
+@given(st.text(), st.text(), st.booleans())
+def test_a_text_in_quotes_is_read_whatever_stands_in_it(text, other, ascii_only):
+    quoted = [json.dumps(one, ensure_ascii=ascii_only) for one in (text, other)]
+    assert parse_spec(f"draw:colour={quoted[0]},count=3, name = {quoted[1]}")[1] == (
+        {"colour": text, "count": "3", "name": other}
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ('draw:colour="\\x"', "no JSON text"),
         ("", "a name must stand first"),
         (":k=v", "a name must stand first"),
         ("draw:count", r"key=value \(got 'count'\)"),

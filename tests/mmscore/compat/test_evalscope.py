@@ -23,7 +23,8 @@ from mmscore.compat.task_files import ours
 from support.chat_server import Said, chat_server, refused, said
 from support.questions import COLOURS, picture
 
-ROOT = Path(__file__).resolve().parents[3]
+PROMPT = 'Be kind, style="plain", n=1:\n"so."\\'
+"""Text that a parameter of a transform would end at, were it not quoted."""
 
 
 @pytest.fixture(autouse=True)
@@ -408,12 +409,10 @@ class TestRun:
         assert result["general_vqa"]["metrics"][0]["num"] == 2
 
     def test_a_system_prompt_stands_before_rows_that_have_none(self) -> None:
-        arguments = {
-            "general_vqa": {"local_path": "vqa", "subset_list": ["first"], "system_prompt": "Be kind, please."}
-        }
+        arguments = {"general_vqa": {"local_path": "vqa", "subset_list": ["first"], "system_prompt": PROMPT}}
         with answering(lambda _: "red") as service:
             run_task(task(api_url=service.url, dataset_args=arguments, limit=1))
-            assert service.asked[0]["messages"][0] == {"role": "system", "content": "Be kind, please."}
+            assert service.asked[0]["messages"][0] == {"role": "system", "content": PROMPT}
 
     def test_the_wording_of_choices_can_be_replaced(self) -> None:
         arguments = {

@@ -170,7 +170,7 @@ def _dataset(config: Any, subset: Subset, version: str, release: Release) -> dic
     if template := given.get("prompt_template"):
         conversion["prompt"] = _worded(conversion, template, where)
     if text := given.get("system_prompt"):
-        conversion["transform"] = [f"system_prompt:text={text}"]
+        conversion["transform"] = [f"system_prompt:text={json.dumps(text, ensure_ascii=False)}"]
     more = texts_in(given.get("image_root") or [], f"{where}.image_root")
     return {
         "input": str(file),
@@ -189,7 +189,7 @@ def _dataset(config: Any, subset: Subset, version: str, release: Release) -> dic
 def _worded(conversion: Mapping[str, Any], template: str, where: str) -> str:
     if "prompt" not in conversion:
         raise UsageError(f"{where}.prompt_template: has no effect in EvalScope, messages go out as they are.")
-    return f"{conversion['prompt']}:template={template}"
+    return f"{conversion['prompt']}:template={json.dumps(template, ensure_ascii=False)}"
 
 
 def _file(place: Path, subset: Subset, benchmark: Benchmark, release: Release) -> Path:
