@@ -400,6 +400,26 @@ def test_a_method_that_draws_shows_its_picture(place: Path) -> None:
     assert all(Path(content["image_path"]).parent == Path("made") for content in contents)
 
 
+def test_a_sample_that_a_method_refuses_is_named_and_the_others_go_on(place: Path) -> None:
+    (place / "rows.json").write_text(json.dumps([{"text": text, "target": 1} for text in ("Is it a cat?", "\u4e00?")]))
+    draw = "method_cfg.related-image-txtembed.img_dir=made"
+    told = run("run", "task.yaml", "--input", "rows.json", "--cfg-options", "dataset_id=cats", draw, code=3)
+    assert "1 samples, 1 refused" in told
+    assert "cats[1]: the font" in told
+    assert [sample["pred"] for sample in saved(place)["per_sample_results"]] == ["Yes"]
+
+
+def test_a_fault_inside_a_class_is_shown_as_it_is(place: Path) -> None:
+    (place / "faulty.py").write_text(
+        "class Faulty:\n    dataset_ids = ['faulty']\n    def __init__(self, name, method_hook=None):\n"
+        "        self.rows = 1 + 'a'\n"
+    )
+    with pytest.raises(TypeError, match="unsupported operand"):
+        run("run", "task.yaml", "--import", "faulty.py", "--cfg-options", "dataset_id=faulty")
+    with pytest.raises(UsageError, match=r"dataset_cfg: Faulty cannot be made: .*'x'"):
+        run("run", "task.yaml", "--import", "faulty.py", "--cfg-options", "dataset_id=faulty", "dataset_cfg.x=1")
+
+
 def test_a_sample_that_cannot_be_asked_about_is_named(place: Path) -> None:
     (place / "cat.png").write_bytes(b"no picture")
     with pytest.raises(Error, match=r"pets-image: no sample can be asked about: .*samples\.json"):

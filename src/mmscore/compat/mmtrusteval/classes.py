@@ -4,6 +4,7 @@ Parity: thu-ml/MMTrustEval@a067801 mmte/datasets/base.py, mmte/methods/base.py, 
 asserts is a UsageError here.
 """
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -25,6 +26,25 @@ def check_id(name: str, known: Sequence[str], what: str) -> str:
     if name not in known:
         raise UsageError(f"no {what} {name!r}.{did_you_mean(str(name), known)} Known: {', '.join(known) or 'none'}.")
     return name
+
+
+def made_of(kind: Any, name: str, where: str, settings: Mapping[str, Any]) -> Any:
+    """Make an object of a class by its id.
+
+    Args:
+        kind: The class.
+        name: The id.
+        where: Where the settings stand, for messages.
+        settings: What else the class is given.
+
+    Raises:
+        UsageError: The class takes no such settings; what goes wrong inside it is raised as it is.
+    """
+    try:
+        inspect.signature(kind).bind(name, **settings)
+    except TypeError as error:
+        raise UsageError(f"{where}: {kind.__name__} cannot be made: {error}.") from None
+    return kind(name, **settings)
 
 
 class BaseMethod(ABC):

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from mmconvert.errors import UsageError, got
-from mmscore.compat.mmtrusteval.classes import check_id
+from mmscore.compat.mmtrusteval.classes import check_id, made_of
 from mmscore.compat.mmtrusteval.registry import registry
 from mmscore.kits.mmtrusteval.chains import METRICS_CFG, chain_of
 from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, Ask, Setting, Settings, no_chat_model
@@ -190,10 +190,7 @@ def _made(name: str, settings: Any, setting: Setting | None) -> Any:
     if not isinstance(settings, Mapping) or METRICS_CFG not in settings:
         raise UsageError(f"{name}: {METRICS_CFG} is missing {got(settings)}. Write {METRICS_CFG}: {{}} for no metrics.")
     whom = {"setting": setting} if issubclass(made, KitEvaluator) else {}
-    try:
-        return made(name, **settings, **whom)
-    except TypeError as error:
-        raise UsageError(f"{name}: {error}.") from error
+    return made_of(made, name, name, {**settings, **whom})
 
 
 def registered_chat() -> Ask:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.conversion import Records, read
-from mmconvert.errors import Error, UsageError, did_you_mean, got
+from mmconvert.errors import Error, RowError, UsageError, did_you_mean, got
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmconvert.record import Record
 from mmconvert.rewording import last_turn_images, last_user_turn, words
 from mmconvert.store import DatasetWriter
-from mmscore.compat.mmtrusteval.classes import BaseDataset
+from mmscore.compat.mmtrusteval.classes import BaseDataset, made_of
 from mmscore.compat.mmtrusteval.registry import registry
 from mmscore.compat.mmtrusteval.samples import ImageTxtSample, Sample, TxtSample, collate_fn
 from mmscore.compat.mmtrusteval.task import Task
@@ -92,7 +92,8 @@ def stored(task: Task, place: Path, source: str | None = None, image_roots: Sequ
         Error: A sample cannot be made, or none can be stored.
     """
     dataset = _dataset(task, place, source, image_roots)
-    samples = list(_samples(dataset))
+    rejected: list[str] = [*getattr(dataset, "rejected", ())]
+    samples = list(_samples(dataset, task.dataset_id, rejected))
     file = place / "samples.json"
     file.write_text(_json(task.dataset_id, samples), encoding="utf-8")
     records = read(file, FORMAT, image_roots=_roots(samples), dataset=task.dataset_id)
@@ -101,15 +102,15 @@ def stored(task: Task, place: Path, source: str | None = None, image_roots: Sequ
     with DatasetWriter(folder, overwrite=folder.exists(), about={"format": FORMAT}) as writer:
         writer.write(_with_path(record, paths[int(record.id)]) for record in records)
         if len(records.rejects) == len(samples):
-            reason = next(iter([*getattr(dataset, "rejected", ()), *records.rejects]), "it is empty")
+            reason = next(iter([*rejected, *records.rejects]), "it is empty")
             raise Error(f"{task.dataset_id}: no sample can be asked about: {reason}")
-    return Stored(folder, samples, (*getattr(dataset, "rejected", ()), *map(str, records.rejects)))
+    return Stored(folder, samples, (*rejected, *map(str, records.rejects)))
 
 
 def _dataset(task: Task, place: Path, source: str | None, image_roots: Sequence[Path]) -> Any:
     method = None
     for name, settings in task.method_cfg.items():
-        method = called(registry.get_method_class(name), name, f"method_cfg, {name}", settings or {})
+        method = made_of(registry.get_method_class(name), name, f"method_cfg, {name}", settings or {})
     if source is not None:
         if task.dataset_cfg:
             raise UsageError(f"dataset_cfg: is for a class, and the samples are of {source}. Leave one of them out.")
@@ -123,27 +124,18 @@ def _dataset(task: Task, place: Path, source: str | None, image_roots: Sequence[
             "its samples, --input FILE."
         )
     settings = {**task.dataset_cfg, "method_hook": method}
-    return called(registry.get_dataset_class(task.dataset_id), task.dataset_id, "dataset_cfg", settings)
+    return made_of(registry.get_dataset_class(task.dataset_id), task.dataset_id, "dataset_cfg", settings)
 
 
-def called(made: Any, name: str, where: str, settings: Mapping[str, Any]) -> Any:
-    """Make an object of a class by its id.
-
-    Raises:
-        UsageError: The class takes no such settings.
-    """
-    try:
-        return made(name, **settings)
-    except TypeError as error:
-        raise UsageError(f"{where}: {error}.") from error
-
-
-def _samples(dataset: Any) -> Iterator[Mapping[str, Any]]:
+def _samples(dataset: Any, name: str, rejected: list[str]) -> Iterator[Mapping[str, Any]]:
+    """Give the samples in order, but for those that a method refuses."""
     for number in range(len(dataset)):
         try:
             yield collate_fn([dataset[number]])[0]
-        except Error as error:
-            raise Error(f"{dataset.dataset_id}[{number}]: {error}") from error
+        except RowError as error:
+            rejected.append(f"{name}[{number}]: {error}")
+        except UsageError as error:
+            raise UsageError(f"{name}[{number}]: {error}") from error
 
 
 def _path(sample: Mapping[str, Any]) -> str | None:
