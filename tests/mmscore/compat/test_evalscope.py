@@ -392,6 +392,15 @@ class TestRun:
             assert run_task(given)["general_vqa"]["metrics"][0]["num"] == 4
             assert len(service.asked) == 4 + 1 + 1
 
+    def test_a_row_that_is_refused_is_an_error_that_names_the_file_of_reasons(self) -> None:
+        with Path("vqa/first.jsonl").open("a") as file:
+            file.write(json.dumps({"messages": "none"}) + "\n")
+        given = task(eval_type="mock_llm", use_cache="out")
+        with pytest.raises(Error, match="rows were refused, or have no score") as refusal:
+            run_task(given)
+        assert "out/.datasets/general_vqa_first.rejects.jsonl" in str(refusal.value)
+        assert run_task({**given, "ignore_errors": True})["general_vqa"]["metrics"][0]["num"] == 4
+
     def test_a_run_of_the_kit_s_own_is_not_asked_again(self) -> None:
         place = Path("kit/predictions/Demo_1b")
         place.mkdir(parents=True)

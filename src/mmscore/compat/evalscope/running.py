@@ -98,10 +98,16 @@ def _run_vlmevalkit(config: TaskConfig) -> dict[str, Any]:
 
 def _refusal(outcome: "Outcome") -> Error:
     """Say why numbers over a part of the rows are none: the kit stops at the first row that fails."""
-    why = outcome.error or f"{outcome.failed} of {outcome.rows} rows have no reply, or rows have no score."
+    rejects = outcome.folder.parent.parent / ".datasets" / f"{outcome.dataset}.rejects.jsonl"
+    why, see = outcome.error, outcome.folder / "log.txt"
+    if why is None and outcome.failed:
+        why = f"{outcome.failed} of {outcome.rows} rows have no reply."
+    elif why is None:
+        why = "rows were refused, or have no score."
+        see = rejects if rejects.is_file() else see
     return Error(
-        f"{outcome.folder}: {why} See {outcome.folder / 'log.txt'}. use_cache with the folder of the run asks only "
-        "what is missing, ignore_errors takes the numbers of the others."
+        f"{outcome.folder}: {why} See {see}. use_cache with the folder of the run asks only what is missing, "
+        "ignore_errors takes the numbers of the others."
     )
 
 
