@@ -23,6 +23,8 @@ from mmscore.compat.mmtrusteval import (
     SequentialEvaluator,
     TxtSample,
     collate_fn,
+    load_chatmodel,
+    model_zoo,
     registry,
     supported_metrics,
 )
@@ -119,6 +121,17 @@ def test_classes_are_found_by_their_ids_decorated_or_not(place: Path) -> None:
     assert "length_eval" in registry.list_evaluators()
     with pytest.raises(UsageError, match=r"no dataset 'pet-text'\. Did you mean pets-text\?"):
         registry.get_dataset_class("pet-text")
+
+
+def test_a_chat_model_is_opened_by_its_id_on_a_device_if_it_takes_one(place: Path) -> None:
+    (place / "placed.py").write_text(
+        "class Placed:\n    model_family = ['placed']\n    def __init__(self, model_id, device='cuda:0'):\n"
+        "        self.device = device\n    def chat(self): ...\n"
+    )
+    with registry.importing(["placed.py"]):
+        assert model_zoo() == ["parrot-1b", "placed"]
+        assert load_chatmodel("placed", device="cpu").device == "cpu"
+        assert load_chatmodel("parrot-1b", device="cpu").model_id == "parrot-1b"
 
 
 def test_classes_of_files_are_forgotten_again(place: Path) -> None:

@@ -21,7 +21,7 @@ from mmscore.compat.mmtrusteval.evaluators import (
     supported_metrics,
 )
 from mmscore.compat.mmtrusteval.methods import KitMethod
-from mmscore.compat.mmtrusteval.registry import registry
+from mmscore.compat.mmtrusteval.registry import load_chatmodel, model_zoo, registry
 from mmscore.compat.mmtrusteval.runner import BaseTask
 from mmscore.compat.mmtrusteval.samples import ImageTxtSample, Response, TxtSample, collate_fn
 
@@ -37,7 +37,7 @@ MODULES = {
     "datasets.base": ("BaseDataset", "collate_fn"),
     "methods": ("BaseMethod",),
     "methods.base": ("BaseMethod",),
-    "models": ("BaseChat", "Response"),
+    "models": ("BaseChat", "Response", "load_chatmodel", "model_zoo"),
     "models.base": ("BaseChat", "Response"),
     "evaluators": ("BaseEvaluator", "SequentialEvaluator"),
     "evaluators.base": ("BaseEvaluator", "SequentialEvaluator"),
@@ -105,6 +105,8 @@ __all__ = [
     "TxtSample",
     "collate_fn",
     "listing",
+    "load_chatmodel",
+    "model_zoo",
     "registry",
     "supported_metrics",
 ]

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -168,3 +169,21 @@ def _module(name: str) -> Any:
 
 registry = Registry()
 """The one registry, as in the kit."""
+
+
+def load_chatmodel(model_id: str, device: str = "cuda:0") -> Any:
+    """Open a registered chat model; one that takes no device is given none.
+
+    Raises:
+        UsageError: No class has the id.
+
+    Parity: thu-ml/MMTrustEval@a067801 mmte/models/__init__.py.
+    """
+    kind = registry.get_chatmodel_class(model_id)
+    takes_device = "device" in inspect.signature(kind).parameters
+    return kind(model_id, device=device) if takes_device else kind(model_id)
+
+
+def model_zoo() -> list[str]:
+    """List the ids of registered chat models."""
+    return registry.list_chatmodels()

@@ -265,9 +265,9 @@ class BaseTask:
         model_id: str,
         method_cfg: Mapping[str, Any] | None = None,
         dataset_cfg: Mapping[str, Any] | None = None,
-        generation_kwargs: Mapping[str, Any] | None = None,
-        log_file: str | None = None,
         evaluator_seq_cfgs: Sequence[Mapping[str, Any]] = (),
+        log_file: str | None = None,
+        generation_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         """Check the values.
 
