@@ -116,7 +116,8 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
         UsageError: A key, recipe, transform or protocol is unknown, a value is none that the option takes, an
             input is missing, or two entries would share a folder.
     """
-    task = _hyphened(ours(given))
+    with _at(path):
+        task = _hyphened(ours(given))
     _check_keys(task, _TOP, path, "a task")
     recipes = _recipes(task.get("recipes"), f"{path} recipes")
     common = {command.name: _mapping(task.get(str(command.name)), f"{path} {command.name}") for command in _COMMANDS}

@@ -14,8 +14,10 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mmconvert.command_line import run as run_program
 from mmconvert.errors import Error, UsageError
 from mmscore import score
+from mmscore.cli import program
 from mmscore.cli.task_file import plan_of
 from mmscore.compat.evalscope import TaskConfig, is_task, run_task, task_of
 from mmscore.compat.evalscope.config import DEFAULTS
@@ -466,6 +468,14 @@ class TestRun:
             given = backend_of({"api_base": service.url})
             given["eval_config"]["model"].insert(0, {"name": "none", "model_path": "no/such/folder"})
             assert run_task(given) == {"m_mine_acc": {"Overall": "1.0"}}
+
+
+def test_a_mistake_in_a_task_file_is_named_with_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("task.yaml").write_text(yaml.safe_dump({**task(), "limt": 3}))
+    with pytest.raises(SystemExit) as ended:
+        run_program(program, ["run", "task.yaml"], program="mmscore")
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("mmscore: task.yaml: TaskConfig has no key 'limt' here.")
 
 
 def test_wrong_usage_of_the_command_is_exit_code_2() -> None:
