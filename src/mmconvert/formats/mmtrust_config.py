@@ -106,7 +106,7 @@ def _worded(wording: str, fields: Mapping[str, Any]) -> str:
     def value(match: re.Match[str]) -> str:
         found = fields.get(match[1])
         if found is None:
-            raise RowError("text.field", match[1], f"the wording shows it, and the annotation has none {got(found)}.")
+            raise RowError("text.field", match[1], "the wording shows it, and the annotation has none. Add it there.")
         return str(found)
 
     return _FIELD.sub(value, wording)
