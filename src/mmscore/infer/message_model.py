@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from PIL import Image as Picture
 
-from mmconvert.errors import Error, UsageError, got
+from mmconvert.errors import UsageError, got
 from mmconvert.images import SUFFIXES, Pictures, declared_format, is_data_url
 from mmconvert.record import Image
 
@@ -37,8 +37,7 @@ class MessageModel:
         allowed_types: Types that a piece of a message may have.
         allow_remote: Pictures at addresses are fetched, from public hosts; else the model is given the address.
 
-    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/vlm/base.py:BaseModel. What cannot be answered is raised, never
-    given as a text.
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/vlm/base.py:BaseModel. A chat that fails is raised, not a text.
     """
 
     INTERLEAVE = False
@@ -72,13 +71,14 @@ class MessageModel:
             raise UsageError("dump_image: no dataset is being asked about. Call set_dump_image with its dump_image.")
         return self.dump_image_func(line)
 
-    def generate_inner(self, message: Message, dataset: str | None = None) -> str:
-        """Answer a message."""
+    def generate_inner(self, message: Message, dataset: str | None = None) -> Any:
+        """Answer a message; gives a text."""
         raise NotImplementedError(f"{type(self).__name__} has no generate_inner")
 
     def generate(self, message: Any, dataset: str | None = None) -> str:
         """Answer a text, a list of texts, a piece, or a message; see `preproc_content`."""
-        return self.generate_inner(self.preproc_content(message), dataset)
+        reply: str = self.generate_inner(self.preproc_content(message), dataset)
+        return reply
 
     def chat(self, messages: Sequence[Mapping[str, Any]], dataset: str | None = None) -> str:
         """Answer a history of turns, `{"role", "content"}` each, the last of them the user's.
@@ -165,7 +165,7 @@ class ServiceModel(MessageModel):
 
     Attributes:
         retry: Most tries, from 1.
-        fail_msg: Text by which older classes say that there is no answer.
+        fail_msg: How a text begins that says there is no answer; a backend makes a failure of it.
         system_prompt: The system turn; None for none.
         default_kwargs: Given to `generate_inner` by name.
 
@@ -200,10 +200,8 @@ class ServiceModel(MessageModel):
     def generate(self, message: Any, **kwargs: Any) -> str:  # type: ignore[override]
         """Answer as `MessageModel.generate` does, trying again where there was no answer.
 
-        Pieces of the role `system` become part of `system_prompt`.
-
-        Raises:
-            Error: There was none in all tries.
+        Pieces of the role `system` become part of `system_prompt`. Where no try gave an answer, the text begins with
+        `fail_msg`, by which callers tell.
         """
         pieces = self.preproc_content(message)
         system = "".join(f"{piece['value']}\n" for piece in pieces if piece.get("role") == "system")
@@ -212,11 +210,7 @@ class ServiceModel(MessageModel):
         return self._tried(self.generate_inner, [p for p in pieces if p.get("role") != "system"], kwargs)
 
     def chat(self, messages: Sequence[Mapping[str, Any]], **kwargs: Any) -> str:  # type: ignore[override]
-        """Answer a history of turns, trying again where there was no answer.
-
-        Raises:
-            Error: There was none in all tries.
-        """
+        """Answer a history of turns as `generate` answers a message."""
         turns = [{**turn, "content": self.preproc_content(turn["content"])} for turn in messages]
         return self._tried(self.chat_inner, turns, kwargs)
 
@@ -233,7 +227,7 @@ class ServiceModel(MessageModel):
             if code == 0 and answer and self.fail_msg not in answer:
                 return str(answer)
             problem = log or answer
-        raise Error(f"no answer in {self.retry} tries {got(problem)}. Ask again later.")
+        return f"{self.fail_msg} {got(problem)}"
 
     def message_to_promptimg(self, message: Message, dataset: str | None = None) -> tuple[str, str | None]:
         """Do as `MessageModel` does; where there are several pictures, `<image>` stands for each in the text."""

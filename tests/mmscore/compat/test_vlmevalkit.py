@@ -87,17 +87,26 @@ def test_values_of_json_come_back(tmp_path):
     for name, value in {"a.json": {"x": [1, None]}, "a.jsonl": [{"x": 1}, {"x": "é"}]}.items():
         kit.dump(value, tmp_path / name)
         assert kit.load(tmp_path / name) == value
+    plain = {1: ("a", None), "1": [{"log": True}], ("x", 2): 0.5}
+    kit.dump({**plain, "n": pd.Series([3])[0]}, tmp_path / "a.pkl")
+    assert kit.load(tmp_path / "a.pkl") == {**plain, "n": 3}
     kit.dump(kit.d2df({"Overall": 0.5}), tmp_path / "b.json")
     assert kit.load(tmp_path / "b.json") == [{"Overall": 0.5}]
 
 
 def test_what_cannot_be_read_or_written_is_said(tmp_path):
-    (tmp_path / "a.pkl").write_bytes(b"")
+    (tmp_path / "a.pkl").write_bytes(b"\x80\x04N.")
+    (tmp_path / "b.pkl").write_text('{"a": 1}')
     (tmp_path / "a.json").write_text("{")
     with pytest.raises(UsageError, match=r"only \.tsv, .* are read"):
-        kit.load(tmp_path / "a.pkl")
+        kit.load(tmp_path / "a.bin")
     with pytest.raises(UsageError, match="are written"):
-        kit.dump([], tmp_path / "b.pkl")
+        kit.dump([], tmp_path / "b.bin")
+    for foreign in ("a.pkl", "b.pkl"):
+        with pytest.raises(Error, match="pickles are not read"):
+            kit.load(tmp_path / foreign)
+    with pytest.raises(UsageError, match="plain values"):
+        kit.dump({"a": object()}, tmp_path / "c.pkl")
     with pytest.raises(UsageError, match="no such file"):
         kit.load("https://example.org/a.tsv")
     with pytest.raises(Error, match=r"a\.json"):

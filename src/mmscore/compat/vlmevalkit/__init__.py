@@ -19,6 +19,15 @@ from mmscore.compat.vlmevalkit.datasets import (
     build_dataset,
     dataset_type,
 )
+from mmscore.compat.vlmevalkit.judges import (
+    DEBUG_MESSAGE,
+    OpenAIWrapper,
+    build_judge,
+    can_infer,
+    can_infer_option,
+    can_infer_text,
+    track_progress_rich,
+)
 from mmscore.compat.vlmevalkit.pictures import (
     decode_base64_to_image,
     decode_base64_to_image_file,
@@ -63,6 +72,8 @@ MODULES = {
     "smp.file": _SMP_FILE,
     "smp.misc": _SMP_MISC,
     "dataset": _DATASET,
+    "dataset.utils": ("build_judge", "DEBUG_MESSAGE"),
+    "dataset.utils.judge_util": ("build_judge", "DEBUG_MESSAGE"),
     "dataset.image_base": ("ImageBaseDataset",),
     "dataset.image_mcq": _CHOICE,
     "dataset.image_vqa": _OPEN,
@@ -71,13 +82,18 @@ MODULES = {
     "dataset.image_mt": ("ImageMTDataset",),
     "vlm": ("BaseModel",),
     "vlm.base": ("BaseModel",),
-    "api": ("BaseAPI",),
+    "api": ("BaseAPI", "OpenAIWrapper"),
     "api.base": ("BaseAPI",),
+    "api.gpt": ("OpenAIWrapper",),
+    "utils": ("can_infer", "can_infer_option", "can_infer_text", "track_progress_rich"),
+    "utils.matching_util": ("can_infer", "can_infer_option", "can_infer_text"),
+    "utils.mp_util": ("track_progress_rich",),
 }
 """Modules of the kit that can be imported where it is not installed, and the names in each."""
 
 __all__ = [
     "DATASET_TYPE",
+    "DEBUG_MESSAGE",
     "BaseAPI",
     "BaseModel",
     "CustomMCQDataset",
@@ -90,9 +106,14 @@ __all__ = [
     "ImageYORNDataset",
     "LMUDataRoot",
     "MMMUDataset",
+    "OpenAIWrapper",
     "Run",
     "as_recipe",
     "build_dataset",
+    "build_judge",
+    "can_infer",
+    "can_infer_option",
+    "can_infer_text",
     "convert",
     "d2df",
     "decode_base64_to_image",
@@ -106,4 +127,5 @@ __all__ = [
     "md5",
     "run",
     "toliststr",
+    "track_progress_rich",
 ]

@@ -2,7 +2,8 @@
 
 As in the kit a column that looks like numbers becomes numbers. But only an empty cell is missing: the kit
 loses `None`, `NA` and `null`, options and answers among them. Source: open-compass/VLMEvalKit@e8e78f05
-vlmeval/smp/file.py, vlmeval/smp/misc.py. Pickles are neither read nor written.
+vlmeval/smp/file.py, vlmeval/smp/misc.py. A file called .pkl holds JSON, see
+`mmscore.compat.vlmevalkit.stored_values`.
 """
 
 import hashlib
@@ -19,9 +20,13 @@ from mmconvert.inputs import lmudata_root
 from mmconvert.literals import looks_like_list, parse_list
 from mmconvert.sources import Rejected, jsonl, xlsx
 from mmconvert.workbook_writer import write_workbook
+from mmscore.compat.vlmevalkit.stored_values import read_values, write_values
 
-_AS_JSON = ("_rating", "_config", "_meta", "_tmp", "_response", "_processed")
-_AS_CSV = ("_acc", "_fine", "_metrics")
+_KINDS = {
+    "json": ("_rating", "_config", "_meta"),
+    "pkl": ("_tmp", "_response", "_processed"),
+    "csv": ("_acc", "_fine", "_metrics"),
+}
 _READ: Mapping[str, Any] = {"keep_default_na": False, "na_values": [""]}
 
 
@@ -29,7 +34,7 @@ def load(f: str | Path) -> Any:
     """Read a file by its ending.
 
     Args:
-        f: A .tsv, .csv, .xlsx, .parquet, .json or .jsonl file.
+        f: A .tsv, .csv, .xlsx, .parquet, .json, .jsonl or .pkl file.
 
     Returns:
         A DataFrame of a table; what a .json holds; a list of what the lines of a .jsonl hold.
@@ -53,7 +58,7 @@ def dump(data: Any, f: str | Path, **kwargs: Any) -> None:
 
     Args:
         data: A DataFrame, or what becomes one, for a table; JSON values for the others.
-        f: A .tsv, .csv, .xlsx, .json or .jsonl file.
+        f: A .tsv, .csv, .xlsx, .json, .jsonl or .pkl file.
         **kwargs: Further arguments, which the kit's writers take; they have no effect here.
 
     Raises:
@@ -110,14 +115,12 @@ def md5(s: str | Path) -> str:
 def get_intermediate_file_path(eval_file: str, suffix: str, target_format: str | None = None) -> str:
     """Name a file beside an evaluation's: the stem with something behind it, and the ending that goes with that.
 
-    Where the kit would pickle, it is JSON.
-
     Example:
         >>> get_intermediate_file_path("out/m_d.xlsx", "_acc"), get_intermediate_file_path("m_d.xlsx", "_judge")
         ('out/m_d_acc.csv', 'm_d_judge.xlsx')
     """
     path = Path(eval_file)
-    kind = "json" if suffix.endswith(_AS_JSON) else "csv" if suffix.endswith(_AS_CSV) else path.suffix.lstrip(".")
+    kind = next((kind for kind, ends in _KINDS.items() if suffix.endswith(ends)), path.suffix.lstrip("."))
     return str(path.with_name(f"{path.stem}{suffix}.{target_format or kind}"))
 
 
@@ -152,6 +155,7 @@ _READERS: Mapping[str, Callable[[Path], Any]] = {
     ".parquet": pd.read_parquet,
     ".json": lambda path: jsonl.parse_json(path.read_text(encoding="utf-8")),
     ".jsonl": _read_jsonl,
+    ".pkl": read_values,
 }
 
 
@@ -181,6 +185,7 @@ _WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
     ".jsonl": lambda data, path: _write_text(
         path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in _records(data))
     ),
+    ".pkl": write_values,
 }
 
 

@@ -230,7 +230,7 @@ def test_a_service_is_tried_again_and_has_a_place_for_a_system_turn():
     assert asked(Looks(), row)[0].error.startswith("messages: the model has no place for a system turn")
     broken = Asks()
     broken.tries = -9
-    assert "no answer in 3 tries (got 'busy')" in asked(broken, record(1, "a"))[0].error
+    assert "Failed to obtain answer via API. (got 'busy')" in asked(broken, record(1, "a"))[0].error
 
 
 def test_rows_of_a_service_are_asked_side_by_side_each_with_its_own_files():
