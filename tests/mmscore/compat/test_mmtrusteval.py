@@ -366,6 +366,18 @@ def test_a_log_that_stands_is_left_alone(place: Path) -> None:
     assert len(saved(place)["per_sample_results"]) == 3
 
 
+def test_an_edited_class_is_asked_anew(place: Path) -> None:
+    (place / "new.py").write_text("class New:\n    model_family = ['new']\n    def __init__(self, model_id): ...\n")
+    for reply, expected in (("Yes", 1), ("No", 0)):
+        with (place / "new.py").open("a") as file:
+            file.write(f"    def chat(self, messages, **settings):\n        return '{reply}'\n")
+        (place / "logs/pets.json").unlink(missing_ok=True)
+        run("run", "task.yaml", "--import", "new.py", "--cfg-options", "model_id=new")
+        assert [sample["rule_yes_or_no_eval:pred_no_op"] for sample in saved(place)["per_sample_results"]] == [
+            expected
+        ] * 3
+
+
 def test_samples_without_a_reply_are_not_in_the_log_and_are_asked_again(place: Path) -> None:
     told = run("run", "task.yaml", "--cfg-options", "generation_kwargs.moody=1", code=3)
     assert "3 samples, 1 without a reply (why: prediction_error in logs/pets.run/predictions.parquet)" in told

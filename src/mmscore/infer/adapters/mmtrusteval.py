@@ -25,7 +25,8 @@ from mmconvert.errors import RowError, UsageError, did_you_mean, got
 from mmconvert.record import Image, Record, Turn
 from mmconvert.rewording import words
 from mmscore.answers import Answer, failed
-from mmscore.infer.backend import Generation, ModelOptions, honour
+from mmscore.infer.adapter import plugin_name
+from mmscore.infer.backend import Generation, ModelOptions, file_identity, honour
 from mmscore.infer.message_model import store
 
 MAX_NEW_TOKENS = 50
@@ -100,7 +101,8 @@ class ChatBackend:
             settings: What `chat` is given beside the messages.
         """
         self.name = name
-        self.identity = f"mmtrusteval:{name}:{sorted(settings.items())}"
+        # The file too: whoever edits the class wants its new answers.
+        self.identity = f"mmtrusteval:{file_identity(plugin_name(model))}:{name}:{sorted(settings.items())}"
         self._model = model
         self._settings = dict(settings)
 
