@@ -18,7 +18,7 @@ from mmconvert.errors import Error, UsageError, did_you_mean
 from mmconvert.format import Format, Loss, Target, require_honoured
 from mmconvert.inputs import Input, fingerprint
 from mmconvert.manifest import DEFAULT_CONFIG
-from mmconvert.parts import Part, PartError, PartResult, convert_part, parts_of, useful_workers, without_duplicates
+from mmconvert.parts import Part, PartError, PartResult, convert_part, cores_a_part, parts_of, without_duplicates
 from mmconvert.plugins import load
 from mmconvert.publishing import clear_leftovers, published_file
 from mmconvert.reading import ReadOptions, Records, too_long
@@ -161,10 +161,10 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
             output, overwrite=where.overwrite, append=where.append, view=where.view, about=about
         ) as writer:
             kept = writer.kept_ids(where.config)
-            workers = where.workers or useful_workers(inputs)
+            engine = _engine(where.engine)
+            workers = where.workers or max(1, engine.cores() // cores_a_part(inputs))
             planned = _parts(_told_apart(inputs) if kept else inputs, files, writer, how, where, workers == 1)
-            engine: Engine = load("mmconvert.engines", where.engine)
-            for found in engine(convert_part, planned, workers):
+            for found in engine.run(convert_part, planned, workers):
                 results += found
             _refuse_long(results)
             without_duplicates(results, kept)
@@ -188,6 +188,16 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
         raise Error(f"{error.filename or output}: {os.strerror(error.errno)}. Nothing was published.") from error
     summary.seconds = round(time.perf_counter() - started, 3)
     return summary
+
+
+def _engine(name: str) -> Engine:
+    try:
+        engine: Engine = load("mmconvert.engines", name)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f'engine {name!r} needs the package {error.name}. Install it: pip install "mmconvert[{name}]"'
+        ) from None
+    return engine
 
 
 def _told_apart(inputs: Sequence[Input]) -> list[Input]:

@@ -14,7 +14,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mmconvert.cores import usable_cores
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.guess import READERS
 from mmconvert.inputs import Input
@@ -117,20 +116,18 @@ def parts_of(part: Part, records: Records, read_on: bool) -> Iterator[Part]:
         yield replace(part, index=index, span=span)
 
 
-def useful_workers(inputs: Sequence[Input]) -> int:
-    """Count the processes that keep this machine busy: one a core, or half as many where rows are large.
+def cores_a_part(inputs: Sequence[Input]) -> int:
+    """Count the cores that converting one part keeps busy: two where rows are large, else one.
 
-    A process that converts pictures keeps about two cores busy by itself: one thread reads, others write
-    and hash. Told from the head of the first file.
+    Where rows hold pictures one thread reads and another writes and hashes. Told from the head of the
+    first file.
     """
-    cores = usable_cores()
     path = inputs[0].path
     if path.suffix.lower() not in _OFFSETS or not path.is_file():
-        return cores
+        return 1
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    large = len(head) == _HEAD and head.count(b"\n") < _HEAD // _LARGE_ROW
-    return max(1, cores // 2) if large else cores
+    return 2 if len(head) == _HEAD and head.count(b"\n") < _HEAD // _LARGE_ROW else 1
 
 
 class PartError(Error):

@@ -113,14 +113,11 @@ def test_an_error_in_a_child_stops_the_run_and_publishes_nothing(small_parts: No
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.jsonl", "out.rejects.jsonl"]
 
 
-@pytest.mark.parametrize(("row", "workers"), [(100, 8), (100_000, 4)])
-def test_large_rows_need_fewer_workers(row: int, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "usable_cores", lambda: 8)
+@pytest.mark.parametrize(("row", "cores"), [(100, 1), (100_000, 2)])
+def test_large_rows_keep_two_cores_busy(row: int, cores: int, tmp_path: Path) -> None:
     file = tmp_path / "in.jsonl"
     file.write_text(lines(message("x" * row)) * (3_000_000 // row), encoding="utf-8")
-    assert parts.useful_workers([Input(file)]) == workers
-    monkeypatch.setattr(parts, "usable_cores", lambda: 1)
-    assert parts.useful_workers([Input(file)]) == 1
+    assert parts.cores_a_part([Input(file)]) == cores
 
 
 def double(number: int) -> int:

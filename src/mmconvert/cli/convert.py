@@ -80,6 +80,9 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
     metavar="N",
     help="Processes (default: one a core, one for two cores where rows hold pictures).",
 )
+@click.option(
+    "--engine", default="local", show_default=True, metavar="NAME", help="Where they run: local, ray (a Ray cluster)."
+)
 @click.option("--append", is_flag=True, help="Add a split or config to the dataset that stands there.")
 @click.option("--overwrite", is_flag=True, help="Replace the dataset that stands there.")
 @click.option("--push", "repo_id", metavar="USER/REPO", help="Publish the dataset on the Hub afterwards.")
@@ -116,6 +119,7 @@ def convert(
     md5: str | None,
     sha256: str | None,
     workers: int | None,
+    engine: str,
     append: bool,
     overwrite: bool,
     repo_id: str | None,
@@ -166,6 +170,7 @@ def convert(
         allow_empty=allow_empty,
         view=view,
         workers=workers,
+        engine=engine,
     )
     download = _download(inputs, allow_remote, md5, sha256)
     summary = run_convert(plan(inputs, split=split, subsets=subsets, download=download), output, how, where)

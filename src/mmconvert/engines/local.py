@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mmconvert.cores import usable_cores
+from mmconvert.engines import Engine
 from mmconvert.errors import Error
 
 if TYPE_CHECKING:
@@ -152,4 +154,4 @@ def _follow_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-ENGINE = run
+ENGINE = Engine(run, usable_cores)

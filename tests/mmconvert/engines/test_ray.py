@@ -1,0 +1,104 @@
+"""A cluster of two nodes on this machine writes what one process writes, also when a node dies."""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mmconvert import parts
+from mmconvert.conversion import ReadOptions, WriteOptions, convert
+from mmconvert.errors import Error, UsageError
+from mmconvert.inputs import Input
+from mmconvert.store import verify
+
+ray = pytest.importorskip("ray", reason="needs the extra: pip install 'mmconvert[ray]'")
+
+PARTS = 40
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    """Two nodes of one core each, and the address of the first."""
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.add_node(num_cpus=1)
+    monkeypatch.setenv("RAY_ADDRESS", made.address)
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that is cut into many parts."""
+    file = tmp_path / "in.jsonl"
+    rows = [{"messages": [{"role": "user", "content": f"question {n:04d}"}], "answer": "a"} for n in range(PARTS * 5)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    monkeypatch.setattr(parts, "SMALL_FILE", 100)
+    monkeypatch.setattr(parts, "PART_BYTES", file.stat().st_size // PARTS)
+    return file
+
+
+def shards(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted(folder.glob("data/*.parquet"))}
+
+
+def converted(source: Path, output: Path, **where: object) -> Path:
+    convert([Input(source)], output, ReadOptions(), WriteOptions(**where))  # type: ignore[arg-type]
+    return output
+
+
+def test_a_cluster_writes_the_bytes_of_one_process(cluster, source, tmp_path):
+    one = converted(source, tmp_path / "one")
+    many = converted(source, tmp_path / "many", engine="ray", workers=None)
+    assert len([node for node in ray.nodes() if node["Alive"]]) == 2
+    assert len(shards(one)) >= PARTS
+    assert shards(one) == shards(many)
+    assert verify(many) == []
+
+
+def test_the_parts_of_a_node_that_is_killed_are_done_again(cluster, source, tmp_path, monkeypatch):
+    one = converted(source, tmp_path / "one")
+    second = cluster.add_node(num_cpus=1)
+    killed = threading.Event()
+
+    def kill() -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            written = [file for folder in tmp_path.glob(".many*") for file in folder.rglob("part-*.parquet")]
+            if len(written) > 3:
+                cluster.remove_node(second, allow_graceful=False)
+                killed.set()
+                return
+            time.sleep(0.005)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    many = converted(source, tmp_path / "many", engine="ray", workers=3)
+    killer.join()
+    assert killed.is_set()
+    assert shards(one) == shards(many)
+    assert verify(many) == []
+
+
+def test_what_a_part_refuses_ends_the_run_as_anywhere(cluster, source, tmp_path):
+    with source.open("a") as file:
+        file.write("{bad\n")
+    with pytest.raises(Error, match=r"in\.jsonl:201: .*--on-bad fail"):
+        converted(source, tmp_path / "out", engine="ray", workers=2, fail_on_bad=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_the_package_the_extra_is_named(source, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.delitem(sys.modules, "mmconvert.engines.ray", raising=False)
+    with pytest.raises(
+        UsageError, match=r"engine 'ray' needs the package ray\. .* pip install .mmconvert\[ray\]"
+    ):
+        converted(source, tmp_path / "out", engine="ray")
