@@ -6,6 +6,8 @@ The classes of users are written against `mmte`, as theirs are; the door stands 
 import inspect
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,6 +114,30 @@ class Shorter(BaseEvaluator):
     def process(self, preds, labels=None, extras=None, **kwargs):
         return [pred.split(",")[0] for pred in preds], labels, extras
 """
+SCRIPT = """
+import json
+import sys
+
+from mmte.datasets.base import collate_fn
+from mmte.evaluators.base import SequentialEvaluator
+from mmte.models import load_chatmodel
+from mmte.utils.registry import registry
+
+import colours
+
+dataset_id = sys.argv[1]
+dataset = registry.get_dataset_class(dataset_id)(dataset_id)
+model = load_chatmodel("scripted-7b", device="cpu")
+preds, labels, extras = [], [], []
+for data in collate_fn(dataset):
+    preds.append(model.chat(messages=data["message"], max_new_tokens=50, do_sample=False).content)
+    labels.append(data["target"])
+    extras.append(data["extra"])
+evaluator = SequentialEvaluator({"rule_yes_or_no_eval": {"metrics_cfg": {"accuracy_score": {}}}})
+print(json.dumps(evaluator(preds, labels, extras)))
+"""
+
+COMMAND = [sys.executable, "-m", "mmscore.compat.mmtrusteval"]
 YES_NO = "rule_yes_or_no_eval"
 
 
@@ -363,6 +389,13 @@ def test_the_task_flow_from_file_to_log(place: Path) -> None:
     }
     (entry,) = score(place / "logs/privacy/colours.json", "mmtrust_yes_no", recipe_options=None).entries
     assert entry.counts.scored == 4
+
+
+def test_modules_are_used_on_their_own_in_a_script(place: Path) -> None:
+    """A script of a user's: a dataset, a model and a sequence of evaluators, without a task."""
+    (place / "script.py").write_text(SCRIPT)
+    said = subprocess.check_output([*COMMAND, "script", "script.py", "colours-image"], text=True)
+    assert json.loads(said) == {f"{YES_NO}:accuracy_score": 0.5}
 
 
 def test_the_task_flow_with_a_trained_model(place: Path) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -113,8 +114,25 @@ def list_ids(kind: str | None, imports: tuple[str, ...], as_json: bool) -> int:
     return 0
 
 
+@click.command("script", context_settings={"ignore_unknown_options": True})
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@IMPORT
+def script(file: str, arguments: tuple[str, ...], imports: tuple[str, ...]) -> int:
+    """Run a Python FILE; what it imports of mmte is answered here where the kit is not installed."""
+    from mmscore.compat.mmtrusteval.registry import registry
+
+    install()
+    sys.argv = [file, *arguments]
+    sys.path.insert(0, str(Path(file).resolve().parent))
+    with registry.importing(imports):
+        runpy.run_path(file, run_name="__main__")
+    return 0
+
+
 COMMANDS = {
     "run": ("mmscore.compat.mmtrusteval.__main__:run", "Run a task file."),
+    "script": ("mmscore.compat.mmtrusteval.__main__:script", "Run a Python file that imports mmte."),
     "list": ("mmscore.compat.mmtrusteval.__main__:list_ids", "Show the ids of the registry."),
 }
 

@@ -41,7 +41,7 @@ class Registry:
             raise UsageError(f"{registered.__name__}: expected a list of ids in {IDS[kind]} {got(ids)}.")
         classes = (self._built_in if built_in else self._classes)[kind]
         for one in ids:
-            if one in classes and not _same(classes[one], registered):
+            if one in classes and _home(classes[one]) != _home(registered):
                 raise UsageError(f"{one!r} is registered already for {classes[one].__name__}. Give it another id.")
             classes[one] = registered
         return registered
@@ -151,9 +151,9 @@ class Registry:
                     self.register(kind, given)
 
 
-def _same(one: type, other: type) -> bool:
-    """Tell a class that was loaded a second time, as by `--backend file.py@Class`."""
-    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+def _home(kind: type) -> tuple[str, str]:
+    """Say where a class stands: one that is loaded a second time, as by `--backend file.py@Class`, is the same."""
+    return getattr(sys.modules.get(kind.__module__), "__file__", None) or kind.__module__, kind.__qualname__
 
 
 def _module(name: str) -> Any:
