@@ -480,6 +480,8 @@ def test_imports_of_the_kit_are_answered_by_the_door_and_unknown_names_are_said(
         "import vlmeval.vlm\n"
         "from mmscore.compat import vlmevalkit as kit\n"
         "assert CustomVQADataset is kit.CustomVQADataset and load is kit.load\n"
+        "assert osp.join('a', 'b') and pd.DataFrame and np.mean and get_logger('x')\n"
+        "assert not hasattr(kit, 'nothing')\n"
         "assert vlmeval.vlm.BaseModel is kit.BaseModel\n"
         "try:\n"
         "    from vlmeval.smp import lod\n"

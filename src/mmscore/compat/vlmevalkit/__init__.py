@@ -6,6 +6,9 @@
 `import vlmeval...` gives these names, too.
 """
 
+from typing import Any
+
+from mmscore.compat.vlmevalkit import star
 from mmscore.compat.vlmevalkit.datasets import (
     CustomMCQDataset,
     CustomVQADataset,
@@ -57,7 +60,7 @@ _SMP_VLM = (
 )
 _SMP_FILE = ("load", "dump", "d2df", "LMUDataRoot", "md5", "get_intermediate_file_path")
 _SMP_MISC = ("toliststr", "listinstr", "d2df")
-_SMP = tuple(dict.fromkeys((*_SMP_VLM, *_SMP_FILE, *_SMP_MISC)))
+_SMP = tuple(dict.fromkeys((*_SMP_VLM, *_SMP_FILE, *_SMP_MISC, *star.__all__)))
 _CHOICE = ("ImageMCQDataset", "MMMUDataset", "CustomMCQDataset")
 _OPEN = ("ImageVQADataset", "CustomVQADataset")
 _DATASET = (
@@ -71,6 +74,7 @@ MODULES = {
     "smp.vlm": _SMP_VLM,
     "smp.file": _SMP_FILE,
     "smp.misc": _SMP_MISC,
+    "smp.log": ("get_logger",),
     "dataset": _DATASET,
     "dataset.utils": ("build_judge", "DEBUG_MESSAGE"),
     "dataset.utils.judge_util": ("build_judge", "DEBUG_MESSAGE"),
@@ -129,3 +133,10 @@ __all__ = [
     "toliststr",
     "track_progress_rich",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Give what stands in `star`; it is for the kit's imports and no name of the door's own."""
+    if name in star.__all__:
+        return getattr(star, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
