@@ -56,8 +56,9 @@ def adapter(named: str, given: object, options: ModelOptions) -> "ChatBackend | 
     if not callable(getattr(kind, "chat", None)) or not hasattr(kind, "model_family"):
         return None
     honour(named, options, *_HONOURED)
-    model = opened(kind, options.model) if isinstance(given, type) else given
-    return ChatBackend(model, options.model, generation_kwargs(options.generation, output_scores=options.output_scores))
+    model: Any = opened(kind, options.model) if isinstance(given, type) else given
+    name = str(getattr(model, "model_id", None) or options.model)
+    return ChatBackend(model, name, generation_kwargs(options.generation, output_scores=options.output_scores))
 
 
 def opened(kind: Any, model_id: str) -> Any:

@@ -152,6 +152,15 @@ def test_a_class_is_opened_by_the_models_id(tmp_path: Path, capsys: pytest.Captu
         predict(data, tmp_path / "q.parquet", model="scripted-8b", backend=backend)
 
 
+def test_an_object_says_its_own_name(tmp_path: Path) -> None:
+    data = write_dataset(tmp_path / "d", {"test": [record(1, "Is it?", answer="ok")]})
+    model = Heard()
+    model.model_id = "heard-2b"  # type: ignore[attr-defined]
+    predict(data, tmp_path / "p.parquet", backend=model)
+    (entry,) = score(tmp_path / "p.parquet", "own_short_answer").entries
+    assert (entry.model, entry.metrics["accuracy"].value) == ("heard-2b", 1.0)
+
+
 def test_its_settings_are_part_of_what_an_answer_depends_on() -> None:
     made = [adapt("m", Heard(), ModelOptions("heard", generation=Generation(max_new_tokens=n))) for n in (1, 2)]
     assert made[0].identity != made[1].identity
