@@ -496,3 +496,13 @@ def test_imports_of_the_kit_are_answered_by_the_door_and_unknown_names_are_said(
     first, second = ran.stdout.splitlines()
     assert first.startswith("vlmeval.smp: has no 'lod' here. Did you mean load?")
     assert second == "No module named 'vlmeval.nothing'"
+
+
+def test_files_are_asked_about(tmp_path):
+    (tmp_path / "a.png").write_bytes(RED)
+    (tmp_path / "b.png").write_bytes(b"text")
+    assert [kit.read_ok(tmp_path / name) for name in ("a.png", "b.png", "c.png")] == [True, False, False]
+    assert kit.file_size(tmp_path / "b.png", "KB") == 4 / 1024
+    assert kit.build_dataset("nowhere") is None
+    assert kit.DATASET_MODALITY("Colours") == "IMAGE"
+    assert [kit.version_cmp("1.10", "1.9", op) for op in ("gt", "le", "eq")] == [True, False, False]

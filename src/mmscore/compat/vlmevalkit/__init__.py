@@ -16,10 +16,12 @@ from mmscore.compat.vlmevalkit.datasets import (
     ImageCaptionDataset,
     ImageMCQDataset,
     ImageMTDataset,
+    ImageShortQADataset,
     ImageVQADataset,
     ImageYORNDataset,
     MMMUDataset,
     build_dataset,
+    dataset_modality,
     dataset_type,
 )
 from mmscore.compat.vlmevalkit.judges import (
@@ -44,28 +46,41 @@ from mmscore.compat.vlmevalkit.tables import (
     d2df,
     dump,
     get_intermediate_file_path,
-    listinstr,
     load,
     md5,
     toliststr,
 )
+from mmscore.compat.vlmevalkit.words import (
+    INFER_FAIL_MSG,
+    cn_string,
+    file_size,
+    get_file_extension,
+    istype,
+    listinstr,
+    read_ok,
+    splitlen,
+    version_cmp,
+)
 from mmscore.infer.message_model import MessageModel, ServiceModel
 
 BaseModel, BaseAPI = MessageModel, ServiceModel
-DATASET_TYPE = dataset_type
+DATASET_TYPE, DATASET_MODALITY = dataset_type, dataset_modality
 
 _SMP_VLM = (
     *("encode_image_to_base64", "encode_image_file_to_base64"),
-    *("decode_base64_to_image", "decode_base64_to_image_file"),
+    *("decode_base64_to_image", "decode_base64_to_image_file", "read_ok"),
 )
-_SMP_FILE = ("load", "dump", "d2df", "LMUDataRoot", "md5", "get_intermediate_file_path")
-_SMP_MISC = ("toliststr", "listinstr", "d2df")
+_SMP_FILE = (
+    *("load", "dump", "d2df", "LMUDataRoot", "md5", "get_intermediate_file_path"),
+    *("get_file_extension", "file_size", "INFER_FAIL_MSG"),
+)
+_SMP_MISC = ("toliststr", "listinstr", "d2df", "cn_string", "splitlen", "istype", "version_cmp")
 _SMP = tuple(dict.fromkeys((*_SMP_VLM, *_SMP_FILE, *_SMP_MISC, *star.__all__)))
 _CHOICE = ("ImageMCQDataset", "MMMUDataset", "CustomMCQDataset")
 _OPEN = ("ImageVQADataset", "CustomVQADataset")
 _DATASET = (
     *("ImageBaseDataset", "ImageYORNDataset", "ImageCaptionDataset", "ImageMTDataset"),
-    *(*_CHOICE, *_OPEN, "build_dataset", "DATASET_TYPE"),
+    *(*_CHOICE, *_OPEN, "ImageShortQADataset", "build_dataset", "DATASET_TYPE", "DATASET_MODALITY"),
 )
 
 MODULES = {
@@ -81,6 +96,7 @@ MODULES = {
     "dataset.image_base": ("ImageBaseDataset",),
     "dataset.image_mcq": _CHOICE,
     "dataset.image_vqa": _OPEN,
+    "dataset.image_shortqa": ("ImageShortQADataset",),
     "dataset.image_yorn": ("ImageYORNDataset",),
     "dataset.image_caption": ("ImageCaptionDataset",),
     "dataset.image_mt": ("ImageMTDataset",),
@@ -96,8 +112,10 @@ MODULES = {
 """Modules of the kit that can be imported where it is not installed, and the names in each."""
 
 __all__ = [
+    "DATASET_MODALITY",
     "DATASET_TYPE",
     "DEBUG_MESSAGE",
+    "INFER_FAIL_MSG",
     "BaseAPI",
     "BaseModel",
     "CustomMCQDataset",
@@ -106,6 +124,7 @@ __all__ = [
     "ImageCaptionDataset",
     "ImageMCQDataset",
     "ImageMTDataset",
+    "ImageShortQADataset",
     "ImageVQADataset",
     "ImageYORNDataset",
     "LMUDataRoot",
@@ -118,6 +137,7 @@ __all__ = [
     "can_infer",
     "can_infer_option",
     "can_infer_text",
+    "cn_string",
     "convert",
     "d2df",
     "decode_base64_to_image",
@@ -125,13 +145,19 @@ __all__ = [
     "dump",
     "encode_image_file_to_base64",
     "encode_image_to_base64",
+    "file_size",
+    "get_file_extension",
     "get_intermediate_file_path",
+    "istype",
     "listinstr",
     "load",
     "md5",
+    "read_ok",
     "run",
+    "splitlen",
     "toliststr",
     "track_progress_rich",
+    "version_cmp",
 ]
 
 

@@ -286,6 +286,14 @@ class ImageMTDataset(Benchmark):
         return self._worded(line, "ImageMTDataset")
 
 
+class ImageShortQADataset(ImageBaseDataset):
+    """Open questions with short answers; the kit has a judge read them, in words of its own."""
+
+    def build_prompt(self, line: Any) -> Message:
+        """Word a row: its pictures, its question, and the wish for a short answer."""
+        return self._worded(line, "ImageShortQADataset")
+
+
 class CustomVQADataset(ImageBaseDataset):
     """Open questions from a table of the user's, who says how they are scored."""
 
@@ -351,3 +359,14 @@ def dataset_type(dataset: str) -> str:
         if dataset in one.supported_datasets():
             return one.TYPE
     return "VQA" if "openended" in dataset.lower() else "MCQ"
+
+
+def dataset_modality(dataset: str | None, *, default: str = "IMAGE") -> str:
+    """Tell the `MODALITY` of a benchmark by its name, as the kit's `DATASET_MODALITY` does.
+
+    Example:
+        >>> dataset_modality("MME"), dataset_modality("my_video_bench"), dataset_modality(None)
+        ('IMAGE', 'VIDEO', 'IMAGE')
+    """
+    named = (one.MODALITY for one in _subclasses(ImageBaseDataset) if dataset in one.supported_datasets())
+    return next(named, "VIDEO" if "video" in (dataset or "").lower() else default)

@@ -9,7 +9,7 @@ vlmeval/smp/file.py, vlmeval/smp/misc.py. A file called .pkl holds JSON, see
 import hashlib
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,16 +88,6 @@ def toliststr(s: Any) -> list[str]:
     """
     items = parse_list(s) if isinstance(s, str) and looks_like_list(s) else s if isinstance(s, list) else [s]
     return [str(item) for item in items]
-
-
-def listinstr(lst: Sequence[str], s: str) -> bool:
-    """Tell whether a text holds one of some words.
-
-    Example:
-        >>> listinstr(["MCQ", "Y/N"], "MCQ"), listinstr(["a"], "b")
-        (True, False)
-    """
-    return any(item in s for item in lst)
 
 
 def LMUDataRoot() -> str:  # noqa: N802 - the kit's own name
