@@ -253,6 +253,30 @@ class TestTask:
         for strategy in ("auto", "rule"):
             assert task_of(task(judge_strategy=strategy, judge_model_args=judge))["score"] == {}
 
+    def test_several_judges_since_1_11(self) -> None:
+        models = [{"model_id": name, "judge_id": name, "api_url": "http://127.0.0.1:9/v1"} for name in ("j", "k")]
+        judge = {"strategy": "llm", "models": models, "repeats": 2, "aggregation": "median", "min_valid_judges": 2}
+        score = task_of(task(judge=judge, evalscope_version="1.14.1"))["score"]
+        assert score == {
+            "judge": ["evalscope@1.14"],
+            "judge-model": ["j", "k"],
+            "judge-base-url": "http://127.0.0.1:9/v1",
+            "api-key-env": "MODELSCOPE_SDK_TOKEN",
+            "judge-strategy": "llm",
+            "judge-repeats": 2,
+            "judge-aggregation": "median",
+            "judge-min-valid": 2,
+        }
+        for changes, message in (
+            ({"models": [models[0], {"model_id": "k", "api_url": "http://other/v1"}]}, "differ in more than model_id"),
+            ({"position_swap": "on"}, "judge.position_swap: has no counterpart"),
+            ({"models": []}, "Give judge.models"),
+        ):
+            with pytest.raises(UsageError, match=message):
+                task_of(task(judge={**judge, **changes}))
+        with pytest.raises(UsageError, match="Leave one out"):
+            task_of(task(judge=judge, judge_model_args={"model_id": "j"}))
+
     def test_the_vlmevalkit_backend(self) -> None:
         entry = {"key": "k", "temperature": 0.5, "img_size": 224, "type": "a/qwen2.5:7b", "timeout": 9}
         found = task_of(backend_of(entry, limit=10, nproc=3, mode="infer", work_dir="out"))
@@ -445,6 +469,16 @@ class TestRun:
             result = run_task(task(api_url=service.url, evalscope_version="1.14.1"))
         assert "BLEU ↑ · n-gram 1" in capsys.readouterr().out
         assert result["general_vqa"]["schema_version"] == 2
+
+    def test_a_judge_of_a_newer_release(self) -> None:
+        with answering(lambda _: "red") as service, answering(lambda _: '{"verdict": "A"}') as judging:
+            models = [{"model_id": name, "api_url": judging.url, "api_key": "sk-2"} for name in ("j", "k")]
+            given = task(api_url=service.url, evalscope_version="1.14.1", judge={"strategy": "llm", "models": models})
+            report = run_task(given)["general_vqa"]
+            assert (report["metrics"][0]["identity"]["name"], report["metrics"][0]["score"]) == ("accuracy", 1.0)
+            assert {request["model"] for request in judging.asked} == {"j", "k"}
+        files = [file for file in Path("outputs").rglob("*") if file.is_file()]
+        assert not [file for file in files if b"sk-2" in file.read_bytes()]
 
     def test_a_list_of_tasks(self) -> None:
         mock = task(eval_type="mock_llm", model="mock")

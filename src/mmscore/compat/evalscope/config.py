@@ -30,6 +30,7 @@ DEFAULTS: Mapping[str, Any] = {
     "timeout": None,
     "api_url": None,
     "api_key": None,
+    "judge": None,
     "judge_strategy": "auto",
     "judge_model_args": None,
     "judge_worker_num": None,
@@ -72,6 +73,12 @@ ONLY: Mapping[str, Collection[Any]] = {
     "sandbox_manager_config": ({}, None),
 }
 """Keys that pass with the value that asks for nothing."""
+
+BODY = (
+    *("top_k", "top_p", "seed", "frequency_penalty", "presence_penalty", "repetition_penalty", "logit_bias"),
+    *("logprobs", "top_logprobs", "reasoning_effort"),
+)
+"""Fields of a request that the kit sends as they are."""
 
 _KIND_NAMES = {
     str: "a text",
@@ -148,7 +155,7 @@ class TaskConfig(SimpleNamespace):
     def to_dict(self) -> dict[str, Any]:
         """Give all keys but those that hold a secret."""
         keys = {name: value for name, value in vars(self).items() if name != "api_key"}
-        for name in ("judge_model_args", "eval_config"):
+        for name in ("judge", "judge_model_args", "eval_config"):
             keys[name] = _without_keys(keys[name])
         return keys
 

@@ -11,13 +11,13 @@ from mmconvert.errors import UsageError, did_you_mean, got
 from mmconvert.kits.evalscope.files import load_subset
 from mmconvert.kits.evalscope.release import Release
 from mmscore.compat.evalscope.config import (
+    BODY,
     NUMBER,
     PATH,
     TEXT,
     TRUTH,
     WHOLE,
     EvalType,
-    JudgeStrategy,
     Kinds,
     check_keys,
     key_variable,
@@ -25,12 +25,13 @@ from mmscore.compat.evalscope.config import (
     safe_name,
     texts_in,
 )
+from mmscore.compat.evalscope.judge_keys import judge_options
 
 MOCKED = "Default output from mockllm/model"
 """What the kit's stand-in for a model says."""
 
-MODEL_KEY, JUDGE_KEY = "EVALSCOPE_API_KEY", "MODELSCOPE_SDK_TOKEN"
-"""Variables from which the kit, too, takes keys that the task does not have."""
+MODEL_KEY = "EVALSCOPE_API_KEY"
+"""Variable from which the kit, too, takes a key that the task does not have."""
 
 _DATASET_ARGS: Kinds = {
     **dict.fromkeys(("local_path", "dataset_id"), PATH),
@@ -47,28 +48,14 @@ _DATASET_ONLY: Mapping[str, Any] = {
 }
 _DATASET_WITHOUT_EFFECT = ("few_shot_random", "train_split", "review_timeout", "force_redownload", "name")
 _PRECISION = "torch."
-_JUDGE_ARGS: Kinds = {
-    **dict.fromkeys(("model_id", "api_url", "api_key", "score_type", "score_pattern"), TEXT),
-    **dict.fromkeys(("generation_config", "score_mapping"), ()),
-}
-_SCORE_TYPES = {"pattern": "evalscope", "numeric": "evalscope_numeric"}
 _OPTION_OF = {"max_tokens": "max-new-tokens", "timeout": "timeout", "n": "n"}
-_BODY = (
-    *("top_k", "top_p", "seed", "frequency_penalty", "presence_penalty", "repetition_penalty", "logit_bias"),
-    *("logprobs", "top_logprobs", "reasoning_effort"),
-)
-"""Fields of a request that the kit sends as they are."""
-
 _GENERATION: Kinds = {
-    **dict.fromkeys(_BODY, ()),
+    **dict.fromkeys(BODY, ()),
     **dict.fromkeys(("max_tokens", "n", "num_beams"), WHOLE),
     **dict.fromkeys(("temperature", "timeout"), NUMBER),
     "do_sample": TRUTH,
     "stop_seqs": (list, tuple),
     "extra_body": (dict,),
-}
-_JUDGE_GENERATION: Kinds = {
-    name: kinds for name, kinds in _GENERATION.items() if name not in ("n", "num_beams", "timeout", "do_sample")
 }
 _GENERATION_WITHOUT_EFFECT = ("stream", "batch_size")
 
@@ -148,7 +135,7 @@ def task_of_native(config: Any, version: str, release: Release, keys: dict[str, 
         UsageError: A value has no counterpart, or a file is missing.
     """
     datasets = [_dataset(config, subset, version, release) for subset in subsets_of(config)]
-    return {"datasets": datasets, "models": [_model(config, keys)], "score": _judge(config, version, keys)}
+    return {"datasets": datasets, "models": [_model(config, keys)], "score": judge_options(config, version, keys)}
 
 
 def _arguments(config: Any, name: str) -> dict[str, Any]:
@@ -250,7 +237,7 @@ def _service(config: Any, given: dict[str, Any], keys: dict[str, str]) -> dict[s
     options["api-key-env"] = key_variable(config.api_key, MODEL_KEY, keys)
     temperature = given.get("temperature")
     options |= {"temperature": temperature} if temperature is not None else {"do-sample": True}
-    body = {name: given[name] for name in _BODY if given.get(name) is not None} | (given.get("extra_body") or {})
+    body = {name: given[name] for name in BODY if given.get(name) is not None} | (given.get("extra_body") or {})
     if "seed" in body and temperature != 0:
         # Repeats of a row are drawn from different seeds.
         options["seed"] = body.pop("seed")
@@ -266,7 +253,7 @@ def _checkpoint(config: Any, given: dict[str, Any]) -> dict[str, Any]:
     if given.get("do_sample"):
         drawn = ("temperature", "top_p", "top_k", "seed")
         options |= {"do-sample": True, **{name.replace("_", "-"): given.get(name) for name in drawn}}
-    unheard = {name for name in (*_BODY, "extra_body") if given.get(name) is not None} - {"top_k", "top_p", "seed"}
+    unheard = {name for name in (*BODY, "extra_body") if given.get(name) is not None} - {"top_k", "top_p", "seed"}
     if unheard:
         raise UsageError(f"generation_config.{min(unheard)}: only services take it. Leave it out.")
     return _plain(options, {"max_tokens": 2048, **given})
@@ -276,43 +263,3 @@ def _plain(options: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
     named = {ours: given.get(theirs) for theirs, ours in _OPTION_OF.items()}
     stop = {"stop": list(given["stop_seqs"])} if given.get("stop_seqs") else {}
     return {name: value for name, value in {**named, **options}.items() if value is not None} | stop
-
-
-def _judge(config: Any, version: str, keys: dict[str, str]) -> dict[str, Any]:
-    """Write the options of `mmscore score`; by itself (`auto`) neither benchmark asks a judge."""
-    strategy = config.judge_strategy or JudgeStrategy.AUTO
-    if strategy in (JudgeStrategy.AUTO, JudgeStrategy.RULE):
-        return {}
-    if strategy not in (JudgeStrategy.LLM, JudgeStrategy.LLM_RECALL):
-        raise UsageError(f"judge_strategy: expected auto, rule, llm or llm_recall {got(strategy)}.")
-    given = mapping_in(config.judge_model_args, "judge_model_args")
-    if not given:
-        raise UsageError(f"judge_strategy {strategy!r}: whom to ask? Give judge_model_args.")
-    check_keys(given, _JUDGE_ARGS, (), {"system_prompt": (None,), "prompt_template": (None,)}, "judge_model_args")
-    kind = given.get("score_type") or "pattern"
-    if kind not in _SCORE_TYPES:
-        raise UsageError(f"judge_model_args.score_type: expected {' or '.join(_SCORE_TYPES)} {got(kind)}.")
-    generation = _judge_generation(given)
-    options = {
-        "judge": [f"{_SCORE_TYPES[kind]}@{version}"],
-        "judge-model": [given["model_id"]] if given.get("model_id") else None,
-        "judge-base-url": given.get("api_url"),
-        "api-key-env": key_variable(given.get("api_key"), JUDGE_KEY, keys),
-        "judge-strategy": strategy,
-        "judge-concurrency": config.judge_worker_num or config.eval_batch_size,
-        "judge-generation": json.dumps(generation) if generation else None,
-        "judge-score-mapping": json.dumps(given["score_mapping"]) if given.get("score_mapping") else None,
-        "judge-score-pattern": given.get("score_pattern"),
-    }
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _judge_generation(given: Mapping[str, Any]) -> dict[str, Any]:
-    where = "judge_model_args.generation_config"
-    generation = mapping_in(given.get("generation_config"), where)
-    check_keys(generation, _JUDGE_GENERATION, ("stream",), {}, where)
-    generation.pop("stream", None)
-    if stop := generation.pop("stop_seqs", None):
-        generation["stop"] = stop
-    more = generation.pop("extra_body", None) or {}
-    return {**generation, **more}
