@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from packaging.version import parse
 from PIL import Image as Picture
 
 from mmconvert.literals import parse_list
@@ -72,6 +71,8 @@ def version_cmp(v1: str, v2: str, op: str = "eq") -> bool:
         >>> version_cmp("4.10", "4.9", "gt")
         True
     """
+    from packaging.version import parse  # comes with `datasets`; few ask
+
     return bool(getattr(operator, op)(parse(v1), parse(v2)))
 
 
