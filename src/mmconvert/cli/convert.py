@@ -1,6 +1,8 @@
 """`mmconvert convert`: files of any known format into one dataset."""
 
+import contextlib
 import json
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -173,7 +175,10 @@ def convert(
         engine=engine,
     )
     download = _download(inputs, allow_remote, md5, sha256)
-    summary = run_convert(plan(inputs, split=split, subsets=subsets, download=download), output, how, where)
+    planned = plan(inputs, split=split, subsets=subsets, download=download)
+    # What a plug-in prints, or a cluster, must not stand between the lines that a program reads here.
+    with contextlib.redirect_stdout(sys.stderr):
+        summary = run_convert(planned, output, how, where)
     pushed = None
     if repo_id is not None:
         pushed = publish(

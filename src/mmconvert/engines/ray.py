@@ -38,7 +38,7 @@ def run(function: Callable[[_T], _R], tasks: Iterable[_T], workers: int) -> Iter
         Error: Workers died again and again, or the cluster cannot be asked.
         Exception: Whatever the function or the tasks raise; tasks under way are then given up.
     """
-    _connect()
+    connect()
     # Spread, for a part reads and writes more than it computes.
     remote = ray.remote(max_retries=_TRIES_AFTER_A_DEATH, scheduling_strategy="SPREAD")(function)
     begun: deque[ray.ObjectRef] = deque()
@@ -61,7 +61,7 @@ def run(function: Callable[[_T], _R], tasks: Iterable[_T], workers: int) -> Iter
 
 def cores() -> int:
     """Count the cores of the cluster."""
-    _connect()
+    connect()
     return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
@@ -84,8 +84,12 @@ def _result(reference: ray.ObjectRef) -> Any:
         ) from None
 
 
-def _connect() -> None:
-    """Be connected to the cluster; one of this machine alone ends with the process."""
+def connect() -> None:
+    """Be connected to the cluster; one of this machine alone ends with the process.
+
+    Raises:
+        UsageError: The cluster that RAY_ADDRESS names cannot be reached.
+    """
     if ray.is_initialized():
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

@@ -1,7 +1,9 @@
 """`mmscore predict`: ask a model about every row of a dataset."""
 
+import contextlib
 import functools
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -35,6 +37,8 @@ from mmscore.infer.protocol import open_protocol
 from mmscore.infer.runner import Job, resume_note
 from mmscore.infer.runner import predict as run
 from mmscore.spending import read_price
+
+ENGINES = LOCAL, RAY = ("local", "ray")
 
 
 def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int | None:
@@ -111,10 +115,10 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 @click.option(
     "--processes",
     type=click.IntRange(1, 1024),
-    default=1,
     metavar="N",
-    help="Processes that share the rows and the GPUs, each with the whole model.",
+    help="Processes that share the rows and the GPUs, each with the whole model. [default: 1; on a cluster one a GPU]",
 )
+@click.option("--engine", type=click.Choice(ENGINES), default=LOCAL, help="Where they run: here, or on a Ray cluster.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first N rows.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
@@ -139,7 +143,9 @@ def predict(
 
     Exit code 3: the file is written, but some rows have no reply; the column prediction_error says why.
     """
-    summary = answer(dataset, output, given, resume=resume, restart=restart, share=share, quiet=quiet)
+    # What a backend prints, or a cluster, must not stand between the lines that a program reads here.
+    with contextlib.redirect_stdout(sys.stderr):
+        summary = answer(dataset, output, given, resume=resume, restart=restart, share=share, quiet=quiet)
     if given["price"] is not None:
         summary.cost = read_price(given["price"]).of(summary.prompt_tokens, summary.completion_tokens)
     click.echo(json.dumps(asdict(summary)) if as_json else _sentence(summary))
@@ -179,14 +185,33 @@ def answer(
     rows = open_dataset(dataset)
     options = model_options(given, quiet=quiet)
     output.parent.mkdir(parents=True, exist_ok=True)
-    if given["processes"] > 1:
-        if backend is not None:
-            raise UsageError("--processes opens the model in each process: name the backend as file.py@NAME.")
+    elsewhere = given["engine"] != LOCAL
+    if backend is not None and (elsewhere or (given["processes"] or 1) > 1):
+        raise UsageError("--processes opens the model in each process: name the backend as file.py@NAME.")
+    if not elsewhere and (given["processes"] or 1) > 1:
         return _answer_together(dataset, output, given, restart=restart, quiet=quiet, task=task)
     with hold(store_path(output), share=share) as held:
         plugin = plugin_of(given)
-        opened = open_backend(plugin, options) if backend is None else adapt(plugin, backend, options)
+        opened = opened_backend(given, options) if backend is None else adapt(plugin, backend, options)
         return ask(job_of(rows, output, opened, given, task=task), held, restart=restart, quiet=quiet)
+
+
+def opened_backend(given: Mapping[str, Any], options: ModelOptions) -> Backend:
+    """Open the backend that the command's options name, here or on the cluster that they name.
+
+    Raises:
+        UsageError: As `open_backend`, or the package or the cluster is not there.
+        Error: The model cannot be loaded.
+    """
+    if given["engine"] == LOCAL:
+        return open_backend(plugin_of(given), options)
+    try:
+        from mmscore.infer.ray_pool import RayPool
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f'--engine needs the package {error.name}. Install it: pip install "mmconvert[{given["engine"]}]"'
+        ) from None
+    return RayPool(plugin_of(given), options, given["processes"])
 
 
 def _answer_together(

@@ -21,12 +21,12 @@ from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, mapping_file, pri
 from mmconvert.errors import Error
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import OK, answer_key, store_path
-from mmscore.cli.predict import answer, ask, job_of, model_options, plugin_of
+from mmscore.cli.predict import LOCAL, answer, ask, job_of, model_options, opened_backend, plugin_of
 from mmscore.cli.score import score
 from mmscore.cli.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan, context, plan_of
 from mmscore.compat.task_files import shown
 from mmscore.holding import hold
-from mmscore.infer.backend import Backend, file_identity, open_backend
+from mmscore.infer.backend import Backend, file_identity
 from mmscore.infer.predictions_file import RUN_METADATA, interrupted
 
 PREDICTIONS, REPORT, TABLE, LOG = "predictions.parquet", "report.json", "report.csv", "log.txt"
@@ -190,7 +190,7 @@ class _Opened:
     def backend(self) -> Backend:
         if self._made is None:
             try:
-                self._made = open_backend(plugin_of(self.task.given), model_options(self.task.given, quiet=self._quiet))
+                self._made = opened_backend(self.task.given, model_options(self.task.given, quiet=self._quiet))
             except Error as error:
                 self._made = error
         if isinstance(self._made, Error):
@@ -199,7 +199,7 @@ class _Opened:
 
     def digest(self, rows: Dataset, limit: int | None) -> str:
         """Digest what the predictions depend on, as far as it can be told without loading the model."""
-        given = {name: str(value) for name, value in self.task.given.items() if name != "processes"}
+        given = {name: str(value) for name, value in self.task.given.items() if name not in ("processes", "engine")}
         folder = Path(self.task.given["model"])
         files = sorted(folder.rglob("*")) if folder.is_dir() else []
         weights = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
@@ -219,7 +219,7 @@ def _predict(
         _log(outcome.folder, f"{PREDICTIONS} stands, {outcome.rows} rows")
         return
     given = {**opened.task.given, "limit": limit}
-    if given["processes"] > 1:
+    if given["engine"] == LOCAL and (given["processes"] or 1) > 1:
         summary = answer(rows.path, output, given, resume=not restart, restart=restart, quiet=quiet, task=digest)
     else:
         with hold(store_path(output)) as held:

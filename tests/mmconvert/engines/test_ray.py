@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,24 +15,15 @@ from mmconvert.conversion import ReadOptions, WriteOptions, convert
 from mmconvert.errors import Error, UsageError
 from mmconvert.inputs import Input
 from mmconvert.store import verify
-
-ray = pytest.importorskip("ray", reason="needs the extra: pip install 'mmconvert[ray]'")
+from support.ray_cluster import ray, two_nodes
 
 PARTS = 40
 
 
 @pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
-    """Two nodes of one core each, and the address of the first."""
-    from ray.cluster_utils import Cluster
-
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    made.add_node(num_cpus=1)
-    monkeypatch.setenv("RAY_ADDRESS", made.address)
-    yield made
-    ray.shutdown()
-    made.shutdown()
+def cluster() -> Iterator[Any]:
+    with two_nodes() as made:
+        yield made
 
 
 @pytest.fixture
@@ -98,7 +90,5 @@ def test_what_a_part_refuses_ends_the_run_as_anywhere(cluster, source, tmp_path)
 def test_without_the_package_the_extra_is_named(source, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.delitem(sys.modules, "mmconvert.engines.ray", raising=False)
-    with pytest.raises(
-        UsageError, match=r"engine 'ray' needs the package ray\. .* pip install .mmconvert\[ray\]"
-    ):
+    with pytest.raises(UsageError, match=r"engine 'ray' needs the package ray\. .* pip install .mmconvert\[ray\]"):
         converted(source, tmp_path / "out", engine="ray")

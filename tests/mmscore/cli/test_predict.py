@@ -43,7 +43,7 @@ def test_a_run_writes_the_predictions_and_says_what_it_did(predict, dataset, out
     assert (code, err) == (0, "")
     assert summary.pop("seconds") >= 0
     assert (summary.pop("prompt_tokens"), summary.pop("completion_tokens")) == (0, 0)
-    assert summary == {"rows": 12, "asked": 12, "reused": 0, "failed": 0, "output": str(output)}
+    assert summary == {"rows": 12, "asked": 12, "reused": 0, "failed": 0, "output": str(output), "cost": None}
     assert pq.read_table(output)["prediction"].to_pylist() == [str(i) for i in range(12)]
 
 

@@ -1,0 +1,27 @@
+"""A Ray cluster of two nodes on this machine."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import pytest
+
+ray = pytest.importorskip("ray", reason="needs the extra: pip install 'mmconvert[ray]'")
+
+
+@contextmanager
+def two_nodes() -> Iterator[Any]:
+    """Two nodes of one core each, at the address that RAY_ADDRESS then names."""
+    from ray.cluster_utils import Cluster
+
+    with mock.patch.dict(os.environ, {"RAY_USAGE_STATS_ENABLED": "0"}):
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        made.add_node(num_cpus=1)
+        os.environ["RAY_ADDRESS"] = made.address
+        try:
+            yield made
+        finally:
+            ray.shutdown()
+            made.shutdown()
