@@ -520,6 +520,22 @@ class TestCustomEvaluation:
         assert len(asked.asked) == 5
 
     @pytest.mark.usefixtures("answers")
+    def test_methods_put_into_the_class_and_what_they_raise(
+        self, service: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        from mmscore.compat.vlmevalkit import CustomVQADataset
+
+        task = yaml.safe_load(CONFIG.format(url=service(lambda _: "Dog").url, data="custom_vqa"))
+        monkeypatch.setattr(CustomVQADataset, "evaluate", lambda self, eval_file, **judge: {"Overall": 0.2, "n": 5})
+        assert run_task(task) == {"qwen-vl-chat_custom_vqa_acc": {"Overall": "0.2", "n": "5"}}
+        assert capsys.readouterr().out == "-------  ---\nOverall  0.2\nn        5\n-------  ---\n"
+        task["eval_config"]["mode"] = "infer"
+        assert run_task(task) == {}
+        task["eval_config"] |= {"mode": "eval", "work_dir": "elsewhere"}
+        with pytest.raises(Error, match="Ask the model first"):
+            run_task(task)
+
+    @pytest.mark.usefixtures("answers")
     def test_without_a_class_our_own_rule_scores(self, service: Any) -> None:
         asked = service(lambda question: dict(zip(QUESTIONS, ANSWERS, strict=True))[question])
         task = yaml.safe_load(CONFIG.format(url=asked.url, data="custom_vqa"))

@@ -305,6 +305,8 @@ class TestTask:
         (backend_of({"api_base": None}), "CustomAPIModel needs type: (the model's name there) and api_base:."),
         (backend_of({"wait": 5}), "eval_config.model[0] has no key 'wait' here."),
         (backend_of({}, data=["none"]), "eval_config.data: there is no table"),
+        (backend_of({}, data=5), "eval_config.data: expected a list of names (got 5)."),
+        (backend_of({}, reuse="no"), "eval_config.reuse: expected true or false (got 'no')."),
         (backend_of({}, data=[]), "expected lists model: and data: with at least one entry"),
         (backend_of({}, mode="score"), "eval_config.mode: expected all, infer, eval (got 'score')"),
         (backend_of({}, retry=3), "eval_config.retry: has no counterpart here (got 3)"),
@@ -314,9 +316,10 @@ class TestTask:
 
     @pytest.mark.parametrize(("given", "message"), REFUSED, ids=[message for _, message in REFUSED])
     def test_what_the_backend_refuses(self, given: dict[str, Any], message: str) -> None:
-        with pytest.raises(UsageError) as refusal:
-            task_of(given)
-        assert message in str(refusal.value)
+        for call in (task_of, run_task):
+            with pytest.raises(UsageError) as refusal:
+                call(given)
+            assert message in str(refusal.value)
 
 
 JSON = st.recursive(

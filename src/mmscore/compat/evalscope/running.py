@@ -1,6 +1,7 @@
 """`run_task`: EvalScope's one call, carried out by `mmscore.run`."""
 
 import contextlib
+import itertools
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ import click
 
 from mmconvert.command_line import printable
 from mmconvert.errors import Error
-from mmscore.compat.evalscope.config import TaskConfig, parse_task_config
+from mmscore.compat.evalscope.config import TaskConfig, parse_task_config, texts_in
 from mmscore.compat.evalscope.mapping import is_vlmevalkit, mapped
 from mmscore.compat.evalscope.outputs import refuse_the_kits_own, write_outputs
 from mmscore.compat.evalscope.results import acc_result, result_of, shown, upright_text
@@ -74,20 +75,26 @@ def _run(task: Mapping[str, Any], keys: Mapping[str, str], folder: Path, *, rest
 def _run_vlmevalkit(config: TaskConfig) -> dict[str, Any]:
     """Run every model on every table; a benchmark of a class of the user's by the door of VLMEvalKit."""
     keys = eval_config_of(config)
-    own = [name for name in keys.get("data") or () if is_users(name)]
-    others = [name for name in keys.get("data") or () if name not in own]
-    found, refusals, tables = {}, [], []
-    if others:
+    data = texts_in(keys.get("data") or [], "eval_config.data")
+    own = [name for name in data if is_users(name)]
+    others = [name for name in data if name not in own]
+    found: dict[str, Any] = {}
+    refusals: list[Error] = []
+    tables: list[str] = []
+    if others or not own:
         task, secrets = mapped(TaskConfig(**{**vars(config), "eval_config": {**keys, "data": others}}))
         outcomes = _run(task, secrets, Path(task["work-dir"]), restart=keys.get("reuse") is False)
-        refusals = [_refusal(outcome) for outcome in outcomes if outcome.error is not None]
+        refusals += [_refusal(outcome) for outcome in outcomes if outcome.error is not None]
         found, tables = result_of(config, outcomes), [shown(config, outcomes)]
-    for model in models_of(keys):
-        with _environment(model.secrets):
-            for name in own:
+    for model, name in itertools.product(models_of(keys), own):
+        try:
+            with _environment(model.secrets):
                 lines = run_users(name, model, keys, work_dir_of(config, keys))
-                found |= acc_result(model.name, name, lines)
-                tables.append(upright_text(lines) if lines else "")
+        except Error as error:
+            refusals.append(error)
+            continue
+        found |= acc_result(model.name, name, lines)
+        tables.append(upright_text(lines) if lines else "")
     for text in filter(None, tables):
         click.echo(printable(text))
     # As in the kit what fails is passed over; but a run that gave nothing has failed.

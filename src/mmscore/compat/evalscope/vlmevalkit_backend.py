@@ -15,6 +15,7 @@ from mmscore.compat.evalscope.config import (
     NUMBER,
     PATH,
     TEXT,
+    TRUTH,
     WHOLE,
     Kinds,
     TaskConfig,
@@ -40,7 +41,8 @@ _OTHER_REPORTS = ("mmbench", "ccbench", "circular", "mmcr", "mmt", "mmvp", "mmmu
 """Words in the names of benchmarks whose choices the kit scores otherwise; there the recipe follows from the name."""
 
 _KEYS: Kinds = {
-    **dict.fromkeys(("model", "data", "mode", "reuse"), ()),
+    **dict.fromkeys(("model", "data", "mode"), ()),
+    "reuse": TRUTH,
     **dict.fromkeys(("limit", "nproc"), WHOLE),
     "work_dir": PATH,
     **dict.fromkeys(("judge", "OPENAI_API_KEY", "OPENAI_API_BASE", "LOCAL_LLM"), TEXT),
