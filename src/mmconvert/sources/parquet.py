@@ -59,8 +59,13 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
     """
     parquet = open_parquet(path)
     number = span.row if span is not None else 0
-    groups = range(span.start, span.end) if span is not None else None
-    batches = parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, row_groups=groups)
+    groups = range(span.start, span.end) if span is not None else range(parquet.num_row_groups)
+    # One by one: a batch over several would hold all of their pictures twice.
+    batches = (
+        batch
+        for group in groups
+        for batch in parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, row_groups=[group])
+    )
     while True:
         try:
             batch = next(batches, None)
