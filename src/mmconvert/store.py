@@ -292,11 +292,10 @@ class Dataset:
 
 def _batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
     try:
-        # Without pre-buffering, which would hold every picture of the file until its end.
+        # Neither buffered ahead nor in batches over several row groups: either holds more pictures than it gives.
         parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
         wanted = None if columns is None else [c for c in columns if c in parquet.schema_arrow.names]
         for group in range(parquet.num_row_groups):
-            # One by one: a batch over several would hold all of their pictures twice.
             yield from parquet.iter_batches(batch_size=BATCH_ROWS, columns=wanted, row_groups=[group])
     except (pa.ArrowException, OSError) as error:
         raise Error(f"{file}: cannot be read as parquet ({first_line(error)}). Write it again.") from None

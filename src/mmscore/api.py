@@ -59,7 +59,7 @@ def predict(
     Example:
         >>> predict("missing", "p.parquet", backend=lambda records: ["A"] * len(records))
         Traceback (most recent call last):
-        mmconvert.errors.UsageError: missing: there is no such file or folder...
+        mmconvert.errors.UsageError: missing: no such file or folder.
     """
     if shell := [name for name in _OF_THE_SHELL if name in options]:
         raise UsageError(f"predict: {shell[0]} is of the command line only. Leave it out.")
