@@ -1,5 +1,6 @@
 """ReForm-Eval's README, section by section: commands, calls, interfaces and files, with small local data and models."""
 
+import ast
 import json
 import re
 import subprocess
@@ -217,6 +218,9 @@ class TestPipeline:
             assert loader_eval(formulation, prediction_file="list.json").numbers["accuracy"] == 1
             with pytest.raises(Error, match="only single choices have a stability"):
                 loader_eval(formulation, eval_stability=True, prediction_file="list.json")
+        Path("list.json").write_text(json.dumps([{"sample_id": 1, "answer": 0, "prediction": "(A)"}]))
+        with pytest.raises(Error, match=r"list\.json: record 0, round_id: .*leave multi_round_eval out"):
+            loader_eval("SingleChoice", multi_round_eval=True, prediction_file="list.json")
         with pytest.raises(UsageError, match="no such file"):
             loader_eval("SingleChoice", prediction_file="missing.json")
 
@@ -504,15 +508,21 @@ class TestEvaluation:
 
     def test_the_parameters_are_those_of_the_guide(self, shared: Path) -> None:
         guide = (shared / "seeds/reform_eval_readme.md").read_text()
-        assert {*re.findall(r"add_argument\('--(\w+)'", guide)} == {*FLAGS}
+        lines = re.findall(r"add_argument\('--(\w+)', (?:type=\w+, default=([^,]+)|action='store_true'),", guide)
+        assert {name: ast.literal_eval(default or "False") for name, default in lines} == FLAGS
 
-    def test_model_usage(self, desk: Path) -> None:
+    def test_model_usage(self, desk: Path, shared: Path) -> None:
+        """The guide's three lines, with a file in the place of the family."""
         config = written(desk, benchmark_named("CUTE80"))
         flags = ("--dataset_name", "CUTE80", "--formulation", "OCROpenEnded", "--dataset_config", config)
-        model = ("--model", "interfaces/lynx_interface.py@get_blip2", "--model_name", "blip2_t5_instruct")
-        scripts("run_eval", *model, "--model_type", "flant5xl", *flags, "--offline_hf", "--option_mark", "upper")
-        rows = json.loads((desk / "output/CUTE80_OCROpenEnded_generation_blip2_blip2_t5_instruct.json").read_text())
-        assert [row["prediction"] for row in rows] == ["blip2_t5_instruct flant5xl"] * 2
+        guide = (shared / "seeds/reform_eval_readme.md").read_text()
+        models = re.findall(r"^--model blip2 +--model_name (\S+) +--model_type (\S+)$", guide, re.MULTILINE)
+        assert len(models) == 3
+        for name, kind in models:
+            model = ("--model", "interfaces/lynx_interface.py@get_blip2", "--model_name", name, "--model_type", kind)
+            scripts("run_eval", *model, *flags, "--offline_hf", "--option_mark", "upper")
+            rows = json.loads((desk / f"output/CUTE80_OCROpenEnded_generation_blip2_{name}.json").read_text())
+            assert [row["prediction"] for row in rows] == [f"{name} {kind}"] * 2
         with pytest.raises(UsageError, match=r"no model family of the kit is built in.*file\.py@get_blip2"):
             scripts("run_eval", "--model", "blip2", *flags)
 

@@ -4,7 +4,8 @@ The recipes score the same through the project's columns, row by row and with un
 types count: an answer may be 2 or "2", a likelihood prediction is the number of an option.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,9 +151,17 @@ def _judged_kie(record: Record, method: str) -> _Judged:
     return _Judged(reform_kie(prediction, [answer]), True, prediction)
 
 
+_WITHOUT = {
+    "round_id": " Only dialogs have rounds: leave multi_round_eval out.",
+    "references": " Only captions have them: give the formulation of this dataset.",
+}
+"""What to do where a field is missing that datasets of one kind have."""
+
+
 def _field(record: Record, name: str) -> Any:
     if name not in record:
-        raise RowError(f"{name}.missing", name, f"the record has no such field {got(dict(record))}.")
+        hint = _WITHOUT.get(name, "")
+        raise RowError(f"{name}.missing", name, f"the record has no such field {got(dict(record))}.{hint}")
     return record[name]
 
 
@@ -231,8 +240,15 @@ def evaluate(
 
 
 def _judged(number: int, record: Record, formulation: str, method: str) -> _Judged:
-    try:
+    with _in_record(number):
         return _JUDGES[formulation](record, method)
+
+
+@contextlib.contextmanager
+def _in_record(number: int) -> Iterator[None]:
+    """Name record and field for errors that are raised inside."""
+    try:
+        yield
     except RowError as error:
         raise RowError(error.code, error.field, f"record {number}, {error.field}: {error.message}") from None
 
@@ -266,10 +282,11 @@ def log_lines(formulation: str, numbers: Mapping[str, float]) -> tuple[str, ...]
 
 def _by_sample(records: Sequence[Record], judged: Sequence[_Judged]) -> Mapping[Any, Sequence[Any]]:
     groups: dict[Any, list[Any]] = {}
-    for record, result in zip(records, judged, strict=True):
-        sample = _field(record, "sample_id")
-        if isinstance(sample, list | dict):
-            raise RowError("id.type", "sample_id", f"expected a text or a number {got(sample)}.")
+    for number, (record, result) in enumerate(zip(records, judged, strict=True)):
+        with _in_record(number):
+            sample = _field(record, "sample_id")
+            if isinstance(sample, list | dict):
+                raise RowError("id.type", "sample_id", f"expected a text or a number {got(sample)}.")
         groups.setdefault(sample, []).append(result.said)
     if len({len(said) for said in groups.values()}) > 1:
         raise Error("sample_id: some samples stand more often than others, which the kit cannot average.")
@@ -278,22 +295,24 @@ def _by_sample(records: Sequence[Record], judged: Sequence[_Judged]) -> Mapping[
 
 def _by_round(records: Sequence[Record], judged: Sequence[_Judged]) -> Mapping[float, Sequence[float]]:
     rounds: dict[float, list[float]] = {}
-    for record, result in zip(records, judged, strict=True):
-        number = _field(record, "round_id")
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise RowError("round.type", "round_id", f"expected the number of the round {got(number)}.")
-        rounds.setdefault(number, []).append(float(result.right))
+    for number, (record, result) in enumerate(zip(records, judged, strict=True)):
+        with _in_record(number):
+            turn = _field(record, "round_id")
+            if isinstance(turn, bool) or not isinstance(turn, int | float):
+                raise RowError("round.type", "round_id", f"expected the number of the round {got(turn)}.")
+        rounds.setdefault(turn, []).append(float(result.right))
     return rounds
 
 
 def _caption_numbers(records: Sequence[Record]) -> dict[str, float]:
     references, predictions = [], []
-    for record in records:
-        listed, prediction = _field(record, "references"), _field(record, "prediction")
-        if not isinstance(listed, list) or not listed or not all(isinstance(text, str) for text in listed):
-            raise RowError("references.type", "references", f"expected a list of captions {got(listed)}.")
-        if not isinstance(prediction, str):
-            raise RowError("prediction.type", "prediction", f"expected a text {got(prediction)}.")
+    for number, record in enumerate(records):
+        with _in_record(number):
+            listed, prediction = _field(record, "references"), _field(record, "prediction")
+            if not isinstance(listed, list) or not listed or not all(isinstance(text, str) for text in listed):
+                raise RowError("references.type", "references", f"expected a list of captions {got(listed)}.")
+            if not isinstance(prediction, str):
+                raise RowError("prediction.type", "prediction", f"expected a text {got(prediction)}.")
         references.append(listed)
         predictions.append(prediction)
     bleu = {f"bleu_{order}": value for order, value in enumerate(coco_bleu(predictions, references), 1)}
