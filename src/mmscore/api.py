@@ -78,7 +78,7 @@ def predict(
 
 def judge(
     predictions: str | Path | Sequence[str | Path],
-    request: JudgeRequest,
+    request: JudgeRequest | str,
     recipe: str | Sequence[str] = (),
     **options: Any,
 ) -> Report:
@@ -86,7 +86,7 @@ def judge(
 
     Args:
         predictions: As `score`.
-        request: Whom to ask, and how.
+        request: Whom to ask, and how; or just the name of a judge.
         recipe: As `score`.
         **options: Further arguments of `score`.
 

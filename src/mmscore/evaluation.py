@@ -88,7 +88,7 @@ def score(
     dataset: str | None = None,
     by: Sequence[str] = (),
     average: str = "micro",
-    judge: JudgeRequest | None = None,
+    judge: JudgeRequest | str | None = None,
     format: str | None = None,
     model: str | None = None,
     recipe_options: str | Path | None = None,
@@ -103,7 +103,7 @@ def score(
         dataset: Name of the benchmark, for files that do not say it.
         by: Columns to break the numbers down by, `extra.key` for a key of `extra`.
         average: `micro` or `macro`, see `Options`.
-        judge: A model that judges after the rules.
+        judge: A model that judges after the rules; the name of a judge is a request with nothing else said.
         format: Format of the predictions files; None to recognise each by its content.
         model: Name of the model, for files that do not say it.
         recipe_options: File of options for the recipe, for recipes that take some.
@@ -119,7 +119,7 @@ def score(
     names = [recipe] if isinstance(recipe, str | Recipe) else list(recipe)
     options = Options(
         *(answers, dataset, tuple(by), average),
-        judge=judge,
+        judge=JudgeRequest(judge) if isinstance(judge, str) else judge,
         format=format,
         model=model,
         recipe_options=recipe_options,

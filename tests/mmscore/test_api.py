@@ -11,6 +11,7 @@ import pytest
 import mmscore
 from mmconvert.errors import UsageError
 from support.asking import written
+from support.chat_server import chat_server, said
 from support.predictions import choices, write_predictions
 from support.questions import record
 
@@ -85,6 +86,27 @@ def test_a_task_is_a_mapping_or_a_file(tmp_path, dataset):
     assert same.scores == outcome.scores
     with pytest.raises(UsageError, match="Did you mean recipes"):
         mmscore.run({**task, "recipe": "own_short_answer"}, work_dir=tmp_path / "work")
+
+
+def test_a_judge_is_asked_in_python_as_on_the_command_line(tmp_path, monkeypatch):
+    rows = [{"id": text, "question": "What?", "prediction": text, "answer": "cat"} for text in ("a cat", "a kitten")]
+    file = write_predictions(tmp_path / "p.parquet", rows, task="vqa")
+    with chat_server(lambda request: said('{"reason": "r", "verdict": "correct"}')) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert mmscore.score(file, "own_short_answer").entries[0].metrics["accuracy"].value == 0.5
+        for request in (mmscore.JudgeRequest("own", base_url=server.url), "own"):
+            (entry,) = mmscore.judge(file, request, "own_short_answer").entries
+            assert (entry.metrics["accuracy"].value, entry.counts.judge_failed) == (1.0, 0)
+        assert len(server.asked) == 1  # the stored reply serves the second
+        assert mmscore.score(file, "own_short_answer", judge="own").entries[0].metrics["accuracy"].value == 1.0
+    with pytest.raises(UsageError, match=r"unknown judge 'owl'\. Did you mean own"):
+        mmscore.judge(file, "owl", "own_short_answer")
+
+
+@pytest.mark.parametrize("call", [mmscore.score, lambda file, **more: mmscore.judge(file, "own", **more)])
+def test_an_argument_that_nobody_knows_is_named(tmp_path, call):
+    with pytest.raises(TypeError, match="'avrage'"):
+        call(tmp_path / "p.parquet", avrage="macro")
 
 
 def test_score_is_the_function_whatever_was_imported_before(tmp_path):
