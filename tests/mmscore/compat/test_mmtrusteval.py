@@ -525,6 +525,7 @@ def test_a_judge_that_is_asked_twice_about_a_sample(place: Path) -> None:
     ("arguments", "message"),
     [
         (["dataset_id=dt-txt"], "Did you mean dt-text.*--import FILE.py"),
+        (["model_id=parot-1b"], r"model_id: no class for 'parot-1b'\. Did you mean parrot-1b\?.*--model"),
         (["method_cfg.unrelated-image-color.volume=1", "method_cfg.unrelated-image-color.img_dir=d"], "no setting"),
         (["method_cfg.shoot.x=1"], "no method 'shoot'"),
         (["dataset_id=pets-text", "--concurrency", "2"], "--concurrency: Parrot of parrot-1b has no such option"),

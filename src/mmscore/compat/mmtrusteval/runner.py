@@ -175,6 +175,11 @@ def _model(task: Task, around: Surroundings) -> dict[str, Any]:
             raise UsageError(f"{flags}: {kind.__name__} of {task.model_id} has no such option. Leave it out.")
         model = opened(kind, task.model_id)
         return {"model": task.model_id, "backend": ChatBackend(model, task.model_id, task.generation_kwargs)}
+    hint = did_you_mean(task.model_id, registry.list_chatmodels())
+    if hint and not around.model.keys() & _ELSEWHERE and not Path(task.model_id).exists():
+        raise UsageError(
+            f"model_id: no class for {task.model_id!r}.{hint} For a model without a class give --model or --base-url."
+        )
     return {"model": task.model_id, **predict_options(task.generation_kwargs), **around.model}
 
 
