@@ -421,6 +421,16 @@ class TestRun:
             assert run_task(given)["general_vqa"]["metrics"][0]["num"] == 4
             assert len(service.asked) == 4 + 1 + 1
 
+    def test_a_run_without_a_single_number_is_an_error(self) -> None:
+        with answering(lambda _: refused(400)) as service, pytest.raises(Error, match="1 of 1 rows have no reply"):
+            run_task(task(api_url=service.url, limit=1))
+        judge = {"model_id": "j", "api_key": "k", "score_type": "numeric"}
+        with answering(lambda _: "red") as service, answering(lambda _: "no number") as judging:
+            judge["api_url"] = judging.url
+            given = task(api_url=service.url, judge_strategy="llm", judge_model_args=judge, ignore_errors=True)
+            with pytest.raises(Error, match="or have no score"):
+                run_task(given)
+
     def test_a_row_that_is_refused_is_an_error_that_names_the_file_of_reasons(self) -> None:
         with Path("vqa/first.jsonl").open("a") as file:
             file.write(json.dumps({"messages": "none"}) + "\n")
@@ -505,6 +515,27 @@ class TestRun:
             given = backend_of({"api_base": service.url})
             given["eval_config"]["model"].insert(0, {"name": "none", "model_path": "no/such/folder"})
             assert run_task(given) == {"m_mine_acc": {"Overall": "1.0"}}
+        assert "no/such/folder" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("users", [False, True])
+    def test_rows_that_are_not_in_the_numbers_of_the_backend_are_told(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, users: bool
+    ) -> None:
+        if users:
+            from mmscore.compat.vlmevalkit import CustomVQADataset
+
+            monkeypatch.setattr(CustomVQADataset, "evaluate", lambda self, eval_file, **judge: {"Overall": 1.0})
+        with Path("LMUData/mine.tsv").open("a") as table:
+            table.write("2\tBroken?\tred\tvqa/red.png\n3\tWhich?\tred\tnone.png\n")
+        with answering(lambda text: refused(400) if "Broken" in text else "red") as service:
+            given = backend_of({"api_base": service.url})
+            assert run_task(given) == {"m_mine_acc": {"Overall": "1.0"}}
+            told = capsys.readouterr().err
+            assert "evalscope: " in told
+            assert "have no reply" in told
+            given["eval_config"]["reuse"] = True
+            run_task(given)
+            assert len(service.asked) == 2 + 1
 
 
 def test_a_mistake_in_a_task_file_is_named_with_the_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,7 +62,8 @@ def table_of(outcome: "Outcome") -> Sequence[Line]:
 
 
 def _has_numbers(outcome: "Outcome") -> bool:
-    return outcome.error is None and bool(outcome.scores)
+    # A report over rows of which none was answered has a recipe, but no number.
+    return outcome.error is None and any((outcome.scores or {}).values())
 
 
 def acc_result(model: str, dataset: str, lines: Sequence[Line]) -> dict[str, dict[str, str]]:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from mmscore.api import Outcome
 
 _STAMP = "%Y%m%d_%H%M%S"
+_USE_CACHE = (
+    "use_cache with the folder of the run asks only what is missing, ignore_errors takes the numbers of the others."
+)
+_REUSE = "There are only replies and numbers of the others; reuse: true asks what is missing."
 
 
 def run_task(task_cfg: TaskConfig | Mapping[str, Any] | str | Path | list[Any]) -> dict[str, Any] | list[Any]:
@@ -84,26 +88,29 @@ def _run_vlmevalkit(config: TaskConfig) -> dict[str, Any]:
     if others or not own:
         task, secrets = mapped(TaskConfig(**{**vars(config), "eval_config": {**keys, "data": others}}))
         outcomes = _run(task, secrets, Path(task["work-dir"]), restart=keys.get("reuse") is False)
-        refusals += [_refusal(outcome) for outcome in outcomes if outcome.error is not None]
+        refusals += [_refusal(outcome, _REUSE) for outcome in outcomes if outcome.status != "ok"]
         found, tables = result_of(config, outcomes), [shown(config, outcomes)]
     for model, name in itertools.product(models_of(keys), own):
         try:
             with _environment(model.secrets):
-                lines = run_users(name, model, keys, work_dir_of(config, keys))
+                lines, lacking = run_users(name, model, keys, work_dir_of(config, keys))
         except Error as error:
             refusals.append(error)
             continue
+        refusals += [Error(f"{work_dir_of(config, keys)}: {lacking} {_REUSE}")] if lacking else []
         found |= acc_result(model.name, name, lines)
         tables.append(upright_text(lines) if lines else "")
     for text in filter(None, tables):
         click.echo(printable(text))
-    # As in the kit what fails is passed over; but a run that gave nothing has failed.
+    # As in the kit what fails is passed over; but a run that gave no numbers has failed.
     if refusals and not found:
         raise refusals[0]
+    for refusal in refusals:
+        click.echo(printable(f"evalscope: {refusal}"), err=True)
     return found
 
 
-def _refusal(outcome: "Outcome") -> Error:
+def _refusal(outcome: "Outcome", next_step: str = _USE_CACHE) -> Error:
     """Say why numbers over a part of the rows are none: the kit stops at the first row that fails."""
     rejects = outcome.folder.parent.parent / ".datasets" / f"{outcome.dataset}.rejects.jsonl"
     why, see = outcome.error, outcome.folder / "log.txt"
@@ -112,10 +119,7 @@ def _refusal(outcome: "Outcome") -> Error:
     elif why is None:
         why = "rows were refused, or have no score."
         see = rejects if rejects.is_file() else see
-    return Error(
-        f"{outcome.folder}: {why} See {see}. use_cache with the folder of the run asks only what is missing, "
-        "ignore_errors takes the numbers of the others."
-    )
+    return Error(f"{outcome.folder}: {why} See {see}. {next_step}")
 
 
 @contextlib.contextmanager

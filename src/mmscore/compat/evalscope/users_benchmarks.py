@@ -28,7 +28,9 @@ def is_users(name: str) -> bool:
     return any(not getattr(named, method).__module__.startswith(_DOOR) for method in _METHODS)
 
 
-def run_users(name: str, model: "Model", keys: Mapping[str, Any], work_dir: str) -> Sequence[Mapping[str, Any]]:
+def run_users(
+    name: str, model: "Model", keys: Mapping[str, Any], work_dir: str
+) -> tuple[Sequence[Mapping[str, Any]], str]:
     """Ask a model about a benchmark and evaluate what it says, as the task's mode wants.
 
     Args:
@@ -38,7 +40,7 @@ def run_users(name: str, model: "Model", keys: Mapping[str, Any], work_dir: str)
         work_dir: Folder of the results.
 
     Returns:
-        What `evaluate` gave, a row a mapping.
+        What `evaluate` gave, a row a mapping; and why rows are not in it, empty where all are.
 
     Raises:
         UsageError: An option is refused, or there is nothing to evaluate.
@@ -54,4 +56,7 @@ def run_users(name: str, model: "Model", keys: Mapping[str, Any], work_dir: str)
     mode = keys.get("mode", "all")
     reuse = keys.get("reuse", False)
     done = run(name, work_dir=work_dir, mode=mode, reuse=reuse, judge_kwargs=judge, **options)
-    return done.result
+    lacking = [f"{name}: row refused: {reason}" for reason in done.refused[:1]]
+    if done.summary is not None and done.summary.failed:
+        lacking.append(f"{name}: {done.summary.failed} rows have no reply.")
+    return done.result, " ".join(lacking)
