@@ -29,6 +29,7 @@ from mmscore.kits.reform_eval.benchmarks import benchmark_named
 from support.questions import picture
 from support.reform_files import written
 
+CONFIG: dict[str, Any] = {"data_config": {}}
 LOCAL = {"load_from_hf": False, "offline_from_hf": True, "data_duplication": 1}
 RED, GREEN, BACK = (255, 0, 0), (0, 128, 0), (255, 255, 255)
 
@@ -83,6 +84,17 @@ def test_tdiuc_pairs_its_lists_and_takes_one_type(tmp_path):
     (tmp_path / "choice_list/color.json").unlink()
     with pytest.raises(UsageError, match=r"color\.json: no such file"):
         dataset[0]
+
+
+def test_samples_are_counted_from_the_end_too_and_cut_to_lists(tmp_path):
+    config = written(tmp_path, benchmark_named("VQA v2"))
+    dataset = load_reform_dataset("VQA", "SingleChoice", config, **LOCAL)
+    named = [sample["sample_id"] for sample in dataset]
+    assert [dataset[-1]["sample_id"], dataset[-2]["sample_id"]] == [named[1], named[0]]
+    assert [sample["sample_id"] for sample in dataset[1:]] == named[1:]
+    for place in (2, -3):
+        with pytest.raises(IndexError):
+            dataset[place]
 
 
 def test_pools_of_the_users_take_the_place_of_ours(tmp_path):
@@ -172,6 +184,8 @@ def test_preprocessors_give_the_kits_texts(shared):
         (lambda: ConvSingleChoiceProcessor("\n", roles=["User"]), "expected two texts"),
         (lambda: ConvSingleChoiceProcessor("\n", system_msg="a", system_message="b"), "Give it once"),
         (lambda: Arguments("m", dataset_name="VQA"), "--formulation: missing"),
+        (lambda: load_reform_dataset("VQA", "SingleChoice", CONFIG, option_mark="uper"), "no option mark is called"),
+        (lambda: load_reform_dataset("VQA", "SingleChoice", CONFIG, data_duplication=0), "expected a number from 1"),
     ],
 )
 def test_arguments_that_contradict_are_refused(call, message):

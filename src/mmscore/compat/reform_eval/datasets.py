@@ -10,8 +10,9 @@ from random import Random
 from typing import Any, cast
 
 from mmconvert.canvas import decoded
-from mmconvert.errors import UsageError
+from mmconvert.errors import UsageError, got
 from mmconvert.kits.reform_eval.dialogs import Dialogs
+from mmconvert.kits.reform_eval.dialogue import Processor
 from mmconvert.kits.reform_eval.loader import CHOICE, GENERATION, load
 from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.kits.reform_eval.setup import Setup
@@ -35,18 +36,20 @@ class ReformDataset(Sequence[dict[str, Any]]):
         return len(self.samples)
 
     def __getitem__(self, index: Any) -> Any:
-        """Visit a sample; `image` is a PIL picture in RGB.
+        """Visit a sample; `image` is a PIL picture in RGB. A slice gives a list.
 
         Raises:
             IndexError: There is none.
             RowError: Its picture cannot be decoded, or its answer is none of its options.
         """
+        if isinstance(index, slice):
+            return [self[number] for number in range(len(self))[index]]
         sample, image = self.visit(index)
         return {**sample, "image": decoded(image)}
 
     def visit(self, index: int) -> tuple[dict[str, Any], Image]:
         """Visit a sample, its picture undecoded beside it."""
-        sample = self.samples[index]
+        sample = self.samples[range(len(self))[index]]  # -1 is the last, as in the kit
         return sample, picture_of(sample, self.setup.dataset_name, self.setup.config.get("task"))
 
     @property
@@ -96,7 +99,7 @@ def load_reform_dataset(
         shuffle_options: Draw the options' order.
         load_from_hf: Read the Hub; wins over `offline_from_hf`.
         offline_from_hf: Read the files that the configuration names on this machine.
-        option_mark: Marks in `question_with_option`: upper, lower, number; anything else draws them.
+        option_mark: Marks in `question_with_option`: upper, lower, number; random or None draws them.
         online_multi_round: A dialog's history is what `update_history` is told, not the right answers.
         preprocessor: Makes `text` of each sample.
         pools: File with instructions and one-shot rounds, the kit's own for one; None is our wording.
@@ -113,6 +116,10 @@ def load_reform_dataset(
     Parity: FudanDISC/ReForm-Eval@df1cfa7 build/__init__.py:load_reform_dataset.
     """
     config = read_config(dataset_config)
+    if data_duplication < 1:
+        raise UsageError(f"data_duplication: expected a number from 1 {got(data_duplication)}.")
+    # The kit takes a mark that it does not know for random.
+    Processor("\n", mark=option_mark).alphabet(Random(0))
     setup = Setup(
         dataset_name,
         formulation,
