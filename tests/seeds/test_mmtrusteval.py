@@ -219,6 +219,7 @@ def test_dataset_1_a_data_loader_takes_it_with_the_default_collate_fn(place: Pat
     dataset = registry.get_dataset_class("colours-image")("colours-image")
     batches = list(data.DataLoader(dataset, batch_size=3, collate_fn=mmtrusteval.collate_fn))
     assert [len(batch) for batch in batches] == [3, 1]
+    assert len(data.ConcatDataset([dataset, dataset])) == 8
     assert batches[0][0] == {
         "message": [{"role": "user", "content": {"image_path": "data/red.png", "text": "Is it red?"}}],
         "target": 0,
