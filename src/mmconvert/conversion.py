@@ -63,7 +63,8 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
         What the format could not hold, row by row.
 
     Raises:
-        UsageError: The format is unknown or only read, does not go by the file's suffix, or cannot honour an option.
+        UsageError: The format is unknown or only read, does not go by the file's suffix, or cannot honour an option,
+            or the file's folder does not exist.
     """
     plugin: Format = load("mmconvert.formats", format)
     if plugin.write is None:
@@ -73,6 +74,8 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
             f"{target.path}: format {format!r} is written to {' or '.join(plugin.suffixes)}. Name the file so."
         )
     require_honoured(target, plugin, format)
+    if not target.path.parent.is_dir():
+        raise UsageError(f"{target.path}: its folder does not exist. Name a file in a folder that does.")
     with published_file(target.path) as temporary:
         return list(plugin.write(records, replace(target, path=temporary, name=target.path.resolve().name)))
 

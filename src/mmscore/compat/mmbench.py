@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmconvert.conversion import read, write
-from mmconvert.errors import RowError, UsageError, did_you_mean, got, no_such_path
+from mmconvert.errors import Error, RowError, UsageError, did_you_mean, first_line, got, in_field, no_such_path
 from mmconvert.format import Loss, Target
 from mmconvert.images import FORMATS, Pictures
 from mmconvert.kits.vlmevalkit.lmu_table import REFERENCE_LENGTH
@@ -48,7 +48,7 @@ class MMBenchDataset:
             sys_prompt: The line before the options.
 
         Raises:
-            UsageError: There is no such file.
+            UsageError: There is no such file, or it is no table of text.
 
         Parity: open-compass/MMBench@20faed3 README.
         """
@@ -57,7 +57,12 @@ class MMBenchDataset:
         if not Path(data_file).is_file():
             raise no_such_path(Path(data_file))
         self.data_file = Path(data_file)
-        self.df = pd.read_csv(data_file, sep="\t")
+        try:
+            self.df = pd.read_csv(data_file, sep="\t")
+        except ValueError as error:
+            raise UsageError(
+                f"{data_file}: is no table of text ({first_line(error)}). Name a .tsv file, columns separated by tabs."
+            ) from None
         self.sys_prompt = sys_prompt
         self._places: Mapping[str, int] | None = None
 
@@ -74,13 +79,18 @@ class MMBenchDataset:
 
         Raises:
             IndexError: There is no such row.
-            RowError: A column is missing, or the picture is none.
+            Error: A column is missing, or the picture is none.
         """
         cells = self.df.iloc[idx].items()
-        row = {str(name): None if self._is_missing(cell) else cell for name, cell in cells}
+        try:
+            return self._sample({str(name): None if self._is_missing(cell) else cell for name, cell in cells})
+        except RowError as error:
+            raise Error(f"{self.data_file} row {idx} {error.field}: {error.message}") from None
+
+    def _sample(self, row: Mapping[str, Any]) -> dict[str, Any]:
         found = question_of(row)
         return {
-            "img": self._picture(row["image"]),
+            "img": self._picture(row),
             "question": found.question,
             "answer": found.answer,
             "options": options_text(found.options, self.sys_prompt),
@@ -100,8 +110,10 @@ class MMBenchDataset:
     def _is_missing(cell: Any) -> bool:
         return cell is None or cell != cell  # NaN alone differs from itself
 
-    def _picture(self, cell: Any) -> "PIL.Image.Image":
-        return decode_base64_to_image(self._shared(str(cell)) if cell is not None else "")
+    def _picture(self, row: Mapping[str, Any]) -> "PIL.Image.Image":
+        cell = row["image"]
+        with in_field("image"):
+            return decode_base64_to_image(self._shared(str(cell)) if cell is not None else "")
 
     def _shared(self, cell: str) -> str:
         """Follow a cell that names another row to that row's picture."""

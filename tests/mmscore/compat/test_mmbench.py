@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mmconvert.conversion import read
-from mmconvert.errors import RowError, UsageError
+from mmconvert.errors import Error, UsageError
 from mmscore.compat.mmbench import MMBenchDataset, decode_base64_to_image, inference_prompt, save_results
 from support.records import picture_bytes
 
@@ -69,7 +69,7 @@ def test_a_picture_cell_may_name_another_row(tmp_path: Path) -> None:
     one, other = MMBenchDataset(file)
     assert one["img"].tobytes() == other["img"].tobytes()
     circle = MMBenchDataset(table(tmp_path, row(1, image="2"), row(2, image="1"), row(3)))
-    with pytest.raises(RowError, match="name each other's picture"):
+    with pytest.raises(Error, match="name each other's picture"):
         circle[0]
 
 
@@ -77,13 +77,24 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         MMBenchDataset(tmp_path / "missing.tsv")
     file = table(tmp_path, row(1, image="no picture"))
-    with pytest.raises(RowError, match="base64"):
+    with pytest.raises(Error, match=r"DEV_EN\.tsv row 0 image: this is not base64"):
         MMBenchDataset(file)[0]
     file.write_text(file.read_text().replace("l2-category", "L2-category"))
-    with pytest.raises(RowError, match="Did you mean L2-category"):
+    with pytest.raises(Error, match=r"row 0 l2-category: .*Did you mean L2-category"):
         MMBenchDataset(file)[0]
     with pytest.raises(IndexError):
         MMBenchDataset(file)[1]
+    (tmp_path / "empty.tsv").touch()
+    with pytest.raises(UsageError, match="is no table of text"):
+        MMBenchDataset(tmp_path / "empty.tsv")
+    with pytest.raises(UsageError, match="its folder does not exist"):
+        save_results(table(tmp_path, row(1)), ["A"], tmp_path / "none" / "results.xlsx")
+
+
+def test_a_data_loader_takes_it(tmp_path: Path) -> None:
+    data = pytest.importorskip("torch.utils.data")
+    batches = data.DataLoader(MMBenchDataset(table(tmp_path, row(1), row(2), row(3))), batch_size=2, collate_fn=list)
+    assert [[sample["index"] for sample in batch] for batch in batches] == [[1, 2], [3]]
 
 
 @pytest.mark.parametrize("predictions", [["B", "=A"], {1: "B", "2": "=A"}], ids=["in order", "by index"])
