@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from mmconvert.errors import Error, UsageError, did_you_mean, no_such_path
 from mmconvert.guess import READERS, is_one_input
 from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, config_folder
+from mmconvert.storage import fetched, is_url
 from mmconvert.store import Dataset, open_dataset
 
 DEFAULT_SPLIT = "test"
@@ -131,6 +132,8 @@ def _located(name: str, download: Callable[[str], Path] | None) -> tuple[str | N
     if match and Path(match[2]).exists():
         return match[1], _regular(Path(match[2]))
     address = match[2] if match else name
+    if is_url(address):
+        return match[1] if match else None, fetched(address)
     if _ADDRESS.match(address):
         if download is None:
             raise UsageError(

@@ -7,7 +7,8 @@ from typing import Any
 
 from mmconvert.command_line import option_values
 from mmconvert.errors import UsageError
-from mmscore.cli.predict import answer
+from mmconvert.storage import local
+from mmscore.cli.predict import answer, on_disk
 from mmscore.cli.predict import predict as predict_command
 from mmscore.cli.run import Outcome, outcomes
 from mmscore.cli.task_file import context, plan_of, read_plan
@@ -38,7 +39,7 @@ def predict(
     """Ask a model about every row of a dataset and write its replies to a predictions file.
 
     Args:
-        dataset: Folder or parquet file of ours.
+        dataset: Folder or parquet file of ours, or its URL.
         output: The predictions file that shall appear; the replies are kept in a store beside it.
         model: Folder, Hub id, or a name for the predictions file; the backend's own name by default.
         backend: Name of a backend, `file.py@name`, or an object: a backend, a function from a batch of
@@ -73,7 +74,7 @@ def predict(
     params = context(predict_command, arguments, values).params
     given = {name: value for name, value in params.items() if name not in _ARGUMENTS}
     work = functools.partial(answer, resume=resume, restart=restart, share=share, quiet=quiet)
-    return work(Path(dataset), Path(output), given, given_object)
+    return work(local(dataset), on_disk(output), given, given_object)
 
 
 def judge(

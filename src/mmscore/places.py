@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mmconvert.errors import no_such_path
+from mmconvert.storage import fetched as fetched_url
+from mmconvert.storage import is_url
 
 STDIN = "-"
 """Name of standard input; a file of that name is `./-`."""
@@ -27,7 +29,7 @@ class Place:
 
 
 def located(name: str | Path) -> Place:
-    """Find what the user named: an existing path, `-`, or the Hub id `USER/REPO[@REVISION]` of a dataset.
+    """Find what the user named: an existing path, `-`, a URL, or the Hub id `USER/REPO[@REVISION]` of a dataset.
 
     A path wins over a Hub id. What cannot be an id asks nobody: a name with the suffix of a table, or
     one inside a folder that exists.
@@ -53,6 +55,9 @@ def located(name: str | Path) -> Place:
         from mmconvert.inputs import spooled
 
         return Place(spooled(sys.stdin.buffer), "stdin")
+    if is_url(str(name)):
+        path = fetched_url(str(name))
+        return Place(path, path.stem)
     path = Path(name)
     if path.exists():
         return Place(path, path.resolve().name if path.is_dir() else path.stem)

@@ -3,9 +3,12 @@
 import contextlib
 import json
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,6 +19,7 @@ from mmconvert.conversion import convert as run_convert
 from mmconvert.inputs import plan
 from mmconvert.manifest import DEFAULT_CONFIG
 from mmconvert.record import TASKS
+from mmconvert.storage import check_free, is_url, send
 from mmconvert.views import EVAL, VIEWS
 
 _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -24,7 +28,7 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Folder to publish."
+    "-o", "--output", required=True, metavar="DIR", help="Folder to publish, or its URL in a store (s3://BUCKET/DIR)."
 )
 @click.option(
     "--format", "format_", metavar="NAME", help="Format, or file.py@NAME; guessed from the content by default."
@@ -94,7 +98,7 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 @OPTIONS_FILE
 def convert(
     inputs: tuple[str, ...],
-    output: Path,
+    output: str,
     format_: str | None,
     image_roots: tuple[Path, ...],
     split: str | None,
@@ -135,8 +139,8 @@ def convert(
     """Turn files of any known format into one dataset.
 
     INPUT is a file, a folder of files of one format, split=PATH, - for standard input, the bare name of a
-    table in $LMUData, or with --allow-remote the https address of such a table. The
-    dataset appears whole or not at all; refused rows are written to a file.
+    table in $LMUData, the URL of a file or folder in a store (s3://BUCKET/FILE), or with --allow-remote the
+    https address of such a table. The dataset appears whole or not at all; refused rows are written to a file.
     """
     if append and overwrite:
         raise click.UsageError("--append and --overwrite exclude each other.")
@@ -175,21 +179,18 @@ def convert(
         engine=engine,
     )
     download = _download(inputs, allow_remote, md5, sha256)
-    planned = plan(inputs, split=split, subsets=subsets, download=download)
-    # What a plug-in prints, or a cluster, must not stand between the lines that a program reads here.
-    with contextlib.redirect_stdout(sys.stderr):
-        summary = run_convert(planned, output, how, where)
     pushed = None
-    if repo_id is not None:
-        pushed = publish(
-            output,
-            repo_id,
-            private=private,
-            revision=revision,
-            create_pr=create_pr,
-            dry_run=dry_run,
-            quiet=quiet or as_json,
-        )
+    pushes: dict[str, Any] = {"private": private, "revision": revision, "create_pr": create_pr, "dry_run": dry_run}
+    with _place(output, where) as (folder, where):
+        planned = plan(inputs, split=split, subsets=subsets, download=download)
+        # What a plug-in prints, or a cluster, must not stand between the lines that a program reads here.
+        with contextlib.redirect_stdout(sys.stderr):
+            summary = run_convert(planned, folder, how, where)
+        if is_url(output):
+            send(folder, output)
+            summary.output = output
+        if repo_id is not None:
+            pushed = publish(folder, repo_id, quiet=quiet or as_json, **pushes)
     if as_json:
         more = {} if pushed is None else {"push": pushed}
         click.echo(json.dumps({**summary.to_json(), **more}, ensure_ascii=False))
@@ -198,6 +199,20 @@ def convert(
         if pushed is not None:
             click.echo(printable(published_text(pushed)))
     return EXIT_PARTIAL if summary.rows_rejected and not allow_rejects else 0
+
+
+@contextlib.contextmanager
+def _place(output: str, where: WriteOptions) -> Iterator[tuple[Path, WriteOptions]]:
+    """Give the folder on this machine that a dataset is written into, and how; for a URL one that goes away."""
+    if not is_url(output):
+        yield Path(output), where
+        return
+    if where.append:
+        raise click.UsageError("--append: a store has no dataset that could be added to in one step. Convert it whole.")
+    check_free(output, overwrite=where.overwrite)
+    name = output.rstrip("/").rpartition("/")[2]
+    with tempfile.TemporaryDirectory(prefix="mmconvert-") as folder:
+        yield Path(folder, name), replace(where, rejects=where.rejects or Path(f"{name}.rejects.jsonl"))
 
 
 def _download(

@@ -13,6 +13,7 @@ import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.errors import UsageError, got
+from mmconvert.storage import is_url, local
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import AnswerStore, store_path
 from mmscore.holding import Held, hold
@@ -51,8 +52,8 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
-@click.argument("dataset", type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Predictions file (parquet).")
+@click.argument("dataset")
+@click.option("-o", "--output", required=True, help="Predictions file (parquet).")
 @click.option("--model", required=True, help="Folder, Hub id, or the service's or backend's own name for a model.")
 @click.option(
     "--backend",
@@ -124,8 +125,8 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @OPTIONS_FILE
 def predict(
-    dataset: Path,
-    output: Path,
+    dataset: str,
+    output: str,
     resume: bool,
     restart: bool,
     share: bool,
@@ -135,7 +136,7 @@ def predict(
 ) -> int:
     """Ask a model about every row of DATASET and write its replies to a predictions file.
 
-    DATASET is a folder made by `mmconvert convert`, or a parquet file of its columns. Replies are
+    DATASET is a folder made by `mmconvert convert`, or a parquet file of its columns, here or at a URL. Replies are
     kept beside the output, in OUTPUT.answers.sqlite: a run that was stopped, or killed, goes on where
     it was when the same command is run again. Rows without a reply are asked again then. A run that
     was told to stop leaves a predictions file with the rows that it came to, marked as partial. The key of
@@ -145,11 +146,25 @@ def predict(
     """
     # What a backend prints, or a cluster, must not stand between the lines that a program reads here.
     with contextlib.redirect_stdout(sys.stderr):
-        summary = answer(dataset, output, given, resume=resume, restart=restart, share=share, quiet=quiet)
+        places = local(dataset), on_disk(output)
+        summary = answer(*places, given, resume=resume, restart=restart, share=share, quiet=quiet)
     if given["price"] is not None:
         summary.cost = read_price(given["price"]).of(summary.prompt_tokens, summary.completion_tokens)
     click.echo(json.dumps(asdict(summary)) if as_json else _sentence(summary))
     return EXIT_PARTIAL if summary.failed else 0
+
+
+def on_disk(output: str | Path) -> Path:
+    """Refuse a URL: the store of the replies, beside the output, needs a disk.
+
+    Raises:
+        UsageError: It is one.
+    """
+    if is_url(str(output)):
+        raise UsageError(
+            f"{output}: replies are kept beside the output, on a disk. Name a file here, and copy it."
+        )
+    return Path(output)
 
 
 def answer(

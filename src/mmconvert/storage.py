@@ -1,0 +1,110 @@
+"""Object stores and other file systems, by URL: s3://, gs://, abfs://, hf://, whatever fsspec knows.
+
+What is read is fetched whole to this machine first, what is written is sent when it is whole here: shards
+are hashed, checked and renamed, which no object store does. Credentials are those of the store's own
+client (environment, configuration files).
+"""
+
+import atexit
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mmconvert.errors import Error, UsageError, first_line
+from mmconvert.manifest import MANIFEST
+
+_URL = re.compile(r"(?!https?:|file:)[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
+
+
+def is_url(name: str) -> bool:
+    """Tell the URL of a file system from a path and from a web address.
+
+    Example:
+        >>> is_url("s3://bucket/data.tsv"), is_url("https://example.org/data.tsv"), is_url("data.tsv")
+        (True, False, False)
+    """
+    return _URL.match(name) is not None
+
+
+def fetched(url: str) -> Path:
+    """Copy a file or folder to this machine; the copy goes away with the process.
+
+    Raises:
+        UsageError: Nothing stands there, or the package for such URLs is missing.
+        Error: The store cannot be reached, or refuses.
+    """
+    with _asked(url) as (store, place):
+        if not store.exists(place):
+            raise UsageError(f"{url}: no such file or folder. Check bucket, path and credentials.")
+        folder = Path(tempfile.mkdtemp(prefix="mmconvert-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        target = folder / place.rstrip("/").rpartition("/")[2]
+        if store.isdir(place):
+            store.get(place.rstrip("/") + "/", f"{target}/", recursive=True)
+        else:
+            store.get_file(place, str(target))
+    return target
+
+
+def local(name: str | Path) -> Path:
+    """Give the place on this machine of a path or URL, fetched where it is a URL."""
+    return fetched(str(name)) if is_url(str(name)) else Path(name)
+
+
+def check_free(url: str, *, overwrite: bool) -> None:
+    """Refuse a place where something stands.
+
+    Raises:
+        UsageError: A dataset stands there and may not be replaced, or anything else does.
+        Error: As `fetched`.
+    """
+    with _asked(url) as (store, place):
+        if store.exists(f"{place.rstrip('/')}/{MANIFEST}"):
+            if not overwrite:
+                raise UsageError(f"{url}: a dataset stands there already. Name another place, or give --overwrite.")
+        elif store.exists(place) and (not store.isdir(place) or store.ls(place)):
+            raise UsageError(f"{url}: is no dataset of ours and not empty. Name another place.")
+
+
+def send(folder: Path, url: str) -> None:
+    """Copy a dataset to a place that `check_free` found right; its manifest last, so that it is whole or none.
+
+    Files of a dataset that stood there go away after the new ones are there; its manifest goes first.
+
+    Raises:
+        Error: As `fetched`; what was sent stands there without a manifest.
+    """
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    with _asked(url) as (store, place):
+        root = place.rstrip("/")
+        if store.exists(f"{root}/{MANIFEST}"):
+            store.rm_file(f"{root}/{MANIFEST}")
+        before = {path.removeprefix(f"{root}/") for path in store.find(root)}
+        for file in sorted(files, key=lambda name: name == MANIFEST):
+            if file == MANIFEST:
+                for stale in before - set(files):
+                    store.rm_file(f"{root}/{stale}")
+            store.put_file(str(folder / file), f"{root}/{file}")
+
+
+@contextmanager
+def _asked(url: str) -> Iterator[tuple[Any, str]]:
+    """Open the file system of a URL, and say in one sentence what goes wrong with it."""
+    # Imported here: it is slow to load, and most files lie on a disk.
+    from fsspec.core import url_to_fs
+
+    try:
+        yield url_to_fs(url)
+    except Error:
+        raise
+    except ImportError as error:
+        package = f" ({first_line(error)})" if str(error) else ""
+        raise UsageError(f"{url}: the package for such URLs is missing{package}.") from None
+    except ValueError as error:
+        raise UsageError(f"{url}: cannot be opened ({first_line(error)}).") from None
+    except Exception as error:  # clients of many stores: each has errors of its own
+        raise Error(f"{url}: the store failed ({type(error).__name__}: {first_line(error)}). Run again.") from None

@@ -1,0 +1,164 @@
+"""Datasets and predictions in an object store: a real S3-compatible server on the loopback interface."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mmscore
+from mmconvert.cli import program
+from mmconvert.command_line import run
+from mmconvert.errors import Error, UsageError
+from mmconvert.manifest import MANIFEST
+from mmconvert.storage import check_free, fetched, send
+from mmconvert.store import open_dataset, verify
+from mmscore.evaluation import score
+from support.datasets_on_disk import record, write_dataset
+from support.predictions import choices, write_predictions
+
+pytest.importorskip("s3fs", reason="needs s3fs and moto, of the development extra")
+BUCKET = "s3://bucket"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
+    made = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    made.start()
+    host, port = made.get_host_and_port()
+    yield f"http://{host}:{port}"
+    made.stop()
+
+
+@pytest.fixture
+def bucket(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    """An empty bucket, and the environment that leads to it."""
+    import s3fs
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    s3fs.S3FileSystem.clear_instance_cache()
+    store = s3fs.S3FileSystem(use_listings_cache=False)
+    store.mkdir("bucket")
+    yield store
+    store.rm("bucket", recursive=True)
+    s3fs.S3FileSystem.clear_instance_cache()
+
+
+@pytest.fixture
+def convert(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(program, ["convert", *map(str, arguments)], program="mmconvert")
+        captured = capsys.readouterr()
+        return ended.value.code, captured.out, captured.err
+
+    return call
+
+
+def lines(count: int, bad: bool = False) -> str:
+    rows = [{"messages": [{"role": "user", "content": f"question {n}"}], "answer": "a"} for n in range(count)]
+    return "".join(json.dumps(row) + "\n" for row in rows) + ("{bad\n" if bad else "")
+
+
+def test_a_file_of_a_store_becomes_a_dataset_of_the_store(bucket, convert, tmp_path):
+    bucket.pipe("bucket/in/talks.jsonl", lines(5, bad=True).encode())
+    code, out, _ = convert(f"{BUCKET}/in/talks.jsonl", "-o", f"{BUCKET}/sets/talks", "--json")
+    summary = json.loads(out)
+    assert (code, summary["rows_written"], summary["output"]) == (3, 5, f"{BUCKET}/sets/talks")
+    assert [file.name for file in tmp_path.iterdir()] == ["talks.rejects.jsonl"]
+    copy = fetched(f"{BUCKET}/sets/talks")
+    assert verify(copy) == []
+    assert [row.messages[0].content[0].text for row in open_dataset(copy).records()] == [
+        f"question {n}" for n in range(5)
+    ]
+    assert "/tmp" not in (copy / "README.md").read_text()
+
+
+def test_a_dataset_of_the_store_is_an_input_and_is_replaced_only_when_told_so(bucket, convert, tmp_path):
+    bucket.pipe("bucket/talks.jsonl", lines(3).encode())
+    place = f"{BUCKET}/set"
+    assert convert(f"{BUCKET}/talks.jsonl", "-o", place)[0] == 0
+    assert convert(place, "-o", tmp_path / "again")[0] == 0
+    assert open_dataset(tmp_path / "again").num_rows == 3
+    bucket.pipe("bucket/talks.jsonl", lines(4).encode())
+    code, _, err = convert(f"{BUCKET}/talks.jsonl", "-o", place)
+    assert (code, "a dataset stands there already" in err) == (2, True)
+    assert convert(f"train={BUCKET}/talks.jsonl", "-o", place, "--overwrite")[0] == 0
+    copy = fetched(place)
+    assert verify(copy) == []
+    assert open_dataset(copy).splits == {"train": 4}
+    assert convert(f"{BUCKET}/talks.jsonl", "-o", place, "--append")[0] == 2
+
+
+def test_a_place_where_something_else_stands_is_left_alone(bucket):
+    bucket.pipe("bucket/mine/notes.txt", b"mine")
+    with pytest.raises(UsageError, match="is no dataset of ours and not empty"):
+        check_free(f"{BUCKET}/mine", overwrite=True)
+    check_free(f"{BUCKET}/new", overwrite=False)
+
+
+def test_a_dataset_has_its_manifest_last(bucket, tmp_path, monkeypatch):
+    import s3fs
+
+    folder = write_dataset(tmp_path / "d", {"test": map(record, range(3))})
+    send(folder, f"{BUCKET}/d")
+    put = s3fs.S3FileSystem._put_file
+
+    async def breaks(self, source, target, *arguments, **options):
+        if target.endswith(".parquet"):
+            raise OSError("the line is cut")
+        return await put(self, source, target, *arguments, **options)
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "_put_file", breaks)
+    s3fs.S3FileSystem.clear_instance_cache()
+    with pytest.raises(Error, match=r"s3://bucket/d: the store failed \(OSError: the line is cut\)"):
+        send(folder, f"{BUCKET}/d")
+    assert not bucket.exists(f"bucket/d/{MANIFEST}")
+
+
+def test_predictions_and_references_of_a_store_are_scored(bucket, tmp_path):
+    file = write_predictions(tmp_path / "m1.parquet", choices(("A", "A"), ("A", "B")))
+    bucket.put_file(str(file), "bucket/m1.parquet")
+    (entry,) = score(f"{BUCKET}/m1.parquet", "own_choice").entries
+    assert (entry.model, entry.metrics["accuracy"].value) == ("m1", 0.5)
+    (joined,) = score(file, "own_choice", answers=f"{BUCKET}/m1.parquet").entries
+    assert joined.metrics["accuracy"].value == 0.5
+
+
+def test_a_dataset_of_a_store_is_answered_and_the_replies_are_here(bucket, tmp_path):
+    send(write_dataset(tmp_path / "d", {"test": map(record, range(3))}), f"{BUCKET}/d")
+    output = tmp_path / "p.parquet"
+    assert mmscore.predict(f"{BUCKET}/d", output, backend="echo", model="text=A").rows == 3
+    with pytest.raises(UsageError, match="replies are kept beside the output, on a disk"):
+        mmscore.predict(tmp_path / "d", f"{BUCKET}/p.parquet", backend="echo", model="text=A")
+
+
+@pytest.mark.parametrize(
+    ("url", "kind", "message"),
+    [
+        ("s3://bucket/nothing.jsonl", UsageError, "no such file or folder"),
+        ("nosuchstore://x/y", UsageError, "cannot be opened|package"),
+        ("s3://no-such-bucket/x.jsonl", UsageError, "no such file or folder"),
+    ],
+)
+def test_what_cannot_be_fetched_says_why(bucket, url, kind, message):
+    with pytest.raises(kind, match=message):
+        fetched(url)
+
+
+def test_any_file_system_of_fsspec_will_do(tmp_path):
+    import fsspec
+
+    folder = write_dataset(tmp_path / "d", {"test": map(record, range(3))})
+    send(folder, "memory://here/d")
+    assert verify(fetched("memory://here/d")) == []
+    shutil.rmtree(folder)
+    fsspec.filesystem("memory").rm("/here", recursive=True)
