@@ -13,7 +13,7 @@ import yaml
 from click.testing import CliRunner
 
 from goldens.comparison import difference
-from mmconvert.errors import Error, UsageError
+from mmconvert.errors import Error, RowError, UsageError
 from mmscore.compat.mmtrusteval import (
     BaseEvaluator,
     BaseTask,
@@ -207,6 +207,14 @@ def test_evaluators_of_both_kinds_stand_in_one_chain(place: Path) -> None:
         "length_eval:pred_no_op": [3, 2],
         "length_eval->rule_contain_eval:pred_mean": 0.5,
     }
+
+
+def test_the_evaluator_that_cannot_read_a_value_is_named() -> None:
+    chain = SequentialEvaluator({"rule_yes_or_no_eval": {"metrics_cfg": {}}, "rule_score_eval": {"metrics_cfg": {}}})
+    with pytest.raises(RowError, match=r"^rule_yes_or_no_eval->rule_score_eval, pred: expected a text \(got 1\)"):
+        chain(["Yes"], [1])
+    with pytest.raises(RowError, match=r"^rule_yes_or_no_eval, label: "):
+        SequentialEvaluator({"rule_yes_or_no_eval": {"metrics_cfg": {"accuracy_score": {}}}})(["Yes"], [1, 0])
 
 
 def test_a_registered_model_judges_and_is_asked_once(place: Path) -> None:

@@ -1,12 +1,13 @@
 """MMTrustEval's evaluators as classes: a user's own, the kit's fourteen, and chains of both."""
 
+import contextlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from mmconvert.errors import UsageError, got
+from mmconvert.errors import RowError, UsageError, got
 from mmscore.compat.mmtrusteval.classes import check_id, made_of
 from mmscore.compat.mmtrusteval.registry import registry
 from mmscore.kits.mmtrusteval.chains import METRICS_CFG, chain_of
@@ -174,15 +175,26 @@ class SequentialEvaluator:
         """
         found: dict[str, Any] = {}
         for prefix, evaluator in zip(self.keyname_prefix_seq[:-1], self.evaluator_seq[:-1], strict=True):
-            preds, labels, extras = evaluator.process(preds, labels, extras)
+            with _named(prefix):
+                preds, labels, extras = evaluator.process(preds, labels, extras)
             found[f"{prefix}:{COLUMN}"] = preds
         for prefix, evaluator in zip(self.keyname_prefix_seq[-1:], self.evaluator_seq[-1:], strict=True):
-            found |= {f"{prefix}:{name}": value for name, value in evaluator(preds, labels, extras).items()}
+            with _named(prefix):
+                found |= {f"{prefix}:{name}": value for name, value in evaluator(preds, labels, extras).items()}
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Call `eval`."""
         return self.eval(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def _named(prefix: str) -> Iterator[None]:
+    """Name the evaluator whose input is refused."""
+    try:
+        yield
+    except RowError as error:
+        raise RowError(error.code, error.field, f"{prefix}, {error.field}: {error.message}") from None
 
 
 def _made(name: str, settings: Any, setting: Setting | None) -> Any:
