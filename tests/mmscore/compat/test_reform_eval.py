@@ -279,6 +279,17 @@ def test_a_list_of_another_dataset_is_not_evaluated(tmp_path):
         run_eval(flags(tmp_path, "MSCOCO-GOI", model="echo", model_name="answer", do_eval=True))
 
 
+def test_a_list_that_stands_says_with_which_other_flags_it_was_made(tmp_path):
+    run_eval(flags(tmp_path, model="echo", model_name="answer", do_eval=True))
+    log = tmp_path / "out/log.txt"
+    log.unlink()
+    again = run_eval(flags(tmp_path, model="echo", model_name="answer", do_eval=True))
+    assert again.summary is None
+    assert "was made with" not in log.read_text()
+    run_eval(flags(tmp_path, model="echo", model_name="answer", do_eval=True, dataset_duplication=5, seed=3))
+    assert ".json was made with --dataset_duplication 1, --seed 0; remove it to ask anew" in log.read_text()
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -42,6 +42,14 @@ ARGUMENTS = ".args.json"
 """Ending of the file with a run's flags; the kit's own is a pickle."""
 
 
+_ASKED_WITH = (
+    *("model_type", "dataset_duplication", "in_context_sample", "random_instruct", "shuffle_options", "option_mark"),
+    *("online_multi_round", "capitalize", "answer_space_instruct", "dataset_subsample", "pools", "seed"),
+    *("temperature", "max_new_tokens", "likelihood_reduction", "half_evaluation"),
+)
+"""Flags on which predictions depend and that are not in the name of their list."""
+
+
 @dataclass(frozen=True, slots=True)
 class Arguments:
     """The flags of the kit's run_eval.py by name; `pools` and `seed` are ours.
@@ -144,8 +152,8 @@ def run_eval(arguments: Arguments) -> Result:
     with kits_log(folder) as logger:
         logger.info("Evaluating with %s GPUs", processes)
         if arguments.do_eval and list_file.is_file():
+            _check_made(arguments, list_file, logger)
             logger.info("found the existing prediction in %s", list_file)
-            _require_same_dataset(arguments, list_file)
             return Result(list_file, None, _evaluated(arguments, list_file, logger))
         if processes > 1:
             _see_own_device(arguments, rank)
@@ -300,12 +308,25 @@ def _write_list(
     write_synced(list_file.with_suffix(ARGUMENTS), json.dumps(asdict(arguments), indent=1).encode())
 
 
-def _require_same_dataset(arguments: Arguments, list_file: Path) -> None:
-    """Refuse a list of another dataset: several have one name in the kit, and so one file name."""
+def _check_made(arguments: Arguments, list_file: Path, logger: logging.Logger) -> None:
+    """Refuse a list of another dataset: several have one name in the kit, and so one file name.
+
+    What else differs is logged, and the list evaluated, as in the kit.
+    """
     beside = list_file.with_suffix(ARGUMENTS)
-    made = mapping_file(str(beside)).get("dataset_config") if beside.is_file() else arguments.dataset_config
-    if made != arguments.dataset_config:
-        raise UsageError(f"{list_file}: was made with --dataset_config {made}. Give each dataset its own --output_dir.")
+    made = mapping_file(str(beside)) if beside.is_file() else {}
+    given = asdict(arguments)
+    other = {
+        name: made[name] for name in ("dataset_config", *_ASKED_WITH) if name in made and made[name] != given[name]
+    }
+    if "dataset_config" in other:
+        raise UsageError(
+            f"{list_file}: was made with --dataset_config {other['dataset_config']}. "
+            "Give each dataset its own --output_dir."
+        )
+    if other:
+        flags = ", ".join(f"--{name} {value}" for name, value in other.items())
+        logger.info("%s was made with %s; remove it to ask anew", list_file, flags)
 
 
 def _evaluated(arguments: Arguments, list_file: Path, logger: logging.Logger) -> Evaluation:
