@@ -13,6 +13,7 @@ import pytest
 
 import mmscore
 from mmconvert.errors import Error, RowError, UsageError
+from mmconvert.store import open_dataset
 from mmscore.compat import vlmevalkit as kit
 from mmscore.compat.vlmevalkit.recipes import as_recipe, numbers_of, rows_of
 from support.questions import picture
@@ -506,3 +507,40 @@ def test_files_are_asked_about(tmp_path):
     assert kit.build_dataset("nowhere") is None
     assert kit.DATASET_MODALITY("Colours") == "IMAGE"
     assert [kit.version_cmp("1.10", "1.9", op) for op in ("gt", "le", "eq")] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("message", "kinds"),
+    [
+        ("Which?", ["text"]),
+        (["red.png", "Which?"], ["image", "text"]),
+        ({"type": "text", "value": "Which?"}, ["text"]),
+        ([{"role": "user", "content": ["red.png", "Which?"]}], ["image", "text"]),
+    ],
+)
+def test_build_prompt_may_give_what_models_take(lmudata, tmp_path, monkeypatch, message, kinds):
+    (tmp_path / "red.png").write_bytes(RED)
+    questions(lmudata, "Colours")
+    monkeypatch.setattr(Colours, "build_prompt", lambda self, line: message)
+    kit.convert(Colours("Colours"), "asked")
+    turn = next(iter(open_dataset("asked").records())).messages[0]
+    assert [part.type for part in turn.content] == kinds
+
+
+@pytest.mark.parametrize("message", [None, 5, [5], [{"type": "text"}]])
+def test_what_is_no_message_is_refused_with_the_row(lmudata, monkeypatch, message):
+    questions(lmudata, "Colours")
+    good = Colours.build_prompt
+    monkeypatch.setattr(Colours, "build_prompt", lambda self, line: message if line["index"] == 2 else good(self, line))
+    (refusal,) = kit.convert(Colours("Colours"), "asked")
+    assert refusal.startswith("row '2' build_prompt: expected a")
+
+
+def test_a_model_that_answers_no_row_is_said_so(lmudata):
+    class Breaks(kit.BaseModel):
+        def generate_inner(self, msgs, dataset=None):
+            raise RuntimeError("no memory left")
+
+    questions(lmudata, "Colours")
+    with pytest.raises(Error, match=r"none of 3 rows has a reply\. The first failure: .*no memory left"):
+        kit.run(Colours("Colours"), model="m", backend=Breaks())

@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from mmconvert.conversion import Records, read
-from mmconvert.errors import RowError, UsageError, did_you_mean
+from mmconvert.errors import Error, RowError, UsageError, did_you_mean, got
 from mmconvert.images import Pictures
 from mmconvert.inputs import lmudata_root
 from mmconvert.record import Image, Part, Record, Turn
@@ -29,7 +29,7 @@ from mmscore.compat.vlmevalkit.scoring import kit_entry
 from mmscore.compat.vlmevalkit.tables import dump
 from mmscore.evaluation import score
 from mmscore.infer.ledger import Summary
-from mmscore.infer.message_model import IMAGE, Message
+from mmscore.infer.message_model import IMAGE, TEXT, Message, is_picture
 from mmscore.infer.predictions_file import interrupted
 from mmscore.report import Entry, Report, publish
 
@@ -125,8 +125,16 @@ def run(
         records = [record for record in records_of(rows) if record.prediction is not None]
         found.eval_file = write_eval_file(records, found.folder, label, name) if records else None
     if mode != INFER:
+        if found.eval_file is None and found.summary is not None and found.summary.failed:
+            raise _unanswered(predictions)
         _score(found, benchmark, predictions, judge_kwargs or {})
     return found
+
+
+def _unanswered(predictions: Path) -> Error:
+    errors = pq.read_table(predictions, columns=["prediction_error"])["prediction_error"].to_pylist()
+    why = next((f" The first failure: {error}" for error in errors if error), "")
+    return Error(f"{predictions}: none of {len(errors)} rows has a reply.{why}")
 
 
 def benchmark_of(name: str, allow_remote: bool) -> ImageBaseDataset:
@@ -185,8 +193,24 @@ def _table(dataset: Any) -> pd.DataFrame:
     return data.assign(question=asked)
 
 
-def _texts(message: Message) -> str:
-    return "\n".join(str(piece["value"]) for piece in message if piece.get("type") != IMAGE)
+def _texts(message: Any) -> str:
+    return "\n".join(str(piece["value"]) for piece in _pieces(message) if piece["type"] != IMAGE)
+
+
+def _pieces(message: Any) -> Message:
+    """Bring what the kit's models take into pieces: a text or a list of texts, pictures among them, is one too."""
+    items = [message] if isinstance(message, str | Mapping) else message
+    if not isinstance(items, Sequence):
+        raise RowError("message.shape", "build_prompt", f"expected a list of pieces {got(message)}. Return one.")
+    return [_piece(item) for item in items]
+
+
+def _piece(item: Any) -> dict[str, Any]:
+    if isinstance(item, str):
+        return {"type": IMAGE if is_picture(item) else TEXT, "value": item}
+    if not isinstance(item, Mapping) or not {"type", "value"} <= item.keys():
+        raise RowError("message.shape", "build_prompt", f"expected a type and a value {got(item)}. Give both.")
+    return dict(item)
 
 
 def _worded(records: Records, dataset: Any, pictures: Pictures, refused: list[str]) -> Iterator[Record]:
@@ -198,18 +222,19 @@ def _worded(records: Records, dataset: Any, pictures: Pictures, refused: list[st
             refused.append(f"row {record.id!r} {error.field}: {error.message}")
 
 
-def worded(record: Record, message: Sequence[Mapping[str, Any]], pictures: Pictures) -> Record:
+def worded(record: Record, message: Any, pictures: Pictures) -> Record:
     """Put a message of the kit in the place of a record's turns.
 
     Args:
         record: A question; of a dialog, one round of it.
-        message: Pieces, or the turns of a dialog with pieces in each.
+        message: Pieces or texts, or the turns of a dialog with them in each.
         pictures: Finds the pictures that the message names.
 
     Raises:
-        RowError: A picture is not there, or is none.
+        RowError: A picture is not there, or is none; or this is no message.
     """
-    if not any("role" in piece and "content" in piece for piece in message):
+    listed = isinstance(message, list | tuple)
+    if not listed or not any(isinstance(one, Mapping) and {"role", "content"} <= one.keys() for one in message):
         message = [{"role": "user", "content": message}]
     users = [place for place, turn in enumerate(message) if turn["role"] == "user"]
     last = users[record.round] if record.round is not None else users[-1]
@@ -223,7 +248,7 @@ def worded(record: Record, message: Sequence[Mapping[str, Any]], pictures: Pictu
         images.append(replace(known.get(image.sha256, image), slot=len(images) + 1))
         return Part("image")
 
-    turns = tuple(Turn(turn["role"], tuple(map(part, turn["content"]))) for turn in message[: last + 1])
+    turns = tuple(Turn(turn["role"], tuple(map(part, _pieces(turn["content"])))) for turn in message[: last + 1])
     return replace(record, messages=turns, images=tuple(images), attachments=())
 
 
