@@ -191,6 +191,37 @@ class TestGeneralVQA:
         assert [turn.role for turn in record.messages] == ["system", "user"]
         assert record.images[0].detail == "high"
 
+    def test_an_address_and_a_detail_go_to_the_service_as_they_are(self, service: Any) -> None:
+        write_vqa()
+        address = "https://example.com/image.jpg"
+        row = {"messages": [image_message(QUESTIONS[0], f"image:{address}", detail="high")], "answer": "Dog"}
+        Path("custom_eval/multimodal/vqa/example_openai.jsonl").write_text(json.dumps(row))
+        asked = service(lambda _: "Dog")
+        run_task({"model": MODEL, "api_url": asked.url, "datasets": ["general_vqa"], "dataset_args": VQA_ARGS})
+        (sent,) = (part for part in asked.asked[0]["messages"][0]["content"] if part["type"] == "image_url")
+        assert sent["image_url"] == {"url": address, "detail": "high"}
+
+    def test_an_answer_is_optional(self, service: Any) -> None:
+        rows = [
+            {"messages": [image_message(QUESTIONS[0])]},
+            {"messages": [image_message(QUESTIONS[0])], "answer": "Dog"},
+        ]
+        file = Path("custom_eval/multimodal/vqa/example_openai.jsonl")
+        task = {"model": MODEL, "datasets": ["general_vqa"], "dataset_args": VQA_ARGS}
+        task["api_url"] = service(lambda _: "Dog").url
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        metrics = {metric["name"]: metric for metric in run_task(task)["general_vqa"]["metrics"]}
+        # ROUGE leaves the row out, BLEU counts it as 0: so does the kit.
+        assert [(metrics[name]["num"], metrics[name]["score"]) for name in ("mean_bleu-1", "mean_Rouge-1-R")] == [
+            (2, 0.5),
+            (1, 1.0),
+        ]
+        file.write_text(json.dumps(rows[0]))
+        with pytest.raises(Error, match="no row has a reference"):
+            run_task({**task, "work_dir": "none"})
+        (reply,) = Path("none").rglob("predictions/*/*.jsonl")
+        assert '"Dog"' in reply.read_text()
+
     def test_the_call(self, service: Any, capsys: pytest.CaptureFixture[str]) -> None:
         write_vqa()
         asked = service(REPLIES.__getitem__)

@@ -236,6 +236,9 @@ class TestTask:
         (newer,) = task_of(task(evalscope_version="1.8.0"))["datasets"]
         assert (newer["input"], newer["recipes"]) == ("vqa/first.jsonl", ["evalscope_general_vqa@1.10"])
         assert dataset_of(local_path="vqa/second.jsonl")["input"] == "vqa/second.jsonl"
+        Path("vqa/empty.jsonl").touch()
+        with pytest.raises(UsageError, match=r"empty\.jsonl: is empty"):
+            dataset_of(subset_list=["empty"])
 
     def test_arguments_of_the_judge(self) -> None:
         judge = {"model_id": "j", "api_url": "http://127.0.0.1:9/v1", "api_key": "$KEY", "score_type": "numeric"}

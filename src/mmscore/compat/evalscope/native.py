@@ -188,6 +188,8 @@ def _file(place: Path, subset: Subset, benchmark: Benchmark, release: Release) -
     for name in names:
         if (place / name).is_file() and (place / name).stat().st_size:
             return place / name
+    if empty := next((place / name for name in names if (place / name).is_file()), None):
+        raise UsageError(f"{empty}: is empty. Write the rows of the subset into it.")
     near = did_you_mean(subset.name, [file.stem for file in place.iterdir()])
     raise UsageError(f"{place}: none of {', '.join(names)} is there.{near} See subset_list.")
 
