@@ -161,9 +161,7 @@ def on_disk(output: str | Path) -> Path:
         UsageError: It is one.
     """
     if is_url(str(output)):
-        raise UsageError(
-            f"{output}: replies are kept beside the output, on a disk. Name a file here, and copy it."
-        )
+        raise UsageError(f"{output}: replies are kept beside the output, on a disk. Name a file here, and copy it.")
     return Path(output)
 
 
