@@ -3,6 +3,7 @@
 import pytest
 
 from mmconvert.plugins import available
+from support import recipe_page
 from support.format_page import BEGIN, NOTES, PAGE, notes, page
 
 FORMATS = list(available("mmconvert.formats"))
@@ -11,6 +12,18 @@ FORMATS = list(available("mmconvert.formats"))
 def test_the_page_of_formats_is_up_to_date() -> None:
     current = PAGE.read_text(encoding="utf-8")
     assert page(current) == current, "run scripts/docs"
+
+
+def test_the_page_of_recipes_is_up_to_date() -> None:
+    current = recipe_page.PAGE.read_text(encoding="utf-8")
+    assert recipe_page.page(current) == current, "run scripts/docs"
+
+
+@pytest.mark.parametrize("name", list(available(recipe_page.GROUP)))
+def test_a_recipe_says_its_rule_whose_it_is_and_what_it_reads(name: str) -> None:
+    block = recipe_page.block(name)
+    for word in ("- **Parity:** ", "- **Version ", "Parity: "):
+        assert word in block, f"the page says nothing of {word.strip('-*: ')} in {name}"
 
 
 def test_a_format_that_is_new_gets_its_row_and_one_that_is_gone_loses_it() -> None:

@@ -26,10 +26,10 @@ def test_it_says_whose_number_it_is(name: str) -> None:
 @pytest.mark.parametrize("name", RECIPES)
 def test_it_is_documented_with_its_versions(name: str) -> None:
     recipe: Recipe = load("mmscore.recipes", name)
-    (line,) = [
-        line for line in (ROOT / "docs/recipes.md").read_text(encoding="utf-8").splitlines() if f"`{name}`" in line
-    ]
+    lines = (ROOT / "docs/recipes.md").read_text(encoding="utf-8").splitlines()
+    (line,) = [line for line in lines if line.startswith(f"| `{name}` |")]
     assert ", ".join(recipe.versions) in line
+    assert f"### `{name}`" in lines
 
 
 CHOICE = Item(

@@ -2,6 +2,8 @@
 
 A text is one label, searched for as a whole; points are numbers, so that "75.0" is 75, and the first of several
 counts. All else is as in `mmtrust_task`.
+
+Parity: own definition; the chains are MMTrustEval's.
 """
 
 from mmscore.kits.mmtrusteval.evaluators import Setting

@@ -1,0 +1,64 @@
+"""docs/recipes.md: its last part follows from the recipes; the table and the prose before it are written by hand."""
+
+import ast
+import textwrap
+from pathlib import Path
+
+from mmconvert.plugins import available, load
+from mmscore.recipe import OWN, Recipe
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/recipes.md"
+GROUP = "mmscore.recipes"
+
+BEGIN = "## Recipe by recipe"
+_WHY = """\
+This part is written by `scripts/docs` from the recipes themselves: the rule and its oddities, the code whose number it
+gives (**parity**), its versions, and the columns that it reads beside `id` and `prediction`."""
+
+
+def page(current: str) -> str:
+    """Bring the page up to date.
+
+    Args:
+        current: The page as it stands.
+    """
+    prose = current.partition(f"\n{BEGIN}\n")[0].rstrip("\n")
+    blocks = "\n".join(block(name) for name in available(GROUP))
+    return f"{prose}\n\n{BEGIN}\n\n{_WHY}\n\n{blocks}"
+
+
+def block(name: str) -> str:
+    """Describe one recipe."""
+    recipe: Recipe = load(GROUP, name)
+    lines = [f"### `{name}`", "", *_wrapped(_sentence(recipe.summary), ""), ""]
+    for paragraph in _paragraphs(name):
+        lines += [*_wrapped(paragraph, ""), ""]
+    by = "our own rule" if recipe.parity == OWN else recipe.parity
+    lines += _wrapped(f"- **Parity:** {by}.", "  ")
+    lines += [
+        line
+        for version, what in recipe.versions.items()
+        for line in _wrapped(f"- **Version {version}:** {_sentence(what)}", "  ")
+    ]
+    columns = sorted(recipe.fields)
+    lines += _wrapped(f"- **Reads:** {', '.join(f'`{column}`' for column in columns)}.", "  ") if columns else []
+    lines += (
+        _wrapped(f"- **Judges:** {', '.join(f'`{judge}`' for judge in recipe.judges)}.", "  ") if recipe.judges else []
+    )
+    return "\n".join([*lines, ""])
+
+
+def _paragraphs(name: str) -> list[str]:
+    """Read what a recipe's module says behind its first line."""
+    path = Path(str(available(GROUP)[name].module).replace(".", "/")).with_suffix(".py")
+    doc = ast.get_docstring(ast.parse((ROOT / "src" / path).read_bytes())) or ""
+    return [" ".join(paragraph.split()) for paragraph in doc.split("\n\n")]
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
