@@ -201,6 +201,20 @@ class TestGeneralVQA:
         (sent,) = (part for part in asked.asked[0]["messages"][0]["content"] if part["type"] == "image_url")
         assert sent["image_url"] == {"url": address, "detail": "high"}
 
+    def test_a_hundred_pictures_go_to_the_service_in_their_order(self, service: Any) -> None:
+        write_vqa()
+        shades = [picture("red", (8, side)) for side in range(1, 101)]
+        for number, data in enumerate(shades, start=1):
+            Path(f"custom_eval/multimodal/images/{number}.png").write_bytes(data)
+        names = [f"image:custom_eval/multimodal/images/{number}.png" for number in range(1, 101)]
+        row = {"messages": [image_message("Which is the tallest?", *names)], "answer": "The last"}
+        Path("custom_eval/multimodal/vqa/example_openai.jsonl").write_text(json.dumps(row))
+        asked = service(lambda _: "The last")
+        run_task({"model": MODEL, "api_url": asked.url, "datasets": ["general_vqa"], "dataset_args": VQA_ARGS})
+        parts = [part for part in asked.asked[0]["messages"][0]["content"] if part["type"] == "image_url"]
+        sent = [base64.b64decode(part["image_url"]["url"].partition(",")[2]) for part in parts]
+        assert sent == shades
+
     def test_an_answer_is_optional(self, service: Any) -> None:
         rows = [
             {"messages": [image_message(QUESTIONS[0])]},

@@ -418,6 +418,10 @@ def test_a_message_is_pieces_or_a_list_of_texts(tmp_path, apple):
     assert model.generate([IMAGE_PTH, "What is in this image?"]) == "red"
     # Nothing is fetched: the model is given the address.
     assert model.preproc_content([IMAGE_URL, IMAGE_URL, "How many apples are there in these images?"]) == msg2
+    given: list[object] = []
+    model.generate_inner = lambda message, dataset=None: given.append(message) or "2"  # type: ignore[method-assign]
+    assert model.generate(msg2) == model.generate([IMAGE_URL, IMAGE_URL, msg2[2]["value"]]) == "2"
+    assert given == [msg2, msg2]
     assert model.preproc_content(["no_such.jpg"])[0]["type"] == "text"
 
 
