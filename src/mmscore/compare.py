@@ -1,6 +1,6 @@
 """Two predictions files under one recipe: how far apart, and whether that is more than chance."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mmconvert.errors import Error, UsageError
-from mmscore.choice import Choice, named_recipe
-from mmscore.evaluation import Options, score_each
+from mmscore.choice import Choice
+from mmscore.evaluation import Options, results
 from mmscore.paired import RESAMPLES, SEED, Difference, holm, paired_difference
 from mmscore.pairing import Pairing, listed, pair
 from mmscore.report import Entry, finite
 from mmscore.resampled import NumberDifference, number_differences
+from mmscore.result import Result
 from mmscore.scored import CLUSTER, Scored
 
 SCHEMA_VERSION = 1
@@ -154,23 +155,35 @@ def compare(
         UsageError: As `score`; or no recipe was named and another fits each file.
         Error: As `score`; or no row has a score in both files.
     """
-    options = options or Options()
-    (entry_a, scored_a), (entry_b, scored_b) = score_each([a, b], [recipe] if recipe else [], options)
+    one, other = results([a, b], [recipe] if recipe else [], options or Options())
+    return compared(one, other, by=options.by if options else (), resamples=resamples, seed=seed)
+
+
+def compared(
+    a: Result, b: Result, *, by: Sequence[str] = (), resamples: int = RESAMPLES, seed: int = SEED
+) -> Comparison:
+    """Compare two files that are scored already; see `compare`.
+
+    Raises:
+        UsageError: Another recipe scored each file.
+        Error: No row has a score in both files.
+    """
+    entry_a, entry_b = a.entry, b.entry
     if (entry_a.recipe, entry_a.version) != (entry_b.recipe, entry_b.version):
         raise UsageError(
-            f"{a} is scored by {entry_a.recipe}, {b} by {entry_b.recipe}, which cannot be compared. "
-            "Choose one for both with --recipe; to hold two recipes against each other, use `mmscore explain`."
+            f"{entry_a.predictions} is scored by {entry_a.recipe}, {entry_b.predictions} by {entry_b.recipe}, "
+            "which cannot be compared. Choose one for both with --recipe; to hold two recipes against each other, use `mmscore explain`."
         )
-    pairing = pair(scored_a, scored_b)
+    pairing = pair(a.scored, b.scored)
     if not len(pairing):
         raise Error(
-            f"{a} and {b}: no row has a score in both (only in the first: {len(pairing.only_a)} ids, such as "
-            f"{listed(pairing.only_a) or 'none'}; only in the second: {len(pairing.only_b)}, such as "
-            f"{listed(pairing.only_b) or 'none'}). Compare answers to the same questions."
+            f"{entry_a.predictions} and {entry_b.predictions}: no row has a score in both (only in the first: "
+            f"{len(pairing.only_a)} ids, such as {listed(pairing.only_a) or 'none'}; only in the second: "
+            f"{len(pairing.only_b)}, such as {listed(pairing.only_b) or 'none'}). "
+            "Compare answers to the same questions."
         )
-    choice = named_recipe(f"{entry_a.recipe}@{entry_a.version}", options.recipe_options)
-    draws = _Draws(choice, resamples, seed)
-    groups = {column: _groups(pairing, column, draws) for column in options.by}
+    draws = _Draws(a.choice, resamples, seed)
+    groups = {column: _groups(pairing, column, draws) for column in by}
     scores = _differences(pairing, np.ones(len(pairing), np.bool_), draws)
     return Comparison(entry_a, entry_b, pairing, draws.numbers(pairing.a, pairing.b), scores, groups, seed)
 

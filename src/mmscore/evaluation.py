@@ -22,6 +22,7 @@ from mmscore.predictions import Refusal, Rows, open_rows
 from mmscore.recipe import OWN, Metrics, Recipe, Row
 from mmscore.report import Counts, Entry, Report
 from mmscore.resampled import with_errors
+from mmscore.result import Result
 from mmscore.scored import EXCLUDED, SCORED, STATUSES, Scored
 from mmscore.scoring import columns_read, score_rows
 from mmscore.signature import signature
@@ -144,6 +145,12 @@ def score_each(
         UsageError: As `score`.
         Error: As `score`.
     """
+    for result in results(paths, recipes, options):
+        yield result.entry, result.scored
+
+
+def results(paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: Options) -> Iterator[Result]:
+    """Score as `score_each`, and give the file and the recipe as well."""
     work = _planned(paths, recipes, options)
     if options.judge is not None and any(panel.asks for _, _, panel in work if panel):
         yield from _judge_each(work, options, options.judge)
@@ -154,7 +161,7 @@ def score_each(
 
 def _judge_each(
     work: Sequence[tuple[Rows, Choice, Panel | None]], options: Options, request: JudgeRequest
-) -> list[tuple[Entry, Scored]]:
+) -> list[Result]:
     """Score with a judge; all at once, so that no connection stays open while the caller holds an entry."""
     # Imported here: whoever has no judge need not wait for the client to load.
     from mmscore.model_jury import opened_chat, opened_sitting
@@ -265,7 +272,7 @@ def _check_average(choice: Choice, options: Options) -> None:
 
 def _score_one(
     rows: Rows, choice: Choice, options: Options, panel: Panel | None, sitting: Sitting | None = None
-) -> tuple[Entry, Scored]:
+) -> Result:
     recipe, version = choice.recipe, choice.version
     fingerprint = Fingerprint(columns_read(recipe, panel), rows.names)
     raw, refusals = score_rows(
@@ -308,7 +315,7 @@ def _score_one(
             *numbers.remarks,
         ],
     )
-    return entry, settled
+    return Result(entry, settled, rows, choice, refusals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,20 +153,29 @@ def explain(
     choices = choices_for(rows, recipes, dataset, recipe_options)
     found = [settle(rows, choice, dataset=dataset, keep=shown) for choice in choices]
     settled = [one.rows for one in found]
-    names = _score_names(settled, score)
+    names = score_names(settled, score)
     readers = tuple(map(_reader, found, names))
     refusals = tuple(dict.fromkeys(refusal.message for one in found for refusal in one.refusals))
     if len(readers) < MOST_RECIPES:
         every = settled[0].take(np.arange(min(limit, len(settled[0]))))
         listed = _explained([every], names)
         return Explanation(predictions, readers, None, len(settled[0]), listed, refusals)
-    gap = _gap(*readers)
+    gap = gap_between(found[0], found[1], names)
     sides = _differing(*readers)
     listed = _explained([side.take(np.arange(min(limit, len(side)))) for side in sides], names)
     return Explanation(predictions, readers, gap, len(sides[0]), listed, refusals)
 
 
-def _score_names(settled: Sequence[Scored], wanted: str | None) -> list[str]:
+def score_names(settled: Sequence[Scored], wanted: str | None = None) -> list[str]:
+    """Name the score of each recipe that is held against the others'.
+
+    Args:
+        settled: The same file as each recipe read it.
+        wanted: A score that all have; None for the first that all have, else the first of each.
+
+    Raises:
+        UsageError: Not all have the one that is wanted.
+    """
     having = [list(side.scores) for side in settled]
     common = [name for name in having[0] if all(name in names for names in having)]
     if wanted is None:
@@ -193,17 +202,31 @@ def _reader(settled: Settled, name: str) -> Reader:
     )
 
 
-def _gap(a: Reader, b: Reader) -> Gap:
-    pairing = pair(a.settled, b.settled)
-    having = ~(np.isnan(pairing.a.scores[a.score]) | np.isnan(pairing.b.scores[b.score]))
+def gap_between(a: Settled, b: Settled, scores: Sequence[str]) -> Gap:
+    """Split the difference of two recipes' numbers by the pair of rules that fired.
+
+    Args:
+        a: The same file as one recipe read it.
+        b: And as the other did.
+        scores: The score of each that is explained.
+
+    Raises:
+        Error: No row is scored by both.
+    """
+    pairing = pair(a.rows, b.rows)
+    score_a, score_b = scores
+    having = ~(np.isnan(pairing.a.scores[score_a]) | np.isnan(pairing.b.scores[score_b]))
     if not having.any():
         raise Error(f"no row is scored by both {a.choice.name} and {b.choice.name}. Choose recipes of one task.")
     side_a, side_b = pairing.a.where(having), pairing.b.where(having)
-    return gap_of(Side(side_a, side_a.scores[a.score], _values(a)), Side(side_b, side_b.scores[b.score], _values(b)))
+    return gap_of(
+        Side(side_a, side_a.scores[score_a], _values(a.rows, score_a)),
+        Side(side_b, side_b.scores[score_b], _values(b.rows, score_b)),
+    )
 
 
-def _values(reader: Reader) -> Floats:
-    values = reader.settled.with_status(SCORED).scores[reader.score]
+def _values(settled: Scored, score: str) -> Floats:
+    values = settled.with_status(SCORED).scores[score]
     return values[~np.isnan(values)]
 
 
