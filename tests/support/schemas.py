@@ -90,7 +90,8 @@ def page() -> str:
     return f"""# Schema (version {SCHEMA_VERSION})
 
 Written by `scripts/schemas`. All shards of all datasets have exactly these columns, in this order; nothing is inferred
-from data. [schemas/](../schemas) holds the same as JSON, and the shape of reports.
+from data. The same as JSON is [record.json](../schemas/record.json); [report.json](../schemas/report.json) is the shape
+of reports.
 
 {head}
 {chr(10).join(rows[: len(SCHEMA)])}

@@ -1,0 +1,57 @@
+"""The documentation site: `scripts/site`. The pages are the files that GitHub shows, links and all.
+
+The navigation is docs/index.md: its headings are the parts, the links below them the pages.
+"""
+
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from mmconvert import __version__
+
+ROOT = Path(__file__).resolve().parents[1]
+HOME = "docs/index"
+
+project = "mmconvert + mmscore"
+author = "the mmconvert authors"
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+root_doc = HOME
+include_patterns = ["docs/**.md", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+exclude_patterns = [".*", "build", "dist", "src", "tests", "**/__pycache__"]
+myst_heading_anchors = 4
+nitpicky = False
+default_role = "code"  # docstrings mark code with single backticks
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+napoleon_numpy_docstring = False
+
+html_theme = "furo"
+html_title = "mmconvert + mmscore"
+html_extra_path = ["_site"]
+html_copy_source = False
+html_show_sphinx = False
+
+
+def navigation(text: str) -> str:
+    """Turn the headings and links of the home page into the tables of contents that make the side bar."""
+    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)[1:]
+    trees = [
+        (caption, re.findall(r"\]\((\S+)\.md\)", links)) for caption, links in zip(parts[::2], parts[1::2], strict=True)
+    ]
+    blocks = [
+        "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", *pages, "```"]) for caption, pages in trees
+    ]
+    return "\n\n".join(blocks)
+
+
+def _with_navigation(app: Sphinx, name: str, source: list[str]) -> None:
+    if name == HOME:
+        source[0] += f"\n\n{navigation(source[0])}\n"
+
+
+def setup(app: Sphinx) -> None:
+    """Take part in the build."""
+    app.connect("source-read", _with_navigation)
