@@ -172,7 +172,8 @@ def compared(
     if (entry_a.recipe, entry_a.version) != (entry_b.recipe, entry_b.version):
         raise UsageError(
             f"{entry_a.predictions} is scored by {entry_a.recipe}, {entry_b.predictions} by {entry_b.recipe}, "
-            "which cannot be compared. Choose one for both with --recipe; to hold two recipes against each other, use `mmscore explain`."
+            "which cannot be compared. Choose one for both with --recipe; to hold two recipes against each other, "
+            "use `mmscore explain`."
         )
     pairing = pair(a.scored, b.scored)
     if not len(pairing):
