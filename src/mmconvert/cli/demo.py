@@ -29,7 +29,8 @@ RECIPES = {"choice": "vlmevalkit_mcq", "short": "own_short_answer", "mmmu": "mmm
 
 @click.command()
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path), metavar="[DIR]")
-def demo(folder: Path | None) -> int:
+@click.option("--files-only", is_flag=True, help="Lay out the example files and stop.")
+def demo(folder: Path | None, files_only: bool) -> int:
     """Run convert, predict and score on small example files.
 
     DIR is a scratch folder; a temporary one by default. With torch at hand a tiny model is trained on the
@@ -40,6 +41,8 @@ def demo(folder: Path | None) -> int:
     with resources.as_file(resources.files("mmconvert.demo") / "files") as examples:
         shutil.copytree(examples, files, dirs_exist_ok=True)
     click.echo(f"Example files, one of each format: {files}")
+    if files_only:
+        return 0
     for name, sources in DATASETS.items():
         _run("mmconvert", "convert", *(str(files / s) for s in sources), "-o", str(folder / name), "--overwrite")
     model = _model(folder)
