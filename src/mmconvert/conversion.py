@@ -18,6 +18,7 @@ from mmconvert.errors import Error, UsageError, did_you_mean
 from mmconvert.format import Format, Loss, Target, require_honoured
 from mmconvert.inputs import Input, fingerprint
 from mmconvert.manifest import DEFAULT_CONFIG
+from mmconvert.part_tally import Told, followed
 from mmconvert.parts import Part, PartError, PartResult, convert_part, cores_a_part, parts_of, without_duplicates
 from mmconvert.plugins import load
 from mmconvert.publishing import clear_leftovers, published_file
@@ -134,7 +135,9 @@ class WriteOptions:
     workers: int | None = 1
 
 
-def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: WriteOptions) -> Summary:
+def convert(
+    inputs: Sequence[Input], output: Path, how: ReadOptions, where: WriteOptions, told: Told | None = None
+) -> Summary:
     """Convert files into one dataset that appears whole or not at all.
 
     Args:
@@ -142,6 +145,7 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
         output: The folder that shall appear.
         how: How to read.
         where: Where to write and how strict to be.
+        told: Called now and then, from a thread, with how much is done; None for nobody to tell.
 
     Returns:
         Counts; `rows_read` = rows that gave records + `rows_rejected`.
@@ -167,8 +171,9 @@ def convert(inputs: Sequence[Input], output: Path, how: ReadOptions, where: Writ
             engine = _engine(where.engine)
             workers = where.workers or max(1, engine.cores() // cores_a_part(inputs))
             planned = _parts(_told_apart(inputs) if kept else inputs, files, writer, how, where, workers == 1)
-            for found in engine.run(convert_part, planned, workers):
-                results += found
+            with followed(inputs, told) as tally:
+                for found in engine.run(convert_part, (replace(part, tally=tally) for part in planned), workers):
+                    results += found
             _refuse_long(results)
             without_duplicates(results, kept)
             for result in results:

@@ -17,6 +17,7 @@ from pathlib import Path
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.guess import READERS
 from mmconvert.inputs import Input
+from mmconvert.part_tally import Tally
 from mmconvert.part_writer import PartWriter, WritingThread
 from mmconvert.reading import ReadOptions, Records
 from mmconvert.record import Record
@@ -53,6 +54,7 @@ class Part:
         taken: Ids that earlier parts of the same file have given to the same split.
         foreign: Ids of other files or splits; here they get `source.id_prefix` in front.
         view: How rows are laid out, a name of `VIEWS`.
+        tally: File in which the part tells how far it is; None for nobody to tell.
     """
 
     index: int
@@ -66,6 +68,7 @@ class Part:
     view: str = EVAL
     piece_bytes: int = 0
     piece: int = 0
+    tally: Path | None = None
 
 
 @dataclass(slots=True)
@@ -156,10 +159,10 @@ def convert_part(part: Part) -> list[PartResult]:
     results: list[PartResult] = []
     closed: list[Future[list[Shard]]] = []
     try:
-        with _rare_collections(), WritingThread() as thread:
+        with _rare_collections(), contextlib.closing(Tally(part)) as tally, WritingThread() as thread:
             for piece, found in _pieces(part, records):
                 results.append(PartResult(piece))
-                closed.append(_copy(results[-1], found, records, thread))
+                closed.append(_copy(results[-1], found, records, thread, tally))
     except UsageError:
         raise
     except Error as error:
@@ -181,7 +184,9 @@ def _pieces(part: Part, records: Records) -> Iterator[tuple[Part, Iterator[Recor
         yield replace(part, span=span, piece_bytes=0, piece=number), found
 
 
-def _copy(result: PartResult, found: Iterator[Record], records: Records, thread: WritingThread) -> Future[list[Shard]]:
+def _copy(
+    result: PartResult, found: Iterator[Record], records: Records, thread: WritingThread, tally: Tally
+) -> Future[list[Shard]]:
     part, view = result.part, VIEWS[result.part.view]
     seen = set(part.taken)
     writer = PartWriter(part.folder, f"part-{part.index:05d}-{part.piece:05d}", view, thread)
@@ -209,6 +214,7 @@ def _copy(result: PartResult, found: Iterator[Record], records: Records, thread:
         result.images += len(record.images)
         result.predicted += record.prediction is not None
         result.bytes += size
+        tally.add(size, records.where)
     if part.fail_on_bad and records.rejects:
         raise Error(f"{records.rejects[0]} Stopped, because --on-bad fail was given.")
     result.rejects, result.rows_read = records.rejects, records.rows_read

@@ -61,7 +61,7 @@ def score_rows(
         version: One of the recipe's versions.
         dataset: Name of the benchmark that stands in for the column `dataset`.
         by: Further columns to keep, `extra.key` for a key of `extra`.
-        progress: Called after each batch with the rows done so far, and those of the file.
+        progress: Called first, and after each batch, with the rows done so far, and those of the file.
         sitting: Whoever judges rows after the rules; None when the rules stand alone.
         fingerprint: Takes in the rows as they are read; None when nobody asks for digests.
 
@@ -92,6 +92,7 @@ def score_rows(
     labelled = False
     collector = _Collector(rows.path, kept, sitting)
     digested = fingerprint.columns if fingerprint else frozenset()
+    progress(0, len(rows))
     for batch in rows.read(sorted((needed | digested) & rows.names)):
         if dataset is not None:
             batch = _with_dataset(batch, dataset)

@@ -137,4 +137,4 @@ def test_progress_counts_to_the_end(tmp_path, monkeypatch):
     monkeypatch.setattr("mmscore.predictions.BATCH_ROWS", 4)
     seen = []
     _scored(tmp_path, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(4, 10), (8, 10), (10, 10)]
+    assert seen == [(0, 10), (4, 10), (8, 10), (10, 10)]

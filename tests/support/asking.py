@@ -39,7 +39,7 @@ def asked(folder: Path, output: Path, backend: Backend, *, share: bool = False, 
     data = open_dataset(folder)
     job = Job(data, output, backend, backend.name, **{"generation": Generation(), **options})
     with hold(store_path(output), share=share) as held, AnswerStore(held, fingerprint=data.fingerprint) as store:
-        return predict(job, store, lambda _done, _failed: None)
+        return predict(job, store, lambda _done: None)
 
 
 def said(record: Record) -> list[str]:

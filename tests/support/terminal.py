@@ -1,7 +1,12 @@
-"""The programs as a terminal sees them, run in this process."""
+"""The programs as a terminal sees them, run in this process or on a pseudo-terminal."""
 
 import contextlib
 import io
+import os
+import pty
+import subprocess
+import sys
+import threading
 from dataclasses import dataclass
 
 from mmconvert.command_line import run
@@ -48,3 +53,26 @@ def one_message(result: Shown, program: str = "mmconvert") -> str:
         return last.removeprefix("Error: ")
     assert result.err.count(f"{program}: ") == 1
     return result.err.removeprefix(f"{program}: ").rstrip("\n")
+
+
+def on_a_terminal(*command: object, columns: int = 100, term: str = "xterm", timeout: float = 60) -> Shown:
+    """Run a program on a real pseudo-terminal: `err` is what stderr's terminal saw, `out` is a pipe's."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": term, "COLUMNS": str(columns)}
+    said: list[bytes] = []
+
+    def listen() -> None:
+        with contextlib.suppress(OSError):  # the terminal hangs up when its last user goes
+            while data := os.read(ours, 65536):
+                said.append(data)
+
+    with subprocess.Popen(
+        [sys.executable, "-m", *map(str, command)], stdout=subprocess.PIPE, stderr=theirs, text=True, env=environment
+    ) as process:
+        os.close(theirs)
+        listener = threading.Thread(target=listen)
+        listener.start()
+        out, _ = process.communicate(timeout=timeout)
+        listener.join()
+    os.close(ours)
+    return Shown(process.returncode, out, b"".join(said).decode())

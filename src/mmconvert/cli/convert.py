@@ -18,6 +18,7 @@ from mmconvert.conversion import ReadOptions, Summary, WriteOptions
 from mmconvert.conversion import convert as run_convert
 from mmconvert.inputs import plan
 from mmconvert.manifest import DEFAULT_CONFIG
+from mmconvert.progress import Done, progress
 from mmconvert.record import TASKS
 from mmconvert.storage import check_free, is_url, send
 from mmconvert.views import EVAL, VIEWS
@@ -184,8 +185,9 @@ def convert(
     with _place(output, where) as (folder, where):
         planned = plan(inputs, split=split, subsets=subsets, download=download)
         # What a plug-in prints, or a cluster, must not stand between the lines that a program reads here.
-        with contextlib.redirect_stdout(sys.stderr):
-            summary = run_convert(planned, folder, how, where)
+        with contextlib.redirect_stdout(sys.stderr), progress("convert", quiet=quiet) as advance:
+            told = None if quiet else lambda rows, size, share: advance(Done(rows, size, share=share))
+            summary = run_convert(planned, folder, how, where, told)
         if is_url(output):
             send(folder, output)
             summary.output = output

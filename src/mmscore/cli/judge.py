@@ -9,6 +9,7 @@ from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.errors import UsageError
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
+from mmscore.cli.scoring_progress import scoring_progress
 from mmscore.evaluation import Options, score_each
 from mmscore.judge_request import JudgeRequest
 from mmscore.judging import Spent
@@ -50,7 +51,8 @@ def judge(
     )
     if dry_run:
         return show_estimates(predictions, recipes, options, as_json=as_json)
-    notes = [note for entry, _ in score_each(predictions, recipes, options) for note in entry.messages]
+    with scoring_progress(options, quiet=quiet) as options:
+        notes = [note for entry, _ in score_each(predictions, recipes, options) for note in entry.messages]
     if as_json:
         click.echo(json.dumps({"runs": [asdict(run) for run in runs]}, ensure_ascii=False, indent=1))
     else:

@@ -1,7 +1,6 @@
 """The options of a judge, for every command that has one."""
 
 import functools
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -71,7 +70,7 @@ def judge_request(given: Mapping[str, Any], *, quiet: bool) -> JudgeRequest | No
 
     Args:
         given: Values by parameter name, None or none of them where the user gave none.
-        quiet: No progress and no count of calls.
+        quiet: No count of calls.
 
     Raises:
         UsageError: An option is there without `--judge`.
@@ -84,24 +83,12 @@ def judge_request(given: Mapping[str, Any], *, quiet: bool) -> JudgeRequest | No
         return None
     fields = {_FIELDS[name]: value for name, value in set_.items()}
     fields["rejudge"] = "rejudge" in fields
-    return JudgeRequest(given["judge"], progress=_progress(quiet), spent=_tell(quiet), **fields)
+    return JudgeRequest(given["judge"], spent=_tell(quiet), **fields)
 
 
 def _tell(quiet: bool) -> Callable[[Spent], None]:
     def tell(spent: Spent) -> None:
         if not quiet:
             click.echo(printable(f"mmscore: {spent}"), err=True)
-
-    return tell
-
-
-def _progress(quiet: bool) -> Callable[[int, int], None]:
-    if quiet or not sys.stderr.isatty():
-        return lambda done, total: None
-
-    def tell(done: int, total: int) -> None:
-        # The line is written over by the next one, and cleared by the last.
-        line = f"Judging {done:,} of {total:,} rows"
-        click.echo("\r" + (line if done < total else " " * len(line) + "\r"), err=True, nl=False)
 
     return tell

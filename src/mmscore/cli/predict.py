@@ -13,6 +13,7 @@ import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.errors import UsageError, got
+from mmconvert.progress import progress
 from mmconvert.storage import is_url, local
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import AnswerStore, store_path
@@ -33,7 +34,6 @@ from mmscore.infer.backend import (
 )
 from mmscore.infer.ledger import Summary
 from mmscore.infer.predictions_file import interrupted
-from mmscore.infer.progress import progress
 from mmscore.infer.protocol import open_protocol
 from mmscore.infer.runner import Job, resume_note
 from mmscore.infer.runner import predict as run
@@ -327,7 +327,7 @@ def ask(job: Job, held: Held, *, restart: bool, quiet: bool) -> Summary:
         found = resume_note(store, job.dataset)
         if found and not quiet:
             click.echo(found, err=True)
-        with progress(job.num_rows, quiet=quiet) as advance:
+        with progress("predict", quiet=quiet) as advance:
             return run(job, store, advance)
 
 

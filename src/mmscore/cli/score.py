@@ -2,8 +2,8 @@
 
 import contextlib
 import json
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
@@ -11,6 +11,7 @@ from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.errors import Error, UsageError
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
+from mmscore.cli.scoring_progress import scoring_progress
 from mmscore.evaluation import AVERAGES, Options, kit_log, score_each
 from mmscore.judge_request import JudgeRequest
 from mmscore.report import Entry, Report, publish
@@ -74,13 +75,14 @@ def score(
     (JSON Lines, parquet), or USER/REPO[@REVISION] for parquet files on the Hub; several are models side by
     side. Without --recipe the recipe follows from dataset, task and source.
     """
-    wishes = (judge, format, model, recipe_options, log_file is not None)
-    options = Options(answers, dataset, by, average, _progress(quiet), *wishes)
+    wishes: dict[str, Any] = {"judge": judge, "format": format, "model": model, "recipe_options": recipe_options}
+    options = Options(answers, dataset, by, average, **wishes, log=log_file is not None)
     if dry_run:
         _check_dry({"--output": output, "--csv": csv_file, "--rows": rows_file, "--log": log_file})
         return show_estimates(predictions, recipes, options, as_json=as_json)
     with contextlib.ExitStack() as stack:
         rows = stack.enter_context(RowsWriter(rows_file)) if rows_file else None
+        options = stack.enter_context(scoring_progress(options, quiet=quiet))
         entries = []
         for entry, scored in score_each(predictions, recipes, options):
             entries.append(_checked(entry, scored, rows, max_failed))
@@ -120,18 +122,6 @@ def _checked(entry: Entry, scored: Scored, rows: RowsWriter | None, max_failed: 
     if rows is not None:
         rows.write(entry, scored)
     return entry
-
-
-def _progress(quiet: bool) -> Callable[[int, int], None]:
-    if quiet or not sys.stderr.isatty():
-        return lambda done, total: None
-
-    def tell(done: int, total: int) -> None:
-        # The line is written over by the next one, and cleared by the last.
-        line = f"Scoring {done:,} of {total:,} rows"
-        click.echo("\r" + (line if done < total else " " * len(line) + "\r"), err=True, nl=False)
-
-    return tell
 
 
 def _show(report: Report) -> None:

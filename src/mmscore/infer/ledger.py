@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmconvert.errors import Error
+from mmconvert.progress import Advance, Done
 from mmconvert.record import Record
 from mmscore.answers import OK, Answer, AnswerStore, NoRoomError, answer_key, failed
-from mmscore.infer.progress import Advance
 
 ELSEWHERE = Answer(status="elsewhere")
 """Stands for the answer of a row that another process is asking about; never stored or written."""
@@ -51,7 +51,7 @@ class Ledger:
         Args:
             store: Where answers are kept.
             settings: JSON values that an answer depends on beside its prompt.
-            advance: Called with the rows done and failed after each group.
+            advance: Called with the rows done after each group.
             total: Rows of the output.
             chooses: An answer is one of the row's options, and depends on them.
         """
@@ -161,7 +161,8 @@ class Ledger:
             self.summary.failed += answer.status != OK
             self.summary.prompt_tokens += answer.prompt_tokens or 0
             self.summary.completion_tokens += answer.completion_tokens or 0
-        self._advance(self.summary.rows, self.summary.failed)
+        note = f"{self.summary.failed:,} failed" if self.summary.failed else ""
+        self._advance(Done(self.summary.rows, total=self._total, fresh=self.summary.asked, note=note))
 
 
 def _prompt(record: Record) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from mmconvert import __version__
 from mmconvert.errors import Error
+from mmconvert.progress import Advance
 from mmconvert.record import PICTURE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
 from mmconvert.store import Dataset
 from mmscore.answers import FAILED, OK, Answer, AnswerStore
@@ -27,7 +28,6 @@ from mmscore.infer.dialogs import COLUMNS, ROW, Dialogs
 from mmscore.infer.first_picture import first_picture_then_text
 from mmscore.infer.ledger import Ledger, Summary, refusal
 from mmscore.infer.predictions_file import PredictionWriter
-from mmscore.infer.progress import Advance
 from mmscore.infer.protocol import Playing
 from mmscore.infer.several_replies import asked_again, output_rows, reply_keys
 
@@ -88,7 +88,7 @@ def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
     Args:
         job: What to ask, and of whom.
         store: Where answers are kept, held by this process.
-        advance: Called with the rows done and failed after each group.
+        advance: Called with the rows done after each group.
 
     Returns:
         Counts; rows = answered + failed.

@@ -60,7 +60,7 @@ def run(folder: Path, output: Path, backend: Scripted, **options: object) -> Sum
     data = open_dataset(folder)
     job = Job(data, output, backend, "scripted", **{"generation": Generation(), **options})
     with hold(store_path(output)) as held, AnswerStore(held, fingerprint=data.fingerprint) as store:
-        return predict(job, store, lambda _done, _failed: None)
+        return predict(job, store, lambda _done: None)
 
 
 def counts(summary: Summary) -> tuple[int, int, int, int]:

@@ -45,7 +45,7 @@ def run(folder: Path, output: Path, backend: Counting, n: int, **options: object
     data = open_dataset(folder)
     job = Job(data, output, backend, "counting", Generation(), n=n, **options)
     with hold(store_path(output)) as held, AnswerStore(held, fingerprint=data.fingerprint) as store:
-        return predict(job, store, lambda _done, _failed: None)
+        return predict(job, store, lambda _done: None)
 
 
 @pytest.mark.parametrize("kind", [Counting, Streamed])

@@ -54,7 +54,7 @@ def run(folder: Path, output: Path, backend: Streaming, **options: object) -> Su
     data = open_dataset(folder)
     job = Job(data, output, backend, "backwards", Generation(), **options)
     with hold(store_path(output)) as held, AnswerStore(held, fingerprint=data.fingerprint) as store:
-        return predict(job, store, lambda _done, _failed: None)
+        return predict(job, store, lambda _done: None)
 
 
 @pytest.fixture
@@ -169,6 +169,6 @@ def test_the_next_batch_is_read_while_rows_are_under_way(tmp_path, output):
 
     job = Job(Dataset(), output, backend, "backwards", Generation())
     with hold(store_path(output)) as held, AnswerStore(held, fingerprint="") as store:
-        predict(job, store, lambda _done, _failed: None)
+        predict(job, store, lambda _done: None)
     assert [first < later for first, later in zip(read_when, [256, 512, 600], strict=True)] == [True] * 3
     assert read_when[2] < 512

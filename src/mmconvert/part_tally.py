@@ -1,0 +1,139 @@
+"""How far the parts of a conversion are: each tells in its place in a file, and whoever wants to know reads it."""
+
+import contextlib
+import os
+import struct
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from mmconvert.inputs import Input
+from mmconvert.sources import Where
+
+if TYPE_CHECKING:
+    from mmconvert.parts import Part
+
+_PLACE = struct.Struct("<qqd")
+_SECONDS = 0.25
+"""How long a part works before it tells again."""
+
+Told = Callable[[int, int, float | None], None]
+"""Takes rows and bytes that were converted, and the part of the work that is done, 0 to 1, None if nobody knows."""
+
+
+@contextlib.contextmanager
+def followed(inputs: Sequence[Input], told: Told | None) -> Iterator[Path | None]:
+    """Tell how far the parts of a conversion are, from time to time, while the context lasts.
+
+    Args:
+        inputs: All files.
+        told: Whom to tell, from a thread; None for nobody.
+
+    Yields:
+        What parts need as their `tally`. Those on another machine do not see it and tell nothing.
+    """
+    if told is None:
+        yield None
+        return
+    whole = max(1, sum(_size(source.path) for source in inputs))
+    over = threading.Event()
+    with tempfile.TemporaryDirectory(prefix="mmconvert-", ignore_cleanup_errors=True) as folder:
+        file = Path(folder, "tally")
+        file.touch()
+        thread = threading.Thread(target=_follow, args=(file, whole, told, over), daemon=True)
+        thread.start()
+        try:
+            yield file
+        finally:
+            over.set()
+            thread.join()
+
+
+def _follow(file: Path, whole: int, told: Told, over: threading.Event) -> None:
+    while not over.wait(_SECONDS):
+        data = file.read_bytes()
+        places = list(_PLACE.iter_unpack(data[: len(data) // _PLACE.size * _PLACE.size]))
+        rows, size, done = (sum(column) for column in zip(*places, strict=True)) if places else (0, 0, 0.0)
+        told(int(rows), int(size), min(1.0, done / whole) if done else None)
+
+
+class Tally:
+    """Tells how far one part is; nothing where nobody asked."""
+
+    def __init__(self, part: "Part") -> None:
+        """Find out how much there is to do, where somebody asked."""
+        self._file: int | None = None
+        if part.tally is None:
+            return
+        with contextlib.suppress(OSError):
+            self._file = os.open(part.tally, os.O_WRONLY)
+        self._at = part.index * _PLACE.size
+        self._limit = part.how.limit
+        self._extent = _extent(part)
+        self._rows = self._bytes = 0
+        self._next = time.monotonic() + _SECONDS
+
+    def add(self, size: int, where: Where) -> None:
+        """Count a record of `size` bytes, made from the row at a place."""
+        if self._file is None:
+            return
+        self._rows += 1
+        self._bytes += size
+        if (now := time.monotonic()) >= self._next:
+            self._next = now + _SECONDS
+            self._tell(self._share(where))
+
+    def _share(self, where: Where) -> float:
+        limited = self._rows / self._limit if self._limit is not None else 0.0
+        place = where.row if self._extent.in_rows else where.offset
+        along = 0.0 if place is None or not self._extent.length else (place - self._extent.start) / self._extent.length
+        return min(1.0, max(limited, along))
+
+    def _tell(self, share: float) -> None:
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                os.pwrite(self._file, _PLACE.pack(self._rows, self._bytes, share * self._extent.bytes), self._at)
+
+    def close(self) -> None:
+        """Tell that the part is done."""
+        if self._file is not None:
+            self._tell(1.0)
+            os.close(self._file)
+            self._file = None
+
+
+class _Extent(NamedTuple):
+    """Where a part begins and how long it is, in bytes or rows; how many bytes of the input it is."""
+
+    start: int
+    length: int
+    bytes: int
+    in_rows: bool = False
+
+
+def _extent(part: "Part") -> _Extent:
+    path, span = part.source.path, part.span
+    size = _size(path)
+    if path.suffix.lower() != ".parquet" or not path.is_file():
+        start, end = (0, size) if span is None else (span.start, span.end)
+        return _Extent(start, end - start, end - start)
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_metadata(path)
+    except (pa.ArrowException, OSError):
+        return _Extent(0, 0, size)
+    groups = range(metadata.num_row_groups) if span is None else range(span.start, span.end)
+    rows = sum(metadata.row_group(group).num_rows for group in groups)
+    own = round(size * rows / max(1, metadata.num_rows))
+    return _Extent(0 if span is None else span.row, rows, own, in_rows=True)
+
+
+def _size(path: Path) -> int:
+    if path.is_file():
+        return path.stat().st_size
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
