@@ -4,19 +4,16 @@ Everything is checked before the first request: every byte against the manifest,
 decoded. Uploaded bytes are content-addressed, so a push that was cut off sends only what is missing.
 """
 
-import contextlib
 import json
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import Any
 
-import httpx2
 from huggingface_hub import CommitInfo, CommitOperationAdd, CommitOperationDelete, HfApi
-from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.hf_api import RepoFile
 
 from mmconvert import __version__
@@ -24,6 +21,8 @@ from mmconvert.card import merge, shard_glob
 from mmconvert.cores import usable_cores
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, RowError, UsageError, got
+from mmconvert.hub_faults import RETRY_SECONDS, explained, retried
+from mmconvert.hub_limits import limits, refuse_beyond
 from mmconvert.manifest import MANIFEST, read_manifest
 from mmconvert.picture_decoding import verify_decoded
 from mmconvert.picture_structure import probe
@@ -32,14 +31,11 @@ from mmconvert.store import open_dataset
 
 CARD = "README.md"
 MAIN = "main"
-RETRY_SECONDS = (1, 2, 4, 8)
-_TRANSIENT = (408, 409, 412, 429, 500, 502, 503, 504)
 _NAME = r"(?![-.])(?![^/]*(?:--|\.\.))[\w.-]{1,96}(?<![-.])(?<!\.git)"
 _REPO_ID = re.compile(f"{_NAME}/{_NAME}", re.ASCII)
 _ELSEWHERE = re.compile(r"/|~|[A-Za-z]:[\\/]|\\\\|(.*[\\/])?\.\.[\\/]")
 
 Manifest = Mapping[str, Any]
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +155,9 @@ def push(
     api = HfApi(token=token, library_name="mmconvert", library_version=__version__)
     # A pull request that was made although its answer got lost would be made twice.
     waits = () if create_pr else RETRY_SECONDS
-    with _explained(repo_id):
-        _retried(lambda: _make_place(api, repo_id, revision, private), waits)
-        commit, removed = _retried(lambda: _commit(api, repo_id, upload, revision, create_pr, commit_message), waits)
+    with explained(repo_id):
+        retried(lambda: _make_place(api, repo_id, revision, private), waits)
+        commit, removed = retried(lambda: _commit(api, repo_id, upload, revision, create_pr, commit_message), waits)
     branch = "" if revision in (None, MAIN) else f"/tree/{revision}"
     url = commit.pr_url or f"{api.endpoint}/datasets/{repo_id}{branch}"
     return PushResult(url, len(upload.files), sum(upload.files.values()), removed)
@@ -233,7 +229,8 @@ def _commit(
 ) -> tuple[CommitInfo, tuple[str, ...]]:
     head = api.dataset_info(repo_id, revision=revision).sha
     tree = api.list_repo_tree(repo_id, repo_type="dataset", revision=head, recursive=True)
-    remote = {entry.path for entry in tree if isinstance(entry, RepoFile)}
+    there = {entry.path: entry.size for entry in tree if isinstance(entry, RepoFile)}
+    remote = set(there)
     card = (upload.folder / CARD).read_text(encoding="utf-8")
     manifest = upload.manifest
     if CARD in remote:
@@ -242,6 +239,8 @@ def _commit(
         manifest = _merged_manifest(manifest, _download(api, repo_id, MANIFEST, head), remote)
     shards = [shard for splits in upload.shards.values() for shards in splits.values() for shard in shards]
     stale = _stale(upload, remote)
+    left = {path: size for path, size in there.items() if path not in stale}
+    refuse_beyond(repo_id, limits({**left, **upload.files}, len(upload.files)))
     operations: list[CommitOperationAdd | CommitOperationDelete] = [
         *(CommitOperationDelete(path) for path in stale),
         *(CommitOperationAdd(shard.file, upload.folder / shard.file) for shard in shards),
@@ -294,52 +293,3 @@ def _merged_manifest(ours: Manifest, data: bytes, remote: set[str]) -> Manifest:
         return ours
     configs = {c: {**kept.get(c, {}), **ours["configs"].get(c, {})} for c in dict.fromkeys([*kept, *ours["configs"]])}
     return {**ours, "configs": {config: splits for config, splits in configs.items() if splits}}
-
-
-def _retried(action: Callable[[], _T], waits: Sequence[float]) -> _T:
-    """Do it again after a failure that passes by itself; what has arrived is not sent again."""
-    for wait in waits:
-        try:
-            return action()
-        except HfHubHTTPError as error:
-            if error.response.status_code not in _TRANSIENT:
-                raise
-        except httpx2.ConnectError:
-            raise
-        except httpx2.TransportError:
-            pass
-        time.sleep(wait)
-    return action()
-
-
-@contextlib.contextmanager
-def _explained(repo_id: str) -> Iterator[None]:
-    try:
-        yield
-    except HfHubHTTPError as error:
-        status = error.response.status_code
-        said = f": {error.server_message}" if error.server_message else ""
-        raise Error(f"{repo_id}: the Hub answered {status}{said}. {_advice(status, repo_id)}") from None
-    except OfflineModeIsEnabled:
-        raise Error(f"{repo_id}: HF_HUB_OFFLINE is set. Unset it to publish.") from None
-    except (httpx2.TransportError, ConnectionError, TimeoutError) as error:
-        said = str(error) or type(error).__name__
-        raise Error(
-            f"{repo_id}: the Hub cannot be reached ({said}). Push again; what arrived is not sent again."
-        ) from None
-
-
-def _advice(status: int, repo_id: str) -> str:
-    owner = repo_id.partition("/")[0]
-    match status:
-        case 401:
-            return "Set HF_TOKEN to a token that may write, or run `hf auth login`."
-        case 403:
-            return f"The token may not write there: take one with write access to {owner}, or try --create-pr."
-        case 404:
-            return "Check USER/REPO and --revision; a private repository is not seen without its owner's token."
-        case 409 | 412:
-            return "Somebody else is changing the repository. Push again."
-        case _ if status in _TRANSIENT:
-            return "Push again later; what arrived is not sent again."
-    return "Nothing was changed."

@@ -1,16 +1,21 @@
 import functools
 import itertools
 import json
+import subprocess
+import sys
+import time
 from dataclasses import replace
 
 import pytest
 
-from mmconvert import hub
+from mmconvert import hub, hub_faults, hub_limits
 from mmconvert.errors import Error, UsageError
 from mmconvert.record import Image
+from mmconvert.store import DatasetWriter
 from support.datasets_on_disk import picture, record, write_dataset
 from support.hub_client import hub_client
-from support.hub_server import TOKEN, hub_server
+from support.hub_repo import Blob
+from support.hub_server import HANG_UP, STALL, TOKEN, hub_server
 
 REPO_NUMBERS = itertools.count()
 
@@ -32,6 +37,8 @@ def server(running):
     yield running
     running.faults.clear()
     running.requests.clear()
+    # Equal bytes of another test would not be sent.
+    running.stored.clear()
 
 
 @pytest.fixture
@@ -183,6 +190,92 @@ def test_a_failure_that_passes_is_got_over(server, repo, push, tmp_path, pattern
     server.fail(pattern, status, times=1)
     assert "url" in push(write_dataset(tmp_path / "set", {"test": [record(1)]}), repo)
     assert data_files(server, repo) == ["data/test-00000-of-00001.parquet"]
+
+
+def test_the_hub_says_how_long_to_wait(server, repo, push, tmp_path):
+    folder = write_dataset(tmp_path / "set", {"test": [record(1)]})
+    server.fail("POST .*/commit/", 429, times=1, **{"Retry-After": "7"})
+    assert push(folder, repo)["waits"] == [7]
+    server.fail("POST /api/repos/create", 429, times=1, RateLimit='"api";r=0;t=55')
+    assert push(folder, repo)["waits"] == [55]
+    server.fail("POST /api/repos/create", 503, times=1, **{"Retry-After": "86400"})
+    assert push(folder, repo)["waits"] == [hub_faults.MOST_SECONDS]
+
+
+def test_an_upload_that_is_cut_in_the_middle_is_sent_again(server, repo, push, tmp_path):
+    folder = write_dataset(tmp_path / "set", {"test": map(record, range(5))})
+    server.fail("PUT /lfs/", HANG_UP, times=1)
+    assert "url" in push(folder, repo)
+    assert data_files(server, repo) == ["data/test-00000-of-00001.parquet"]
+
+
+def test_a_store_that_refuses_the_bytes_ends_the_push_with_advice(server, repo, push, tmp_path, small_shards):
+    server.fail("PUT /lfs/", 403)
+    refused = push(write_dataset(tmp_path / "set", {"test": map(record, range(5))}), repo)
+    assert refused["error"].startswith(f"{repo}: the Hub answered 403")
+    assert data_files(server, repo) == []
+
+
+def test_a_push_that_was_killed_goes_on_with_what_is_missing(server, repo, push, load, tmp_path, small_shards):
+    folder = write_dataset(tmp_path / "set", {"test": map(record, range(8))})
+    server.fail("PUT /lfs/", STALL, spare=2)
+    command = [sys.executable, "-m", "mmconvert", "push", str(folder), repo]
+    with subprocess.Popen(command, env=server.environment(tmp_path / "home"), stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 60
+        while (len(server.stored) < 2 or stalled(server) < 3) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+    assert len(server.stored) == 2
+    assert sorted(server.dataset(repo).files()) == [".gitattributes"]
+    server.faults.clear()
+    server.requests.clear()
+    assert "url" in push(folder, repo)
+    assert stalled(server) == 2
+    assert load(repo) == load(folder)
+
+
+def stalled(server):
+    return sum(line.startswith("PUT /lfs/") for line in server.requests)
+
+
+def test_several_configurations_and_splits_go_in_one_commit(server, repo, push, load, tmp_path, small_shards):
+    folder = tmp_path / "set"
+    write_dataset(folder, {"train": map(record, range(5)), "test": [record(5)]})
+    with DatasetWriter(folder, append=True, about={"format": "vmcq"}) as writer:
+        writer.write([record(6), record(7), record(8)], split="test", config="zh")
+        writer.write([record(9)], split="dev", config="zh")
+    push(folder, repo)
+    commits = len(server.dataset(repo).messages)
+    assert {split: len(rows) for split, rows in load(repo).items()} == {"train": 5, "test": 1}
+    assert {split: len(rows) for split, rows in load(repo, "zh").items()} == {"test": 3, "dev": 1}
+    with DatasetWriter(folder, overwrite=True, about={"format": "vmcq"}) as writer:
+        writer.write([record(1)], split="train")
+        writer.write([record(2)], split="test", config="zh")
+    done = push(folder, repo)
+    assert len(server.dataset(repo).messages) == commits + 1
+    assert len(done["removed"]) == 5
+    assert data_files(server, repo) == [
+        "data/test-00000-of-00001.parquet",
+        "data/train-00000-of-00001.parquet",
+        "zh/dev-00000-of-00001.parquet",
+        "zh/test-00000-of-00001.parquet",
+    ]
+    assert {split: len(rows) for split, rows in load(repo, "zh").items()} == {"test": 1, "dev": 1}
+
+
+def test_what_the_hub_cannot_hold_is_refused_before_it_is_sent(server, repo, push, tmp_path):
+    folder = write_dataset(tmp_path / "set", {"test": [record(1)]})
+    push(folder, repo)
+    there = server.dataset(repo)
+    many = {f"data/{number}.txt": Blob(b"", False) for number in range(hub_limits.FOLDER_FILES)}
+    there.commit("main", {**there.tree("main"), **many}, "somebody's")
+    server.requests.clear()
+    refused = push(write_dataset(folder, {"test": [record(2)]}), repo)
+    assert refused["error"] == (
+        f"{repo}: the Hub would refuse it: files in a folder: 10,001 of 10,000. "
+        "Write fewer shards, or give configurations, which have folders of their own."
+    )
+    assert not [line for line in server.requests if line.startswith("PUT")]
 
 
 def test_a_failure_that_stays_ends_with_advice_and_no_commit(server, repo, push, tmp_path):

@@ -12,15 +12,18 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 
 def push(folder: str, repo: str, **options: Any) -> dict[str, Any]:
-    from mmconvert import hub
+    from mmconvert import hub, hub_faults
 
+    waits: list[float] = []
     hub.RETRY_SECONDS = (0.01, 0.01)
+    hub_faults.time = SimpleNamespace(sleep=waits.append)
     try:
-        return dataclasses.asdict(hub.push(folder, repo, **options))
+        return {**dataclasses.asdict(hub.push(folder, repo, **options)), "waits": waits}
     except hub.Error as error:
         return {"error": str(error), "kind": type(error).__name__}
 

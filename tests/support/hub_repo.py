@@ -2,17 +2,20 @@
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 
 class RefusalError(Exception):
     """What the Hub answers instead: a status, its X-Error-Code, and a message."""
 
-    def __init__(self, status: int, code: str, message: str, **body: Any) -> None:
+    def __init__(
+        self, status: int, code: str, message: str, headers: Mapping[str, str] = MappingProxyType({}), **body: Any
+    ) -> None:
         super().__init__(message)
-        self.status, self.code, self.message, self.body = status, code, message, body
+        self.status, self.code, self.message, self.headers, self.body = status, code, message, headers, body
 
 
 def sha256(data: bytes) -> str:

@@ -23,6 +23,7 @@ USER = "user"
 TOKEN = "hf_loopback"
 KINDS = ("datasets", "models", "spaces")
 DATE = "2026-01-01T00:00:00.000Z"
+HANG_UP, STALL = 0, -1
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,23 @@ class Call:
 
 @dataclass
 class Fault:
-    """Answer `status` to the next `times` requests whose `METHOD /path` matches; status 0 hangs up."""
+    """Answer `status` to `times` requests whose `METHOD /path` matches, after `spare` of them were let through.
+
+    Status `HANG_UP` cuts the connection in the middle of the request, `STALL` never answers.
+    """
 
     pattern: str
     status: int
     times: float
+    spare: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def meets(self, line: str) -> bool:
+        if self.times <= 0 or not re.search(self.pattern, line):
+            return False
+        self.spare, met = self.spare - 1, self.spare <= 0
+        self.times -= met
+        return met
 
 
 def reply(value: Any, status: int = 200, **headers: str) -> Reply:
@@ -66,11 +79,14 @@ class HubServer:
     stored: dict[str, bytes] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    served: int = 0
+    """Bytes of files that were given out."""
     page_size: int = 1000
     lock: threading.Lock = field(default_factory=threading.Lock)
+    ended: threading.Event = field(default_factory=threading.Event)
 
-    def fail(self, pattern: str, status: int, times: float = float("inf")) -> None:
-        self.faults.append(Fault(pattern, status, times))
+    def fail(self, pattern: str, status: int, times: float = float("inf"), spare: int = 0, **headers: str) -> None:
+        self.faults.append(Fault(pattern, status, times, spare, headers))
 
     def dataset(self, repo_id: str) -> Repo:
         return self.repos[f"datasets/{repo_id}"]
@@ -271,28 +287,31 @@ class _Handler(BaseHTTPRequestHandler):
         # Split before unquoting: a revision such as refs%2Fpr%2F1 is one segment.
         path = [unquote(part) for part in url.path.split("/") if part]
         query = {name: values[-1] for name, values in parse_qs(url.query).items()}
+        line = f"{self.command} {unquote(url.path)}"
+        with self.hub.lock:
+            self.hub.requests.append(line)
+            fault = next((fault for fault in self.hub.faults if fault.meets(line)), None)
+        if fault is not None and fault.status == STALL:
+            self.hub.ended.wait()
+        if fault is not None and fault.status in (HANG_UP, STALL):
+            self.rfile.read(int(self.headers.get("Content-Length") or 0) // 2)
+            self.close_connection = True
+            return
         call = Call(self.command, path, query, self.headers, self._body())
         with self.hub.lock:
-            answer = self._answer(call, f"{self.command} {unquote(url.path)}")
-        if answer is None:
-            self.close_connection = True
-        else:
-            self._send(answer)
+            answer = self._answer(call, fault)
+        self._send(answer)
 
     do_HEAD = do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 - the names http.server looks for
 
-    def _answer(self, call: Call, line: str) -> Reply | None:
-        self.hub.requests.append(line)
-        fault = next((f for f in self.hub.faults if f.times > 0 and re.search(f.pattern, line)), None)
+    def _answer(self, call: Call, fault: Fault | None) -> Reply:
         try:
             if fault is None:
                 return self.hub.answer(call)
-            fault.times -= 1
-            if fault.status == 0:
-                return None
-            raise RefusalError(fault.status, "", "Invalid credentials in Authorization header" * (fault.status == 401))
+            said = "Invalid credentials in Authorization header" * (fault.status == 401)
+            raise RefusalError(fault.status, "", said, fault.headers)
         except RefusalError as refusal:
-            headers = {"X-Error-Code": refusal.code, "X-Error-Message": refusal.message}
+            headers = {"X-Error-Code": refusal.code, "X-Error-Message": refusal.message, **refusal.headers}
             headers = {name: value for name, value in headers.items() if value}
             return reply({"error": refusal.message, **refusal.body}, refusal.status, **headers)
 
@@ -313,6 +332,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(answer.body)))
         self.end_headers()
         if self.command != "HEAD":
+            self.hub.served += len(answer.body) * ("/resolve/" in self.path)
             self.wfile.write(answer.body)
 
     def log_message(self, *_: object) -> None:
@@ -331,6 +351,7 @@ def hub_server() -> Iterator[HubServer]:
     try:
         yield hub
     finally:
+        hub.ended.set()
         server.shutdown()
         server.server_close()
         thread.join(timeout=5)

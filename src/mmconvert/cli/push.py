@@ -44,7 +44,8 @@ def publish(
 
     Returns:
         What `--json` prints: `repo`, `url` (null for a dry run), `files` (name -> bytes), `bytes`, `rows`,
-        `removed`, `dry_run`.
+        `removed`, `dry_run`, `limits` (the Hub's: `name`, `found`, `most`, `hard`), `warnings`
+        (those that are not kept).
 
     Raises:
         UsageError: The options or the folder are wrong.
@@ -54,11 +55,14 @@ def publish(
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
     from mmconvert import hub
+    from mmconvert.hub_limits import limits, refuse_beyond
 
     if quiet or not sys.stderr.isatty():
         disable_progress_bars()
     hub.check_target(repo_id, revision=revision, create_pr=create_pr)
     upload = hub.prepare(folder)
+    found = limits(upload.files, len(upload.files), private=private)
+    refuse_beyond(repo_id, found)
     result = None
     if not dry_run:
         result = hub.push(upload, repo_id, private=private, revision=revision, create_pr=create_pr)
@@ -70,19 +74,24 @@ def publish(
         "rows": upload.rows,
         "removed": list(result.removed) if result else [],
         "dry_run": dry_run,
+        "limits": [{"name": f.name, "found": f.found, "most": f.most, "hard": f.hard} for f in found],
+        "warnings": [str(limit) for limit in found if not limit.kept],
     }
 
 
 def published_text(done: dict[str, Any]) -> str:
     """Say in a few lines what `publish` did."""
+    warnings = [f"warning: {warning}" for warning in done["warnings"]]
     if not done["dry_run"]:
         removed = f", {len(done['removed'])} old shards removed" if done["removed"] else ""
-        return f"{done['url']}: {done['rows']:,} rows, {len(done['files'])} files, {done['bytes']:,} bytes{removed}"
+        counts = f"{done['rows']:,} rows, {len(done['files'])} files, {done['bytes']:,} bytes{removed}"
+        return "\n".join([f"{done['url']}: {counts}", *warnings])
     lines = [f"{size:>15,}  {file}" for file, size in done["files"].items()]
     total = (
         f"{done['bytes']:>15,}  {len(done['files'])} files, {done['rows']:,} rows for {done['repo']}; nothing was sent"
     )
-    return "\n".join([*lines, total])
+    kept = [f"{limit['found']:>15,}  of {limit['most']:,} {limit['name']}" for limit in done["limits"]]
+    return "\n".join([*lines, total, "The Hub's limits, for this push alone:", *kept, *warnings])
 
 
 @click.command()

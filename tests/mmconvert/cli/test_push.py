@@ -37,11 +37,16 @@ def test_push_publishes_and_prints_one_json_object(hub, mmconvert, folder):
 def test_a_dry_run_lists_files_and_contacts_nothing(hub, mmconvert, folder):
     done = mmconvert("push", folder, "user/demo", "--dry-run")
     assert (done.returncode, done.stderr, hub.requests) == (0, "", [])
-    shard, card, manifest, total = done.stdout.splitlines()
+    shard, card, manifest, total, heading, *limits = done.stdout.splitlines()
     size = (folder / "data/test-00000-of-00001.parquet").stat().st_size
     assert shard.split() == [f"{size:,}", "data/test-00000-of-00001.parquet"]
     assert (card.split()[1], manifest.split()[1]) == ("README.md", ".mmconvert/manifest.json")
     assert total.endswith("3 files, 3 rows for user/demo; nothing was sent")
+    assert heading == "The Hub's limits, for this push alone:"
+    assert [line.split() for line in limits][0] == ["1", "of", "10,000", "files", "in", "a", "folder"]
+    assert not [line for line in limits if line.startswith("warning")]
+    private = json.loads(mmconvert("push", folder, "user/demo", "--dry-run", "--private", "--json").stdout)
+    assert (len(private["limits"]), private["warnings"]) == (len(limits) + 1, [])
 
 
 def test_a_refused_token_is_one_line_and_exit_code_1(mmconvert, folder):
