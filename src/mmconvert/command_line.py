@@ -156,6 +156,18 @@ def _option_value(value: Any, option: click.Option, where: str) -> Any:
     return values if option.multiple else value
 
 
+def context(command: click.Command, arguments: Sequence[str], values: Mapping[str, Any]) -> click.Context:
+    """Make the context of a command as if it was called with arguments and these options.
+
+    Raises:
+        UsageError: A value is none that the option takes.
+    """
+    try:
+        return command.make_context(command.name, list(arguments), default_map=dict(values))
+    except click.UsageError as error:
+        raise UsageError(error.format_message()) from None
+
+
 OPTIONS_FILE = click.option(
     "--options",
     metavar="FILE",

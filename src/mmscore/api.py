@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.command_line import option_values
+from mmconvert.command_line import context, option_values
 from mmconvert.errors import UsageError
 from mmconvert.storage import local
 from mmscore.cli.predict import answer, on_disk
 from mmscore.cli.predict import predict as predict_command
 from mmscore.cli.run import Outcome, outcomes
-from mmscore.cli.task_file import context, plan_of, read_plan
+from mmscore.cli.task_file import plan_of, read_plan
 from mmscore.evaluation import score
 from mmscore.infer.adapter import plugin_name
 from mmscore.infer.ledger import Summary

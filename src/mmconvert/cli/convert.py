@@ -4,7 +4,7 @@ import contextlib
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,12 +16,20 @@ from mmconvert.cli.push import check_push, publish, published_text, push_options
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.conversion import ReadOptions, Summary, WriteOptions
 from mmconvert.conversion import convert as run_convert
+from mmconvert.errors import UsageError
 from mmconvert.inputs import plan
 from mmconvert.manifest import DEFAULT_CONFIG
 from mmconvert.progress import Done, progress
 from mmconvert.record import TASKS
 from mmconvert.storage import check_free, is_url, send
 from mmconvert.views import EVAL, VIEWS
+
+_READ_SO = (
+    *("image_roots", "dataset", "task", "max_rows", "keep_urls", "allow_remote"),
+    *("limit", "transforms", "seed", "prompt", "prompt_suffix", "read_as"),
+)
+_WRITTEN_SO = ("overwrite", "append", "rejects", "allow_empty", "view", "workers", "engine")
+"""Options that are fields of `ReadOptions` and `WriteOptions`, by the same name."""
 
 _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -100,35 +108,7 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 def convert(
     inputs: tuple[str, ...],
     output: str,
-    format_: str | None,
-    image_roots: tuple[Path, ...],
-    split: str | None,
-    config_name: str,
-    subsets: tuple[str, ...],
-    dataset: str | None,
-    task: str | None,
-    transforms: tuple[str, ...],
-    prompt: str | None,
-    prompt_suffix: str | None,
-    read_as: str | None,
-    seed: int,
-    view: str,
-    limit: int | None,
-    on_bad: str,
-    rejects: Path | None,
     allow_rejects: bool,
-    allow_empty: bool,
-    verify: str,
-    max_rows: int | None,
-    max_image_mb: float,
-    keep_urls: bool,
-    allow_remote: bool,
-    md5: str | None,
-    sha256: str | None,
-    workers: int | None,
-    engine: str,
-    append: bool,
-    overwrite: bool,
     repo_id: str | None,
     private: bool,
     revision: str | None,
@@ -136,6 +116,7 @@ def convert(
     dry_run: bool,
     as_json: bool,
     quiet: bool,
+    **given: Any,
 ) -> int:
     """Turn files of any known format into one dataset.
 
@@ -143,47 +124,67 @@ def convert(
     table in $LMUData, the URL of a file or folder in a store (s3://BUCKET/FILE), or with --allow-remote the
     https address of such a table. The dataset appears whole or not at all; refused rows are written to a file.
     """
-    if append and overwrite:
-        raise click.UsageError("--append and --overwrite exclude each other.")
-    if keep_urls and allow_remote:
-        raise click.UsageError("--keep-urls and --allow-remote exclude each other.")
     if repo_id is not None:
         check_push(repo_id, revision=revision, create_pr=create_pr)
     elif private or revision or create_pr or dry_run:
         raise click.UsageError("--private, --revision, --create-pr and --dry-run go with --push USER/REPO.")
+    pushes: dict[str, Any] = {"private": private, "revision": revision, "create_pr": create_pr, "dry_run": dry_run}
+    pushed: list[dict[str, Any]] = []
+
+    def push(folder: Path) -> None:
+        if repo_id is not None:
+            pushed.append(publish(folder, repo_id, quiet=quiet or as_json, **pushes))
+
+    summary = converted(inputs, output, given, quiet=quiet, then=push)
+    if as_json:
+        more = {"push": pushed[0]} if pushed else {}
+        click.echo(json.dumps({**summary.to_json(), **more}, ensure_ascii=False))
+    elif not quiet:
+        click.echo(printable(_summary_text(summary)))
+        for done in pushed:
+            click.echo(printable(published_text(done)))
+    return EXIT_PARTIAL if summary.rows_rejected and not allow_rejects else 0
+
+
+def converted(
+    inputs: Sequence[str],
+    output: str,
+    given: Mapping[str, Any],
+    *,
+    quiet: bool,
+    then: Callable[[Path], None] = lambda folder: None,
+) -> Summary:
+    """Do what the command does, for its options by parameter name.
+
+    Args:
+        inputs: Files, folders, names and URLs as the user writes them.
+        output: Folder that shall appear, or its URL.
+        given: The command's options that say how to read and write.
+        quiet: No progress.
+        then: Called at the end with the dataset's folder, which goes away afterwards where the output is a URL.
+
+    Raises:
+        UsageError: Options exclude each other, or as `mmconvert.conversion.convert`.
+        Error: As there.
+    """
+    for one, other in (("append", "overwrite"), ("keep_urls", "allow_remote")):
+        if given[one] and given[other]:
+            flags = [f"--{name.replace('_', '-')}" for name in (one, other)]
+            raise UsageError(f"{flags[0]} and {flags[1]} exclude each other. Leave one out.")
     how = ReadOptions(
-        format=format_,
-        image_roots=image_roots,
-        dataset=dataset,
-        task=task,
-        decode=verify == "decode",
-        max_image_bytes=int(max_image_mb * (1 << 20)),
-        max_rows=max_rows,
-        keep_urls=keep_urls,
-        allow_remote=allow_remote,
-        limit=limit,
-        transforms=transforms,
-        seed=seed,
-        prompt=prompt,
-        prompt_suffix=prompt_suffix,
-        read_as=read_as,
+        format=given["format_"],
+        decode=given["verify"] == "decode",
+        max_image_bytes=int(given["max_image_mb"] * (1 << 20)),
+        **{name: given[name] for name in _READ_SO},
     )
     where = WriteOptions(
-        config=config_name,
-        overwrite=overwrite,
-        append=append,
-        fail_on_bad=on_bad == "fail",
-        rejects=rejects,
-        allow_empty=allow_empty,
-        view=view,
-        workers=workers,
-        engine=engine,
+        config=given["config_name"],
+        fail_on_bad=given["on_bad"] == "fail",
+        **{name: given[name] for name in _WRITTEN_SO},
     )
-    download = _download(inputs, allow_remote, md5, sha256)
-    pushed = None
-    pushes: dict[str, Any] = {"private": private, "revision": revision, "create_pr": create_pr, "dry_run": dry_run}
+    download = _download(inputs, given["allow_remote"], given["md5"], given["sha256"])
     with _place(output, where) as (folder, where):
-        planned = plan(inputs, split=split, subsets=subsets, download=download)
+        planned = plan(inputs, split=given["split"], subsets=given["subsets"], download=download)
         # What a plug-in prints, or a cluster, must not stand between the lines that a program reads here.
         with contextlib.redirect_stdout(sys.stderr), progress("convert", quiet=quiet) as advance:
             told = None if quiet else lambda rows, size, share: advance(Done(rows, size, share=share))
@@ -191,16 +192,8 @@ def convert(
         if is_url(output):
             send(folder, output)
             summary.output = output
-        if repo_id is not None:
-            pushed = publish(folder, repo_id, quiet=quiet or as_json, **pushes)
-    if as_json:
-        more = {} if pushed is None else {"push": pushed}
-        click.echo(json.dumps({**summary.to_json(), **more}, ensure_ascii=False))
-    elif not quiet:
-        click.echo(printable(_summary_text(summary)))
-        if pushed is not None:
-            click.echo(printable(published_text(pushed)))
-    return EXIT_PARTIAL if summary.rows_rejected and not allow_rejects else 0
+        then(folder)
+    return summary
 
 
 @contextlib.contextmanager
@@ -210,7 +203,7 @@ def _place(output: str, where: WriteOptions) -> Iterator[tuple[Path, WriteOption
         yield Path(output), where
         return
     if where.append:
-        raise click.UsageError("--append: a store has no dataset that could be added to in one step. Convert it whole.")
+        raise UsageError("--append: a store has no dataset that could be added to in one step. Convert it whole.")
     check_free(output, overwrite=where.overwrite)
     name = output.rstrip("/").rpartition("/")[2]
     with tempfile.TemporaryDirectory(prefix="mmconvert-") as folder:
@@ -218,10 +211,10 @@ def _place(output: str, where: WriteOptions) -> Iterator[tuple[Path, WriteOption
 
 
 def _download(
-    inputs: tuple[str, ...], allowed: bool, md5: str | None, sha256: str | None
+    inputs: Sequence[str], allowed: bool, md5: str | None, sha256: str | None
 ) -> Callable[[str], Path] | None:
     if (md5 or sha256) and not (allowed and len(inputs) == 1 and "://" in inputs[0]):
-        raise click.UsageError("--md5 and --sha256 check the one table that --allow-remote fetches.")
+        raise UsageError("--md5 and --sha256 check the one table that --allow-remote fetches.")
     if not allowed:
         return None
     from mmconvert.downloads import download_table  # a client of the network takes time to load

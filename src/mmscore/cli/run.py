@@ -17,13 +17,13 @@ import pyarrow.parquet as pq
 
 from mmconvert import __version__
 from mmconvert.cli.convert import convert
-from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, mapping_file, printable
+from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, context, mapping_file, printable
 from mmconvert.errors import Error
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import OK, answer_key, store_path
 from mmscore.cli.predict import LOCAL, answer, ask, job_of, model_options, opened_backend, plugin_of
 from mmscore.cli.score import score
-from mmscore.cli.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan, context, plan_of
+from mmscore.cli.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan, plan_of
 from mmscore.compat.task_files import shown
 from mmscore.holding import hold
 from mmscore.infer.backend import Backend, file_identity

@@ -1,7 +1,7 @@
 """The file of `mmscore run`: which datasets, models and recipes, under the option names of the commands."""
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import click
 import pyarrow.parquet as pq
 
 from mmconvert.cli.convert import convert
-from mmconvert.command_line import mapping_file, option_values
+from mmconvert.command_line import context, mapping_file, option_values
 from mmconvert.errors import Error, UsageError, did_you_mean, got
 from mmconvert.inputs import plan as plan_inputs
 from mmconvert.plugins import available, load
@@ -147,18 +147,6 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
     with _at(f"{path} score"):
         context(score, ["unused"], scoring)
     return Plan(place, tuple(datasets), tuple(models), scoring, chosen)
-
-
-def context(command: click.Command, arguments: Sequence[str], values: Mapping[str, Any]) -> click.Context:
-    """Make the context of a command as if it was called with arguments and these options.
-
-    Raises:
-        UsageError: A value is none that the option takes.
-    """
-    try:
-        return command.make_context(command.name, list(arguments), default_map=dict(values))
-    except click.UsageError as error:
-        raise UsageError(error.format_message()) from None
 
 
 def _dataset(entry: Mapping[str, Any], common: Mapping[str, Any], recipes: tuple[str, ...], where: str) -> DatasetTask:

@@ -19,6 +19,7 @@ from mmconvert.downloads import download_table
 from mmconvert.errors import Error, UsageError
 from mmconvert.remote import Limits
 from support.records import picture_bytes
+from support.terminal import mmconvert
 from support.web_server import reply, web_server
 
 WATCHED = """
@@ -112,8 +113,8 @@ def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, mon
 )
 def test_options_that_cannot_be_honoured_are_refused(tmp_path: Path, options: list[str]) -> None:
     file = rows(tmp_path)
-    done = CliRunner().invoke(program, ["convert", str(file), "-o", str(tmp_path / "out"), *options])
-    assert (done.exit_code, (tmp_path / "out").exists()) == (2, False)
+    done = mmconvert("convert", file, "-o", tmp_path / "out", *options)
+    assert (done.code, (tmp_path / "out").exists()) == (2, False)
 
 
 def test_an_address_that_names_no_table_is_a_mistake_of_usage(tmp_path: Path) -> None:
