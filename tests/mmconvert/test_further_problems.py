@@ -167,6 +167,19 @@ def test_every_cell_of_a_workbook_that_is_no_plain_value_is_named(tmp_path: Path
     assert records.rejects[0].id == "2"
 
 
+def test_every_cell_of_a_table_that_is_not_utf8_is_named_with_what_else_is_wrong(tmp_path: Path) -> None:
+    table = tmp_path / "a.tsv"
+    good = b"1\tWhich?\thint\tyes\tno\tA\t" + PICTURE.encode() + b"\n"
+    bad = b"2\tWhich\xff?\t\xffhint\tyes\tno\tQ\tno picture\n"
+    table.write_bytes(b"index\tquestion\thint\tA\tB\tanswer\timage\n" + good + bad)
+    records = problems(table, "lmudata")
+    assert {problem.field: problem.code for problem in records.rejects} == {
+        **{"question": "text.encoding", "hint": "text.encoding"},
+        **{"image": "image.base64", "answer": "answer.not_an_option"},
+    }
+    assert records.rejects[0].id == "2"
+
+
 def test_a_row_with_very_many_problems_has_the_first_named(tmp_path: Path) -> None:
     row = {"messages": [{"role": "usr", "content": "?"}] * (MOST + 50)}
     path = written([{"messages": [{"role": "user", "content": "?"}]}, row], tmp_path / "a.jsonl")

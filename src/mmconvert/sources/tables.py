@@ -5,8 +5,10 @@ Records end at LF or CRLF and nothing else. Only an empty cell is missing: None,
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 from mmconvert.errors import Error, RowError, did_you_mean
 from mmconvert.sources import Rejected, Row, Span, Where
@@ -236,7 +238,7 @@ def rows(
             try:
                 yield Row(_fields(names, cells, may_lack), where)
             except RowError as error:
-                yield Rejected.of(error, where)
+                yield replace(Rejected.of(error, where), **_rest_of(names, cells, where, error))
 
 
 def _body(file: BufferedReader, path: Path, span: Span | None) -> Iterator[tuple[list[Cell], int, int]]:
@@ -307,8 +309,29 @@ def _fields(names: list[str], cells: list[Cell], may_lack: Callable[[str], bool]
         fields: dict[str, str | None] = {
             name: str(cell, "utf-8") or None for name, cell in zip(names, cells, strict=False)
         }
-    except UnicodeDecodeError as error:
-        bad = next(n for n, cell in zip(names, cells, strict=False) if cell == error.object)
-        raise RowError("text.encoding", bad, "the cell is not UTF-8. Save the file as UTF-8.") from None
+    except UnicodeDecodeError:
+        bad = next(name for name, cell in zip(names, cells, strict=False) if _text(cell) is None)
+        raise _not_utf8(bad) from None
     fields.update(dict.fromkeys(missing))
     return fields
+
+
+def _not_utf8(name: str) -> RowError:
+    return RowError("text.encoding", name, "the cell is not UTF-8. Save the file as UTF-8.")
+
+
+def _text(cell: Cell) -> str | None:
+    try:
+        return str(cell, "utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _rest_of(names: list[str], cells: list[Cell], where: Where, error: RowError) -> dict[str, Any]:
+    """Give what `Rejected` keeps of a row with cells that are not UTF-8: the others, and the further ones."""
+    if not error.field:
+        return {}
+    texts = dict.fromkeys(names) | {name: _text(cell) for name, cell in zip(names, cells, strict=False)}
+    bad = [name for name, text in list(texts.items())[: len(cells)] if text is None]
+    others = tuple(Rejected.of(_not_utf8(name), where) for name in bad if name != error.field)
+    return {"row": Row({name: text or None for name, text in texts.items()}, where), "others": others}
