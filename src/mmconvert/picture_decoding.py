@@ -1,8 +1,10 @@
 """Decoding a picture completely, only to see that it can be: what the walk through its structure cannot find."""
 
+import contextlib
 import re
 import threading
 import warnings
+from collections.abc import Iterator
 from io import BytesIO
 
 import PIL.Image
@@ -43,18 +45,29 @@ class _PillowsWarnings:
 _PILLOWS_WARNINGS = _PillowsWarnings()
 
 
-def verify_decoded(data: bytes) -> None:
-    """Decode a picture completely, only to see that it can be.
+@contextlib.contextmanager
+def opened(data: bytes) -> Iterator[PIL.Image.Image]:
+    """Open a picture under the project's limits; what the decoder raises inside is told as an error of the row.
 
     Raises:
-        RowError: `image.truncated` or `image.decode`: the decoder refused it.
+        RowError: `image.too_large` or `image.decode`: the decoder refused it.
     """
     try:
         with _PILLOWS_WARNINGS, PIL.Image.open(BytesIO(data), formats=FORMATS) as picture:
-            picture.load()
+            yield picture
     except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning):
         raise RowError("image.too_large", "", f"the picture has more than {MAX_PIXELS:,} pixels.") from None
     except Exception as error:  # Pillow's plug-ins raise whatever their parsers raise on broken bytes
         # Pillow names its own buffer by an address in memory, another one at every run.
         said = _BUFFER.sub("the picture", str(error))[:120]
         raise RowError("image.decode", "", f"the picture cannot be decoded: {said}.") from None
+
+
+def verify_decoded(data: bytes) -> None:
+    """Decode a picture completely, only to see that it can be.
+
+    Raises:
+        RowError: `image.too_large` or `image.decode`: the decoder refused it.
+    """
+    with opened(data) as picture:
+        picture.load()

@@ -1,0 +1,102 @@
+"use strict";
+/* One open item: its messages with pictures, then fields and facts. */
+{
+  const { el, text } = mm;
+
+  const pictureLink = (label, picture, pictures) => {
+    const jump = el("button", { type: "button", class: "placeholder", title: pictures[picture]?.[1] ?? "" });
+    const number = pictures[picture]?.[0];
+    if (number !== null && number !== undefined) jump.append(el("img", { src: mm.picture(number), alt: "" }));
+    jump.addEventListener("click", () => {
+      const figure = document.getElementById(`picture-${picture}`);
+      figure?.scrollIntoView({ block: "center", behavior: "smooth" });
+      figure?.classList.remove("called");
+      requestAnimationFrame(() => figure?.classList.add("called"));
+    });
+    return text(jump, label);
+  };
+
+  const piece = (into, one, pictures) => {
+    if (typeof one === "string") text(into, one);
+    else if (typeof one === "number")
+      into.append(el("span", { class: "left-out" }, `${mm.number(one)} characters left out`));
+    else if (one[2] !== null) into.append(pictureLink(one[0], one[2], pictures));
+    else into.append(text(el("mark", { title: one[1] || null, "aria-label": null }), one[0]));
+  };
+
+  /** Put a text of an item into an element: a plain one, or one with pieces, name and tone. */
+  mm.shownText = (shown, pictures = []) => {
+    const value = typeof shown === "string" ? { pieces: [shown] } : shown;
+    const into = el("div", { class: `text ${value.tone ?? ""}`, dir: "auto" });
+    for (const one of value.pieces ?? []) piece(into, one, pictures);
+    if (!into.hasChildNodes()) into.append(el("span", { class: "nothing" }, "empty"));
+    if (!value.name) return into;
+    return el("div", { class: `named ${value.tone ?? ""}` }, text(el("span", { class: "name" }), value.name), into);
+  };
+
+  const figure = (number, pictures) => {
+    const [thumbnail, facts, name, note, slot] = pictures[number];
+    const called = slot === null ? `Picture ${number + 1}` : `<image ${slot}>`;
+    const shown =
+      thumbnail === null
+        ? text(el("div", { class: "no-picture" }), note)
+        : el("img", { src: mm.picture(thumbnail), alt: `${called}, ${facts}`, loading: "lazy" });
+    const caption = el("figcaption", {}, el("b", {}, called), ` ${facts}`);
+    if (name) caption.append(text(el("span", { class: "path", dir: "ltr" }), name));
+    return el("figure", { id: `picture-${number}` }, shown, caption);
+  };
+
+  const message = ([role, parts], pictures) => {
+    const body = el("div", { class: "body" });
+    let row = null;
+    for (const part of parts) {
+      if (typeof part === "number") {
+        // Pictures that follow each other stand side by side.
+        if (!row) body.append((row = el("div", { class: "pictures" })));
+        row.append(figure(part, pictures));
+      } else {
+        row = null;
+        body.append(mm.shownText(part, pictures));
+      }
+    }
+    if (!parts.length) body.append(el("span", { class: "nothing" }, "empty"));
+    return el("li", { class: "message" }, text(el("h4", {}), role), body);
+  };
+
+  const field = ([label, texts], pictures) =>
+    el(
+      "section",
+      { class: "field" },
+      text(el("h3", {}), label),
+      texts.length ? texts.map((one) => mm.shownText(one, pictures)) : el("span", { class: "nothing" }, "none"),
+    );
+
+  /** Fill the panel with an item. */
+  mm.showItem = (panel, item, buttons) => {
+    const { messages, pictures, fields, facts, others } = mm.details(item);
+    const tags = mm.page.filters
+      .filter((filter) => filter.kind === "mark" && item.marks.has(filter.name))
+      .map((filter) => text(el("span", { class: `tag ${filter.tone}` }), filter.label));
+    const content = [
+      el("div", { class: "bar" }, text(el("h2", { tabindex: -1, dir: "auto" }), item.id), tags, buttons),
+    ];
+    if (messages.length)
+      content.push(
+        el("h3", {}, messages.length > 1 ? `Messages, ${messages.length} turns` : "Message"),
+        el("ol", { class: "messages" }, messages.map((one) => message(one, pictures))),
+      );
+    if (others.length)
+      content.push(
+        el("section", { class: "field" }, el("h3", {}, messages.length ? "Pictures the prompt does not show" : "Pictures"),
+          el("div", { class: "pictures" }, others.map((number) => figure(number, pictures)))),
+      );
+    content.push(...fields.map((one) => field(one, pictures)));
+    if (facts.length)
+      content.push(
+        el("dl", { class: "small" }, facts.map(([label, value]) =>
+          el("div", {}, text(el("dt", {}), label), text(el("dd", { dir: "auto" }), value)))),
+      );
+    panel.replaceChildren(...content);
+    panel.scrollTop = 0;
+  };
+}

@@ -1,0 +1,135 @@
+"""One self-contained HTML page: no network, opens from disk, shows any text as text.
+
+The data stand in script elements of a type that no browser runs; the page's own scripts, allowed by their
+sha256 alone, put every text in place as text. Caller's scripts find `window.mm` (docs/preview.md).
+"""
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from string import Template
+from typing import Any, TextIO
+
+from mmconvert import __version__
+from mmconvert.command_line import printable
+from mmconvert.publishing import published_file
+from mmconvert.viewer.encoding import details_of, row_of, script_json
+from mmconvert.viewer.items import Column, Filter, Item, Mark
+
+_HERE = files("mmconvert.viewer")
+_STYLES = ("viewer.css",)
+_SCRIPTS = ("text.js", "items.js", "item.js", "table.js", "viewer.js")
+_DATA = "<!-- data -->"
+_SCRIPT_END = re.compile(r"</script|<!--", re.IGNORECASE)
+
+
+def write_page(
+    path: Path,
+    title: str,
+    *,
+    items: Iterable[Item],
+    columns: Sequence[Column],
+    filters: Sequence[Filter] = (),
+    data: Mapping[str, Any] | None = None,
+    lead: str = "",
+    facts: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+    styles: Sequence[Traversable] = (),
+    scripts: Sequence[Traversable] = (),
+) -> int:
+    """Write a page; it appears whole or not at all.
+
+    Args:
+        path: The file that shall appear; one that stands there is replaced.
+        title: Heading, and name of the browser's tab.
+        items: Lines of the table in their order, read once.
+        columns: Columns of the table.
+        filters: What the table can be filtered by, in the order of their buttons.
+        data: JSON values for the caller's scripts, `mm.data` there.
+        lead: One sentence below the heading.
+        facts: Label -> value of the cards at the top.
+        notes: Sentences that everybody should see, such as warnings of the reader.
+        styles: Stylesheets of the caller, after the page's own.
+        scripts: Scripts of the caller, run after the page's own.
+
+    Returns:
+        How many items the page holds.
+
+    Raises:
+        KeyError: An item carries a mark that is no filter.
+        ValueError: Two items have one id, or a script would end the element it stands in.
+    """
+    code = [(_HERE / name).read_text("utf-8") for name in _SCRIPTS] + [one.read_text("utf-8") for one in scripts]
+    style = "\n".join(
+        [(_HERE / name).read_text("utf-8") for name in _STYLES] + [one.read_text("utf-8") for one in styles]
+    )
+    for text in code:
+        if _SCRIPT_END.search(text):
+            raise ValueError("a script holds </script or <!--, which would end or hide it inside a page")
+    shell = Template((_HERE / "shell.html").read_text("utf-8")).substitute(
+        title=html.escape(printable(title)), policy=_policy(code), styles=style, version=__version__
+    )
+    head, foot = shell.split(_DATA)
+    page = {
+        "title": title,
+        "lead": lead,
+        "facts": list((facts or {}).items()),
+        "notes": list(notes),
+        "columns": [asdict(replace(column, label=column.label or column.name)) for column in columns],
+        "filters": [{"kind": _kind(one), **asdict(replace(one, label=one.label or one.name))} for one in filters],
+    }
+    with published_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(head)
+        _script(file, "mm-page", script_json(page))
+        _script(file, "mm-data", script_json(data or {}))
+        count = _write_items(file, items, [column.name for column in columns], filters)
+        for text in code:
+            file.write(f"<script>{text}</script>\n")
+        file.write(foot)
+    return count
+
+
+def _kind(one: Filter) -> str:
+    return "mark" if isinstance(one, Mark) else "choice"
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts
+    )
+    # Styles may stand anywhere: chart libraries write them into their SVG, and no style can reach out of the page.
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _script(file: TextIO, name: str, text: str) -> None:
+    file.write(f'<script type="application/json" id="{name}">{text}</script>\n')
+
+
+def _write_items(file: TextIO, items: Iterable[Item], columns: Sequence[str], filters: Sequence[Filter]) -> int:
+    """Write details item by item as they come, one a line, then what the table needs of all, then the pictures."""
+    marks = {one.name: number for number, one in enumerate(one for one in filters if isinstance(one, Mark))}
+    numbers: dict[str, int] = {}
+    rows: dict[str, str] = {}
+    file.write('<script type="application/json" id="mm-details">')
+    for item in items:
+        if item.id in rows:
+            raise ValueError(f"two items are called {item.id!r}")
+        pictures = [
+            None if picture.src is None else numbers.setdefault(picture.src, len(numbers)) for picture in item.pictures
+        ]
+        thumbnail = next((number for number in pictures if number is not None), None)
+        rows[item.id] = script_json(row_of(item, columns, marks, thumbnail))
+        file.write(f"{script_json(details_of(item, pictures))}\n")
+    file.write("</script>\n")
+    _script(file, "mm-rows", f"[{','.join(rows.values())}]")
+    _script(file, "mm-pictures", "\n".join(numbers))
+    return len(rows)

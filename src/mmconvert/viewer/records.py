@@ -1,0 +1,139 @@
+"""A record as an item of a page: the turns as a model sees them, and everything that stands beside them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from mmconvert.placeholders import PLACEHOLDER
+from mmconvert.record import LETTERS, Image, Record
+from mmconvert.viewer.items import Choice, Column, Filter, Item, Mark, Message, Picture, Shown, Span, Text, Tone
+from mmconvert.viewer.thumbnails import Thumbnails
+
+REFUSED = "refused"
+
+COLUMNS = (
+    Column("id"),
+    Column("question", kind="long"),
+    Column("answer"),
+    Column("task"),
+    Column("category"),
+    Column("subset"),
+    Column("pictures", kind="number"),
+)
+
+FILTERS: tuple[Filter, ...] = (
+    Choice("task", "Task"),
+    Choice("category", "Category"),
+    Choice("subset", "Subset"),
+    Mark(REFUSED, "refused", "Rows that a conversion refuses", "bad"),
+    Mark("several pictures"),
+    Mark("no picture"),
+    Mark("no answer", "no answer", "Rows without a reference", "warn"),
+)
+
+
+def pictures_of(record: Record, thumbnails: Thumbnails) -> list[Picture]:
+    """Give the pictures of a record: those of its prompt in reading order, then those that it does not show."""
+    shown = [thumbnails.picture(image, image.slot) for image in record.images]
+    return shown + [thumbnails.picture(image) for image in record.attachments]
+
+
+def messages_of(record: Record) -> list[Message]:
+    """Give the turns of a record, each image part as the number of its picture in `pictures_of`."""
+    numbers = iter(range(len(record.images)))
+    return [
+        Message(turn.role, tuple(part.text if part.type == "text" else next(numbers) for part in turn.content))
+        for turn in record.messages
+    ]
+
+
+def with_pictures(text: str, images: Sequence[Image], name: str = "", tone: Tone = "") -> Shown:
+    """Match the placeholders of a text to pictures.
+
+    Args:
+        text: A text with `<image k>`.
+        images: The record's pictures; a placeholder stands for the first with its number as slot.
+        name: What goes before the text.
+        tone: How it stands.
+    """
+    numbers = {image.slot: number for number, image in reversed(list(enumerate(images)))}
+    spans = tuple(_spans(text, numbers))
+    return Text(text, spans, name, tone) if spans or name or tone else text
+
+
+def _spans(text: str, numbers: Mapping[int, int]) -> Iterator[Span]:
+    for match in PLACEHOLDER.finditer(text):
+        number = numbers.get(int(match[1]))
+        yield Span(match.start(), match.end(), "no picture of the prompt" if number is None else "", number)
+
+
+def options_of(record: Record) -> list[Shown]:
+    """Give the options that have a text, the right ones in their tone."""
+    return [
+        with_pictures(text, record.images, letter, "good" if letter in (record.answer or "") else "")
+        for letter, text in zip(LETTERS, record.options, strict=False)
+        if text is not None
+    ]
+
+
+def fields_of(record: Record) -> dict[str, Shown | Sequence[Shown]]:
+    """Give what stands beside the turns: question, hint, options, answer, references, prediction, extra."""
+    texts = {"Question": record.question, "Hint": record.hint, "Instruction": record.instruction}
+    fields: dict[str, Shown | Sequence[Shown]] = {
+        label: with_pictures(text, record.images) for label, text in texts.items() if text
+    }
+    if record.options:
+        fields["Options"] = options_of(record)
+    fields["Answer"] = record.answer if record.answer is not None else []
+    if record.answers and list(record.answers) != [record.answer]:
+        fields["References"] = list(record.answers)
+    if record.prediction is not None:
+        fields["Prediction"] = record.prediction
+    if record.extra:
+        fields["Extra"] = Text(json.dumps(record.extra, ensure_ascii=False, indent=1), tone="code")
+    return fields
+
+
+def facts_of(record: Record) -> dict[str, str]:
+    """Give the short facts of a record that has them: dataset, subset, split, categories, source."""
+    facts = {
+        "dataset": record.dataset,
+        "subset": record.subset,
+        "split": record.split,
+        "task": record.task,
+        "category": record.category,
+        "l2_category": record.l2_category,
+        "sample": record.sample if record.sample != record.id else None,
+        "group": record.group,
+        "variant": record.variant,
+        "round": record.round,
+        "source": f"{record.source.file} row {record.source.row} ({record.source.format})",
+    }
+    return {label: str(value) for label, value in facts.items() if value is not None}
+
+
+def item_of(record: Record, thumbnails: Thumbnails) -> Item:
+    """Make the item of a record."""
+    pictures = pictures_of(record, thumbnails)
+    marks = {
+        "several pictures": len(record.images) > 1,
+        "no picture": not record.images,
+        "no answer": record.answer is None and not record.answers,
+    }
+    return Item(
+        id=record.id,
+        cells={
+            "id": record.id,
+            "question": record.question,
+            "answer": record.answer if record.answer is not None else next(iter(record.answers), None),
+            "task": record.task,
+            "category": record.category,
+            "subset": record.subset,
+            "pictures": len(record.images),
+        },
+        marks=[name for name, holds in marks.items() if holds],
+        messages=messages_of(record),
+        pictures=pictures,
+        fields=fields_of(record),
+        facts=facts_of(record),
+        others=range(len(record.images), len(pictures)),
+    )

@@ -1,0 +1,142 @@
+"use strict";
+/* The table of items: its tools, its heading, one page of lines. */
+{
+  const { el, text } = mm;
+  const PAGE = 50;
+  const parts = {};
+  const seen = mm.page.columns.filter(({ kind }) => kind !== "hidden");
+  const columns = seen.filter(({ name }) => mm.items.some((item) => ![null, undefined, ""].includes(item.cells[name])));
+  const classes = (column) => {
+    const told = column === columns[0] || column.kind === "long" || Object.keys(column.tones).length;
+    return `col-${column.kind} ${told ? "" : "beside"}`;
+  };
+
+  const choice = (filter) => {
+    const values = mm.values(filter.name);
+    const name = (value, count) => `${value.length > 60 ? `${value.slice(0, 60)}…` : value || "(none)"} · ${mm.number(count)}`;
+    const select = el(
+      "select",
+      { "aria-label": filter.label, onchange: (event) => mm.setFilter(filter.name, event.target.value || null) },
+      el("option", { value: "" }, `${filter.label}: all`),
+      // A value that is "" needs a word of its own: the option of "all" is "" already.
+      values.map(([value, count]) => text(el("option", { value: value || "\0" }), name(value, count))),
+    );
+    select.quiet = filter.quiet;
+    parts.choices.set(filter.name, select);
+    return select;
+  };
+
+  const chip = (filter) => {
+    const count = mm.items.reduce((sum, item) => sum + item.marks.has(filter.name), 0);
+    if (!count) return null;
+    const button = el(
+      "button",
+      {
+        type: "button", class: `chip ${filter.tone}`, title: filter.hint || null, "aria-pressed": "false",
+        onclick: () => mm.setFilter(filter.name, !mm.state.marks.includes(filter.name)),
+      },
+      text(el("span", {}), filter.label), el("span", { class: "count" }, mm.number(count)),
+    );
+    parts.chips.set(filter.name, button);
+    return button;
+  };
+
+  const heading = (column) => {
+    const button = el("button", { type: "button", onclick: () => mm.sortBy(column.name) }, text(el("span", {}), column.label));
+    const cell = el("th", { scope: "col", class: classes(column) }, button);
+    parts.headings.set(column.name, cell);
+    return cell;
+  };
+
+  const pager = () => {
+    const button = (label, name, to) =>
+      el("button", { type: "button", title: name, "aria-label": name, onclick: () => mm.turnTo(to()) }, label);
+    parts.back = button("‹", "Page before", () => mm.state.page - 1);
+    parts.on = button("›", "Next page", () => mm.state.page + 1);
+    parts.page = el("span", {});
+    return el("nav", { class: "pager", "aria-label": "Pages" }, parts.back, parts.page, parts.on);
+  };
+
+  /** Build the section once; `mm.showTable` fills it. */
+  mm.buildTable = (section) => {
+    Object.assign(parts, { chips: new Map(), choices: new Map(), headings: new Map() });
+    parts.pictures = mm.items.some((item) => item.thumbnail !== null);
+    parts.search = el("input", {
+      type: "search", placeholder: "Search", "aria-label": "Search all texts of the items", title: "Press / to come here",
+      "aria-keyshortcuts": "/", autocomplete: "off", spellcheck: "false", oninput: (event) => mm.setFilter("search", event.target.value),
+    });
+    parts.status = el("p", { role: "status", class: "status" });
+    parts.clear = el("button", { type: "button", class: "clear", onclick: () => mm.clear() }, "Clear filters");
+    const filters = mm.page.filters;
+    const chips = filters.filter((filter) => filter.kind === "mark");
+    const choices = filters.filter((filter) => filter.kind === "choice" && mm.values(filter.name).length > 1);
+    parts.body = el("tbody");
+    const heads = columns.map(heading);
+    if (parts.pictures) heads.splice(1, 0, el("th", { scope: "col", class: "thumbnail" }, el("span", { class: "spoken" }, "Picture")));
+    section.replaceChildren(
+      el("div", { class: "tools" }, parts.search, choices.map(choice),
+        el("div", { class: "chips", role: "group", "aria-label": "Filters" }, chips.map(chip))),
+      el("div", { class: "above" }, parts.status, parts.clear, pager()),
+      el("div", { class: "scroll" },
+        el("table", {},
+          el("caption", { class: "spoken" }, "Items. Arrow keys move from row to row, Enter opens one, Escape closes it."),
+          el("thead", {}, el("tr", {}, heads)), parts.body)),
+      el("p", { class: "keys" }, el("kbd", {}, "/"), " search ", el("kbd", {}, "↑"), el("kbd", {}, "↓"), " rows ",
+        el("kbd", {}, "Enter"), " open ", el("kbd", {}, "Esc"), " close ", el("kbd", {}, "←"), el("kbd", {}, "→"), " pages"),
+    );
+    return parts;
+  };
+
+  const cell = (column, value, first) => {
+    const into = el(first ? "th" : "td", { class: classes(column), scope: first ? "row" : null });
+    if (value === null || value === undefined || value === "") return into;
+    const tone = column.tones[value];
+    const shown = typeof value === "number" ? mm.number(value) : String(value);
+    // Directions inside stay inside; a long text shows its beginning.
+    into.append(text(el("bdi", { class: tone === undefined ? null : `tag ${tone}` }), shown));
+    return into;
+  };
+
+  const line = (item, focusable) => {
+    const cells = columns.map((column, place) => cell(column, item.cells[column.name], place === 0));
+    if (parts.pictures) {
+      const into = el("td", { class: "thumbnail" });
+      if (item.thumbnail !== null) into.append(el("img", { src: mm.picture(item.thumbnail), alt: "", loading: "lazy", decoding: "async" }));
+      cells.splice(1, 0, into);
+    }
+    const row = el("tr", { tabindex: focusable ? 0 : -1, "aria-current": item.id === mm.state.item ? "true" : null }, cells);
+    row.item = item;
+    return row;
+  };
+
+  /** Show the page of the state; gives the items that pass its filters. */
+  mm.showTable = (state) => {
+    const found = mm.shown(state);
+    const pages = Math.max(1, Math.ceil(found.length / PAGE));
+    state.page = Math.min(Math.max(1, state.page), pages);
+    const start = (state.page - 1) * PAGE;
+    const lines = found.slice(start, start + PAGE);
+    const current = Math.max(0, lines.findIndex((item) => item.id === state.item));
+    parts.body.replaceChildren(...lines.map((item, place) => line(item, place === current)));
+    if (!lines.length)
+      parts.body.append(el("tr", { class: "none" }, el("td", { colspan: columns.length + 1 }, "No item passes the filters.")));
+    for (const [name, button] of parts.chips) button.setAttribute("aria-pressed", String(state.marks.includes(name)));
+    for (const [name, select] of parts.choices) {
+      select.value = name in state.choices ? state.choices[name] || "\0" : "";
+      select.hidden = select.quiet && !(name in state.choices);
+    }
+    for (const [name, head] of parts.headings) {
+      const direction = { [name]: "ascending", [`-${name}`]: "descending" }[state.sort];
+      direction ? head.setAttribute("aria-sort", direction) : head.removeAttribute("aria-sort");
+    }
+    if (parts.search.value !== state.q) parts.search.value = state.q;
+    const all = mm.items.length;
+    parts.status.textContent = found.length === all ? `${mm.number(all)} items` : `${mm.number(found.length)} of ${mm.number(all)} items`;
+    parts.clear.hidden = !(state.q || state.marks.length || Object.keys(state.choices).length);
+    parts.page.textContent = `Page ${mm.number(state.page)} of ${mm.number(pages)}`;
+    parts.back.disabled = state.page === 1;
+    parts.on.disabled = state.page === pages;
+    return found;
+  };
+  mm.pageOf = (place) => Math.floor(place / PAGE) + 1;
+}

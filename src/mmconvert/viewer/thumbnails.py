@@ -1,0 +1,105 @@
+"""Small pictures for a page: never the original bytes, shared where a picture repeats, bounded in sum."""
+
+import base64
+from io import BytesIO
+from math import sqrt
+
+import PIL.Image
+import PIL.ImageOps
+
+from mmconvert.errors import RowError
+from mmconvert.picture_decoding import opened
+from mmconvert.record import Image
+from mmconvert.viewer.items import Picture
+
+MAX_BYTES = 24 << 20
+"""Characters of all thumbnails of a page together."""
+SIDES = (96, 1024)
+"""Smallest and largest longer side of a thumbnail in pixels."""
+_QUALITY = 72
+_BYTES_A_PIXEL = 0.14
+"""Of a photograph at that quality, as characters of base64; only the guess that sets the side."""
+
+
+class Thumbnails:
+    """Makes the thumbnails of one page; each is the smaller the more pictures the rest of the room is for."""
+
+    def __init__(self, expected: int, max_bytes: int = MAX_BYTES) -> None:
+        """Begin a page.
+
+        Args:
+            expected: How many pictures are likely to come; more may.
+            max_bytes: Room for all of them together.
+        """
+        self._expected = expected
+        self._room = max_bytes
+        self._made: dict[str, Picture] = {}
+
+    def picture(self, image: Image, slot: int | None = None) -> Picture:
+        """Describe a picture, with a thumbnail where its bytes are there, can be decoded and the page has room.
+
+        Args:
+            image: The picture.
+            slot: The k of the placeholder that it stands for, None for none.
+        """
+        name = image.name or image.url or ""
+        if image.bytes is None:
+            return Picture(None, "address, not fetched", name, "the dataset holds its address only", slot)
+        made = self._made.get(image.sha256)
+        if made is None:
+            made = self._made[image.sha256] = self._thumbnail(image)
+        return Picture(made.src, made.facts, name, made.note, slot)
+
+    def _thumbnail(self, image: Image) -> Picture:
+        data = image.bytes or b""
+        facts = f"{image.format} · {image.width} × {image.height} · {in_bytes(len(data))}"
+        share = self._room / max(self._expected - len(self._made), self._expected / 4, 1)
+        side = max(SIDES[0], min(SIDES[1], round(sqrt(share / _BYTES_A_PIXEL))))
+        try:
+            src = data_url(data, side)
+        except RowError as error:
+            return Picture(None, facts, note=error.message)
+        if len(src) > self._room:
+            return Picture(None, facts, note="the page has no room for more pictures")
+        self._room -= len(src)
+        return Picture(src, facts)
+
+
+def data_url(data: bytes, side: int) -> str:
+    """Make a WebP of a picture, turned as its metadata says and without any, as a `data:` URL.
+
+    Args:
+        data: The picture's file.
+        side: Most pixels of the longer side; a smaller picture keeps its size.
+
+    Raises:
+        RowError: `image.too_large`, `image.decode`: the decoder refused it.
+    """
+    with opened(data) as picture:
+        picture.draft("RGB", (side, side))
+        shown = PIL.ImageOps.exif_transpose(_in_colour(picture))
+        shown.thumbnail((side, side))
+    out = BytesIO()
+    # Metadata such as a place would travel along if it were not cleared.
+    shown.save(out, "WEBP", quality=_QUALITY, method=2, exif=b"", icc_profile=shown.info.get("icc_profile"))
+    return f"data:image/webp;base64,{base64.b64encode(out.getvalue()).decode()}"
+
+
+def _in_colour(picture: PIL.Image.Image) -> PIL.Image.Image:
+    """Give the picture in a mode that WebP has; 16-bit grey is scaled, not cut off."""
+    if picture.mode.startswith("I;16"):
+        return picture.point(lambda value: value / 256).convert("L").convert("RGB")
+    transparent = picture.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in picture.info
+    return picture.convert("RGBA" if transparent else "RGB")
+
+
+def in_bytes(count: int) -> str:
+    """Say a number of bytes for people.
+
+    Example:
+        >>> [in_bytes(count) for count in (812, 12_345, 4_200_000)]
+        ['812 B', '12.3 kB', '4.2 MB']
+    """
+    if count < 1000:
+        return f"{count} B"
+    return f"{count / 1000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"

@@ -1,0 +1,203 @@
+"""The page in a real Chromium: it says nothing, asks for nothing, and shows texts as texts."""
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from mmconvert.viewer.items import Choice, Column, Item, Mark, Message, Picture, Span, Text
+from mmconvert.viewer.page import write_page
+from support.browser import opened
+
+COLUMNS = (Column("id"), Column("question", kind="long"), Column("kind"), Column("score", kind="number"))
+FILTERS = (Choice("kind", "Kind"), Mark("wrong", "Wrong", tone="bad"), Mark("odd"))
+
+
+def some(count: int) -> list[Item]:
+    return [
+        Item(
+            id=f"q{n}",
+            cells={"id": f"q{n}", "question": f"How many are {n}?", "kind": "ABC"[n % 3], "score": n / 10},
+            marks=[name for name, holds in (("wrong", n % 4 == 0), ("odd", n % 2 == 1)) if holds],
+            messages=[Message("user", (f"How many are {n}?",))],
+        )
+        for n in range(count)
+    ]
+
+
+def page_of(folder: Path, items: list[Item], **more: object) -> Path:
+    path = folder / "page.html"
+    write_page(path, "Items", items=items, columns=COLUMNS, filters=FILTERS, **more)
+    return path
+
+
+def ids(page: Page) -> list[str]:
+    return page.locator("tbody th").all_inner_texts()
+
+
+def test_the_table_shows_fifty_items_a_page(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, page_of(tmp_path, some(120))) as page:
+        assert ids(page) == [f"q{n}" for n in range(50)]
+        expect(page.get_by_role("status")).to_have_text("120 items")
+        page.get_by_role("button", name="Next page").click()
+        page.get_by_role("button", name="Next page").click()
+        assert ids(page) == [f"q{n}" for n in range(100, 120)]
+
+
+def test_filters_narrow_each_other_and_the_address_keeps_them(browser: Browser, tmp_path: Path) -> None:
+    path = page_of(tmp_path, some(120))
+    with opened(browser, path) as page:
+        page.get_by_role("button", name="Wrong").click()
+        page.get_by_label("Kind").select_option("B")
+        page.get_by_label("Search").fill("many 1")
+        wanted = [f"q{n}" for n in range(120) if n % 4 == 0 and n % 3 == 1 and "1" in str(n)]
+        assert ids(page) == wanted
+        expect(page.get_by_role("status")).to_have_text(f"{len(wanted)} of 120 items")
+        state = page.evaluate("location.hash.slice(1)")
+        page.get_by_role("button", name="Clear filters").click()
+        expect(page.get_by_role("status")).to_have_text("120 items")
+    with opened(browser, path, state) as again:
+        assert ids(again) == wanted
+        assert again.get_by_role("button", name="Wrong").get_attribute("aria-pressed") == "true"
+
+
+def test_callers_filter_and_open_by_name(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, page_of(tmp_path, some(120), data={"n": 1})) as page:
+        assert page.evaluate("[mm.data.n, mm.items.length, mm.items[3].cells.score]") == [1, 120, 0.3]
+        page.evaluate("mm.setFilter('kind', 'C'); mm.openItem('q5')")
+        assert ids(page)[:2] == ["q2", "q5"]
+        assert page.locator("#item h2").inner_text() == "q5"
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    "<!-- <script>",
+    "<img src=x onerror=alert(3)>",
+    "a\x00b\x1b[31mc\x7f\x85d",
+    "abc \u202efed\u202c \u2067x\u2069 \u200b\ufeff \u2028 \u2029 end",
+    "lone \ud800 half",
+    "javascript:alert(4) &amp; &lt;b&gt; ${alert(5)} {{x}}",
+    "\U000e0041\U000e0042 tags",
+    "e" + "\u0301" * 200,
+    "שלום (abc) مرحبا",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_is_shown_as_text_everywhere(browser: Browser, tmp_path: Path, text: str) -> None:
+    item = Item(
+        id=text,
+        cells={"id": text, "question": text, "kind": text},
+        marks=["wrong"],
+        messages=[Message(text, (text, 0))],
+        pictures=[Picture(None, text, text, text, 1)],
+        fields={text: [text, Text(text, (Span(0, len(text), text),), text, "bad")]},
+        facts={text: text},
+    )
+    path = tmp_path / "page.html"
+    write_page(
+        path,
+        text,
+        items=[item, *some(3)],
+        columns=[*COLUMNS[:2], Column("kind", text)],
+        filters=[Choice("kind", text), Mark("wrong", text, text), Mark("odd", text)],
+        data={text: text},
+        lead=text,
+        facts={text: text},
+        notes=[text],
+    )
+    with opened(browser, path) as page:
+        page.locator("tbody tr").first.click()
+        for place in (
+            "h1",
+            ".lead",
+            ".notes li",
+            "tbody th",
+            "#item h2",
+            "#item h4",
+            "#item .message .text",
+            "#item mark",
+        ):
+            shown = page.evaluate(_SHOWN, place)
+            assert shown == seen(text), place
+        assert page.locator("script").count() == 10
+        assert page.locator("#item img, #top img").count() == 0
+
+
+_SHOWN = """(place) => {
+  const copy = document.querySelector(place).cloneNode(true);
+  for (const mark of copy.querySelectorAll('.unseen')) mark.replaceWith('?');
+  return (copy.querySelector('bdi') ?? copy).innerHTML;
+}"""
+
+
+def seen(text: str) -> str:
+    """The markup of a text alone: characters that cannot be seen as `?`, the rest as HTML writes a text."""
+    text = re.sub(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]",
+        "?",
+        text,
+    )
+    return html.escape(text, quote=False)
+
+
+def test_what_cannot_be_seen_is_marked(browser: Browser, tmp_path: Path) -> None:
+    text = "a\u202eb\u200bc\x1bd\r\ne\u200df"
+    item = Item("x", {"id": "x"}, messages=[Message("user", (text,))])
+    with opened(browser, page_of(tmp_path, [item]), "item=x") as page:
+        body = page.locator("#item .text").first
+        assert body.locator(".unseen").all_inner_texts() == ["RLO", "ZWSP", "ESC", "CR", "ZWJ"]
+        assert body.locator(".unseen").first.get_attribute("title") == "U+202E right-to-left override"
+        assert "\u202e" not in body.text_content()
+
+
+def test_the_keyboard_reaches_everything(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, page_of(tmp_path, some(120))) as page:
+        page.keyboard.press("/")
+        page.keyboard.type("q1")
+        page.keyboard.press("Escape")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.textContent") == "q10"
+        page.keyboard.press("j")
+        assert page.locator("#item h2").inner_text() == "q11"
+        page.keyboard.press("Escape")
+        assert page.locator("#item").is_hidden()
+        assert page.evaluate("document.activeElement.item.id") == "q11"
+
+
+def test_a_sorted_column_leaves_gaps_last(browser: Browser, tmp_path: Path) -> None:
+    items = [Item(f"i{n}", {"id": f"i{n}", "score": score}) for n, score in enumerate([2, None, 10, 1.5])]
+    with opened(browser, page_of(tmp_path, items)) as page:
+        head = page.get_by_role("button", name="score")
+        head.click()
+        assert ids(page) == ["i3", "i0", "i2", "i1"]
+        head.click()
+        assert ids(page) == ["i2", "i0", "i3", "i1"]
+        assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "descending"
+
+
+def test_no_script_of_a_caller_may_end_its_element(tmp_path: Path) -> None:
+    script = tmp_path / "own.js"
+    script.write_text("const a = '</script>';")
+    with pytest.raises(ValueError, match="</script"):
+        page_of(tmp_path, [], scripts=[script])
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_two_items_of_one_id_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="'q0'"):
+        page_of(tmp_path, some(1) * 2)
+
+
+def test_the_data_stand_in_lines_that_no_text_can_leave(tmp_path: Path) -> None:
+    path = page_of(tmp_path, [Item(text, {"id": text}) for text in HOSTILE])
+    written = path.read_text(encoding="utf-8")
+    rows = re.search('id="mm-rows">(.*)</script>\n', written)
+    assert [row[0] for row in json.loads(rows[1])] == HOSTILE
+    assert written.count("</script") == written.count("<script") == 10
