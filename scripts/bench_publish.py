@@ -16,8 +16,8 @@ import PIL.Image
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests")]
 
-from mmconvert import conversion, parts  # noqa: E402
-from mmconvert.conversion import ReadOptions, WriteOptions  # noqa: E402
+from mmconvert import parts  # noqa: E402
+from mmconvert.conversion import ReadOptions  # noqa: E402
 from mmconvert.errors import Error  # noqa: E402
 from mmconvert.inputs import plan  # noqa: E402
 from mmconvert.manifest import MANIFEST, read_manifest  # noqa: E402
@@ -75,10 +75,12 @@ def many_parts() -> None:
         parts.SMALL_FILE, parts.PART_BYTES = 1, len(line)
         started = time.perf_counter()
         inputs = plan([str(first.parent)], split="train")
-        how, where = ReadOptions(format="openai_messages"), WriteOptions()
+        how = ReadOptions(format="openai_messages")
         with DatasetWriter(Path(work) / "out") as writer:
             files = [Records(source, how) for source in inputs]
-            planned = sum(1 for _ in conversion._parts(inputs, files, writer, how, where, False))
+            folders = [writer.folder(source.split) for source in inputs]
+            pattern = parts.Part(0, inputs[0], None, folders[0], how)
+            planned = sum(1 for _ in parts.all_parts(inputs, files, folders, pattern, False))
             seconds = time.perf_counter() - started
             print(f"plan    {planned:,} parts of {FILES:,} files in {seconds:.1f} s (asked: under 10)")
             writer.write(records(1, 8), split="train")

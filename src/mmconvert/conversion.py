@@ -8,24 +8,30 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from mmconvert import __version__
 from mmconvert.engines import Engine
 from mmconvert.errors import Error, UsageError, did_you_mean
 from mmconvert.format import Format, Loss, Target, require_honoured
 from mmconvert.inputs import Input, fingerprint
-from mmconvert.manifest import DEFAULT_CONFIG
+from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, read_manifest
+from mmconvert.occupancy import occupied
 from mmconvert.part_tally import Told, followed
-from mmconvert.parts import Part, PartError, PartResult, convert_part, cores_a_part, parts_of, without_duplicates
+from mmconvert.parts import Part, PartError, PartResult, all_parts, convert_part, cores_a_part, without_duplicates
 from mmconvert.plugins import load
-from mmconvert.publishing import clear_leftovers, published_file
+from mmconvert.publishing import published_file
 from mmconvert.reading import ReadOptions, Records, too_long
 from mmconvert.record import Record
-from mmconvert.shards import write_synced
+from mmconvert.rejects_file import place_of_rejects, write_rejects
+from mmconvert.sharing import alone, clear, join
 from mmconvert.sources import Rejected
+from mmconvert.storage import local
 from mmconvert.store import DatasetWriter
 from mmconvert.views import EVAL, VIEWS
 
@@ -38,7 +44,7 @@ def read(path: str | Path, format: str | None = None, **options: Any) -> Records
     """Open a file or folder of any known format.
 
     Args:
-        path: The file, or a folder where the format's result is a folder.
+        path: The file, or a folder where the format's result is a folder; also by URL or Hub id.
         format: Format name; None guesses from the content.
         options: Fields of `ReadOptions`.
 
@@ -49,7 +55,7 @@ def read(path: str | Path, format: str | None = None, **options: Any) -> Records
         UsageError: The file is missing or the format unknown.
         Error: The format cannot be told, or the file is damaged.
     """
-    return Records(Input.of(Path(path)), ReadOptions(format=format, **options))
+    return Records(Input.of(local(path)), ReadOptions(format=format, **options))
 
 
 def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
@@ -66,6 +72,7 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
     Raises:
         UsageError: The format is unknown or only read, does not go by the file's suffix, or cannot honour an option,
             or the file's folder does not exist.
+        Error: Another process is writing the file.
     """
     plugin: Format = load("mmconvert.formats", format)
     if plugin.write is None:
@@ -77,7 +84,7 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
     require_honoured(target, plugin, format)
     if not target.path.parent.is_dir():
         raise UsageError(f"{target.path}: its folder does not exist. Name a file in a folder that does.")
-    with published_file(target.path) as temporary:
+    with occupied(target.path), published_file(target.path) as temporary:
         return list(plugin.write(records, replace(target, path=temporary, name=target.path.resolve().name)))
 
 
@@ -122,6 +129,7 @@ class WriteOptions:
         view: How rows are laid out: eval, sft or prompt-completion.
         workers: Processes that convert parts at the same time, None for as many as are useful; the bytes
             written do not depend on it.
+        share: Let other processes that are started so convert parts of the same dataset.
     """
 
     config: str = DEFAULT_CONFIG
@@ -133,6 +141,7 @@ class WriteOptions:
     view: str = EVAL
     engine: str = "local"
     workers: int | None = 1
+    share: bool = False
 
 
 def convert(
@@ -151,44 +160,23 @@ def convert(
         Counts; `rows_read` = rows that gave records + `rows_rejected`.
 
     Raises:
-        UsageError: Wrong names or a place that is taken.
+        UsageError: Wrong names, a place that is taken, or options that exclude each other.
         Error: A file was refused, every row was, or the first one was under `fail_on_bad`; nothing is
-            published, the rejects file is written all the same.
+            published, the rejects file is written all the same. Or another process is writing the dataset.
     """
     started = time.perf_counter()
     if where.view not in VIEWS:
         raise UsageError(f"unknown view {where.view!r}.{did_you_mean(where.view, VIEWS)} Known: {', '.join(VIEWS)}.")
-    rejects_file = _rejects_file(inputs, output, where)
+    rejects_file = place_of_rejects(where.rejects, inputs, output)
     files = [Records(source, how) for source in inputs]
-    formats = ", ".join(dict.fromkeys(records.format for records in files))
-    about = {"format": formats, "input": [fingerprint(source) for source in inputs], "options": _jsonable(how)}
-    results: list[PartResult] = []
+    job = _Job(inputs, files, output, how, where, rejects_file, told)
     try:
-        with DatasetWriter(
-            output, overwrite=where.overwrite, append=where.append, view=where.view, about=about
-        ) as writer:
-            kept = writer.kept_ids(where.config)
-            engine = _engine(where.engine)
-            workers = where.workers or max(1, engine.cores() // cores_a_part(inputs))
-            planned = _parts(_told_apart(inputs) if kept else inputs, files, writer, how, where, workers == 1)
-            with followed(inputs, told) as tally:
-                for found in engine.run(convert_part, (replace(part, tally=tally) for part in planned), workers):
-                    results += found
-            _refuse_long(results)
-            without_duplicates(results, kept)
-            for result in results:
-                writer.add(result.shards, result.part.source.split, where.config)
-            rejects = [reject for result in results for reject in result.rejects]
-            if not any(result.ids for result in results) and not where.allow_empty:
-                raise Error(_nothing(inputs, rejects))
-            summary = _summary(results, formats, output)
-            # Before the dataset appears, so that a dataset never stands beside rejects of another run.
-            summary.rejects = _write_rejects(rejects, rejects_file, where.append)
+        summary = _in_company(job) if where.share else _alone(job)
     except Error as error:
-        rejects = [reject for result in results for reject in result.rejects]
+        rejects = [reject for result in job.results for reject in result.rejects]
         rejects += error.rejects if isinstance(error, PartError) else []
         if rejects:
-            _write_rejects(rejects, rejects_file, where.append)
+            write_rejects(rejects, rejects_file, where.append)
         raise
     except OSError as error:
         if error.errno is None:
@@ -196,6 +184,142 @@ def convert(
         raise Error(f"{error.filename or output}: {os.strerror(error.errno)}. Nothing was published.") from error
     summary.seconds = round(time.perf_counter() - started, 3)
     return summary
+
+
+@dataclass(slots=True)
+class _Job:
+    """The arguments of `convert`, the files as they are read, and what the parts have given so far."""
+
+    inputs: Sequence[Input]
+    files: Sequence[Records]
+    output: Path
+    how: ReadOptions
+    where: WriteOptions
+    rejects_file: Path
+    told: Told | None
+    results: list[PartResult] = field(default_factory=list)
+
+    @property
+    def formats(self) -> str:
+        return ", ".join(dict.fromkeys(records.format for records in self.files))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        inputs = [fingerprint(source) for source in self.inputs]
+        return {"format": self.formats, "input": inputs, "options": _jsonable(self.how)}
+
+    def writer(self) -> DatasetWriter:
+        where = self.where
+        return DatasetWriter(
+            self.output, overwrite=where.overwrite, append=where.append, view=where.view, about=self.about
+        )
+
+    def pattern(self) -> Part:
+        """Give what all parts have in common."""
+        return Part(0, self.inputs[0], None, self.output, self.how, self.where.fail_on_bad, view=self.where.view)
+
+    def engine(self) -> tuple[Engine, int]:
+        """Give the engine, and how many tasks it is to have under way."""
+        engine = _engine(self.where.engine)
+        return engine, self.where.workers or max(1, engine.cores() // cores_a_part(self.inputs))
+
+
+def _alone(job: _Job) -> Summary:
+    with alone(job.output) as held, job.writer() as writer:
+        kept = writer.kept_ids(job.where.config)
+        engine, workers = job.engine()
+        inputs = _told_apart(job.inputs) if kept else job.inputs
+        # All folders first: a split that is taken is refused before anything is converted.
+        folders = [writer.folder(source.split, job.where.config) for source in inputs]
+        planned = all_parts(inputs, job.files, folders, job.pattern(), workers == 1)
+        with followed(inputs, job.told) as tally:
+            for found in engine.run(convert_part, (replace(part, tally=tally) for part in planned), workers):
+                job.results += found
+        summary = _finished(job, writer, kept)
+        held.check()
+    return summary
+
+
+def _in_company(job: _Job) -> Summary:
+    """Convert the parts that no other process is at; publish the dataset, unless another one does."""
+    with occupied(job.output, sharing=True):
+        if (standing := _standing(job)) is not None:
+            clear(job.output)
+            return standing
+        job.writer()  # refuses a place that is taken
+        share = join(job.output, _plan(job))
+    with share:
+        engine, workers = job.engine()
+        planned = list(all_parts(job.inputs, job.files, [share.data] * len(job.inputs), job.pattern(), False))
+        with followed(job.inputs, job.told) as tally:
+            share.work([replace(p, tally=tally) for p in planned], lambda call, parts: engine.run(call, parts, workers))
+        with occupied(job.output, sharing=True) as held:
+            if share.stands:
+                with job.writer() as writer:
+                    job.results += share.results(planned, lambda p: writer.folder(p.source.split, job.where.config))
+                    summary = _finished(job, writer)
+                    held.check()
+                share.remove()
+                return summary
+    if (standing := _standing(job)) is None:
+        raise Error(f"{job.output}: its shared work was removed by another run. Run again.")
+    return standing
+
+
+def _finished(job: _Job, writer: DatasetWriter, kept: Iterable[str] = ()) -> Summary:
+    """Hand all parts to the writer, and write the rejects file."""
+    _refuse_long(job.results)
+    without_duplicates(job.results, kept)
+    for result in job.results:
+        writer.add(result.shards, result.part.source.split, job.where.config)
+    rejects = [reject for result in job.results for reject in result.rejects]
+    if not any(result.ids for result in job.results) and not job.where.allow_empty:
+        raise Error(_nothing(job.inputs, rejects))
+    summary = _summary(job.results, job.formats, job.output)
+    # Before the dataset appears, so that a dataset never stands beside rejects of another run.
+    summary.rejects = write_rejects(rejects, job.rejects_file, job.where.append)
+    return summary
+
+
+def _standing(job: _Job) -> Summary | None:
+    """Tell of the dataset that another process has made of the same files in the same way; None where none stands.
+
+    Of a conversion that is shared, pictures and bytes are told where the dataset is published.
+    """
+    if not (job.output / MANIFEST).is_file():
+        return None
+    configs, manifest = read_manifest(job.output)
+    wanted = json.loads(json.dumps({**job.about, "view": job.where.view}))
+    if job.where.config not in configs or any(manifest.get(name) != value for name, value in wanted.items()):
+        return None
+    splits = {split: sum(s.rows for s in shards) for split, shards in configs[job.where.config].items()}
+    rejects = job.rejects_file.read_bytes().count(b"\n") if job.rejects_file.exists() else 0
+    rows = sum(splits.values())
+    return Summary(
+        job.formats,
+        rows_read=rows + rejects,
+        rows_written=rows,
+        rows_rejected=rejects,
+        output=str(job.output),
+        rejects=str(job.rejects_file) if rejects else None,
+        splits=splits,
+        warnings=["another process has published it, and has told its pictures and bytes"],
+    )
+
+
+def _plan(job: _Job) -> dict[str, Any]:
+    """Name all that the bytes of a dataset depend on."""
+    where = job.where
+    return {
+        "files": [[str(s.path.resolve()), s.split, s.subset] for s in job.inputs],
+        **job.about,
+        "limits": [job.how.max_image_bytes, job.how.max_rows],
+        "image roots": [str(root.resolve()) for root in job.how.image_roots],
+        "config": where.config,
+        "view": where.view,
+        "policy": [where.fail_on_bad, where.allow_empty, str(job.rejects_file)],
+        "releases": [__version__, pa.__version__],
+    }
 
 
 def _engine(name: str) -> Engine:
@@ -211,24 +335,6 @@ def _engine(name: str) -> Engine:
 def _told_apart(inputs: Sequence[Input]) -> list[Input]:
     """Give a single file, too, words that tell its rows from those that stand in the dataset."""
     return [replace(source, id_prefix=source.id_prefix or f"{source.split}-") for source in inputs]
-
-
-def _parts(
-    inputs: Sequence[Input],
-    files: Sequence[Records],
-    writer: DatasetWriter,
-    how: ReadOptions,
-    where: WriteOptions,
-    read_on: bool,
-) -> Iterator[Part]:
-    # All folders first: a split that is taken is refused before anything is converted.
-    folders = [writer.folder(source.split, where.config) for source in inputs]
-    index = 0
-    for source, folder, records in zip(inputs, folders, files, strict=True):
-        whole = Part(index, source, None, folder, how, where.fail_on_bad, view=where.view)
-        for part in parts_of(whole, records, read_on):
-            yield part
-            index = part.index + 1
 
 
 def _summary(results: Sequence[PartResult], formats: str, output: Path) -> Summary:
@@ -257,36 +363,6 @@ def _refuse_long(results: Sequence[PartResult]) -> None:
         counts[source] += result.rows_read
         if most is not None and counts[source] > most:
             raise too_long(source, most)
-
-
-def _rejects_file(inputs: Sequence[Input], output: Path, where: WriteOptions) -> Path:
-    """Say where refused rows go, and refuse a place where the file would do harm."""
-    output = output.resolve()
-    if where.rejects is None:
-        return output.with_name(output.name + ".rejects.jsonl")
-    file = where.rejects.resolve()
-    if file.is_dir():
-        raise UsageError(f"{where.rejects}: is a folder. Name a file for the refused rows.")
-    if file.is_relative_to(output):
-        raise UsageError(f"{where.rejects}: lies inside {output}, which is replaced as a whole. Name a file beside it.")
-    if any(file == source.path.resolve() for source in inputs):
-        raise UsageError(f"{where.rejects}: is the input itself. Name another file for the refused rows.")
-    return where.rejects
-
-
-def _write_rejects(rejects: Sequence[Rejected], path: Path, append: bool) -> str | None:
-    """Write the rejects file, or remove one of an earlier run where there are none and nothing is kept of that run."""
-    lines = [json.dumps(reject.to_json(), ensure_ascii=False).encode(errors="backslashreplace") for reject in rejects]
-    clear_leftovers(path)
-    if append and path.exists():
-        lines = list(dict.fromkeys([*path.read_bytes().splitlines(), *lines]))
-    if not lines:
-        path.unlink(missing_ok=True)
-        return None
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with published_file(path) as temporary:
-        write_synced(temporary, b"\n".join(lines) + b"\n")
-    return str(path) if rejects else None
 
 
 def _nothing(inputs: Sequence[Input], rejects: Sequence[Rejected]) -> str:

@@ -86,6 +86,25 @@ class PartResult:
     bytes: int = 0
 
 
+def all_parts(
+    inputs: Sequence[Input], files: Sequence[Records], folders: Sequence[Path], pattern: Part, read_on: bool
+) -> Iterator[Part]:
+    """Cut all files into parts, numbered through.
+
+    Args:
+        inputs: The files.
+        files: Each as its format reads it.
+        folders: For each the existing folder of its shards.
+        pattern: What all parts have in common.
+        read_on: One task shall read a whole file.
+    """
+    index = 0
+    for source, records, folder in zip(inputs, files, folders, strict=True):
+        for part in parts_of(replace(pattern, index=index, source=source, folder=folder), records, read_on):
+            yield part
+            index = part.index + 1
+
+
 def parts_of(part: Part, records: Records, read_on: bool) -> Iterator[Part]:
     """Cut a file into parts, while those before are being converted.
 

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from mmconvert.shards import sync_folder
 
+NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
+"""What a file system says that gives a file no second name."""
+
 
 def temporary(place: Path, kind: str = "new") -> Path:
     """Name a temporary file or folder beside a place; no other live process uses this name.
@@ -90,6 +93,6 @@ def link_or_copy(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except OSError as error:
-        if error.errno not in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
+        if error.errno not in NO_LINKS:
             raise
         shutil.copyfile(source, target)

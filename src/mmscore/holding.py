@@ -8,16 +8,15 @@ import contextlib
 import errno
 import fcntl
 import glob
-import json
 import os
 import secrets
-import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from mmconvert.errors import Error
+from mmconvert.presence import Presence
 
 _MEMBER = "member-"
 _PATIENCE = 2.0
@@ -84,7 +83,7 @@ def hold(path: Path, *, share: bool = False) -> Iterator[Held]:
         # A word for those who are refused; a full disk has no room for it.
         with contextlib.suppress(OSError):
             os.ftruncate(handle, 0)
-            os.pwrite(handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+            os.pwrite(handle, Presence.own(sharing=share).encoded(), 0)
         with _membership(path) if share else contextlib.nullcontext("") as member:
             yield Held(path, member)
     finally:
@@ -125,7 +124,7 @@ def _locked_handle(path: Path, lock: Path, *, share: bool) -> int:
             if _same_file(handle, lock):
                 return handle
         except BlockingIOError:
-            holder = _holder(os.pread(handle, 1000, 0))
+            holder = Presence.read(os.pread(handle, 1000, 0))
             if time.monotonic() >= end:
                 os.close(handle)
                 raise Error(f"{path}: in use by {holder}. Wait for it, or give another output.") from None
@@ -144,11 +143,3 @@ def _same_file(handle: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(handle), path.stat())
     except FileNotFoundError:
         return False
-
-
-def _holder(text: bytes) -> str:
-    try:
-        said: Mapping[str, object] = json.loads(text)
-        return f"process {said['pid']} on {said['host']}"
-    except (ValueError, KeyError, TypeError):
-        return "another process"

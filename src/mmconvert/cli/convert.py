@@ -28,8 +28,9 @@ _READ_SO = (
     *("image_roots", "dataset", "task", "max_rows", "keep_urls", "allow_remote"),
     *("limit", "transforms", "seed", "prompt", "prompt_suffix", "read_as"),
 )
-_WRITTEN_SO = ("overwrite", "append", "rejects", "allow_empty", "view", "workers", "engine")
+_WRITTEN_SO = ("overwrite", "append", "rejects", "allow_empty", "view", "workers", "engine", "share")
 """Options that are fields of `ReadOptions` and `WriteOptions`, by the same name."""
+_EXCLUSIVE = (("append", "overwrite"), ("share", "append"), ("share", "overwrite"), ("keep_urls", "allow_remote"))
 
 _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -100,6 +101,7 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 )
 @click.option("--append", is_flag=True, help="Add a split or config to the dataset that stands there.")
 @click.option("--overwrite", is_flag=True, help="Replace the dataset that stands there.")
+@click.option("--share", is_flag=True, help="Let other processes that are started so convert parts of the same DIR.")
 @click.option("--push", "repo_id", metavar="USER/REPO", help="Publish the dataset on the Hub afterwards.")
 @push_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -124,6 +126,8 @@ def convert(
     table in $LMUData, the URL of a file or folder in a store (s3://BUCKET/FILE), or with --allow-remote the
     https address of such a table. The dataset appears whole or not at all; refused rows are written to a file.
     """
+    if repo_id is not None and given["share"]:
+        raise click.UsageError("--share and --push exclude each other: each process would push. Push it afterwards.")
     if repo_id is not None:
         check_push(repo_id, revision=revision, create_pr=create_pr)
     elif private or revision or create_pr or dry_run:
@@ -167,7 +171,7 @@ def converted(
         UsageError: Options exclude each other, or as `mmconvert.conversion.convert`.
         Error: As there.
     """
-    for one, other in (("append", "overwrite"), ("keep_urls", "allow_remote")):
+    for one, other in _EXCLUSIVE:
         if given[one] and given[other]:
             flags = [f"--{name.replace('_', '-')}" for name in (one, other)]
             raise UsageError(f"{flags[0]} and {flags[1]} exclude each other. Leave one out.")
@@ -202,6 +206,10 @@ def _place(output: str, where: WriteOptions) -> Iterator[tuple[Path, WriteOption
     if not is_url(output):
         yield Path(output), where
         return
+    if where.share:
+        raise UsageError(
+            "--share: the processes meet beside the output, on a disk that all of them see. Name a folder."
+        )
     if where.append:
         raise UsageError("--append: a store has no dataset that could be added to in one step. Convert it whole.")
     check_free(output, overwrite=where.overwrite)
