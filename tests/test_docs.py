@@ -1,11 +1,15 @@
 """The pages that are generated say what the code says."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from mmconvert.plugins import available
 from support import recipe_page
 from support.format_page import BEGIN, NOTES, PAGE, notes, page
 
+ROOT = Path(__file__).resolve().parents[1]
 FORMATS = list(available("mmconvert.formats"))
 
 
@@ -43,6 +47,15 @@ def test_prose_stays_as_it_was_written() -> None:
     changed = page(marked)
     assert changed == marked
     assert changed.index("A word by hand.") < changed.index(BEGIN)
+
+
+def test_the_policy_names_codes_that_there_are() -> None:
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/mmconvert").rglob("*.py"))
+    codes = re.findall(r"`([a-z]+)\.([a-z0-9_]+)`", (ROOT / "docs/bad-input.md").read_text(encoding="utf-8"))
+    assert len(codes) > 30
+    for kind, reason in codes:
+        made = f'f"{kind}.{{' in source and f'"{reason}"' in source
+        assert f'"{kind}.{reason}"' in source or made, f"{kind}.{reason}"
 
 
 @pytest.mark.parametrize("name", FORMATS)

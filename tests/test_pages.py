@@ -1,16 +1,33 @@
 """Pages of the documentation that are to be followed are followed: their commands run and show what they say."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from support.documents import follow, matches, steps
+from support.tiny_models import save_llava
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 
 
 def test_the_tutorial_can_be_followed(tmp_path):
     follow(DOCS / "tutorial.md", tmp_path)
+
+
+@pytest.mark.parametrize("page", ["bad-input", "why-kits-disagree"])
+def test_what_an_explanation_shows_is_so(page, tmp_path):
+    follow(DOCS / f"{page}.md", tmp_path)
+
+
+def test_a_table_becomes_a_dataset_on_the_hub_and_a_trained_model(hub, tmp_path):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    client = {name: value for name, value in hub.environment(tmp_path).items() if name.startswith("HF_")}
+    own = {"YOUR_NAME": "user", "HuggingFaceTB/SmolVLM-256M-Instruct": str(save_llava(tmp_path / "llava"))}
+    follow(DOCS / "publish.md", tmp_path, {**client, "HF_HUB_OFFLINE": "0"}, own)
+    assert [*hub.repos] == ["datasets/user/colours"]
+    assert (tmp_path / "trained/checkpoint-2/model.safetensors").exists()
 
 
 # The follower itself

@@ -71,18 +71,28 @@ class Shell:
         self._process.communicate()
 
 
-def follow(page: Path, folder: Path, environment: Mapping[str, str] | None = None) -> list[Step]:
+def follow(
+    page: Path,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    words: Mapping[str, str] | None = None,
+) -> list[Step]:
     """Do what a page says, and compare what it shows.
 
     Args:
         page: Markdown file.
         folder: Where its commands run.
         environment: Variables beside those of a plain terminal.
+        words: What a reader puts in the place of a word of the page, such as their own name.
 
     Returns:
         The steps, all done.
     """
-    done = list(steps(page.read_text(encoding="utf-8")))
+    text = page.read_text(encoding="utf-8")
+    for word, own in (words or {}).items():
+        assert word in text, f"{page.name} does not say {word}"
+        text = text.replace(word, own)
+    done = list(steps(text))
     shell = Shell(folder, terminal(folder) | dict(environment or {}))
     try:
         for step in done:
