@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 from mmconvert.errors import Error, UsageError, did_you_mean, no_such_path
 from mmconvert.guess import READERS, is_one_input
+from mmconvert.hub_path import HubPath, known_sha256, on_the_hub
 from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, config_folder
 from mmconvert.storage import fetched, is_url
 from mmconvert.store import Dataset, open_dataset
@@ -21,6 +22,7 @@ from mmconvert.store import Dataset, open_dataset
 DEFAULT_SPLIT = "test"
 _SPLIT = re.compile(r"(\w+(?:\.\w+)*)=(.+)", re.DOTALL)
 _SPLIT_SUFFIX = re.compile(r"_(test|val|dev)$")
+_SHARD = re.compile(r"(?P<split>\w+(?:\.\w+)*)(?:-\d+-of-\d+)", re.ASCII)
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _HEAD = 1 << 20
 _REJECTS = ".rejects.jsonl"
@@ -82,6 +84,8 @@ def plan(
         dataset = _dataset(path)
         if dataset is not None:
             found += [(path, Input(file, own)) for own, files in dataset.files.items() for file in files]
+        elif isinstance(path, HubPath) and path.is_dir():
+            found += [(file, Input(file, own_split or split or _split_of(file))) for file in _files_on_the_hub(path)]
         elif files := _files_in(path):
             found += [(file, Input(file, chosen, _subset(file))) for file in _chosen(path, files, subsets)]
             subsets_used = True
@@ -132,8 +136,9 @@ def _located(name: str, download: Callable[[str], Path] | None) -> tuple[str | N
     if match and Path(match[2]).exists():
         return match[1], _regular(Path(match[2]))
     address = match[2] if match else name
-    if is_url(address):
-        return match[1] if match else None, fetched(address)
+    place = on_the_hub(address) or (fetched(address) if is_url(address) else None)
+    if place is not None:
+        return match[1] if match else None, place
     if _ADDRESS.match(address):
         if download is None:
             raise UsageError(
@@ -203,6 +208,24 @@ def _files_in(path: Path) -> list[Path]:
     return data or files
 
 
+def _files_on_the_hub(path: HubPath) -> list[Path]:
+    """List the tables of a dataset that is none of ours, all in one folder: parquet where there is any."""
+    tables: list[Path] = sorted(file for file in path.rglob("*") if file.is_file() and file.suffix.lower() in READERS)
+    tables = [file for file in tables if file.suffix.lower() == ".parquet"] or tables
+    folders = list(dict.fromkeys(str(file.parent) for file in tables))
+    if not tables:
+        raise UsageError(f"{path}: the dataset on the Hub holds no table. Name another.")
+    if len(folders) > 1:
+        raise UsageError(f"{path}: holds tables in several folders. Name one: {' or '.join(folders[:20])}.")
+    return tables
+
+
+def _split_of(file: Path) -> str:
+    """Give the split that the file's name begins with, as the Hub's own files are named."""
+    found = _SHARD.fullmatch(file.stem)
+    return found["split"] if found else DEFAULT_SPLIT
+
+
 def _chosen(path: Path, files: Sequence[Path], subsets: Sequence[str]) -> list[Path]:
     found = list(dict.fromkeys(map(_subset, files)))
     for subset in subsets:
@@ -223,6 +246,9 @@ def fingerprint(source: Input) -> dict[str, Any]:
     if source.path.is_dir():
         return {"name": source.path.name, "split": source.split}
     size = source.path.stat().st_size
+    if isinstance(source.path, HubPath):
+        known = {"sha256": known_sha256(source.path)} if known_sha256(source.path) else {}
+        return {"name": str(source.path), "split": source.split, "bytes": size, **known}
     digest = hashlib.sha256(str(size).encode())
     try:
         with source.path.open("rb") as file:

@@ -1,8 +1,8 @@
-"""Object stores and other file systems, by URL: s3://, gs://, abfs://, hf://, whatever fsspec knows.
+"""Object stores and other file systems, by URL: s3://, gs://, abfs://, whatever fsspec knows.
 
-What is read is fetched whole to this machine first, what is written is sent when it is whole here: shards
-are hashed, checked and renamed, which no object store does. Credentials are those of the store's own
-client (environment, configuration files).
+What is read is fetched whole to this machine first (of the Hub's datasets, what is asked for); what is written
+is sent when it is whole here: shards are hashed, checked and renamed, which no object store does. Credentials
+are those of the store's own client (environment, configuration files).
 """
 
 import atexit
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import Error, UsageError, first_line
+from mmconvert.hub_path import on_the_hub
 from mmconvert.manifest import MANIFEST
 
 _URL = re.compile(r"(?!https?:|file:)[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
@@ -51,8 +52,13 @@ def fetched(url: str) -> Path:
 
 
 def local(name: str | Path) -> Path:
-    """Give the place on this machine of a path or URL, fetched where it is a URL."""
-    return fetched(str(name)) if is_url(str(name)) else Path(name)
+    """Give the place to read a path, a URL or a dataset of the Hub from; what a store has is fetched first.
+
+    Raises:
+        UsageError: As `fetched` and `on_the_hub`.
+        Error: As `fetched` and `on_the_hub`.
+    """
+    return on_the_hub(name) or (fetched(str(name)) if is_url(str(name)) else Path(name))
 
 
 def check_free(url: str, *, overwrite: bool) -> None:

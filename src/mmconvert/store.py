@@ -19,24 +19,18 @@ from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mmconvert import __version__
 from mmconvert.card import SplitInfo, card
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, UsageError, did_you_mean, first_line, no_such_path
-from mmconvert.manifest import (
-    DEFAULT_CONFIG,
-    MANIFEST,
-    check_names,
-    config_folder,
-    folder_of,
-    joined,
-    read_manifest,
-)
+from mmconvert.hub_path import known_sha256
+from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, config_folder, folder_of, joined, read_manifest
 from mmconvert.publishing import clear_leftovers, link_or_copy, temporary
 from mmconvert.record import SCHEMA_VERSION, Record, from_arrow, missing_columns
 from mmconvert.shards import RecordWriter, Shard, numbered, sync_folder, write_synced
+from mmconvert.sources.parquet import parquet_file
+from mmconvert.storage import local
 from mmconvert.views import EVAL, VIEWS
 
 BATCH_ROWS = 256
@@ -292,8 +286,8 @@ class Dataset:
 
 def _batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
     try:
-        # Neither buffered ahead nor in batches over several row groups: either holds more pictures than it gives.
-        parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
+        # Not in batches over several row groups, which would hold more pictures than they give.
+        parquet = parquet_file(file)
         wanted = None if columns is None else [c for c in columns if c in parquet.schema_arrow.names]
         for group in range(parquet.num_row_groups):
             yield from parquet.iter_batches(batch_size=BATCH_ROWS, columns=wanted, row_groups=[group])
@@ -306,14 +300,14 @@ def open_dataset(path: str | Path, config: str | None = None) -> Dataset:
 
     Args:
         path: A converted dataset, the folder of one of its configs, a parquet file, or a folder of parquet files
-            (each its own split).
+            (each its own split); also by its URL or its Hub id.
         config: Config of a converted dataset; None for its only one.
 
     Raises:
         UsageError: Nothing stands there, the config is unknown, or there are several and none is named.
         Error: What stands there is no dataset, or its manifest and files do not agree.
     """
-    path = Path(path)
+    path = local(path)
     if not path.exists():
         raise no_such_path(path)
     if path.is_file():
@@ -356,9 +350,9 @@ def _plain(path: Path, files: dict[str, list[Path]]) -> Dataset:
     splits = {}
     for split, parts in files.items():
         for file in parts:
-            digest.update(hash_file(file).encode())
+            digest.update((known_sha256(file) or hash_file(file)).encode())
         try:
-            splits[split] = sum(pq.ParquetFile(file).metadata.num_rows for file in parts)
+            splits[split] = sum(parquet_file(file).metadata.num_rows for file in parts)
         except (pa.ArrowException, OSError) as error:
             raise Error(f"{parts[0]}: is no readable parquet file ({first_line(error)}). Get it again.") from None
     return Dataset(path, files, splits, digest.hexdigest())
@@ -373,7 +367,7 @@ def verify(path: str | Path) -> list[str]:
     Raises:
         Error: There is no manifest to compare with.
     """
-    path = Path(path)
+    path = local(path)
     configs, _ = read_manifest(path)
     faults = []
     for shard in (s for splits in configs.values() for shards in splits.values() for s in shards):

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mmconvert.errors import no_such_path
+from mmconvert.hub_path import on_the_hub
 from mmconvert.storage import fetched as fetched_url
 from mmconvert.storage import is_url
 
 STDIN = "-"
 """Name of standard input; a file of that name is `./-`."""
-
-_HUB_ID = re.compile(r"(?P<repo>\w[\w.-]*/\w[\w.-]*)(?:@(?P<revision>[\w./-]+))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +28,13 @@ class Place:
 
 
 def located(name: str | Path) -> Place:
-    """Find what the user named: an existing path, `-`, a URL, or the Hub id `USER/REPO[@REVISION]` of a dataset.
-
-    A path wins over a Hub id. What cannot be an id asks nobody: a name with the suffix of a table, or
-    one inside a folder that exists.
+    """Find what the user named: an existing path, `-`, a URL, or a dataset of the Hub, see `on_the_hub`.
 
     Args:
         name: As the user wrote it.
 
     Returns:
-        The place. Standard input is copied to a file that goes away with the process; of a dataset on
-        the Hub, its parquet files stand in the cache of the Hub's client.
+        The place. Standard input is copied to a file that goes away with the process.
 
     Raises:
         UsageError: Nothing stands there, here or on the Hub.
@@ -55,21 +50,24 @@ def located(name: str | Path) -> Place:
         from mmconvert.inputs import spooled
 
         return Place(spooled(sys.stdin.buffer), "stdin")
+    path = on_the_hub(name)
+    if path is not None:
+        return Place(path, _title(str(name)))
     if is_url(str(name)):
         path = fetched_url(str(name))
         return Place(path, path.stem)
     path = Path(name)
-    if path.exists():
-        return Place(path, path.resolve().name if path.is_dir() else path.stem)
-    wish = _HUB_ID.fullmatch(str(name))
-    if wish is None or path.parent.is_dir() or _is_table(path):
+    if not path.exists():
         raise no_such_path(path)
-    from mmscore.hub_files import fetched
-
-    return Place(fetched(wish["repo"], wish["revision"]), wish["repo"].partition("/")[2])
+    return Place(path, path.resolve().name if path.is_dir() else path.stem)
 
 
-def _is_table(path: Path) -> bool:
-    from mmconvert.guess import READERS
+def _title(name: str) -> str:
+    """Give the last name of what stands on the Hub, without a revision and the suffix of a table.
 
-    return path.suffix.lower() in READERS
+    Example:
+        >>> _title("user/preds-1.5@main"), _title("hf://datasets/user/preds@v1/data/m1.parquet")
+        ('preds-1.5', 'm1')
+    """
+    inside = re.sub(r"@(refs/(pr|convert)/)?[^/]+", "", name)
+    return inside.rstrip("/").rpartition("/")[2].removesuffix(".parquet")

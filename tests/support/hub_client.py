@@ -39,12 +39,32 @@ def load(*name: str, revision: str | None = None) -> dict[str, list[Any]]:
     return rows
 
 
+def command(program: str, *arguments: str) -> list[Any]:
+    """Run `mmconvert` or `mmscore`; give exit code, standard output and standard error."""
+    from support.terminal import shown
+
+    return [*dataclasses.astuple(shown(program, *arguments))]
+
+
+def fetch(repo: str) -> str:
+    """Fetch a whole dataset into the client's cache, as `hf download` does."""
+    from huggingface_hub import snapshot_download
+
+    return snapshot_download(repo, repo_type="dataset")
+
+
 @contextlib.contextmanager
-def hub_client(environment: dict[str, str]) -> Iterator[Callable[..., Any]]:
+def hub_client(environment: dict[str, str], cwd: Path | None = None) -> Iterator[Callable[..., Any]]:
     """Start the process; call with the name of a function above, its arguments and options."""
-    command = [sys.executable, str(Path(__file__))]
+    start = [sys.executable, str(Path(__file__))]
     with subprocess.Popen(
-        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        start,
+        env=environment,
+        cwd=cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
 
         def call(name: str, *arguments: Any, **options: Any) -> Any:
@@ -62,12 +82,13 @@ def hub_client(environment: dict[str, str]) -> Iterator[Callable[..., Any]]:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
     answers = sys.stdout
     sys.stdout = sys.stderr = open("/dev/null", "w")  # noqa: SIM115 - only answers may stand in the pipe
     for request in sys.stdin:
         name, arguments, options = json.loads(request)
         try:
-            answer = {"push": push, "load": load}[name](*arguments, **options)
+            answer = {"push": push, "load": load, "command": command, "fetch": fetch}[name](*arguments, **options)
         except Exception:
             import traceback
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import click
 
 from mmconvert.command_line import EXIT_REFUSED
+from mmconvert.dataset_argument import DatasetArgument
 from mmconvert.store import verify as find_faults
 
 
 @click.command()
-@click.argument("dataset", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
+@click.argument("dataset", type=DatasetArgument(file_okay=False, path_type=Path), metavar="DATASET")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def verify(dataset: Path, as_json: bool) -> int:
     """Re-read every byte of a dataset against its manifest; exit 1 when a byte has changed."""

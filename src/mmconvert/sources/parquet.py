@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mmconvert.errors import Error, first_line
+from mmconvert.hub_path import HubPath
 from mmconvert.sources import Rejected, Row, Span, Where
 from mmconvert.sources.jsonl import refuse_other_magic
 
@@ -21,7 +22,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         Error: The file is empty, another kind of file, damaged, names a column twice, or claims millions of
             rows in so few bytes that they cannot differ (a bomb).
     """
-    with path.open("rb") as file:
+    with path.open("rb", buffering=0) as file:
         head = file.read(4)
     if head != b"PAR1":
         refuse_other_magic(head, path, "parquet")
@@ -29,8 +30,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
             f"{path}: is no parquet file; its first bytes are {head!r}. Write it again, or name it by what it is."
         )
     try:
-        # Without pre-buffering, which would hold every picture of the file until its end.
-        parquet = pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
+        parquet = parquet_file(path)
         names = parquet.schema_arrow.names
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
         raise Error(f"{path}: is a damaged parquet file ({first_line(error)}). Get the whole file again.") from None
@@ -41,6 +41,15 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     if rows > _SUSPICIOUS_ROWS and size < rows:
         raise Error(f"{path}: claims {rows:,} rows in {size:,} bytes and is not read. Write it again from its source.")
     return parquet
+
+
+def parquet_file(path: Path) -> pq.ParquetFile:
+    """Open a parquet file as it is, here or on the Hub, with its page checksums checked on reading."""
+    if isinstance(path, HubPath):
+        # All columns of a row group that lie side by side come in one request.
+        return pq.ParquetFile(path.open("rb", buffering=0), page_checksum_verification=True, pre_buffer=True)
+    # Without pre-buffering, which would hold every picture of the file until its end.
+    return pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
 
 
 def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None = None) -> Iterator[Row | Rejected]:

@@ -43,7 +43,7 @@ def test_a_dry_run_lists_files_and_contacts_nothing(hub, mmconvert, folder):
     assert (card.split()[1], manifest.split()[1]) == ("README.md", ".mmconvert/manifest.json")
     assert total.endswith("3 files, 3 rows for user/demo; nothing was sent")
     assert heading == "The Hub's limits, for this push alone:"
-    assert [line.split() for line in limits][0] == ["1", "of", "10,000", "files", "in", "a", "folder"]
+    assert limits[0].split() == ["1", "of", "10,000", "files", "in", "a", "folder"]
     assert not [line for line in limits if line.startswith("warning")]
     private = json.loads(mmconvert("push", folder, "user/demo", "--dry-run", "--private", "--json").stdout)
     assert (len(private["limits"]), private["warnings"]) == (len(limits) + 1, [])

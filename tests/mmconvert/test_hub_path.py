@@ -1,0 +1,233 @@
+"""Datasets of the Hub read by their names: the same rows as from a disk, and no more bytes than are needed."""
+
+import functools
+import json
+import random
+import re
+from io import BytesIO
+from pathlib import Path
+
+import PIL.Image
+import pytest
+
+from mmconvert.record import Image, Part, Record, Source, Turn
+from mmconvert.store import DatasetWriter, open_dataset
+from support.datasets_on_disk import record, write_dataset
+from support.hub_client import hub_client
+from support.hub_repo import Blob, Repo
+from support.hub_server import hub_server
+from support.predictions import choices, write_predictions
+
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def running():
+    with hub_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def client(running, tmp_path_factory):
+    with hub_client(running.environment(tmp_path_factory.mktemp("home"))) as call:
+        yield call
+
+
+@pytest.fixture
+def server(running):
+    running.served = 0
+    yield running
+    running.faults.clear()
+    running.requests.clear()
+
+
+@pytest.fixture
+def program(server, client):
+    return functools.partial(client, "command")
+
+
+def noise(number: int) -> Record:
+    """A row with a picture of 196 kB that no compression makes smaller."""
+    buffer = BytesIO()
+    pixels = random.Random(number).randbytes(256 * 256 * 3)
+    PIL.Image.frombytes("RGB", (256, 256), pixels).save(buffer, "PNG", compress_level=0)
+    image = Image(buffer.getvalue(), 1, format="PNG", width=256, height=256)
+    turn = Turn("user", (Part("image"), Part("text", f"Question {number}?")))
+    source = Source("vmcq", "a.jsonl", number)
+    return Record(str(number), str(number), (turn,), "vqa", source, images=(image,), answer="A", answers=("A",))
+
+
+def upload(server, name: str, files: dict[str, bytes]) -> Repo:
+    repo = server.repos[f"datasets/user/{name}"] = Repo(f"user/{name}")
+    repo.commit("main", {path: Blob(data, path.endswith(".parquet")) for path, data in files.items()}, "new")
+    return repo
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def large(running, tmp_path_factory):
+    """A dataset `user/large` of 12 MB in one shard; row groups of a megabyte."""
+    folder = tmp_path_factory.mktemp("large") / "set"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mmconvert.shards.ROW_GROUP_BYTES", MEGABYTE)
+        with DatasetWriter(folder) as writer:
+            writer.write(map(noise, range(60)))
+    upload(running, "large", files_of(folder))
+    return folder
+
+
+@pytest.fixture
+def small(server, tmp_path):
+    folder = write_dataset(tmp_path / "small", {"train": map(record, range(3)), "test": [record(3)]})
+    upload(server, "small", files_of(folder))
+    return folder
+
+
+def test_a_part_of_a_large_dataset_is_a_part_of_its_bytes(server, program, large, tmp_path):
+    code, _, err = program("mmconvert", "convert", "user/large", "-o", tmp_path / "few", "--limit", "3", "--quiet")
+    assert (code, err) == (0, "")
+    assert [row.id for row in open_dataset(tmp_path / "few").records()] == ["0", "1", "2"]
+    assert 0 < server.served < 6.5 * MEGABYTE
+
+
+def test_a_model_is_asked_about_a_part_of_a_large_dataset(server, program, large, tmp_path):
+    options = ("--backend", "echo", "--model", "text=A", "--limit", "3", "--quiet", "--json")
+    code, out, err = program("mmscore", "predict", "user/large", "-o", tmp_path / "p.parquet", *options)
+    assert (code, json.loads(out)["rows"]) == (0, 3), err
+    assert 0 < server.served < 3 * MEGABYTE
+
+
+def test_references_come_without_pictures(server, program, large, tmp_path):
+    rows = [{"id": str(n), "prediction": "A" if n % 2 else "B"} for n in range(60)]
+    file = write_predictions(tmp_path / "bare.parquet", rows)
+    options = ("--recipe", "own_short_answer", "--json", "--quiet")
+    there = program("mmscore", file, "--answers", "user/large", *options)
+    assert 0 < server.served < MEGABYTE
+    here = program("mmscore", file, "--answers", large, *options)
+    (one,), (other,) = (json.loads(shown[1])["entries"] for shown in (there, here))
+    assert one["metrics"] == other["metrics"]
+    assert one["counts"]["scored"] == 60
+
+
+def test_a_large_table_is_read_as_far_as_it_is_asked_for(server, program, tmp_path):
+    line = json.dumps({"messages": [{"role": "user", "content": "x" * 1000}], "answer": "a"}) + "\n"
+    upload(server, "talks", {"talks.jsonl": (line * 40_000).encode()})
+    options = ("-o", tmp_path / "few", "--limit", "5", "--quiet")
+    code, _, err = program("mmconvert", "convert", "hf://datasets/user/talks/talks.jsonl", *options)
+    assert (code, err) == (0, "")
+    assert open_dataset(tmp_path / "few").num_rows == 5
+    assert 0 < server.served < 20 * MEGABYTE
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("inspect", "{}", "--json"),
+        ("check", "{}", "--json"),
+        ("verify", "{}", "--json"),
+        ("export", "{}", "--to", "lmudata", "-o", "out.tsv", "--json"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_command_does_with_a_hub_id_what_it_does_with_the_folder(program, small, tmp_path, command):
+    def run(place):
+        words = [str(tmp_path / word) if word == "out.tsv" else word.format(place) for word in command]
+        code, out, err = program("mmconvert", *words)
+        written = (tmp_path / "out.tsv").read_bytes() if (tmp_path / "out.tsv").exists() else b""
+        name = rf"hf://datasets/{place}@[0-9a-f]{{40}}|{re.escape(str(place))}"
+        return code, re.sub(name, "PLACE", out), err, written
+
+    code, out, err, written = run("user/small")
+    assert code in (0, 3), err
+    here = run(small)
+    assert (code, written) == (here[0], here[3])
+    if command[0] != "inspect":
+        assert out == here[1]
+
+
+def test_a_revision_and_a_path_may_be_named(server, program, small, tmp_path):
+    repo = server.dataset("user/small")
+    repo.refs["v1"] = repo.oid("main")
+    changed = write_dataset(tmp_path / "changed", {"test": [record(7)]})
+    repo.commit("main", {path: Blob(data, True) for path, data in files_of(changed).items()}, "newer")
+    repo.refs["refs/pr/3"] = repo.refs["v1"]
+
+    def ids(name):
+        code, _, err = program("mmconvert", "convert", name, "-o", tmp_path / "out", "--overwrite", "--quiet")
+        assert code == 0, err
+        return [row.id for row in open_dataset(tmp_path / "out").records()]
+
+    assert ids("user/small") == ["7"]
+    assert ids("user/small@v1") == ids("hf://datasets/user/small@v1") == ["0", "1", "2", "3"]
+    assert ids("hf://datasets/user/small@refs/pr/3/data") == ["0", "1", "2", "3"]
+    assert ids("hf://datasets/user/small@v1/data/train-00000-of-00001.parquet") == ["0", "1", "2"]
+    manifest = json.loads((tmp_path / "out/.mmconvert/manifest.json").read_text())
+    assert manifest["input"][0]["name"].startswith(f"hf://datasets/user/small@{repo.refs['v1']}/data/train")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("user/none", 2, "no such file or folder, and no dataset of this name on the Hub"),
+        ("user/small@v9", 2, "no revision 'v9'"),
+        ("hf://datasets/user/small/data/trian-00000-of-00001.parquet", 2, "Did you mean train-00000-of-00001.parquet"),
+        ("user/texts", 2, "holds no table"),
+    ],
+)
+def test_what_the_hub_does_not_have_is_one_message(server, program, small, tmp_path, name, code, words):
+    upload(server, "texts", {"README.md": b"hello"})
+    found, out, err = program("mmconvert", "convert", name, "-o", tmp_path / "out")
+    assert (found, out) == (code, "")
+    assert words in err
+    assert err.count("mmconvert: ") == 1
+
+
+def test_a_hub_that_fails_while_it_is_read_is_one_message(server, program, large, tmp_path):
+    server.fail("GET .*/resolve/.*parquet", 404)
+    code, out, err = program("mmconvert", "convert", "user/large", "-o", tmp_path / "out")
+    assert (code, out) == (1, "")
+    assert "the Hub answered 404" in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_local_path_wins_over_the_hub(server, small, tmp_path):
+    write_dataset(tmp_path / "user/small", {"test": [record(9)]})
+    with hub_client(server.environment(tmp_path / "home"), cwd=tmp_path) as client:
+        code, out, err = client("command", "mmconvert", "convert", "user/small", "-o", tmp_path / "out", "--json")
+    assert (code, json.loads(out)["rows_written"], server.requests) == (0, 1, []), err
+
+
+def test_without_a_network_the_cache_is_asked_and_the_next_step_is_said(server, small, tmp_path):
+    arguments = ("command", "mmconvert", "convert", "user/small", "-o", tmp_path / "out")
+    home = tmp_path / "home"
+    offline = {**server.environment(home), "HF_HUB_OFFLINE": "1"}
+    with hub_client(offline) as client:
+        code, _, err = client(*arguments)
+    assert code == 1
+    assert "HF_HUB_OFFLINE is set" in err
+    assert "hf download" in err
+    with hub_client(server.environment(home)) as client:
+        client("fetch", "user/small")
+    with hub_client(offline) as client:
+        code, _, err = client(*arguments)
+    assert (code, open_dataset(tmp_path / "out").num_rows) == (0, 4), err
+    with hub_client({**server.environment(tmp_path / "other"), "HF_ENDPOINT": "http://127.0.0.1:9"}) as client:
+        code, _, err = client(*arguments)
+    assert code == 1
+    assert "the Hub cannot be asked" in err
+
+
+def test_a_dataset_that_is_none_of_ours_is_read_by_its_splits(server, program, tmp_path):
+    rows = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("B", "A"))).read_bytes()
+    files = {f"data/{split}-00000-of-00001.parquet": rows for split in ("dev", "test")}
+    upload(server, "theirs", {"README.md": b"", **files})
+    code, out, err = program("mmconvert", "convert", "user/theirs", "-o", tmp_path / "out", "--json")
+    assert (code, json.loads(out)["splits"]) == (0, {"dev": 2, "test": 2}), err
+    upload(server, "several", {"a/test.parquet": rows, "b/test.parquet": rows})
+    code, _, err = program("mmconvert", "convert", "user/several", "-o", tmp_path / "out2")
+    assert (code, "Name one: hf://datasets/user/several@" in err) == (2, True)
+    code, out, _ = program("mmconvert", "convert", "hf://datasets/user/several/b", "-o", tmp_path / "out3", "--json")
+    assert (code, json.loads(out)["splits"]) == (0, {"test": 2})
