@@ -125,3 +125,19 @@ def first_line(error: BaseException) -> str:
     """
     lines = str(error).splitlines()
     return lines[0][:200].rstrip(". ") if lines else type(error).__name__
+
+
+def told(error: BaseException) -> str:
+    """Describe an error of a user's own code: its class, its words, and the line that raised it.
+
+    Example:
+        >>> told(KeyError("image"))
+        "KeyError: 'image'"
+    """
+    import traceback  # rarely needed, and slow to load
+
+    frames = traceback.extract_tb(error.__traceback__)
+    # The plug-in's own line says more than one deep inside a library that it called.
+    own = next((frame for frame in reversed(frames) if "site-packages" not in frame.filename), None)
+    place = f" ({Path(own.filename).name}:{own.lineno})" if own is not None else ""
+    return f"{type(error).__name__}: {first_line(error)}{place}"

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import UsageError, did_you_mean, no_such_path
+from mmconvert.errors import UsageError, did_you_mean, no_such_path, told
 
 GROUPS = {
     "mmconvert.formats": "FORMAT",
@@ -84,7 +84,7 @@ def load(group: str, name: str) -> Any:
         The module's `FORMAT`, `RECIPE`, ... constant, or the named object of the user's file.
 
     Raises:
-        UsageError: The name is unknown, or the file or the object in it does not exist.
+        UsageError: The name is unknown, or the file or the object in it does not exist or cannot be loaded.
     """
     file, _, attribute = name.rpartition("@")
     if file.endswith(".py"):
@@ -111,8 +111,22 @@ def _from_file(path: str, attribute: str) -> Any:
         raise UsageError(f"{path}: not a Python file.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise UsageError(f"{path}: cannot be loaded: {told(error)}. {_remedy(file, error)}") from error
     if not hasattr(module, attribute):
         public = [n for n in vars(module) if not n.startswith("_")]
         raise UsageError(f"{path}: has no {attribute!r}.{did_you_mean(attribute, public)}")
     return getattr(module, attribute)
+
+
+def _remedy(file: Path, error: Exception) -> str:
+    wanted = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if not wanted:
+        return "Mend it."
+    beside = file.resolve().parent
+    if (beside / wanted).is_dir() or (beside / f"{wanted}.py").is_file():
+        return f"Its folder is not searched for modules: export PYTHONPATH={beside}."
+    return f"Install {wanted}, or mend the import."

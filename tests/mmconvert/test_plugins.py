@@ -89,7 +89,19 @@ def test_a_mistake_in_the_path_is_named(
         load("mmconvert.formats", name)
 
 
-def test_a_bug_in_a_users_file_keeps_its_traceback(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("1 / 0\n")
-    with pytest.raises(ZeroDivisionError):
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("x = 0\n1 / x\n", r"mine.py: cannot be loaded: ZeroDivisionError: division by zero \(mine.py:2\). Mend it."),
+        ("import nowhere.at.all\n", r"No module named 'nowhere' \(mine.py:1\). Install nowhere, or mend the import."),
+        ("import beside\n", r"not searched for modules: export PYTHONPATH=/.*"),
+        ("def f(:\n", r"cannot be loaded: SyntaxError: .*line 1"),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_is_named_with_the_line(code: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(code)
+    (tmp_path / "beside.py").write_text("")
+    with pytest.raises(UsageError, match=message) as refused:
         load("mmconvert.formats", f"{tmp_path}/mine.py@mine")
+    assert refused.value.__cause__ is not None
+    assert "_plugin_mine" not in sys.modules

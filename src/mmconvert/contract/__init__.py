@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.contract.breach import Breach, told
-from mmconvert.errors import Error, RowError, UsageError, did_you_mean, no_such_path
+from mmconvert.contract.breach import Breach
+from mmconvert.errors import Error, RowError, UsageError, did_you_mean, no_such_path, told
 
 __all__ = ["KINDS", "Breach", "breaches", "breaches_of", "promises"]
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.contract import writers
-from mmconvert.contract.breach import told
 from mmconvert.contract.examples import example_files
 from mmconvert.contract.subject import Subject
-from mmconvert.errors import Error, RowError, got
+from mmconvert.errors import Error, RowError, got, told
 from mmconvert.format import IMAGES, Context, Format
 from mmconvert.guess import READERS, sample
 from mmconvert.images import Pictures

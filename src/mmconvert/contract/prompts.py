@@ -6,12 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.contract.breach import told
 from mmconvert.contract.elsewhere import digests
 from mmconvert.contract.examples import example_records, records_of
 from mmconvert.contract.subject import Subject
 from mmconvert.contract.values import ANSWERED, CHOICE, VALUES
-from mmconvert.errors import RowError, got
+from mmconvert.errors import RowError, got, told
 from mmconvert.plugin_options import parse_spec
 from mmconvert.plugins import load
 from mmconvert.prompt import Prompt, prompt_of

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.contract.breach import told
 from mmconvert.contract.elsewhere import digests
 from mmconvert.contract.examples import example_records, records_of
 from mmconvert.contract.subject import Subject
 from mmconvert.contract.values import ANSWERED, CHOICE
-from mmconvert.errors import RowError, got
+from mmconvert.errors import RowError, got, told
 from mmconvert.plugin_options import parse_spec
 from mmconvert.plugins import load
 from mmconvert.record import Record, from_arrow, to_arrow

@@ -193,6 +193,24 @@ def test_the_code_tells_how_it_ended(tmp_path):
         run("--data", "Choices", "--model", tmp_path / "no-model")
 
 
+def test_what_goes_wrong_in_the_users_code_ends_its_run_alone_and_names_the_line():
+    Path("faulty.py").write_text(
+        "from vlmeval.dataset import ImageBaseDataset\n"
+        "class Unscored(ImageBaseDataset):\n"
+        "    def evaluate(self, eval_file, **judge_kwargs):\n"
+        "        return {'hits': 1 / 0}\n"
+        "class Unasked(Unscored):\n"
+        "    def build_prompt(self, line):\n"
+        "        return super().build_prompt(line) if line['index'] else line['nothing']\n"
+    )
+    (failed,) = runs("--data", "One=faulty.py@Unscored", "--model", "models.py@Says", code=1)
+    assert failed["error"].startswith("evaluate raised ZeroDivisionError: division by zero (faulty.py:4).")
+    unasked = ("--data", "One=faulty.py@Unasked", "--model", "models.py@Says", "--mode", "infer")
+    (asked,) = runs(*unasked, code=3)
+    assert asked["refused"][0].startswith("row '0': build_prompt raised KeyError: 'nothing' (faulty.py:7).")
+    assert (asked["summary"]["rows"], asked["summary"]["failed"]) == (3, 0)
+
+
 def test_the_kits_own_workbook_is_scored_by_the_benchmarks_evaluate():
     run("--data", "benches.py@Bench", "--model", "models.py@Says", "--mode", "infer")
     arguments = ("--recipe", "benches.py@Bench", "--dataset", "One", "--json", "--quiet")

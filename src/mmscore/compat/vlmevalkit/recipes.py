@@ -20,7 +20,7 @@ import pandas as pd
 import pyarrow as pa
 
 from mmconvert.conversion import write
-from mmconvert.errors import Error, UsageError, got
+from mmconvert.errors import Error, RowError, UsageError, got, told
 from mmconvert.format import Target
 from mmconvert.record import Record, Source, canonical_json
 from mmconvert.workbook_writer import CELL_LENGTH, length
@@ -125,8 +125,26 @@ class _Evaluation:
         with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
             eval_file = given or write_eval_file(records, Path(folder), str(model), str(name))
             # What it prints is for people; standard output is the report's.
-            with contextlib.redirect_stdout(sys.stderr):
+            with contextlib.redirect_stdout(sys.stderr), users_code("evaluate"):
                 return _opened(self.dataset, str(name), eval_file).evaluate(str(eval_file), **self.judge_kwargs)
+
+
+@contextlib.contextmanager
+def users_code(what: str) -> Iterator[None]:
+    """Say of an error that it is the user's own code's, and at which line.
+
+    Args:
+        what: The method that is called.
+
+    Raises:
+        Error: It raised one; ours go through as they are.
+    """
+    try:
+        yield
+    except (Error, RowError):
+        raise
+    except Exception as error:
+        raise Error(f"{what} raised {told(error)}. Mend it and run again: replies that stand are kept.") from error
 
 
 def _only_name(dataset: Any) -> str:

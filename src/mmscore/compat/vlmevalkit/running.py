@@ -24,7 +24,7 @@ from mmconvert.record import Image, Part, Record, Turn
 from mmconvert.store import DatasetWriter
 from mmscore.api import predict
 from mmscore.compat.vlmevalkit.datasets import Benchmark, ImageBaseDataset, build_dataset
-from mmscore.compat.vlmevalkit.recipes import KEPT, as_recipe, records_of, rows_of, write_eval_file
+from mmscore.compat.vlmevalkit.recipes import KEPT, as_recipe, records_of, rows_of, users_code, write_eval_file
 from mmscore.compat.vlmevalkit.scoring import kit_entry
 from mmscore.compat.vlmevalkit.tables import dump
 from mmscore.evaluation import score
@@ -189,7 +189,8 @@ def _table(dataset: Any) -> pd.DataFrame:
     if "question" in data:
         return data
     # A benchmark may say what it asks in build_prompt alone.
-    asked = [_texts(dataset.build_prompt(data.iloc[place])) for place in range(len(data))]
+    with users_code("build_prompt"):
+        asked = [_texts(dataset.build_prompt(data.iloc[place])) for place in range(len(data))]
     return data.assign(question=asked)
 
 
@@ -216,10 +217,13 @@ def _piece(item: Any) -> dict[str, Any]:
 def _worded(records: Records, dataset: Any, pictures: Pictures, refused: list[str]) -> Iterator[Record]:
     for record in records:
         try:
-            message = dataset.build_prompt(dataset.data.iloc[record.source.row])
+            with users_code("build_prompt"):
+                message = dataset.build_prompt(dataset.data.iloc[record.source.row])
             yield worded(record, message, pictures)
         except RowError as error:
             refused.append(f"row {record.id!r} {error.field}: {error.message}")
+        except Error as error:
+            refused.append(f"row {record.id!r}: {error}")
 
 
 def worded(record: Record, message: Any, pictures: Pictures) -> Record:
