@@ -10,6 +10,13 @@ import pytest
 
 ray = pytest.importorskip("ray", reason="needs the extra: pip install 'mmconvert[ray]'")
 
+DEATHS_ARE_SEEN_SOON = {
+    "health_check_period_ms": 500,
+    "health_check_initial_delay_ms": 0,
+    "health_check_failure_threshold": 5,
+}
+"""A node that was killed counts as dead after seconds, not a quarter of a minute."""
+
 
 @contextmanager
 def two_nodes() -> Iterator[Any]:
@@ -17,7 +24,8 @@ def two_nodes() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     with mock.patch.dict(os.environ, {"RAY_USAGE_STATS_ENABLED": "0"}):
-        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        head = {"num_cpus": 1, "include_dashboard": False, "_system_config": DEATHS_ARE_SEEN_SOON}
+        made = Cluster(initialize_head=True, head_node_args=head)
         made.add_node(num_cpus=1)
         os.environ["RAY_ADDRESS"] = made.address
         try:

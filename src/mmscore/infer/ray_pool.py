@@ -5,7 +5,7 @@ dies are asked of another.
 """
 
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -19,6 +19,8 @@ from mmscore.answers import Answer
 from mmscore.infer.backend import ModelOptions, open_backend
 
 _RESTARTS = 3
+_PATIENCE = 1800.0
+"""Seconds for a process to come up when there is no other: to find room, and to load a large model."""
 _Group = list[tuple[int, Record]]
 
 
@@ -68,23 +70,24 @@ class RayPool:
         """Answer records as they are drawn, a group a process at a time.
 
         Raises:
-            Error: What a backend raised; or processes died again and again.
+            Error: What a backend raised; or processes died again and again, or none can be started.
         """
         rows = enumerate(records)
         again: deque[_Group] = deque()
-        free = deque(self._members)
-        under_way: dict[ray.ObjectRef, tuple[Any, _Group]] = {}
+        free: deque[Any] = deque()
+        # A process gets rows when it answers that it is there: one for which the cluster has no room never does.
+        under_way: dict[ray.ObjectRef, tuple[Any, _Group]] = {m.about.remote(): (m, []) for m in self._members}
         deaths = 0
         try:
             while True:
                 while free and (group := again.popleft() if again else list(islice(rows, self._group))):
                     member = free.popleft()
                     under_way[member.answer.remote([record for _, record in group])] = member, group
-                if not under_way:
+                asked = any(group for _, group in under_way.values())
+                if free and not asked:
                     return
-                for done in ray.wait(list(under_way))[0]:
+                for done in _done(under_way, None if asked else _PATIENCE):
                     member, group = under_way.pop(done)
-                    free.append(member)
                     try:
                         answers = _result(done)
                     except RayActorError as error:
@@ -93,12 +96,22 @@ class RayPool:
                             raise Error(
                                 f"processes of the cluster died again and again ({error}). Run again."
                             ) from None
-                        again.append(group)
+                        under_way[member.about.remote()] = member, []
+                        again += [group] if group else []
                         continue
-                    yield [(position, answer) for (position, _), answer in zip(group, answers, strict=True)]
+                    free.append(member)
+                    if group:
+                        yield [(position, answer) for (position, _), answer in zip(group, answers, strict=True)]
         finally:
             for reference in under_way:
                 ray.cancel(reference)
+
+
+def _done(under_way: Mapping[ray.ObjectRef, object], seconds: float | None) -> list[ray.ObjectRef]:
+    done: list[ray.ObjectRef] = ray.wait(list(under_way), timeout=seconds)[0]
+    if not done:
+        raise Error(f"no process of the cluster came up within {seconds:g} seconds. Run again when it has room.")
+    return done
 
 
 def _result(reference: ray.ObjectRef) -> Any:

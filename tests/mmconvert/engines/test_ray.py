@@ -20,7 +20,26 @@ from support.ray_cluster import ray, two_nodes
 PARTS = 40
 
 
-@pytest.fixture
+DIES_ONCE = """
+import os, signal
+from dataclasses import replace
+from pathlib import Path
+
+from mmconvert.formats.openai_messages import FORMAT as MESSAGES
+
+def rows(path, span):
+    for number, row in enumerate(MESSAGES.rows(path, span)):
+        yield row
+        died = Path(__file__).with_name("died")
+        if row.where.row == 103 and not died.exists():
+            died.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+FORMAT = replace(MESSAGES, rows=rows)
+"""
+
+
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     with two_nodes() as made:
         yield made
@@ -41,8 +60,8 @@ def shards(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.glob("data/*.parquet"))}
 
 
-def converted(source: Path, output: Path, **where: object) -> Path:
-    convert([Input(source)], output, ReadOptions(), WriteOptions(**where))  # type: ignore[arg-type]
+def converted(source: Path, output: Path, how: ReadOptions | None = None, **where: object) -> Path:
+    convert([Input(source)], output, how or ReadOptions(), WriteOptions(**where))  # type: ignore[arg-type]
     return output
 
 
@@ -77,6 +96,21 @@ def test_the_parts_of_a_node_that_is_killed_are_done_again(cluster, source, tmp_
     assert killed.is_set()
     assert shards(one) == shards(many)
     assert verify(many) == []
+
+
+def test_the_part_of_a_process_that_is_killed_is_done_again(cluster, source, tmp_path):
+    (tmp_path / "mine.py").write_text(DIES_ONCE)
+    how = ReadOptions(format=f"{tmp_path / 'mine.py'}@FORMAT")
+    many = converted(source, tmp_path / "many", how, engine="ray", workers=2)
+    assert (tmp_path / "died").exists()
+    assert shards(converted(source, tmp_path / "one", how)) == shards(many)
+    assert verify(many) == []
+
+
+def test_processes_that_share_may_each_have_a_cluster(cluster, source, tmp_path):
+    one = converted(source, tmp_path / "one")
+    shared = converted(source, tmp_path / "shared", engine="ray", workers=2, share=True)
+    assert shards(one) == shards(shared)
 
 
 def test_what_a_part_refuses_ends_the_run_as_anywhere(cluster, source, tmp_path):

@@ -1,6 +1,8 @@
 """`predict --engine ray`: backends on the nodes of a cluster, the store here."""
 
 import json
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +28,10 @@ def slow(records):
         for record in records:
             print(record.id, os.getpid(), file=log)
     return [f"{record.id}:{len(record.images[0].bytes)}" for record in records]
+
+def slowly(records):
+    time.sleep(0.1)
+    return slow(records)
 
 def dies_once(records):
     answers = slow(records)
@@ -63,14 +69,14 @@ def asked(folder: Path) -> list[list[str]]:
 
 
 def test_every_node_answers_rows_and_each_row_is_asked_once(predict, tmp_path, output, asking):
-    code, out, err = predict(*asking("slow"))
+    code, out, err = predict(*asking("slowly"))
     assert (code, err) == (0, "")
     assert (json.loads(out)["rows"], json.loads(out)["asked"]) == (ROWS, ROWS)
     assert sorted(int(row) for row, _ in asked(tmp_path)) == list(range(ROWS))
     assert len({process for _, process in asked(tmp_path)}) == 2
     size = len(picture("red"))
     assert pq.read_table(output)["prediction"].to_pylist() == [f"{number}:{size}" for number in range(ROWS)]
-    assert json.loads(predict(*asking("slow", "--resume"))[1])["reused"] == ROWS
+    assert json.loads(predict(*asking("slowly", "--resume"))[1])["reused"] == ROWS
 
 
 def test_rows_of_a_process_that_died_are_asked_again(predict, tmp_path, output, asking):
@@ -79,6 +85,33 @@ def test_rows_of_a_process_that_died_are_asked_again(predict, tmp_path, output, 
     twice = [row for row, times in Counter(row for row, _ in asked(tmp_path)).items() if times > 1]
     assert 1 <= len(twice) <= 2
     assert set(pq.read_table(output)["prediction_status"].to_pylist()) == {"ok"}
+
+
+def test_rows_of_a_node_that_is_killed_are_asked_elsewhere(predict, tmp_path, output, asking, cluster):
+    third = cluster.add_node(num_cpus=1)
+    killed = threading.Event()
+
+    def kill() -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if (tmp_path / "asked.log").exists() and len({process for _, process in asked(tmp_path)}) == 3:
+                cluster.remove_node(third, allow_graceful=False)
+                killed.set()
+                return
+            time.sleep(0.005)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    code, out, _ = predict(*asking("slowly"))
+    killer.join()
+    assert killed.is_set()
+    assert (code, json.loads(out)["rows"], json.loads(out)["failed"]) == (0, ROWS, 0)
+    assert set(pq.read_table(output)["prediction_status"].to_pylist()) == {"ok"}
+
+
+def test_more_processes_than_the_cluster_has_room_for_keep_nobody_waiting(predict, tmp_path, output, asking):
+    assert json.loads(predict(*asking("slowly", "--processes", "5"))[1])["rows"] == ROWS
+    assert len({process for _, process in asked(tmp_path)}) <= 2
 
 
 def test_what_a_backend_raises_ends_the_run(predict, output, asking):
