@@ -23,7 +23,10 @@ SCORING = (
     *("evaluation", "scoring", "signature", "fingerprint", "stats", "report", "compare", "kits"),
 )
 SHARED = ("mmscore.client", "mmscore.spending", "mmscore.answers")
-COMMANDS = ("mmscore.cli", "mmconvert.cli", "mmscore.__main__", "mmconvert.__main__", "mmscore.api", "mmscore.compat")
+COMMANDS = (
+    *("mmscore.cli", "mmconvert.cli", "mmscore.__main__", "mmconvert.__main__"),
+    *("mmscore.api", "mmconvert.api", "mmscore.compat"),
+)
 """What stands above everything else, and may use the commands' own options."""
 
 FORBIDDEN_CALLS = {"eval", "exec", "print", "compile", "__import__", "globals"}

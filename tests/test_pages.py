@@ -21,6 +21,10 @@ def test_what_an_explanation_shows_is_so(page, tmp_path):
     follow(DOCS / f"{page}.md", tmp_path)
 
 
+def test_the_page_of_python_says_what_the_functions_give(tmp_path):
+    follow(DOCS / "python.md", tmp_path)
+
+
 def test_a_table_becomes_a_dataset_on_the_hub_and_a_trained_model(hub, tmp_path):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     client = {name: value for name, value in hub.environment(tmp_path).items() if name.startswith("HF_")}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mmconvert.inputs import Input
-from mmconvert.sources import Where
+from mmconvert.sources import Span, Where
 
 if TYPE_CHECKING:
     from mmconvert.parts import Part
@@ -72,7 +72,7 @@ class Tally:
             self._file = os.open(part.tally, os.O_WRONLY)
         self._at = part.index * _PLACE.size
         self._limit = part.how.limit
-        self._extent = _extent(part)
+        self._extent = extent(part.source.path, part.span)
         self._rows = self._bytes = 0
         self._next = time.monotonic() + _SECONDS
 
@@ -88,9 +88,7 @@ class Tally:
 
     def _share(self, where: Where) -> float:
         limited = self._rows / self._limit if self._limit is not None else 0.0
-        place = where.row if self._extent.in_rows else where.offset
-        along = 0.0 if place is None or not self._extent.length else (place - self._extent.start) / self._extent.length
-        return min(1.0, max(limited, along))
+        return max(min(1.0, limited), self._extent.share(where))
 
     def _tell(self, share: float) -> None:
         if self._file is not None:
@@ -105,32 +103,37 @@ class Tally:
             self._file = None
 
 
-class _Extent(NamedTuple):
-    """Where a part begins and how long it is, in bytes or rows; how many bytes of the input it is."""
+class Extent(NamedTuple):
+    """Where a file or a piece of it begins and how long it is, in bytes or rows; how many bytes it is."""
 
     start: int
     length: int
     bytes: int
     in_rows: bool = False
 
+    def share(self, where: Where) -> float:
+        """Give the part of it that is read when a row at a place is, 0 to 1; 0 where the place does not say it."""
+        place = where.row if self.in_rows else where.offset
+        return 0.0 if place is None or not self.length else min(1.0, (place - self.start) / self.length)
 
-def _extent(part: "Part") -> _Extent:
-    path, span = part.source.path, part.span
+
+def extent(path: Path, span: Span | None = None) -> Extent:
+    """Measure a file, or a piece of it, without reading a row."""
     size = _size(path)
     if path.suffix.lower() != ".parquet" or not path.is_file():
         start, end = (0, size) if span is None else (span.start, span.end)
-        return _Extent(start, end - start, end - start)
+        return Extent(start, end - start, end - start)
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         metadata = pq.read_metadata(path)
     except (pa.ArrowException, OSError):
-        return _Extent(0, 0, size)
+        return Extent(0, 0, size)
     groups = range(metadata.num_row_groups) if span is None else range(span.start, span.end)
     rows = sum(metadata.row_group(group).num_rows for group in groups)
     own = round(size * rows / max(1, metadata.num_rows))
-    return _Extent(0 if span is None else span.row, rows, own, in_rows=True)
+    return Extent(0 if span is None else span.row, rows, own, in_rows=True)
 
 
 def _size(path: Path) -> int:

@@ -16,6 +16,8 @@ _FIRST_LINE, _LAST_GAP = 5.0, 60.0
 """Seconds before the first line of a log, and most seconds between two."""
 _WINDOW = 30.0
 """Seconds that a rate looks back, at least as far as the last report before."""
+_SECONDS_APART = 0.1
+"""Between two looks at a run that are remembered, or shown on a bar."""
 _STEPS = 1000
 _LEAST = 0.05
 """Fewest MB/s that are worth a word."""
@@ -82,6 +84,8 @@ class Pace:
             self._marks = deque([(now, Done(share=0.0))])  # the next file begins
         if done.share is None and done.total:
             done = done._replace(share=done.rows / done.total)
+        if len(self._marks) > 1 and now - self._marks[-2][0] < _SECONDS_APART:
+            self._marks.pop()
         self._marks.append((now, done))
         while len(self._marks) > 2 and self._marks[1][0] <= now - _WINDOW:
             self._marks.popleft()
@@ -159,20 +163,18 @@ class _Bar:
     def __init__(self, verb: str, pace: Pace) -> None:
         self._verb = verb
         self._pace = pace
+        self._next = pace.start + _SECONDS_BEFORE
         self._bar: Any = None
 
     def __call__(self, done: Done) -> None:
         now = self._pace.take(done)
-        if self._bar is None and now - self._pace.start >= _SECONDS_BEFORE:
-            self._bar = _opened(self._verb)
-        if self._bar is not None:
-            share = self._pace.share
-            self._bar.update(
-                self._bar.task_ids[0],
-                completed=round((share or 0) * _STEPS),
-                total=None if share is None else _STEPS,
-                said=str(self._pace),
-            )
+        if now < self._next:
+            return
+        self._next = now + _SECONDS_APART
+        self._bar = self._bar or _opened(self._verb)
+        share = self._pace.share
+        steps = {"completed": round((share or 0) * _STEPS), "total": None if share is None else _STEPS}
+        self._bar.update(self._bar.task_ids[0], said=str(self._pace), **steps)
 
     def close(self) -> None:
         if self._bar is not None:

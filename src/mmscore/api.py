@@ -3,27 +3,83 @@
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from mmconvert.command_line import context, option_values
-from mmconvert.errors import UsageError
+from mmconvert.errors import UsageError, got
+from mmconvert.keywords import python_call
 from mmconvert.storage import local
 from mmscore.cli.predict import answer, on_disk
 from mmscore.cli.predict import predict as predict_command
 from mmscore.cli.run import Outcome, outcomes
 from mmscore.cli.task_file import plan_of, read_plan
-from mmscore.evaluation import score
+from mmscore.evaluation import score as _score
 from mmscore.infer.adapter import plugin_name
 from mmscore.infer.ledger import Summary
 from mmscore.judge_request import JudgeRequest
+from mmscore.recipe import Recipe
 from mmscore.report import Report
 
 __all__ = ["JudgeRequest", "Outcome", "Report", "Summary", "judge", "predict", "run", "score"]
 
-_OF_THE_SHELL = ("json", "options")
 _ARGUMENTS = ("dataset", "output", "resume", "restart", "share", "quiet", "as_json")
 
 
+score = python_call(_score)
+
+
+class ScoreOptions(TypedDict, total=False):
+    """Further keywords of `judge`: those of `score`."""
+
+    answers: str | Path | None
+    dataset: str | None
+    by: str | Sequence[str]
+    average: str
+    format: str | None
+    model: str | None
+    recipe_options: str | Path | None
+
+
+class PredictOptions(TypedDict, total=False):
+    """Keywords of `predict`: the options of `mmscore predict` by their names."""
+
+    base_url: str | None
+    api_key_env: str | None
+    concurrency: int | None
+    timeout: float | None
+    max_calls: int | None
+    max_total_tokens: int | None
+    price: str | None
+    max_cost: float | None
+    extra_body: str | None
+    batch_size: int | str
+    dtype: str | None
+    attn: str | None
+    compile: bool
+    method: str
+    likelihood_reduction: str | None
+    max_new_tokens: int | None
+    temperature: float | None
+    do_sample: bool
+    top_p: float | None
+    top_k: int | None
+    num_beams: int | None
+    n: int
+    output_scores: bool
+    stop: str | Sequence[str]
+    seed: int | None
+    continue_final_message: bool
+    system: str | None
+    template: str
+    max_image_side: int | None
+    no_interleave: bool
+    protocol: str | None
+    processes: int | None
+    engine: str
+    limit: int | None
+
+
+@python_call
 def predict(
     dataset: str | Path,
     output: str | Path,
@@ -34,7 +90,7 @@ def predict(
     restart: bool = False,
     share: bool = False,
     quiet: bool = True,
-    **options: Any,
+    **options: Unpack[PredictOptions],
 ) -> Summary:
     """Ask a model about every row of a dataset and write its replies to a predictions file.
 
@@ -62,8 +118,6 @@ def predict(
         Traceback (most recent call last):
         mmconvert.errors.UsageError: missing: no such file or folder.
     """
-    if shell := [name for name in _OF_THE_SHELL if name in options]:
-        raise UsageError(f"predict: {shell[0]} is of the command line only. Leave it out.")
     given_object = None if backend is None or isinstance(backend, str) else backend
     plugin = backend if isinstance(backend, str) or backend is None else plugin_name(backend)
     if given_object is not None and model is None:
@@ -77,11 +131,12 @@ def predict(
     return work(local(dataset), on_disk(output), given, given_object)
 
 
+@python_call
 def judge(
     predictions: str | Path | Sequence[str | Path],
     request: JudgeRequest | str,
-    recipe: str | Sequence[str] = (),
-    **options: Any,
+    recipe: str | Recipe | Sequence[str | Recipe] = (),
+    **options: Unpack[ScoreOptions],
 ) -> Report:
     """Score predictions with a judge that reads them after the rules; replies are stored, nothing is asked twice.
 
@@ -101,6 +156,7 @@ def judge(
     return score(predictions, recipe, judge=request, **options)
 
 
+@python_call
 def run(
     task: str | Path | Mapping[str, Any],
     *,
@@ -122,6 +178,15 @@ def run(
     Raises:
         UsageError: The task has something that is unknown, or lacks something; nothing was done then.
     """
+    _refuse_other(task)
     place = None if work_dir is None else Path(work_dir)
     plan = plan_of(task, place) if isinstance(task, Mapping) else read_plan(str(task), place)
     return list(outcomes(plan, restart=restart, quiet=quiet))
+
+
+def _refuse_other(task: object) -> None:
+    if not isinstance(task, str | Path | Mapping):
+        raise UsageError(
+            "run: expected the file of a task, or what it holds, such as "
+            f"{{'datasets': ['DIR'], 'models': [{{'model': 'NAME'}}]}} {got(task)}. See docs/run.md."
+        )

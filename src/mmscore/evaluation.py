@@ -87,7 +87,7 @@ def score(
     *,
     answers: str | Path | None = None,
     dataset: str | None = None,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     average: str = "micro",
     judge: JudgeRequest | str | None = None,
     format: str | None = None,
@@ -110,7 +110,7 @@ def score(
         recipe_options: File of options for the recipe, for recipes that take some.
 
     Returns:
-        One entry for each file and recipe, files first.
+        One entry for each file and recipe, files first, with the rows behind it.
 
     Raises:
         UsageError: A path, a recipe or a column does not exist, no recipe fits, or it takes no such options.
@@ -119,13 +119,14 @@ def score(
     paths = [predictions] if isinstance(predictions, str | Path) else list(predictions)
     names = [recipe] if isinstance(recipe, str | Recipe) else list(recipe)
     options = Options(
-        *(answers, dataset, tuple(by), average),
+        *(answers, dataset, (by,) if isinstance(by, str) else tuple(by), average),
         judge=JudgeRequest(judge) if isinstance(judge, str) else judge,
         format=format,
         model=model,
         recipe_options=recipe_options,
     )
-    return Report(tuple(entry for entry, _ in score_each(paths, names, options)))
+    found = list(score_each(paths, names, options))
+    return Report(tuple(entry for entry, _ in found), tuple(scored for _, scored in found))
 
 
 def score_each(

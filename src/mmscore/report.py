@@ -3,14 +3,19 @@
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mmconvert.errors import UsageError
 from mmconvert.shards import write_synced
 from mmconvert.spreadsheet_text import csv_for_people
 from mmscore.recipe import Metrics, Row
+from mmscore.scored import Scored
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
 
 SCHEMA_VERSION = 1
 
@@ -118,9 +123,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The entries of a run: files in the order given, recipes in the order given."""
+    """The entries of a run: files in the order given, recipes in the order given.
+
+    In a notebook it shows itself as a table.
+
+    Attributes:
+        entries: One for each file and recipe.
+        scored: The rows behind each entry, where they are kept: `mmscore.score` keeps them.
+    """
 
     entries: tuple[Entry, ...]
+    scored: tuple[Scored, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def complete(self) -> bool:
@@ -136,7 +149,50 @@ class Report:
 
         A text that a spreadsheet would run has an apostrophe in front; the JSON has it as it is.
         """
-        return csv_for_people([CSV_COLUMNS, *(line for entry in self.entries for line in _lines(entry))])
+        return csv_for_people([CSV_COLUMNS, *self.lines()])
+
+    def lines(self) -> list[Sequence[Any]]:
+        """Give one sequence for each number: the values of `CSV_COLUMNS`, None for what does not exist."""
+        return [line for entry in self.entries for line in _lines(entry)]
+
+    def to_pandas(self, what: Literal["metrics", "groups", "counts", "rows"] = "metrics") -> "pd.DataFrame":
+        """Give what the report holds as a data frame.
+
+        Args:
+            what: `metrics`: a row for each number over all rows of a file. `groups`: a row for each number over
+                the rows with one value of a breakdown column. `counts`: a row for each entry, with what became
+                of its rows. `rows`: a row for each row scored, with what was read in it, by which rule, and
+                its scores.
+
+        Raises:
+            UsageError: There is no such frame, or the report was made without its rows.
+        """
+        from mmscore.report_notebook import frame
+
+        return frame(self, what)
+
+    def plot(self, by: str | None = None, metric: str | None = None) -> "go.Figure":
+        """Draw a metric as bars with their 95 % intervals, entries side by side.
+
+        Args:
+            by: Column of the breakdown; None for the first that has several values, or for the whole.
+            metric: Which number; None for the first.
+
+        Returns:
+            A plotly figure, which a notebook shows; `figure.write_html(FILE)` keeps it.
+
+        Raises:
+            UsageError: The report has no such breakdown or metric, or plotly is not installed.
+        """
+        from mmscore.report_notebook import figure
+
+        return figure(self, by, metric)
+
+    def _repr_html_(self) -> str:
+        """Give the table that a notebook shows."""
+        from mmscore.report_notebook import html
+
+        return html(self)
 
 
 def _lines(entry: Entry) -> Iterator[Sequence[Any]]:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mmscore
-from mmconvert.errors import UsageError
+from mmconvert.errors import Error, UsageError
 from support.asking import written
 from support.chat_server import chat_server, said
 from support.predictions import choices, write_predictions
@@ -64,8 +64,8 @@ def test_an_output_that_stands_is_asked_about_again_only_when_told_so(tmp_path, 
     [
         ({"temprature": 1}, "no option 'temprature'. Did you mean temperature?"),
         ({"batch_size": "many"}, "expected auto or a number"),
-        ({"json": True}, "of the command line only"),
-        ({"dtype": "float16"}, "has no --dtype"),
+        ({"json": True}, "no option 'json'"),
+        ({"dtype": "float16"}, "has no dtype"),
     ],
 )
 def test_options_are_those_of_the_command(tmp_path, dataset, options, words):
@@ -88,6 +88,18 @@ def test_a_task_is_a_mapping_or_a_file(tmp_path, dataset):
         mmscore.run({**task, "recipe": "own_short_answer"}, work_dir=tmp_path / "work")
 
 
+@pytest.mark.parametrize("task", [["data"], None, 3])
+def test_what_is_no_task_is_met_with_what_one_is(task):
+    with pytest.raises(UsageError, match=r"run: expected the file of a task, or what it holds, such as \{'datasets'"):
+        mmscore.run(task)
+
+
+def test_remedies_name_keywords(tmp_path):
+    file = write_predictions(tmp_path / "p.parquet", [{"id": "1", "question": "q", "prediction": "a"}], task="vqa")
+    with pytest.raises(Error, match="has them: answers=DATASET"):
+        mmscore.score(file, "own_short_answer")
+
+
 def test_a_judge_is_asked_in_python_as_on_the_command_line(tmp_path, monkeypatch):
     rows = [{"id": text, "question": "What?", "prediction": text, "answer": "cat"} for text in ("a cat", "a kitten")]
     file = write_predictions(tmp_path / "p.parquet", rows, task="vqa")
@@ -105,7 +117,7 @@ def test_a_judge_is_asked_in_python_as_on_the_command_line(tmp_path, monkeypatch
 
 @pytest.mark.parametrize("call", [mmscore.score, lambda file, **more: mmscore.judge(file, "own", **more)])
 def test_an_argument_that_nobody_knows_is_named(tmp_path, call):
-    with pytest.raises(TypeError, match="'avrage'"):
+    with pytest.raises(UsageError, match=r"no option 'avrage'\. Did you mean average\?"):
         call(tmp_path / "p.parquet", avrage="macro")
 
 

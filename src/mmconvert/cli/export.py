@@ -1,24 +1,30 @@
 """`mmconvert export`: a dataset back into another format."""
 
-import dataclasses
 import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.conversion import Records, read, write
+from mmconvert.dataset_argument import DatasetArgument
 from mmconvert.errors import UsageError, did_you_mean
 from mmconvert.file_names import proposed_file_name
-from mmconvert.format import IMAGES, Target
+from mmconvert.format import IMAGES, Loss, Target
 from mmconvert.manifest import MANIFEST, folder_of, read_manifest
 from mmconvert.plugins import load
+from mmconvert.progress import Advance, Done, progress
+from mmconvert.record import Record
+from mmconvert.store import open_dataset
 
 _SHOWN_LOSSES = 10
 
 
 @click.command()
-@click.argument("dataset", type=click.Path(exists=True, path_type=Path), metavar="DATASET")
+@click.argument("dataset", type=DatasetArgument(path_type=Path), metavar="DATASET")
 @click.option(
     "-o",
     "--output",
@@ -39,7 +45,7 @@ _SHOWN_LOSSES = 10
 @click.option("--csv-safe", is_flag=True, help="Quote cells that a spreadsheet would run as a formula.")
 @click.option("--allow-rejects", is_flag=True, help="Exit with 0 even if something was dropped.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="No summary.")
+@click.option("--quiet", is_flag=True, help="No progress and no summary.")
 @OPTIONS_FILE
 def export(
     dataset: Path,
@@ -59,29 +65,82 @@ def export(
     The file appears whole or not at all. What the format cannot hold is said row by row, and the exit
     code is then 3.
     """
-    records = read(_config(dataset, config_name))
+    given = {"to": to, "images": images, "image_dir": image_dir, "config_name": config_name}
+    done = exported(dataset, output, given | {"columns": columns, "csv_safe": csv_safe}, quiet=quiet)
+    if as_json:
+        click.echo(json.dumps(done.to_json(), ensure_ascii=False))
+    elif not quiet:
+        click.echo(printable(f"{done.output}: {done.rows_read - done.rows_rejected:,} rows as {to}"))
+    if not quiet:
+        for loss in done.losses[:_SHOWN_LOSSES]:
+            click.echo(printable(f"row {loss.id} {loss.field}: {loss.message}"), err=True)
+        if len(done.losses) > _SHOWN_LOSSES:
+            click.echo(f"... and {len(done.losses) - _SHOWN_LOSSES:,} more; --json names them all", err=True)
+    return EXIT_PARTIAL if (done.losses or done.rows_rejected) and not allow_rejects else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export did.
+
+    Attributes:
+        format: The format written.
+        output: The file.
+        rows_read: Rows of the dataset.
+        rows_rejected: Those of them that could not be read.
+        losses: What the format could not hold, row by row.
+    """
+
+    format: str
+    output: str
+    rows_read: int
+    rows_rejected: int
+    losses: list[Loss]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object that `mmconvert export --json` prints."""
+        return asdict(self)
+
+
+def exported(dataset: Path, output: str, given: Mapping[str, Any], *, quiet: bool) -> Exported:
+    """Do what the command does, for its options by parameter name.
+
+    Args:
+        dataset: What to write back.
+        output: File, or folder for the name of the format's convention.
+        given: The command's other options.
+        quiet: No progress, and no word about rows that cannot be read.
+
+    Raises:
+        UsageError: A name is unknown, or the format cannot honour an option.
+        Error: The dataset cannot be read, or the file cannot be written.
+    """
+    to = given["to"]
+    folder = _config(dataset, given["config_name"])
+    total = open_dataset(folder).num_rows if (dataset / MANIFEST).is_file() else None
+    records = read(folder)
     path = _file(output, records, to)
     path.resolve().parent.mkdir(parents=True, exist_ok=True)
-    losses = write(records, Target(path, images, image_dir, columns=columns, csv_safe=csv_safe), to)
-    for reject in records.rejects:
+    wishes = {name: given[name] for name in ("images", "image_dir", "columns", "csv_safe")}
+    with progress("export", quiet=quiet) as advance:
+        losses = write(_Told(records, total, advance), Target(path, **wishes), to)
+    for reject in () if quiet else records.rejects:
         click.echo(printable(str(reject)), err=True)
-    if as_json:
-        summary = {
-            "format": to,
-            "output": str(path),
-            "rows_read": records.rows_read,
-            "rows_rejected": len(records.rejects),
-            "losses": [dataclasses.asdict(loss) for loss in losses],
-        }
-        click.echo(json.dumps(summary, ensure_ascii=False))
-    elif not quiet:
-        click.echo(printable(f"{path}: {records.rows_read - len(records.rejects):,} rows as {to}"))
-    if not quiet:
-        for loss in losses[:_SHOWN_LOSSES]:
-            click.echo(printable(f"row {loss.id} {loss.field}: {loss.message}"), err=True)
-        if len(losses) > _SHOWN_LOSSES:
-            click.echo(f"... and {len(losses) - _SHOWN_LOSSES:,} more; --json names them all", err=True)
-    return EXIT_PARTIAL if (losses or records.rejects) and not allow_rejects else 0
+    return Exported(to, str(path), records.rows_read, len(records.rejects), losses)
+
+
+class _Told:
+    """Records that tell how many of them were read; writers may iterate more than once."""
+
+    def __init__(self, records: Records, total: int | None, advance: Advance) -> None:
+        self._records = records
+        self._total = total
+        self._advance = advance
+
+    def __iter__(self) -> Iterator[Record]:
+        for number, record in enumerate(self._records, 1):
+            yield record
+            self._advance(Done(number, total=self._total))
 
 
 def _config(dataset: Path, name: str | None) -> Path:

@@ -1,0 +1,101 @@
+"""The verbs as functions give what the command line gives."""
+
+import base64
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import mmconvert
+from mmconvert.errors import Error, UsageError
+from mmconvert.keywords import keywords
+from support.records import picture_bytes
+from support.terminal import mmconvert as at_the_terminal
+
+PICTURE = base64.b64encode(picture_bytes("PNG")).decode()
+HEADER = "index\tquestion\tA\tB\tanswer\timage\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    (tmp_path / "good.tsv").write_text(HEADER + f"1\tWhich?\tx\ty\tA\t{PICTURE}\n")
+    (tmp_path / "mixed.tsv").write_text(HEADER + f"1\tWhich?\tx\ty\tA\t{PICTURE}\n2\tWhich?\tx\ty\tE\t{PICTURE}\n")
+    return tmp_path / "good.tsv"
+
+
+def test_a_conversion_is_the_one_of_the_command_line(table, capsys):
+    here, there = table.parent / "here", table.parent / "there"
+    done = mmconvert.convert([table], here, split="dev", transform=("circular",))
+    assert (done.rows_written, done.splits, done.output) == (2, {"dev": 2}, str(here))
+    assert capsys.readouterr() == ("", "")
+    assert at_the_terminal("convert", table, "-o", there, "--split", "dev", "--transform", "circular").code == 0
+    shards = [[file.read_bytes() for file in sorted(place.rglob("*.parquet"))] for place in (here, there)]
+    assert shards[0] == shards[1] != []
+
+
+def test_refused_rows_are_counted_and_raise_nothing(table):
+    done = mmconvert.convert(table.with_name("mixed.tsv"), table.parent / "out")
+    assert (done.rows_written, done.rows_rejected) == (1, 1)
+    assert json.loads(Path(done.rejects).read_text())["code"] == "answer.not_an_option"
+    assert "expected one of A, B" in done.reasons[0]
+
+
+def test_problems_losses_and_faults_are_lists(table):
+    found = mmconvert.check(table.with_name("mixed.tsv"), format="lmudata")
+    assert (found.rows, found.bad_rows, len(found.problems)) == (1, 1, 1)
+    mmconvert.convert(table, table.parent / "data")
+    written = mmconvert.export(table.parent / "data", table.parent / "again.tsv", to="lmudata")
+    assert (written.rows_read, written.losses, Path(written.output).is_file()) == (1, [], True)
+    assert mmconvert.verify(table.parent / "data") == []
+    (record,) = mmconvert.open_dataset(table.parent / "data").records()
+    assert isinstance(record, mmconvert.Record)
+
+
+def test_a_push_is_checked_in_full_and_sends_nothing_when_dry(table):
+    mmconvert.convert(table, table.parent / "data")
+    done = mmconvert.push(table.parent / "data", "user/repo", dry_run=True)
+    assert (done["rows"], done["url"], done["dry_run"]) == (1, None, True)
+    with pytest.raises(UsageError, match="is no name of a repository"):
+        mmconvert.push(table.parent / "data", "no name", dry_run=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda t: mmconvert.convert(t, "x", fromat="a"), "convert: no option 'fromat'. Did you mean format?"),
+        (lambda t: mmconvert.check(t, image_rot="a"), "check: no option 'image_rot'. Did you mean image_root?"),
+        (lambda t: mmconvert.export(t, "x", to="trl", colums="a"), "export: no option 'colums'. Did you mean columns?"),
+        (lambda t: mmconvert.push(t, "a/b", privat=True), "push: no option 'privat'. Did you mean private?"),
+        (
+            lambda t: mmconvert.convert(t, t.parent / "x", format="lmudta"),
+            "unknown format 'lmudta'. Did you mean lmudata?",
+        ),
+        (lambda t: mmconvert.convert(t.with_name("god.tsv"), "x"), "Did you mean good.tsv?"),
+        (lambda t: mmconvert.convert(t, t.parent / "x", limit="many"), "'many' is not a valid integer"),
+        (lambda t: mmconvert.convert(t, t.parent, format="lmudata"), "Give overwrite=True, or append=True"),
+        (lambda t: mmconvert.convert(t, "x", append=True, overwrite=True), "append=True and overwrite=True exclude"),
+    ],
+)
+def test_a_mistake_is_met_with_the_nearest_and_remedies_name_keywords(table, call, words):
+    with pytest.raises(UsageError) as error:
+        call(table)
+    assert words in str(error.value)
+
+
+def test_an_error_that_is_no_mistake_of_usage_names_keywords_too(table):
+    header = table.with_name("header.tsv")
+    header.write_text(HEADER)
+    with pytest.raises(Error, match="Give allow_empty=True to publish") as error:
+        mmconvert.convert(header, table.parent / "x", format="lmudata")
+    assert not isinstance(error.value, UsageError)
+
+
+def test_progress_is_on_standard_error_when_wanted(table, capsys):
+    mmconvert.convert(os.fspath(table), table.parent / "out", quiet=False)
+    assert capsys.readouterr().out == ""
+
+
+def test_keywords_know_their_types():
+    assert keywords(mmconvert.convert)["overwrite"] is bool
+    assert "options" not in keywords(mmconvert.convert)
