@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +43,8 @@ class ReadOptions:
         prompt_suffix: Text put behind the last user turn, None for none.
         read_as: Kit whose lossy way of reading is wanted, None to lose nothing.
         every_problem: Look for further problems of a row that is refused; `rejects` may then name it several times.
+        first_rows: Read no more than so many rows, refused ones among them, None for all.
+        keep_refused: Leave what could be read of a refused row in its `Rejected`.
     """
 
     format: str | None = None
@@ -61,6 +63,8 @@ class ReadOptions:
     prompt_suffix: str | None = None
     read_as: str | None = None
     every_problem: bool = False
+    first_rows: int | None = None
+    keep_refused: bool = False
 
 
 Reading = Callable[[Path, Iterable[Row | Rejected]], Iterator[Row | Rejected]]
@@ -155,7 +159,7 @@ class Records:
         )
         chain = steps(options.transforms, options.seed, pictures)
         reword = rewording(options.prompt, options.prompt_suffix)
-        made: Iterator[_Made] = (self._made(item, context, chain, reword) for item in rows)
+        made: Iterator[_Made] = (self._made(item, context, chain, reword) for item in islice(rows, options.first_rows))
         strict = replace(context, pictures=replace(pictures, decode=options.decode), warnings=Counter())
         if options.decode:
             from mmconvert.decoding import decoded_ahead  # Pillow takes time to load
@@ -172,7 +176,7 @@ class Records:
             if options.max_rows is not None and self.rows_read > options.max_rows:
                 raise too_long(self._input, options.max_rows)
             if rejected is not None:
-                self.rejects.append(_without_row(rejected))
+                self.rejects.append(_with_row(rejected, row) if options.keep_refused else _without_row(rejected))
                 if options.every_problem:
                     self.rejects += self._further(row, rejected, lambda one: self._made(one, strict, chain, reword))
             elif options.every_problem and not self._good and isinstance(row, Row):
@@ -275,6 +279,10 @@ def _swallowing(row: Row) -> Iterator[str]:
         for name, value in row.fields.items():
             if isinstance(value, str) and "\t" in value and "\n" in value:
                 yield f"line {row.where.line} {name}: tabs and line breaks stand in quotes; is a quote missing there?"
+
+
+def _with_row(rejected: Rejected, row: Row | Rejected) -> Rejected:
+    return replace(_without_row(rejected), row=row if isinstance(row, Row) else rejected.row)
 
 
 def _without_row(rejected: Rejected) -> Rejected:
