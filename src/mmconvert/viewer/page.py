@@ -53,8 +53,8 @@ def write_page(
         filters: What the table can be filtered by, in the order of their buttons.
         data: JSON values for the caller's scripts, `mm.data` there.
         lead: One sentence below the heading.
-        facts: Label -> value of the cards at the top.
-        notes: Sentences that everybody should see, such as warnings of the reader.
+        facts: Label -> value of the cards at the top; read after the items, which may fill it while they are made.
+        notes: Sentences that everybody should see, such as warnings of the reader; read after the items, too.
         styles: Stylesheets of the caller, after the page's own.
         scripts: Scripts of the caller, run after the page's own.
 
@@ -76,19 +76,19 @@ def write_page(
         title=html.escape(printable(title)), policy=_policy(code), styles=style, version=__version__
     )
     head, foot = shell.split(_DATA)
-    page = {
-        "title": title,
-        "lead": lead,
-        "facts": list((facts or {}).items()),
-        "notes": list(notes),
-        "columns": [asdict(replace(column, label=column.label or column.name)) for column in columns],
-        "filters": [{"kind": _kind(one), **asdict(replace(one, label=one.label or one.name))} for one in filters],
-    }
     with published_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         file.write(head)
+        count = _write_items(file, items, [column.name for column in columns], filters)
+        page = {
+            "title": title,
+            "lead": lead,
+            "facts": list((facts or {}).items()),
+            "notes": list(notes),
+            "columns": [asdict(replace(column, label=column.label or column.name)) for column in columns],
+            "filters": [{"kind": _kind(one), **asdict(replace(one, label=one.label or one.name))} for one in filters],
+        }
         _script(file, "mm-page", script_json(page))
         _script(file, "mm-data", script_json(data or {}))
-        count = _write_items(file, items, [column.name for column in columns], filters)
         for text in code:
             file.write(f"<script>{text}</script>\n")
         file.write(foot)

@@ -18,6 +18,7 @@ COLUMNS = (
     Column("category"),
     Column("subset"),
     Column("pictures", kind="number"),
+    Column("row", kind="number"),
 )
 
 FILTERS: tuple[Filter, ...] = (

@@ -3,6 +3,7 @@
 {
   const { el, text } = mm;
   const PAGE = 50;
+  const MOST = 500; // values that a menu can hold
   const parts = {};
   const seen = mm.page.columns.filter(({ kind }) => kind !== "hidden");
   const columns = seen.filter(({ name }) => mm.items.some((item) => ![null, undefined, ""].includes(item.cells[name])));
@@ -69,7 +70,10 @@
     parts.clear = el("button", { type: "button", class: "clear", onclick: () => mm.clear() }, "Clear filters");
     const filters = mm.page.filters;
     const chips = filters.filter((filter) => filter.kind === "mark");
-    const choices = filters.filter((filter) => filter.kind === "choice" && mm.values(filter.name).length > 1);
+    const choices = filters.filter((filter) => {
+      const values = filter.kind === "choice" ? mm.values(filter.name).length : 0;
+      return values > 1 && values <= MOST;
+    });
     parts.body = el("tbody");
     const heads = columns.map(heading);
     if (parts.pictures) heads.splice(1, 0, el("th", { scope: "col", class: "thumbnail" }, el("span", { class: "spoken" }, "Picture")));

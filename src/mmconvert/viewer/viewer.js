@@ -2,6 +2,7 @@
 /* The page: its heading, its state, which the address keeps, and its keys. */
 {
   const { el, text } = mm;
+  const NOTES = 3; // that stand open
   const THEMES = ["", "light", "dark"];
   const main = { items: document.getElementById("items"), panel: document.getElementById("item"), browser: document.getElementById("browser") };
   let found = [];
@@ -128,7 +129,9 @@
     overview.hidden = !facts.length && !notes.length;
     if (facts.length)
       overview.append(el("dl", {}, facts.map(([label, value]) => el("div", {}, text(el("dt", {}), label), text(el("dd", {}), value)))));
-    if (notes.length) overview.append(el("ul", { class: "notes" }, notes.map((note) => text(el("li", {}), note))));
+    const list = el("ul", { class: "notes" }, notes.map((note) => text(el("li", {}), note)));
+    if (notes.length > NOTES) overview.append(el("details", {}, el("summary", {}, `${mm.number(notes.length)} remarks on the files`), list));
+    else if (notes.length) overview.append(list);
     mm.buildTable(main.items);
     main.items.querySelector("tbody").addEventListener("click", (event) => {
       const target = event.target.closest("tr");
