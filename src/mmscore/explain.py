@@ -153,7 +153,7 @@ def explain(
     choices = choices_for(rows, recipes, dataset, recipe_options)
     found = [settle(rows, choice, dataset=dataset, keep=shown) for choice in choices]
     settled = [one.rows for one in found]
-    names = score_names(settled, score)
+    names = _score_names(settled, score)
     readers = tuple(map(_reader, found, names))
     refusals = tuple(dict.fromkeys(refusal.message for one in found for refusal in one.refusals))
     if len(readers) < MOST_RECIPES:
@@ -166,16 +166,7 @@ def explain(
     return Explanation(predictions, readers, gap, len(sides[0]), listed, refusals)
 
 
-def score_names(settled: Sequence[Scored], wanted: str | None = None) -> list[str]:
-    """Name the score of each recipe that is held against the others'.
-
-    Args:
-        settled: The same file as each recipe read it.
-        wanted: A score that all have; None for the first that all have, else the first of each.
-
-    Raises:
-        UsageError: Not all have the one that is wanted.
-    """
+def _score_names(settled: Sequence[Scored], wanted: str | None) -> list[str]:
     having = [list(side.scores) for side in settled]
     common = [name for name in having[0] if all(name in names for names in having)]
     if wanted is None:

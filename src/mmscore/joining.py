@@ -70,6 +70,7 @@ def join(predictions: Rows, references: Rows) -> Rows:
         read=read,
         rejected=predictions.rejected + refused,
         missing=tuple(missing.to_pylist()),
+        sides=(predictions, references),
     )
 
 

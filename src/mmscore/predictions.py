@@ -52,6 +52,7 @@ class Rows:
         partial: The run that wrote the file was told to stop early.
         replies: The run asked for several replies a question, which `variant` numbers.
         title: What the rows are called where they name no model.
+        sides: The predictions and the references, where these rows are both, joined.
     """
 
     path: str
@@ -63,6 +64,7 @@ class Rows:
     partial: bool = False
     replies: bool = False
     title: str = ""
+    sides: "tuple[Rows, ...]" = ()
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -93,7 +95,7 @@ def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction"), 
             or has an id twice; or its format cannot be told.
     """
     place = located(path)
-    files = [] if format else _parquet_files(place.path)
+    files = [] if format else parquet_files(place.path)
     rows = _from_parquet(str(path), files, required) if files else _from_kit(str(path), place.path, format)
     rows = replace(rows, title=place.title)
     if not len(rows):
@@ -103,7 +105,8 @@ def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction"), 
     return rows
 
 
-def _parquet_files(place: Path) -> list[Path]:
+def parquet_files(place: Path) -> list[Path]:
+    """List the parquet files that stand at a place, sorted; none where it is a file or folder of another kind."""
     if place.is_dir():
         return sorted(file for file in place.rglob("*.parquet") if not file.name.startswith("."))
     return [place] if place.suffix.lower() == ".parquet" else []

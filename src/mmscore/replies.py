@@ -39,7 +39,7 @@ def with_replies(scored: Scored, said: Callable[[Scored], Sequence[str | None]])
         The rows with `QUESTION` and `VOTE`, and clusters that hold all replies to a question; unchanged
         where no question has several replies.
     """
-    questions = _questions(scored.rows)
+    questions = question_numbers(scored.rows)
     if questions is None:
         return scored
     votes = pa.array(said(scored), pa.string()).dictionary_encode().indices.cast(pa.int64())
@@ -47,8 +47,12 @@ def with_replies(scored: Scored, said: Callable[[Scored], Sequence[str | None]])
     return marked.with_array(CLUSTER, pa.array(_clusters(marked.with_row_clusters(), questions)))
 
 
-def _questions(rows: pa.Table) -> Ints | None:
-    """Number the question of each row; None where no question has several replies."""
+def question_numbers(rows: pa.Table) -> Ints | None:
+    """Number the question of each row; None where no question has several replies.
+
+    Args:
+        rows: At least one row, with `COLUMNS`.
+    """
     samples = rows["sample"]
     if pc.count_distinct(samples).as_py() == len(samples) - samples.null_count:
         return None

@@ -1,6 +1,7 @@
 """Small pictures for a page: never the original bytes, shared where a picture repeats, bounded in sum."""
 
 import base64
+import hashlib
 from io import BytesIO
 from math import sqrt
 
@@ -45,9 +46,11 @@ class Thumbnails:
         name = image.name or image.url or ""
         if image.bytes is None:
             return Picture(None, "address, not fetched", name, "the dataset holds its address only", slot)
-        made = self._made.get(image.sha256)
+        # A source that is not ours may tell no digest.
+        digest = image.sha256 or hashlib.sha256(image.bytes).hexdigest()
+        made = self._made.get(digest)
         if made is None:
-            made = self._made[image.sha256] = self._thumbnail(image)
+            made = self._made[digest] = self._thumbnail(image)
         return Picture(made.src, made.facts, name, made.note, slot)
 
     def _thumbnail(self, image: Image) -> Picture:

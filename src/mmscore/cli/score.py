@@ -12,7 +12,7 @@ from mmconvert.errors import Error, UsageError
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
 from mmscore.cli.scoring_progress import scoring_progress
-from mmscore.evaluation import AVERAGES, Options, kit_log, score_each
+from mmscore.evaluation import AVERAGES, Options, kit_log, results
 from mmscore.judge_request import JudgeRequest
 from mmscore.report import Entry, Report, publish
 from mmscore.rows_file import RowsWriter
@@ -35,6 +35,15 @@ from mmscore.scored import Scored
 @click.option("--dry-run", is_flag=True, help="Estimate the judge's calls and tokens; ask and score nothing.")
 @click.option("-o", "--output", metavar="FILE", help="Write the report as JSON.")
 @click.option("--csv", "csv_file", metavar="FILE", help="Write every number as a line of CSV.")
+@click.option("--html", "html_file", metavar="FILE", help="Write numbers, charts and rows as one page to look at.")
+@click.option(
+    "--html-rows",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    help="Most rows that the page lists, evenly spread.",
+)
 @click.option("--rows", "rows_file", metavar="FILE", help="Write every row with what was read in it, as parquet.")
 @click.option("--log", "log_file", metavar="FILE", help="Write the log that the recipe's kit would write.")
 @click.option(
@@ -62,6 +71,8 @@ def score(
     dry_run: bool,
     output: str | None,
     csv_file: str | None,
+    html_file: str | None,
+    html_rows: int,
     rows_file: str | None,
     log_file: str | None,
     max_failed: float,
@@ -78,22 +89,29 @@ def score(
     wishes: dict[str, Any] = {"judge": judge, "format": format, "model": model, "recipe_options": recipe_options}
     options = Options(answers, dataset, by, average, **wishes, log=log_file is not None)
     if dry_run:
-        _check_dry({"--output": output, "--csv": csv_file, "--rows": rows_file, "--log": log_file})
+        _check_dry({"--output": output, "--csv": csv_file, "--html": html_file, "--rows": rows_file, "--log": log_file})
         return show_estimates(predictions, recipes, options, as_json=as_json)
     with contextlib.ExitStack() as stack:
         rows = stack.enter_context(RowsWriter(rows_file)) if rows_file else None
         options = stack.enter_context(scoring_progress(options, quiet=quiet))
-        entries = []
-        for entry, scored in score_each(predictions, recipes, options):
-            entries.append(_checked(entry, scored, rows, max_failed))
+        entries, shown = [], []
+        for result in results(predictions, recipes, options):
+            entries.append(_checked(result.entry, result.scored, rows, max_failed))
             if log_file:
-                publish(log_file, kit_log(entry, scored, options).encode())
+                publish(log_file, kit_log(result.entry, result.scored, options).encode())
+            if html_file:
+                shown.append(result)
     report = Report(tuple(entries))
     text = json.dumps(report.to_json(), ensure_ascii=False, indent=1)
     if output:
         publish(output, text.encode() + b"\n")
     if csv_file:
         publish(csv_file, report.to_csv().encode())
+    if html_file:
+        # Imported here: who wants no page needs neither pictures nor the page's writer.
+        from mmscore.html.page import write_report
+
+        write_report(html_file, shown, answers=answers, most=html_rows)
     if as_json:
         click.echo(text)
     else:

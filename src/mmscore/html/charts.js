@@ -1,0 +1,179 @@
+"use strict";
+/* Charts, drawn by Observable Plot at the width they get; each has a name and the table of its numbers. */
+{
+  const { el, text } = mm;
+  const DIGITS = { fraction: 4, percent: 2, points: 2, rows: 0 };
+  const MOST_GROUPS = 40;
+  const LINE = 26;
+  const style = { fontSize: "12.5px", fontFamily: "var(--sans)", overflow: "visible" };
+
+  mm.colour = (place) => `var(--series-${(place % 8) + 1})`;
+
+  /** Show a number with the digits that its unit deserves, as the terminal does. */
+  mm.shownNumber = (value, unit = "fraction") => (value === null ? "–" : value.toFixed(DIGITS[unit] ?? 4).replace("-", "−"));
+  mm.signed = (value, unit) => (value === null ? "–" : `${value > 0 ? "+" : ""}${mm.shownNumber(value, unit)}`);
+  mm.interval = (ci, unit) => (ci === null ? "" : `${mm.shownNumber(ci[0], unit)} – ${mm.shownNumber(ci[1], unit)}`);
+  mm.interval95 = (one) => el("span", { class: "span" }, mm.interval(one.ci95, one.unit));
+  mm.number95 = (one) => el("data", { value: String(one.value) }, mm.shownNumber(one.value, one.unit));
+
+  const cell = (value, first) => {
+    const into = el(first ? "th" : "td", { scope: first ? "row" : null, class: typeof value === "number" || value?.tagName === "DATA" ? "col-number" : null });
+    if (value instanceof Node) into.append(value);
+    else if (value !== null && value !== undefined) text(into, typeof value === "number" ? mm.number(value) : value);
+    return into;
+  };
+
+  const numeric = (lines, place) => place > 0 && lines.some((line) => typeof line[place] === "number" || line[place]?.tagName === "DATA");
+
+  /** Make a table of texts, numbers and elements; the first cell of a line is its head. */
+  mm.table = (caption, heads, lines) =>
+    el("div", { class: "sheet", tabindex: 0, role: "region", "aria-label": caption },
+      el("table", {},
+        text(el("caption", { class: "spoken" }), caption),
+        el("thead", {}, el("tr", {}, heads.map((head, place) => text(el("th", { scope: "col", class: numeric(lines, place) ? "col-number" : null }), head)))),
+        el("tbody", {}, lines.map((line) => el("tr", {}, line.map((value, place) => cell(value, place === 0)))))));
+
+  mm.legend = (names, colours) =>
+    el("ul", { class: "legend", "aria-hidden": "true" },
+      names.map((name, place) => {
+        const swatch = el("i");
+        swatch.style.background = colours[place];
+        return el("li", {}, swatch, text(el("span", { dir: "auto" }), name));
+      }));
+
+  const redrawn = new ResizeObserver((entries) => {
+    for (const { target, contentRect } of entries) if (Math.round(contentRect.width) !== target.drawnWidth) target.redraw(contentRect.width);
+  });
+
+  /** Make a figure with its name above: `options(width)` are Plot's; the numbers stand in a table that opens below. */
+  mm.chart = (name, options, table, { legend = null, click = null } = {}) => {
+    const canvas = el("div", { class: "canvas" });
+    canvas.redraw = (width) => {
+      canvas.drawnWidth = Math.round(width);
+      if (!canvas.drawnWidth) return;
+      const drawn = Plot.plot({ width: canvas.drawnWidth, style, ...options(canvas.drawnWidth) });
+      drawn.setAttribute("role", "img");
+      drawn.setAttribute("aria-label", name);
+      if (click)
+        for (const mark of drawn.querySelectorAll("[aria-label=bar] rect")) {
+          mark.classList.add("live");
+          mark.addEventListener("click", () => click(mark.__data__));
+        }
+      canvas.replaceChildren(drawn);
+    };
+    redrawn.observe(canvas);
+    return el("figure", { class: "chart" }, text(el("figcaption", {}), name), legend, canvas, el("details", { class: "numbers" }, el("summary", {}, "Numbers"), table));
+  };
+
+  const short = (label, most) => (label.length > most ? `${label.slice(0, most - 1)}…` : label);
+  // A wide letter takes about seven pixels; labels may take a third of the chart.
+  const room = (labels, width) => Math.min(Math.max(...labels.map((one) => one.length), 1) * 7 + 16, width * 0.4);
+  const fitting = (labels, width) => {
+    const margin = room(labels, width);
+    return { margin, tick: (label) => short(label || "(none)", Math.max(4, Math.floor((margin - 16) / 7))) };
+  };
+  const domain = (rows, unit) => {
+    const ends = rows.flatMap((row) => [row.value, row.low, row.high]).filter((value) => value !== null && value !== undefined);
+    const top = { fraction: 1, percent: 100 }[unit];
+    const low = Math.min(0, ...ends);
+    const high = Math.max(...ends, top ?? 0);
+    return [low, high > low ? high : low + 1];
+  };
+
+  /** Bars with error bars: `rows` of group, series (its place), value, low, high; the groups from above. */
+  mm.bars = (rows, groups, series, unit) => (width) => {
+    const several = series.length > 1;
+    const { margin, tick } = fitting(groups, width);
+    const lines = rows.filter((row) => row.low !== null);
+    const place = several ? { y: (row) => series[row.series], fy: "group" } : { y: "group" };
+    const ordinal = several
+      ? { fy: { domain: groups, label: null, padding: 0.18 }, y: { domain: series, axis: null, padding: 0.12 } }
+      : { y: { domain: groups, label: null, padding: 0.28, tickFormat: tick, tickSize: 0 } };
+    return {
+      ...ordinal,
+      height: groups.length * (several ? series.length * 17 + 10 : LINE) + 58,
+      marginLeft: margin,
+      marginRight: 62,
+      marginTop: 4,
+      marginBottom: 40,
+      x: { domain: domain(rows, unit), label: unit, labelAnchor: "center", labelArrow: "none", grid: true, ticks: 5 },
+      marks: [
+        several ? Plot.axisFy({ anchor: "left", tickFormat: tick, label: null, tickSize: 0, textAnchor: "end", dx: -6 }) : null,
+        Plot.barX(rows, { ...place, x: "value", fill: (row) => mm.colour(row.series), rx2: 3, title: "title" }),
+        Plot.ruleY(lines, { ...place, x1: "low", x2: "high", stroke: "var(--ink)", strokeWidth: 1.5 }),
+        Plot.tickX(lines, { ...place, x: "low", stroke: "var(--ink)", strokeWidth: 1.5, inset: several ? 4 : 6 }),
+        Plot.tickX(lines, { ...place, x: "high", stroke: "var(--ink)", strokeWidth: 1.5, inset: several ? 4 : 6 }),
+        Plot.text(rows, { ...place, x: (row) => Math.max(row.high ?? row.value, 0), text: "shown", textAnchor: "start", dx: 7, fill: "var(--ink)", fontVariant: "tabular-nums" }),
+        Plot.ruleX([0], { stroke: "var(--muted)" }),
+      ],
+    };
+  };
+  mm.MOST_GROUPS = MOST_GROUPS;
+
+  /** Differences with their intervals around zero: rows of label, value, low, high, sure. */
+  mm.forest = (rows, unit) => (width) => {
+    const { margin, tick } = fitting(rows.map((row) => row.label), width);
+    const lines = rows.filter((row) => row.low !== null);
+    const far = Math.max(...rows.flatMap((row) => [row.value, row.low ?? 0, row.high ?? 0]).map(Math.abs), 0.001) * 1.1;
+    const tone = (row) => (row.sure ? "var(--accent)" : "var(--muted)");
+    return {
+      height: rows.length * LINE + 58,
+      marginLeft: margin,
+      marginRight: 70,
+      marginTop: 4,
+      marginBottom: 40,
+      x: { domain: [-far, far], label: `difference in ${unit}`, labelAnchor: "center", labelArrow: "none", grid: true, ticks: 5, tickFormat: "+" },
+      y: { domain: rows.map((row) => row.label), label: null, tickFormat: tick, tickSize: 0, padding: 0.3 },
+      marks: [
+        Plot.ruleX([0], { stroke: "var(--muted)" }),
+        Plot.ruleY(lines, { y: "label", x1: "low", x2: "high", stroke: tone, strokeWidth: 2 }),
+        Plot.dot(rows, { y: "label", x: "value", fill: tone, r: 5, title: "title" }),
+        Plot.text(rows, { y: "label", x: (row) => row.high ?? row.value, text: "shown", textAnchor: "start", dx: 9, fill: "var(--ink)" }),
+      ],
+    };
+  };
+
+  /** Counts as bars, the part with credit in front: rows of label, rows, total. */
+  mm.counts = (rows) => (width) => {
+    const labels = rows.map((row) => row.label);
+    const { margin, tick } = fitting(labels, width);
+    return {
+      height: rows.length * LINE + 54,
+      marginLeft: margin,
+      marginRight: 62,
+      marginTop: 4,
+      marginBottom: 40,
+      x: { label: "rows", labelAnchor: "center", labelArrow: "none", grid: true, ticks: 4 },
+      y: { domain: labels, label: null, tickFormat: tick, tickSize: 0, padding: 0.28 },
+      marks: [
+        Plot.barX(rows, { y: "label", x: "rows", fill: "var(--series-soft)", rx2: 3, title: "title" }),
+        Plot.barX(rows, { y: "label", x: "total", fill: "var(--series-1)", pointerEvents: "none", rx2: 3 }),
+        Plot.text(rows, { y: "label", x: "rows", text: (row) => mm.number(row.rows), textAnchor: "start", dx: 6, fill: "var(--ink)" }),
+        Plot.ruleX([0], { stroke: "var(--muted)" }),
+      ],
+    };
+  };
+
+  /** Parts of what each rule pair adds to a difference, to the left and right of zero: rows of label, value. */
+  mm.contributions = (rows) => (width) => {
+    const labels = rows.map((row) => row.label);
+    const { margin, tick } = fitting(labels, width * 1.3);
+    const beyond = (some, textAnchor, dx) => Plot.text(some, { y: "label", x: "value", text: "shown", textAnchor, dx, fill: "var(--ink)" });
+    const far = Math.max(...rows.map((row) => Math.abs(row.value)), 0.001) * 1.7;
+    return {
+      height: rows.length * LINE + 58,
+      marginLeft: margin,
+      marginRight: 24,
+      marginTop: 4,
+      marginBottom: 40,
+      x: { domain: [-far, far], label: "of the difference", labelAnchor: "center", labelArrow: "none", grid: true, ticks: 4, tickFormat: "+" },
+      y: { domain: labels, label: null, tickFormat: tick, tickSize: 0, padding: 0.28 },
+      marks: [
+        Plot.barX(rows, { y: "label", x: "value", fill: (row) => (row.value < 0 ? "var(--bad)" : "var(--good)"), rx: 3, title: "title" }),
+        beyond(rows.filter((row) => row.value < 0), "end", -6),
+        beyond(rows.filter((row) => row.value >= 0), "start", 6),
+        Plot.ruleX([0], { stroke: "var(--muted)" }),
+      ],
+    };
+  };
+}

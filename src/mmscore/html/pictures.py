@@ -1,0 +1,54 @@
+"""Thumbnails of the pictures that rows show, read batch by batch from the dataset."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mmconvert import conversion
+from mmconvert.record import Image
+from mmconvert.store import open_dataset
+from mmconvert.viewer.items import Picture
+from mmconvert.viewer.thumbnails import Thumbnails
+from mmscore.places import located
+from mmscore.predictions import parquet_files
+
+_COLUMNS = ("id", "sample", "images", "image_info")
+
+
+def thumbnails_of(path: str | Path, shown: Mapping[str, int], made: Thumbnails) -> dict[str, tuple[Picture, ...]]:
+    """Make thumbnails of the pictures of some rows; no more than a batch of pictures is held.
+
+    Args:
+        path: Dataset or file of a known format.
+        shown: Id or sample of a row -> how many pictures its messages show.
+        made: The thumbnails of the page.
+
+    Returns:
+        By the same names, the pictures of the rows that have as many as their messages show.
+    """
+    found: dict[str, tuple[Picture, ...]] = {}
+    for names, images in _pictured(located(path).path, pa.array(list(shown), pa.string())):
+        wanted = [name for name in names if shown.get(name) == len(images) and name not in found]
+        if wanted and images:
+            pictures = tuple(made.picture(image, image.slot) for image in images)
+            found.update(dict.fromkeys(wanted, pictures))
+    return found
+
+
+def _pictured(place: Path, wanted: pa.Array) -> Iterator[tuple[Sequence[str], Sequence[Image]]]:
+    """Give the names of each row, id and sample, and its pictures."""
+    files = parquet_files(place)
+    if not files:
+        for record in conversion.read(place):
+            yield (record.id, record.sample), record.images
+    for file in files:
+        for batch in open_dataset(file).batches(_COLUMNS):
+            if not set(_COLUMNS) <= set(batch.schema.names):
+                break
+            hit = pc.or_(*(pc.is_in(batch.column(name), value_set=wanted) for name in ("id", "sample")))
+            for row in batch.filter(hit).to_pylist():
+                pairs = zip(row["images"], row["image_info"], strict=True)
+                images = [Image(bytes=(image or {}).get("bytes"), **info) for image, info in pairs]
+                yield (row["id"], row["sample"]), images
