@@ -61,6 +61,55 @@ def local(name: str | Path) -> Path:
     return on_the_hub(name) or (fetched(str(name)) if is_url(str(name)) else Path(name))
 
 
+def stands(url: str) -> bool:
+    """Tell whether a file or folder stands at a URL.
+
+    Raises:
+        UsageError: As `fetched`.
+        Error: As `fetched`.
+    """
+    with _asked(url) as (store, place):
+        return bool(store.exists(place))
+
+
+@contextmanager
+def placed(name: str | Path) -> Iterator[Path]:
+    """Give the place on this machine to write a file to; one for a URL is sent when the context is left well.
+
+    Raises:
+        UsageError: As `fetched`.
+        Error: As `fetched`.
+    """
+    if not is_url(str(name)):
+        yield Path(name)
+        return
+    with tempfile.TemporaryDirectory(prefix="mmconvert-") as folder:
+        file = Path(folder, file_name(str(name)))
+        yield file
+        send_file(file, str(name))
+
+
+def file_name(url: str) -> str:
+    """Give the last word of a URL.
+
+    Example:
+        >>> file_name("s3://bucket/runs/answers.parquet")
+        'answers.parquet'
+    """
+    return url.rstrip("/").rpartition("/")[2]
+
+
+def send_file(file: Path, url: str) -> None:
+    """Copy a file to a URL, replacing what stands there.
+
+    Raises:
+        UsageError: As `fetched`.
+        Error: As `fetched`.
+    """
+    with _asked(url) as (store, place):
+        store.put_file(str(file), place)
+
+
 def check_free(url: str, *, overwrite: bool) -> None:
     """Refuse a place where something stands.
 

@@ -8,8 +8,7 @@ from typing import Any, TypedDict, Unpack
 from mmconvert.command_line import context, option_values
 from mmconvert.errors import UsageError, got
 from mmconvert.keywords import python_call
-from mmconvert.storage import local
-from mmscore.cli.predict import answer, on_disk
+from mmscore.cli.predict import answer_anywhere
 from mmscore.cli.predict import predict as predict_command
 from mmscore.cli.run import Outcome, outcomes
 from mmscore.cli.task_file import plan_of, read_plan
@@ -96,7 +95,8 @@ def predict(
 
     Args:
         dataset: Folder or parquet file of ours, or its URL.
-        output: The predictions file that shall appear; the replies are kept in a store beside it.
+        output: The predictions file that shall appear, or its URL; the replies are kept in a store beside it, of a URL
+            in `NAME.work` in the current folder.
         model: Folder, Hub id, or a name for the predictions file; the backend's own name by default.
         backend: Name of a backend, `file.py@name`, or an object: a backend, a function from a batch of
             records to answers, a model of a kit whose classes are known here.
@@ -127,8 +127,8 @@ def predict(
     arguments = [str(dataset), "-o", str(output)]
     params = context(predict_command, arguments, values).params
     given = {name: value for name, value in params.items() if name not in _ARGUMENTS}
-    work = functools.partial(answer, resume=resume, restart=restart, share=share, quiet=quiet)
-    return work(local(dataset), on_disk(output), given, given_object)
+    work = functools.partial(answer_anywhere, resume=resume, restart=restart, share=share, quiet=quiet)
+    return work(dataset, output, given, given_object)
 
 
 @python_call

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mmconvert.errors import UsageError
 from mmconvert.shards import write_synced
 from mmconvert.spreadsheet_text import csv_for_people
+from mmconvert.storage import placed
 from mmscore.recipe import Metrics, Row
 from mmscore.scored import Scored
 
@@ -232,17 +233,22 @@ def finite(value: Any) -> Any:
 def publish(path: str | Path, data: bytes) -> None:
     """Write a result file; it appears whole or not at all.
 
+    Args:
+        path: The file, or its URL in a store.
+        data: What stands in it.
+
     Raises:
         UsageError: The folder does not exist or may not be written to.
+        Error: The store failed.
     """
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
-    try:
-        write_synced(temporary, data)
-        temporary.replace(target)
-    except OSError as error:
-        raise UsageError(
-            f"{path}: cannot be written ({error.strerror}). Name a file in a folder that exists."
-        ) from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    with placed(path) as target:
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
+        try:
+            write_synced(temporary, data)
+            temporary.replace(target)
+        except OSError as error:
+            raise UsageError(
+                f"{path}: cannot be written ({error.strerror}). Name a file in a folder that exists."
+            ) from None
+        finally:
+            temporary.unlink(missing_ok=True)

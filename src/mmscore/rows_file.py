@@ -1,6 +1,7 @@
 """The rows behind the numbers, as a parquet file: what was read, by which rule, with which score."""
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
@@ -10,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mmconvert.errors import UsageError
+from mmconvert.storage import placed
 from mmscore.report import Entry
 from mmscore.scored import JUDGE_FIELDS, SCORES, Scored
 
@@ -36,10 +38,14 @@ class RowsWriter:
     def __init__(self, path: str | Path) -> None:
         """Open a temporary file beside the place.
 
+        Args:
+            path: The file, or its URL in a store.
+
         Raises:
             UsageError: The folder does not exist or may not be written to.
         """
-        self._path = Path(path)
+        self._stack = ExitStack()
+        self._path = self._stack.enter_context(placed(path))
         self._temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.new")
         try:
             self._writer = pq.ParquetWriter(self._temporary, ROWS_SCHEMA, compression="zstd", write_page_checksum=True)
@@ -65,6 +71,7 @@ class RowsWriter:
                 os.fsync(file.fileno())
             self._temporary.replace(self._path)
         self._temporary.unlink(missing_ok=True)
+        self._stack.__exit__(kind, error, trace)
 
 
 def rows_table(entry: Entry, scored: Scored) -> pa.Table:

@@ -14,6 +14,7 @@ from mmconvert.errors import Error, UsageError
 from mmconvert.manifest import MANIFEST
 from mmconvert.storage import check_free, fetched, send
 from mmconvert.store import open_dataset, verify
+from mmscore.cli import program as scoring
 from mmscore.evaluation import score
 from support.datasets_on_disk import record, write_dataset
 from support.predictions import choices, write_predictions
@@ -133,12 +134,61 @@ def test_predictions_and_references_of_a_store_are_scored(bucket, tmp_path):
     assert joined.metrics["accuracy"].value == 0.5
 
 
-def test_a_dataset_of_a_store_is_answered_and_the_replies_are_here(bucket, tmp_path):
+def answered(**options: object) -> tuple[int, int]:
+    summary = mmscore.predict(f"{BUCKET}/d", f"{BUCKET}/out/p.parquet", backend="echo", model="text=A", **options)
+    assert summary.output == f"{BUCKET}/out/p.parquet"
+    return summary.asked, summary.reused
+
+
+def test_a_dataset_of_a_store_is_answered_in_the_store(bucket, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = write_dataset(tmp_path / "d", {"test": map(record, range(3))})
+    send(folder, f"{BUCKET}/d")
+    assert answered() == (3, 0)
+    mmscore.predict(folder, tmp_path / "p.parquet", backend="echo", model="text=A")
+    assert bucket.cat("bucket/out/p.parquet") == (tmp_path / "p.parquet").read_bytes()
+    with pytest.raises(UsageError, match=r"s3://bucket/out/p\.parquet: exists already\. resume=True"):
+        answered()
+    assert answered(resume=True) == (0, 3)
+    assert answered(restart=True) == (3, 0)
+    assert {file.name for file in (tmp_path / "p.parquet.work").iterdir()} == {
+        "p.parquet",
+        "p.parquet.answers.sqlite",
+    }
+
+
+def test_replies_outlive_a_store_that_fails(bucket, tmp_path, monkeypatch):
+    import s3fs
+
+    monkeypatch.chdir(tmp_path)
     send(write_dataset(tmp_path / "d", {"test": map(record, range(3))}), f"{BUCKET}/d")
-    output = tmp_path / "p.parquet"
-    assert mmscore.predict(f"{BUCKET}/d", output, backend="echo", model="text=A").rows == 3
-    with pytest.raises(UsageError, match="replies are kept beside the output, on a disk"):
-        mmscore.predict(tmp_path / "d", f"{BUCKET}/p.parquet", backend="echo", model="text=A")
+
+    async def breaks(*_: object, **__: object) -> None:
+        raise OSError("the line is cut")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(s3fs.S3FileSystem, "_put_file", breaks)
+        s3fs.S3FileSystem.clear_instance_cache()
+        with pytest.raises(Error, match=r"p\.parquet: the store failed .* Run again"):
+            answered()
+    assert not bucket.exists("bucket/out/p.parquet")
+    s3fs.S3FileSystem.clear_instance_cache()
+    assert answered() == (0, 3)
+    assert bucket.exists("bucket/out/p.parquet")
+
+
+def test_reports_are_written_to_the_store(bucket, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_predictions(tmp_path / "m1.parquet", choices(("A", "A"), ("A", "B")))
+    outputs = {flag: f"out/r.{name}" for flag, name in (("-o", "json"), ("--csv", "csv"), ("--rows", "parquet"))}
+    for root in (BUCKET, str(tmp_path)):
+        (tmp_path / "out").mkdir(exist_ok=True)
+        flags = [word for flag, place in outputs.items() for word in (flag, f"{root}/{place}")]
+        with pytest.raises(SystemExit) as ended:
+            run(scoring, ["score", "m1.parquet", "--recipe", "own_choice", *flags], program="mmscore")
+        assert ended.value.code == 0, capsys.readouterr().err
+    for place in outputs.values():
+        assert bucket.cat(f"bucket/{place}") == (tmp_path / place).read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import click
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.errors import UsageError, got
 from mmconvert.progress import progress
-from mmconvert.storage import is_url, local
+from mmconvert.storage import file_name, is_url, local, send_file, stands
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import AnswerStore, store_path
 from mmscore.holding import Held, hold
@@ -39,6 +39,7 @@ from mmscore.infer.runner import Job, resume_note
 from mmscore.infer.runner import predict as run
 from mmscore.spending import read_price
 
+_STANDS = "exists already. --resume asks only the rows that have no answer yet, --restart asks all again."
 ENGINES = LOCAL, RAY = ("local", "ray")
 
 
@@ -53,7 +54,7 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.argument("dataset")
-@click.option("-o", "--output", required=True, help="Predictions file (parquet).")
+@click.option("-o", "--output", required=True, help="Predictions file (parquet), or its URL in a store.")
 @click.option("--model", required=True, help="Folder, Hub id, or the service's or backend's own name for a model.")
 @click.option(
     "--backend",
@@ -137,32 +138,53 @@ def predict(
     """Ask a model about every row of DATASET and write its replies to a predictions file.
 
     DATASET is a folder made by `mmconvert convert`, or a parquet file of its columns, here or at a URL. Replies are
-    kept beside the output, in OUTPUT.answers.sqlite: a run that was stopped, or killed, goes on where
-    it was when the same command is run again. Rows without a reply are asked again then. A run that
-    was told to stop leaves a predictions file with the rows that it came to, marked as partial. The key of
-    a service comes from the environment and is kept nowhere.
+    kept beside the output, in OUTPUT.answers.sqlite (of a URL in NAME.work, here): a run that was stopped, or
+    killed, goes on where it was when the same command is run again. Rows without a reply are asked again then. A
+    run that was told to stop leaves a predictions file with the rows that it came to, marked as partial. The key
+    of a service comes from the environment and is kept nowhere.
 
     Exit code 3: the file is written, but some rows have no reply; the column prediction_error says why.
     """
     # What a backend prints, or a cluster, must not stand between the lines that a program reads here.
     with contextlib.redirect_stdout(sys.stderr):
-        places = local(dataset), on_disk(output)
-        summary = answer(*places, given, resume=resume, restart=restart, share=share, quiet=quiet)
+        summary = answer_anywhere(dataset, output, given, resume=resume, restart=restart, share=share, quiet=quiet)
     if given["price"] is not None:
         summary.cost = read_price(given["price"]).of(summary.prompt_tokens, summary.completion_tokens)
     click.echo(json.dumps(asdict(summary)) if as_json else _sentence(summary))
     return EXIT_PARTIAL if summary.failed else 0
 
 
-def on_disk(output: str | Path) -> Path:
-    """Refuse a URL: the store of the replies, beside the output, needs a disk.
+def answer_anywhere(
+    dataset: str | Path,
+    output: str | Path,
+    given: Mapping[str, Any],
+    backend: object = None,
+    *,
+    resume: bool = False,
+    restart: bool = False,
+    share: bool = False,
+    quiet: bool = False,
+) -> Summary:
+    """Do what `answer` does where dataset or output may be a URL.
+
+    The replies of an output in a store, and a copy of it, are kept in `NAME.work` where the command runs: no
+    store has files that grow. What is finished is sent.
 
     Raises:
-        UsageError: It is one.
+        UsageError: As `answer`.
+        Error: As `answer`; or the store failed, and the same command sends what is finished.
     """
-    if is_url(str(output)):
-        raise UsageError(f"{output}: replies are kept beside the output, on a disk. Name a file here, and copy it.")
-    return Path(output)
+    again = {"restart": restart, "share": share, "quiet": quiet}
+    if not is_url(str(output)):
+        return answer(local(dataset), Path(output), given, backend, resume=resume, **again)
+    url = str(output)
+    if stands(url) and not (resume or restart or share):
+        raise UsageError(f"{url}: {_STANDS}")
+    copy = Path(f"{file_name(url)}.work", file_name(url))
+    summary = answer(local(dataset), copy, given, backend, resume=resume or not (restart or share), **again)
+    send_file(copy, url)
+    summary.output = url
+    return summary
 
 
 def answer(
@@ -257,9 +279,7 @@ def _check_output(output: Path, *, resume: bool, restart: bool, share: bool) -> 
     if output.is_dir():
         raise UsageError(f"{output}: is a folder. Name a file, such as {output / 'predictions.parquet'}.")
     if output.exists() and not (resume or restart or share or interrupted(output)):
-        raise UsageError(
-            f"{output}: exists already. --resume asks only the rows that have no answer yet, --restart asks all again."
-        )
+        raise UsageError(f"{output}: {_STANDS}")
 
 
 def plugin_of(given: Mapping[str, Any]) -> str:
