@@ -13,6 +13,7 @@ COMMANDS = {
     "export": ("mmconvert.cli.export:export", "Write a dataset back in another format."),
     "inspect": ("mmconvert.cli.inspect:inspect", "Say which format a file has, and why; writes nothing."),
     "check": ("mmconvert.cli.check:check", "Name every problem with file, row and field; writes nothing."),
+    "preview": ("mmconvert.cli.preview:preview", "Show rows on one page, as a model sees them, with their pictures."),
     "push": ("mmconvert.cli.push:push", "Publish a converted dataset on the Hub."),
     "verify": ("mmconvert.cli.verify:verify", "Re-read every byte of a dataset against its manifest."),
     "list": ("mmconvert.cli.list:list_plugins", "Show the formats and other plug-ins."),

@@ -40,7 +40,7 @@
     const shown =
       thumbnail === null
         ? text(el("div", { class: "no-picture" }), note)
-        : el("img", { src: mm.picture(thumbnail), alt: `${called}, ${facts}`, loading: "lazy" });
+        : el("img", { src: mm.picture(thumbnail), alt: `${called}, ${facts}`, decoding: "async" });
     const caption = el("figcaption", {}, el("b", {}, called), ` ${facts}`);
     if (name) caption.append(text(el("span", { class: "path", dir: "ltr" }), name));
     return el("figure", { id: `picture-${number}` }, shown, caption);

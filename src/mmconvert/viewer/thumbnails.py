@@ -60,6 +60,8 @@ class Thumbnails:
         side = max(SIDES[0], min(SIDES[1], round(sqrt(share / _BYTES_A_PIXEL))))
         try:
             src = data_url(data, side)
+            if len(src) > 2 * share and side > SIDES[0]:  # far more than is guessed of a photograph
+                src = data_url(data, max(SIDES[0], round(side * sqrt(share / len(src)))))
         except RowError as error:
             return Picture(None, facts, note=error.message)
         if len(src) > self._room:

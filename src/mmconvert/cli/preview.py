@@ -1,0 +1,98 @@
+"""`mmconvert preview`: rows on one page, as a model sees them, with their pictures and problems."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import click
+
+from mmconvert.command_line import OPTIONS_FILE, printable
+from mmconvert.conversion import ReadOptions
+from mmconvert.errors import UsageError
+from mmconvert.inputs import plan
+from mmconvert.preview import Previewed
+from mmconvert.preview import preview as write_preview
+from mmconvert.progress import progress
+
+_ROWS = 200
+
+
+@click.command(epilog="Example: mmconvert preview mmbench -o mmbench.html --rows 500")
+@click.argument("inputs", nargs=-1, required=True, metavar="DATASET|INPUT...")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="HTML file."
+)
+@click.option(
+    "--rows",
+    type=click.IntRange(min=1),
+    default=_ROWS,
+    show_default=True,
+    metavar="N",
+    help="Most rows to show, the first ones of each file.",
+)
+@click.option("--format", "format_", metavar="NAME", help="Read it as this format.")
+@click.option(
+    "--image-root",
+    "image_roots",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of relative picture paths.",
+)
+@click.option(
+    "--transform", "transforms", multiple=True, metavar="NAME[:k=v,...]", help="Step for every record, as in convert."
+)
+@click.option("--prompt", metavar="NAME[:k=v,...]", help="Wording of a kit, as in convert.")
+@click.option("--prompt-suffix", metavar="TEXT", help="Text behind the last user turn.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of what transforms draw.")
+@click.option("--keep-urls", is_flag=True, help="Name pictures at addresses instead of refusing their rows.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@OPTIONS_FILE
+def preview(
+    inputs: tuple[str, ...],
+    output: Path,
+    rows: int,
+    format_: str | None,
+    image_roots: tuple[Path, ...],
+    transforms: tuple[str, ...],
+    prompt: str | None,
+    prompt_suffix: str | None,
+    seed: int,
+    keep_urls: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Show a dataset, or any file that convert reads, on one HTML page that needs nothing else.
+
+    Turns with their pictures, placeholders matched to pictures, options, answer, and every problem of rows that a
+    conversion would refuse. What --prompt and --transform make of the rows is seen before anything is converted.
+    """
+    if not output.resolve().parent.is_dir():
+        raise UsageError(f"{output}: its folder does not exist. Name a file in a folder that does.")
+    sources = plan(inputs)
+    if any(source.path.resolve() == output.resolve() for source in sources):
+        raise UsageError(f"{output}: is the input itself. Name another file for the page.")
+    how = ReadOptions(
+        format=format_,
+        image_roots=image_roots,
+        transforms=transforms,
+        prompt=prompt,
+        prompt_suffix=prompt_suffix,
+        seed=seed,
+        keep_urls=keep_urls,
+    )
+    title = ", ".join(Path(name).name or name for name in inputs)
+    with progress("preview", quiet=quiet or as_json) as advance:
+        done = write_preview(sources, output, how, title=title, rows=rows, advance=advance)
+    if as_json:
+        shown = {one.name: getattr(done, one.name) for one in dataclasses.fields(done)} | {"output": str(output)}
+        click.echo(json.dumps(shown, ensure_ascii=False))
+    elif not quiet:
+        click.echo(printable(_summary(done, output)))
+    return 0
+
+
+def _summary(done: Previewed, output: Path) -> str:
+    rows = f"{done.rows:,} rows" if done.whole else f"the first {done.rows:,} rows"
+    refused = f", {done.refused:,} of them refused" if done.refused else ""
+    return f"{output}: {rows}{refused}, {done.pictures:,} pictures\nOpen it in a browser: {output.resolve().as_uri()}"

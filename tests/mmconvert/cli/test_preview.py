@@ -1,0 +1,122 @@
+"""`mmconvert preview`: one page of any file, looked at in a real Chromium."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.browser import opened
+from support.datasets_on_disk import record, write_dataset
+from support.terminal import mmconvert
+
+DEMO = Path(__file__).parents[3] / "src/mmconvert/demo/files"
+
+
+def preview(page: Path, *arguments: object) -> dict:
+    ended = mmconvert("preview", *arguments, "-o", page, "--json")
+    assert (ended.code, ended.err) == (0, "")
+    return json.loads(ended.out)
+
+
+def ids(page: Page) -> list[str]:
+    return page.locator("tbody th").all_inner_texts()
+
+
+def test_a_file_is_shown_as_a_model_sees_it(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "colours.html"
+    done = preview(path, DEMO / "vmcq/colours.tsv")
+    assert (done["rows"], done["records"], done["pictures"], done["whole"]) == (4, 4, 5, True)
+    with opened(browser, path) as page:
+        assert page.title() == "colours.tsv"
+        page.get_by_text("000000002").click()
+        item = page.get_by_role("complementary")
+        turn = item.locator(".message")
+        expect(turn).to_have_count(1)
+        expect(turn.locator("h4")).to_have_text("user")
+        captions = turn.locator("figcaption").all_inner_texts()
+        assert captions[0].startswith("<image 1> PNG · 32 × 32 · 118 B")
+        assert captions[1].startswith("<image 2> JPEG · 32 × 32 · ")
+        page.wait_for_function("[...document.querySelectorAll('.message img')].every((one) => one.naturalWidth === 32)")
+        assert item.locator(".named").all_inner_texts() == ["A\n<image 1>", "B\n<image 2>"]
+        expect(item.locator(".named.good")).to_have_text("B<image 2>")
+        placeholder = item.locator(".named.good").get_by_role("button", name="<image 2>")
+        assert placeholder.get_attribute("title").startswith("JPEG · 32 × 32")
+
+
+def test_a_dataset_is_shown_with_its_splits(browser: Browser, tmp_path: Path) -> None:
+    dataset = write_dataset(tmp_path / "d", {"dev": [record(1), record(2)], "test": [record(n) for n in range(3, 9)]})
+    done = preview(tmp_path / "d.html", dataset, "--rows", 5)
+    assert (done["rows"], done["whole"]) == (5, False)
+    with opened(browser, tmp_path / "d.html") as page:
+        assert ids(page) == ["1", "2", "3", "4", "5"]
+        expect(page.locator("#facts dd").first).to_have_text("first 5")
+        page.get_by_label("Split").select_option("dev")
+        assert ids(page) == ["1", "2"]
+
+
+def test_refused_rows_say_every_problem_and_what_stands_there(browser: Browser, tmp_path: Path) -> None:
+    rows = [
+        {"question": "<image 1> one?", "options": ["a", "b"], "answer": "A", "image_1": "blue.png"},
+        {"question": "<image 1> two?", "options": ["a"], "answer": "Q", "image_1": "none.png"},
+        {"question": "<image 1> three?", "options": ["a", "b"], "answer": "B", "image_1": "blue.png"},
+    ]
+    file = tmp_path / "in.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = preview(tmp_path / "p.html", file, "--image-root", DEMO / "llava/images")
+    assert (done["records"], done["refused"]) == (2, 1)
+    checked = mmconvert("check", file, "--image-root", DEMO / "llava/images").out.splitlines()
+    with opened(browser, tmp_path / "p.html") as page:
+        page.get_by_role("button", name="refused").click()
+        assert ids(page) == ["in.jsonl row 1"]
+        page.locator("tbody tr").click()
+        assert page.locator("#item .text.bad").all_inner_texts() == checked
+        assert '"answer": "Q"' in page.locator("#item .code").inner_text()
+
+
+def test_what_a_prompt_and_a_transform_make_is_seen_first(tmp_path: Path) -> None:
+    path = tmp_path / "p.html"
+    done = preview(path, DEMO / "vmcq/colours.tsv", "--transform", "circular", "--prompt", "mmbench", "--rows", 2)
+    assert (done["rows"], done["records"]) == (2, 8)
+    assert "There are several options:" in path.read_text()
+
+
+def test_a_file_among_others_that_cannot_be_read_is_named_on_the_page(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    shutil.copy(DEMO / "lmudata/Colours.tsv", folder / "a.tsv")
+    (folder / "b.tsv").write_text('index\tquestion\n1\t"open\n')
+    done = preview(tmp_path / "p.html", folder)
+    assert (done["records"], done["files_refused"]) == (4, 1)
+    alone = mmconvert("preview", folder / "b.tsv", "-o", tmp_path / "b.html")
+    assert alone.code == 1
+    assert "a quote opens here" in alone.err
+    assert not (tmp_path / "b.html").exists()
+
+
+def test_pages_of_repeated_ids_name_each_row(browser: Browser, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.tsv").write_text("id\tprediction\n1\tx\n1\ty\n")
+    preview(tmp_path / "p.html", tmp_path / "a.tsv", f"dev={tmp_path / 'b.tsv'}", "--format", "predictions")
+    with opened(browser, tmp_path / "p.html") as page:
+        assert sorted(ids(page)) == ["1", "1", "1", "1"]
+        assert sorted(page.evaluate("mm.items.map((item) => item.id)")) == ["1", "1 (2)", "dev/1", "test/1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("no.tsv", "-o", "p.html"), "no.tsv: no such file"),
+        ((DEMO / "vmcq/colours.tsv", "-o", "none/p.html"), "its folder does not exist"),
+        ((DEMO / "vmcq/colours.tsv", "-o", DEMO / "vmcq/colours.tsv"), "is the input itself"),
+        ((DEMO / "vmcq/colours.tsv", "-o", "p.html", "--transform", "circulr"), "circular"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_no_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[object, ...], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = mmconvert("preview", *arguments)
+    assert (ended.code, said in ended.err) == (2, True)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,52 @@
+"""Records as items: every picture matched to its part, every text there."""
+
+from hypothesis import given
+
+from mmconvert.record import Part, Record, Source, Turn
+from mmconvert.viewer.items import Text
+from mmconvert.viewer.records import item_of, with_pictures
+from mmconvert.viewer.thumbnails import Thumbnails
+from support.records import checked, records
+
+
+@given(records())
+def test_messages_show_each_picture_in_its_place(record: Record) -> None:
+    item = item_of(record, Thumbnails(4))
+    parts = [part for message in item.messages for part in message.parts]
+    assert [part for part in parts if isinstance(part, int)] == list(range(len(record.images)))
+    assert [part for part in parts if isinstance(part, str)] == [
+        part.text for turn in record.messages for part in turn.content if part.type == "text"
+    ]
+    assert len(item.pictures) == len(record.images) + len(record.attachments)
+    assert [item.pictures[n].slot for n in item.others] == [None] * len(record.attachments)
+
+
+def test_a_placeholder_stands_for_the_first_picture_of_its_number() -> None:
+    images = (checked("PNG", 1, 2), checked("PNG", 2, 1), checked("PNG", 1, 2))
+    text = with_pictures("a <image 2> b <image_1> c <image 7>", images)
+    assert isinstance(text, Text)
+    assert [(text.text[s.start : s.end], s.picture) for s in text.spans] == [
+        ("<image 2>", 0),
+        ("<image_1>", 1),
+        ("<image 7>", None),
+    ]
+
+
+def test_right_options_are_told_and_gaps_left_out() -> None:
+    record = Record("1", "1", (Turn("user", (Part("text", "?"),)),), "multiple_choice", Source("f", "f", 0))
+    fields = item_of(
+        Record(
+            **{name: getattr(record, name) for name in ("id", "sample", "messages", "task", "source")},
+            options=("x", None, "", "y"),
+            answer="AC",
+        ),
+        Thumbnails(0),
+    ).fields
+    assert [(option.name, option.text, option.tone) for option in fields["Options"]] == [
+        ("A", "x", "good"),
+        ("C", "", "good"),
+        ("D", "y", ""),
+    ]
+    unlabelled = item_of(record, Thumbnails(0))
+    assert unlabelled.fields["Answer"] == []
+    assert set(unlabelled.marks) == {"no picture", "no answer"}

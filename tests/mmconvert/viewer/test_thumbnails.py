@@ -1,0 +1,90 @@
+"""Thumbnails: small, in any mode, without metadata, shared, and bounded together."""
+
+import base64
+import io
+
+import PIL.Image
+import pytest
+
+from mmconvert.images import Pictures
+from mmconvert.record import Image
+from mmconvert.viewer.thumbnails import SIDES, Thumbnails
+from support.records import KINDS, picture_bytes
+
+
+def image(picture: PIL.Image.Image, kind: str = "PNG", **options: object) -> Image:
+    out = io.BytesIO()
+    picture.save(out, kind, **options)
+    return Pictures(()).of_bytes(out.getvalue(), 1)
+
+
+def shown(src: str | None) -> PIL.Image.Image:
+    assert src is not None
+    head, data = src.split(",")
+    assert head == "data:image/webp;base64"
+    return PIL.Image.open(io.BytesIO(base64.b64decode(data)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_format_becomes_a_small_webp(kind: str) -> None:
+    picture = Thumbnails(1).picture(Pictures(()).of_bytes(picture_bytes(kind, 3, (2000, 500)), 1))
+    assert shown(picture.src).size == (1024, 256)
+    assert picture.facts.startswith(f"{kind} · 2000 × 500 · ")
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "PA", "RGB", "RGBA", "I", "I;16", "CMYK", "YCbCr", "F"])
+def test_every_mode_is_shown_in_colour_or_grey(mode: str) -> None:
+    new = PIL.Image.new("L", (20, 10)).convert("PA") if mode == "PA" else PIL.Image.new(mode, (20, 10))
+    given = image(new, "TIFF" if mode in ("CMYK", "YCbCr", "F", "I", "PA") else "PNG")
+    assert shown(Thumbnails(1).picture(given).src).size == (20, 10)
+
+
+def test_sixteen_bit_grey_keeps_its_shades() -> None:
+    steps = PIL.Image.new("I;16", (3, 1))
+    for x, value in enumerate((0, 0x7FFF, 0xFFFF)):
+        steps.putpixel((x, 0), value)
+    seen = shown(Thumbnails(1).picture(image(steps.resize((90, 30), PIL.Image.Resampling.NEAREST))).src).convert("L")
+    assert [round(seen.getpixel((x, 15)) / 64) for x in (15, 45, 75)] == [0, 2, 4]
+
+
+def test_a_picture_is_turned_as_its_metadata_says_and_loses_it() -> None:
+    exif = PIL.Image.Exif()
+    exif[0x0112] = 6
+    exif.get_ifd(0x8825)[1] = "N"
+    picture = Thumbnails(1).picture(image(PIL.Image.new("RGB", (40, 20)), "JPEG", exif=exif))
+    assert shown(picture.src).size == (20, 40)
+    assert dict(shown(picture.src).getexif()) == {}
+
+
+def test_transparency_stays() -> None:
+    assert shown(Thumbnails(1).picture(image(PIL.Image.new("RGBA", (9, 9), (1, 2, 3, 0)))).src).mode == "RGBA"
+
+
+def noise(seed: int) -> Image:
+    return image(PIL.Image.effect_noise((300 + seed, 300), 90).convert("RGB"))
+
+
+def test_one_picture_is_held_once() -> None:
+    made = Thumbnails(2)
+    one = noise(1)
+    assert made.picture(one, 1).src is made.picture(one, 2).src
+
+
+def test_all_together_stay_within_the_room_and_shrink_before_they_end() -> None:
+    made = Thumbnails(10, max_bytes=60_000)
+    pictures = [made.picture(noise(n)) for n in range(40)]
+    sizes = [max(shown(one.src).size) for one in pictures if one.src]
+    assert sum(len(one.src) for one in pictures if one.src) <= 60_000
+    assert len(sizes) >= 10
+    assert min(sizes) == SIDES[0]
+    assert pictures[-1].note == "the page has no room for more pictures"
+    assert pictures[-1].facts.startswith("PNG · 339 × 300 · ")
+
+
+def test_what_cannot_be_shown_says_why() -> None:
+    good = picture_bytes("PNG", 1, (20, 20))
+    damaged = Image(good.replace(b"IDATx", b"IDATy"), 1, sha256="d", format="PNG", width=20, height=20)
+    picture = Thumbnails(1).picture(damaged)
+    assert (picture.src, "cannot be decoded" in picture.note) == (None, True)
+    away = Thumbnails(1).picture(Image(None, 1, url="https://x.example/a.png"))
+    assert (away.src, away.name) == (None, "https://x.example/a.png")
