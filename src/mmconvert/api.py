@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
+from mmconvert.card import Origin
 from mmconvert.checking import Checked
 from mmconvert.checking import check as find_problems
 from mmconvert.cli.convert import convert as convert_command
@@ -73,6 +74,8 @@ class ConvertOptions(TypedDict, total=False):
     append: bool
     overwrite: bool
     share: bool
+    license: str | None
+    source: str | None
 
 
 class ExportOptions(TypedDict, total=False):
@@ -184,6 +187,8 @@ def push(
     revision: str | None = None,
     create_pr: bool = False,
     dry_run: bool = False,
+    license: str | None = None,
+    source: str | None = None,
     quiet: bool = True,
 ) -> dict[str, Any]:
     """Publish a converted dataset on the Hub, after every byte and picture was checked.
@@ -195,6 +200,8 @@ def push(
         revision: Branch to commit to, made where it is missing; None for the main one.
         create_pr: Propose the upload as a pull request.
         dry_run: Check everything and send nothing.
+        license: Licence for the card, by the Hub's name of it; None for what the cards here and there say.
+        source: Address of where the data come from, or the Hub id of a dataset; None as for `license`.
         quiet: No progress on standard error.
 
     Returns:
@@ -205,7 +212,7 @@ def push(
         Error: The dataset or the Hub refuses.
     """
     wishes: dict[str, Any] = {"private": private, "revision": revision, "create_pr": create_pr, "dry_run": dry_run}
-    return publish(Path(folder), repo_id, quiet=quiet, **wishes)
+    return publish(Path(folder), repo_id, quiet=quiet, origin=Origin(license, source), **wishes)
 
 
 def _names(given: FilePath | Sequence[FilePath]) -> list[str]:

@@ -2,59 +2,48 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 import yaml
 
+from mmconvert.card_text import (
+    BEGIN,
+    CATEGORIES,
+    END,
+    PARTS,
+    REPO,
+    TRAINING,
+    blocks,
+    category_lines,
+    column_lines,
+    joined_categories,
+    renewed,
+    section,
+    with_part,
+)
+from mmconvert.errors import UsageError, got
 from mmconvert.manifest import DATA_FOLDER, DEFAULT_CONFIG
 from mmconvert.record import hf_feature
 
-BEGIN = "<!-- mmconvert: this part is written anew by every push; write your own text outside it -->"
-END = "<!-- /mmconvert -->"
-
-MEANINGS = {
-    "id": "Unique in the dataset; the source's id as text.",
-    "sample": "The source's own id, equal for all copies of one question.",
-    "group": "Cluster for standard errors and joint scores: dialog, image, figure.",
-    "variant": "Which copy this is: circular pass, duplicate, one of several replies.",
-    "round": "Which round of a dialog.",
-    "dataset": "Benchmark or task as its kit spells it.",
-    "subset": "Part of the benchmark.",
-    "images": "The pictures the prompt shows, in reading order; original bytes.",
-    "messages": "The prompt as chat turns; one part of type `image` for each entry of `images`.",
-    "prompt": "The chat turns before the completion; one part of type `image` for each entry of `images`.",
-    "completion": "The assistant's turn to learn.",
-    "task": "multiple_choice, yes_no, vqa, caption, ocr, kie or chat.",
-    "question": "The question as in the source, placeholders such as `<image 1>` kept.",
-    "hint": "Context that belongs to the question.",
-    "instruction": "Instruction that belongs to the question.",
-    "options": "`options[i]` belongs to letter i; null where the source has no such letter.",
-    "answer": "The letter for multiple choice (several: sorted), else the text.",
-    "answers": "All references in source order, repeats kept; empty when unlabelled.",
-    "label": "The source's reference verbatim, as JSON.",
-    "category": "Breakdown group.",
-    "l2_category": "Finer or coarser breakdown group.",
-    "split": "Split as the source's row says.",
-    "image_info": "Slot, name, sha256, format and size of each entry of `images`.",
-    "attachments": "Pictures of the source that the prompt does not show.",
-    "source": "Format, file and 0-based record number this row came from.",
-    "extra": "JSON object of every source field that has no column.",
-    "prediction": "The model's answer; null until there is one.",
-    "prediction_status": "ok, failed or skipped; null before inference.",
-    "prediction_error": "Why there is no prediction.",
-    "method": "generate or likelihood.",
-    "finish_reason": "Why the model stopped.",
-    "thinking": "Reasoning block cut from the reply.",
-    "option_logprobs": "Summed natural log-probability of each present option.",
-    "option_tokens": "Number of tokens of each present option.",
-    "token_logprobs": "Natural log-probability of each token: of the reply, or of the options one after the other.",
-    "model": "The model that answered.",
-    "prompt_tokens": "Tokens of the prompt.",
-    "completion_tokens": "Tokens of the reply.",
+_TASKS = {
+    "multiple_choice": "visual-question-answering",
+    "yes_no": "visual-question-answering",
+    "vqa": "visual-question-answering",
+    "kie": "visual-question-answering",
+    "caption": "image-to-text",
+    "ocr": "image-to-text",
+    "chat": "image-text-to-text",
 }
-"""What each column holds, one sentence a column."""
+"""Task of a record -> the Hub's name of it.
+
+Source: huggingface/huggingface.js packages/tasks/src/pipelines.ts.
+"""
+_SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T")
+_LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+_URL = re.compile(r"https?://[^\s<>|`]+")
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -65,15 +54,64 @@ class _Dumper(yaml.SafeDumper):
 
 @dataclass(frozen=True, slots=True)
 class SplitInfo:
-    """One split of a configuration: its name, its rows and the bytes of its parquet files."""
+    """One split of a configuration.
+
+    Attributes:
+        name: Its name.
+        rows: How many it has.
+        bytes: Those of its parquet files.
+        counts: Column -> value -> rows, of the columns `task`, `category` and `l2_category`.
+    """
 
     name: str
     rows: int
     bytes: int
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What only people know of a dataset; nothing of it is ever guessed.
+
+    Attributes:
+        license: The licence, by the Hub's name of it; None where it is not stated.
+        source: Address of where the data come from, or the Hub id of a dataset; None where it is not stated.
+    """
+
+    license: str | None = None
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the spelling.
+
+        Raises:
+            UsageError: The licence or the source cannot be written so.
+        """
+        if self.license is not None and not _LICENCE.fullmatch(self.license):
+            raise UsageError(
+                f"--license: expected the Hub's name of a licence, as mit or cc-by-4.0 {got(self.license)}."
+            )
+        if self.source is not None and not (_URL.fullmatch(self.source) or _HUB_ID.fullmatch(self.source)):
+            raise UsageError(f"--source: expected an address, or the Hub id of a dataset {got(self.source)}.")
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Give the keys of a card's YAML that say it."""
+        found: dict[str, Any] = {} if self.license is None else {"license": self.license}
+        if self.source is not None:
+            of_hub = _HUB_ID.fullmatch(self.source)
+            found |= {"source_datasets": [self.source]} if of_hub else {"source_url": self.source}
+        return found
 
 
 def card(
-    configs: Mapping[str, Sequence[SplitInfo]], *, schema: pa.Schema, title: str, source_format: str | None
+    configs: Mapping[str, Sequence[SplitInfo]],
+    *,
+    schema: pa.Schema,
+    title: str,
+    source_format: str | None,
+    training: bool = False,
+    origin: Origin | None = None,
 ) -> str:
     """Write the README.md that makes a folder of shards load with no argument.
 
@@ -83,6 +121,8 @@ def card(
         schema: Schema of every shard.
         title: Name of the dataset for people; line breaks become blanks.
         source_format: Name of the format it was converted from, None when there were several.
+        training: Rows end with the assistant's turn, for TRL.
+        origin: Licence and source.
 
     Returns:
         The text of README.md, ending in a newline.
@@ -94,11 +134,22 @@ def card(
         [{'split': 'test', 'path': 'data/test-*.parquet'}]
     """
     title = " ".join(title.split())
-    body = [BEGIN, f"# {_plain(title)}", "", _summary(source_format), ""]
-    body += ["## Splits", "", *_split_table(configs), ""]
-    body += ["## Columns", "", *_column_table(schema), ""]
-    body += ["## Use", "", *_usage(configs), END]
-    return with_front_matter(_front_matter(configs, schema, title, source_format), "\n".join(body) + "\n")
+    tags = ["mmconvert", "vision-language", *([source_format] if source_format else []), *([TRAINING] * training)]
+    values = {**(origin or Origin()).values, **yaml_values(configs, schema, title, tags), **_tasks(configs)}
+    counted = blocks(
+        category_lines(config, split.name, split.counts)
+        for config, splits in configs.items()
+        for split in splits
+        if split.counts
+    )
+    parts = [
+        ("Licence and source", PARTS["Licence and source"](values)),
+        ("Splits", PARTS["Splits"](values)),
+        *([(CATEGORIES, counted)] if counted else []),
+        ("Columns", column_lines(schema)),
+        ("Use", PARTS["Use"](values)),
+    ]
+    return with_front_matter(values, section(title, _summary(source_format), parts) + "\n")
 
 
 def front_matter(text: str) -> dict[str, Any]:
@@ -140,21 +191,24 @@ def merge(ours: str, theirs: str) -> str:
         The card to publish.
     """
     new, old = front_matter(ours), front_matter(theirs)
-    tags = list(dict.fromkeys([*_list(old.get("tags")), *_list(new.get("tags"))]))
     infos = _merged_infos(_by_config(new.get("dataset_info")), _by_config(old.get("dataset_info")))
     files = _merged_files(_by_config(new.get("configs")), _by_config(old.get("configs")))
-    values = {**old, **new, "tags": tags, "dataset_info": infos, "configs": files}
-    before, section, after = _parted(ours)
-    if section and not (before + after).strip():
-        old_before, old_section, old_after = _parted(theirs)
-        before, after = (old_before, old_after) if old_section else ("", f"\n{old_before}")
-    counts = {
-        info["config_name"]: [SplitInfo(s["name"], s["num_examples"], s["num_bytes"]) for s in info["splits"]]
-        for info in infos
-    }
-    table = "\n".join(["## Splits", "", *_split_table(counts), "", ""])
-    section = re.sub(r"^## Splits\n.*?(?=^## )", lambda _: table, section, flags=re.DOTALL | re.MULTILINE)
-    return with_front_matter(values, before + section + after)
+    lists = {name: _union(old.get(name), new.get(name)) for name in ("tags", "task_categories")}
+    lists = {name: values for name, values in lists.items() if values}
+    values = {**old, **new, **lists, **_size(infos), "dataset_info": infos, "configs": files}
+    before, text, after = _parted(ours)
+    if text and not (before + after).strip():
+        old_before, old_text, old_after = _parted(theirs)
+        before, after = (old_before, old_after) if old_text else ("", f"\n{old_before}")
+    counted = joined_categories(text, _parted(theirs)[1], values)
+    return with_front_matter(values, before + renewed(with_part(text, CATEGORIES, counted), values) + after)
+
+
+def named(text: str, repo_id: str, origin: Origin | None = None) -> str:
+    """Put the repository's name, and what is now said of the origin, into a card."""
+    values = {**front_matter(text), **(origin or Origin()).values}
+    before, ours, after = _parted(text)
+    return with_front_matter(values, before + renewed(ours, values).replace(REPO, repo_id) + after)
 
 
 def yaml_features(schema: pa.Schema) -> list[dict[str, Any]]:
@@ -173,9 +227,17 @@ def yaml_features(schema: pa.Schema) -> list[dict[str, Any]]:
 _FRONT = re.compile(r"\A---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
-def _front_matter(
-    configs: Mapping[str, Sequence[SplitInfo]], schema: pa.Schema, title: str, source_format: str | None
+def yaml_values(
+    configs: Mapping[str, Sequence[SplitInfo]], schema: pa.Schema, title: str, tags: Sequence[str]
 ) -> dict[str, Any]:
+    """Give the YAML that tells `datasets` and the Hub where the shards lie and what they hold.
+
+    Args:
+        configs: As `card`.
+        schema: As `card`.
+        title: Name of the dataset for people.
+        tags: Words to find it by.
+    """
     features = yaml_features(schema)
     # One configuration must be the default, or `load_dataset` asks for a name.
     default = DEFAULT_CONFIG if DEFAULT_CONFIG in configs else next(iter(configs), DEFAULT_CONFIG)
@@ -188,8 +250,24 @@ def _front_matter(
         infos.append({**info, "download_size": size, "dataset_size": size})
         paths = [{"split": split.name, "path": shard_glob(config, split.name)} for split in splits]
         files.append({"config_name": config, "data_files": paths, **({"default": True} if config == default else {})})
-    tags = ["mmconvert", "vision-language", *([source_format] if source_format else [])]
-    return {"pretty_name": title, "tags": tags, "dataset_info": infos, "configs": files}
+    return {"pretty_name": title, "tags": list(tags), **_size(infos), "dataset_info": infos, "configs": files}
+
+
+def _size(infos: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Give the Hub's class of size.
+
+    Source: https://huggingface.co/docs/hub/datasets-cards, `size_categories`.
+    """
+    rows = sum(split["num_examples"] for info in infos for split in info["splits"])
+    place = sum(rows >= 10**power for power in range(3, 3 + len(_SIZES)))
+    low, high = _SIZES[place - 1] if place else "", _SIZES[place] if place < len(_SIZES) else ""
+    return {"size_categories": [f"{low}<n<{high}" if low and high else f"n<{high}" if high else f"n>{low}"]}
+
+
+def _tasks(configs: Mapping[str, Sequence[SplitInfo]]) -> dict[str, list[str]]:
+    found = {task for splits in configs.values() for split in splits for task in split.counts.get("task", ())}
+    names = [_TASKS[task] for task in _TASKS if task in found]
+    return {"task_categories": list(dict.fromkeys(names))} if names else {}
 
 
 def shard_glob(config: str, split: str) -> str:
@@ -205,6 +283,10 @@ def shard_glob(config: str, split: str) -> str:
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _union(old: object, new: object) -> list[Any]:
+    return list(dict.fromkeys([*_list(old), *_list(new)]))
 
 
 def _count(value: object) -> int:
@@ -274,51 +356,6 @@ def _yaml_feature(feature: dict[str, Any]) -> dict[str, Any]:
     return {"struct": [{"name": name, **_yaml_feature(inner)} for name, inner in feature.items()]}
 
 
-def _plain(text: str) -> str:
-    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", text)
-
-
 def _summary(source_format: str | None) -> str:
     origin = f" from `{source_format}` files" if source_format else ""
-    return (
-        f"Converted{origin} with mmconvert. Pictures are the source's own bytes, never re-encoded. "
-        "The licence is that of the source data."
-    )
-
-
-def _split_table(configs: Mapping[str, Sequence[SplitInfo]]) -> list[str]:
-    lines = ["| configuration | split | rows | bytes |", "| --- | --- | ---: | ---: |"]
-    for config, splits in configs.items():
-        lines += [f"| {_plain(config)} | {_plain(s.name)} | {s.rows:,} | {s.bytes:,} |" for s in splits]
-    return lines
-
-
-def _column_table(schema: pa.Schema) -> list[str]:
-    lines = ["| column | type | meaning |", "| --- | --- | --- |"]
-    for field in schema:
-        lines.append(f"| `{field.name}` | {_type_name(hf_feature(field.type))} | {MEANINGS.get(field.name, '')} |")
-    return lines
-
-
-def _type_name(feature: dict[str, Any]) -> str:
-    kind = feature.get("_type")
-    if kind == "Value":
-        return str(feature["dtype"])
-    if kind == "Image":
-        return "Image"
-    if kind == "List":
-        return f"List({_type_name(feature['feature'])})"
-    return f"{{{', '.join(feature)}}}"
-
-
-def _usage(configs: Mapping[str, Sequence[SplitInfo]]) -> list[str]:
-    config, splits = next(((c, s) for c, s in configs.items() if s), (DEFAULT_CONFIG, ()))
-    name = "" if config == DEFAULT_CONFIG or len(configs) == 1 else f', "{config}"'
-    split = splits[0].name if splits else "train"
-    return [
-        "```python",
-        "from datasets import load_dataset",
-        "",
-        f'rows = load_dataset("USER/REPO"{name}, split="{split}")  # or the path of this folder',
-        "```",
-    ]
+    return f"Converted{origin} with mmconvert. Pictures are the source's own bytes, never re-encoded."

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from mmconvert import __version__
+from mmconvert.card import Origin
 from mmconvert.engines import Engine
 from mmconvert.errors import Error, UsageError, did_you_mean
 from mmconvert.format import Format, Loss, Target, require_honoured
@@ -130,6 +131,7 @@ class WriteOptions:
         workers: Processes that convert parts at the same time, None for as many as are useful; the bytes
             written do not depend on it.
         share: Let other processes that are started so convert parts of the same dataset.
+        origin: Licence and source, for the card.
     """
 
     config: str = DEFAULT_CONFIG
@@ -142,6 +144,7 @@ class WriteOptions:
     engine: str = "local"
     workers: int | None = 1
     share: bool = False
+    origin: Origin | None = None
 
 
 def convert(
@@ -211,7 +214,12 @@ class _Job:
     def writer(self) -> DatasetWriter:
         where = self.where
         return DatasetWriter(
-            self.output, overwrite=where.overwrite, append=where.append, view=where.view, about=self.about
+            self.output,
+            overwrite=where.overwrite,
+            append=where.append,
+            view=where.view,
+            about=self.about,
+            origin=where.origin,
         )
 
     def pattern(self) -> Part:
@@ -314,7 +322,7 @@ def _plan(job: _Job) -> dict[str, Any]:
         "files": [[str(s.path.resolve()), s.split, s.subset] for s in job.inputs],
         **job.about,
         "limits": [job.how.max_image_bytes, job.how.max_rows],
-        "image roots": [str(root.resolve()) for root in job.how.image_roots],
+        "image roots": list(map(str, job.how.image_roots)),
         "config": where.config,
         "view": where.view,
         "policy": [where.fail_on_bad, where.allow_empty, str(job.rejects_file)],

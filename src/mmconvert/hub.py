@@ -17,7 +17,7 @@ from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.hf_api import RepoFile
 
 from mmconvert import __version__
-from mmconvert.card import merge, shard_glob
+from mmconvert.card import Origin, merge, named, shard_glob
 from mmconvert.cores import usable_cores
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, RowError, UsageError, got
@@ -129,6 +129,7 @@ def push(
     private: bool = False,
     revision: str | None = None,
     create_pr: bool = False,
+    origin: Origin | None = None,
     token: str | None = None,
     commit_message: str = f"Upload with mmconvert {__version__}",
 ) -> PushResult:
@@ -143,6 +144,7 @@ def push(
         private: Make the repository private; it is an error when it exists and is public.
         revision: Branch to commit to, None for main.
         create_pr: Propose the commit as a pull request against main.
+        origin: Licence and source for the card, None for what the cards here and there say.
         token: Hub token, None for the environment's or the saved one.
         commit_message: First line of the commit.
 
@@ -153,11 +155,12 @@ def push(
     check_target(repo_id, revision=revision, create_pr=create_pr)
     upload = dataset if isinstance(dataset, Upload) else prepare(dataset)
     api = HfApi(token=token, library_name="mmconvert", library_version=__version__)
+    place = _Place(repo_id, revision, create_pr, commit_message)
     # A pull request that was made although its answer got lost would be made twice.
     waits = () if create_pr else RETRY_SECONDS
     with explained(repo_id):
         retried(lambda: _make_place(api, repo_id, revision, private), waits)
-        commit, removed = retried(lambda: _commit(api, repo_id, upload, revision, create_pr, commit_message), waits)
+        commit, removed = retried(lambda: _commit(api, place, upload, origin), waits)
     branch = "" if revision in (None, MAIN) else f"/tree/{revision}"
     url = commit.pr_url or f"{api.endpoint}/datasets/{repo_id}{branch}"
     return PushResult(url, len(upload.files), sum(upload.files.values()), removed)
@@ -224,9 +227,16 @@ def _make_place(api: HfApi, repo_id: str, revision: str | None, private: bool) -
         api.create_branch(repo_id, repo_type="dataset", branch=revision, exist_ok=True)
 
 
-def _commit(
-    api: HfApi, repo_id: str, upload: Upload, revision: str | None, create_pr: bool, message: str
-) -> tuple[CommitInfo, tuple[str, ...]]:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    repo_id: str
+    revision: str | None
+    create_pr: bool
+    message: str
+
+
+def _commit(api: HfApi, place: _Place, upload: Upload, origin: Origin | None) -> tuple[CommitInfo, tuple[str, ...]]:
+    repo_id, revision = place.repo_id, place.revision
     head = api.dataset_info(repo_id, revision=revision).sha
     tree = api.list_repo_tree(repo_id, repo_type="dataset", revision=head, recursive=True)
     there = {entry.path: entry.size for entry in tree if isinstance(entry, RepoFile)}
@@ -244,7 +254,7 @@ def _commit(
     operations: list[CommitOperationAdd | CommitOperationDelete] = [
         *(CommitOperationDelete(path) for path in stale),
         *(CommitOperationAdd(shard.file, upload.folder / shard.file) for shard in shards),
-        CommitOperationAdd(CARD, card.encode()),
+        CommitOperationAdd(CARD, named(card, repo_id, origin).encode()),
         CommitOperationAdd(MANIFEST, _dumped(manifest)),
     ]
     try:
@@ -252,10 +262,10 @@ def _commit(
         commit = api.create_commit(
             repo_id,
             operations,
-            commit_message=message,
+            commit_message=place.message,
             repo_type="dataset",
             revision=revision,
-            create_pr=create_pr,
+            create_pr=place.create_pr,
             parent_commit=head,
         )
     except ValueError as error:

@@ -100,7 +100,10 @@ def all_parts(
     """
     index = 0
     for source, records, folder in zip(inputs, files, folders, strict=True):
-        for part in parts_of(replace(pattern, index=index, source=source, folder=folder), records, read_on):
+        # The format is told once, and not by every part anew.
+        how = replace(pattern.how, format=records.format)
+        whole = replace(pattern, index=index, source=source, folder=folder, how=how)
+        for part in parts_of(whole, records, read_on):
             yield part
             index = part.index + 1
 

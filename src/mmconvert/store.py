@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from mmconvert import __version__
-from mmconvert.card import SplitInfo, card
+from mmconvert.card import Origin, card, merge
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, UsageError, did_you_mean, first_line, no_such_path
 from mmconvert.hub_path import known_sha256
@@ -30,6 +30,7 @@ from mmconvert.publishing import clear_leftovers, link_or_copy, temporary
 from mmconvert.record import SCHEMA_VERSION, Record, from_arrow, missing_columns
 from mmconvert.shards import RecordWriter, Shard, numbered, sync_folder, write_synced
 from mmconvert.sources.parquet import parquet_file
+from mmconvert.split_counts import split_info
 from mmconvert.storage import local
 from mmconvert.views import EVAL, VIEWS
 
@@ -52,6 +53,7 @@ class DatasetWriter:
         view: str = EVAL,
         title: str | None = None,
         about: Mapping[str, Any] | None = None,
+        origin: Origin | None = None,
     ) -> None:
         """Check the place.
 
@@ -62,6 +64,7 @@ class DatasetWriter:
             view: How rows are laid out, a name of `VIEWS`.
             title: Name for the card; the folder's name by default.
             about: JSON values for the manifest: source format, input, options.
+            origin: Licence and source for the card; what an appended dataset's card says stays.
 
         Raises:
             UsageError: Something stands there and neither flag says what to do with it.
@@ -72,7 +75,7 @@ class DatasetWriter:
         self._target = self.path.resolve()
         self._title = title or self._target.name
         self._overwrite, self._append = overwrite, append
-        self._view = view
+        self._view, self._origin = view, origin
         self._kept: dict[str, dict[str, list[Shard]]] = {}
         self._open: dict[tuple[str, str], RecordWriter] = {}
         self._made: dict[str, dict[str, list[Shard]]] = {}
@@ -181,14 +184,17 @@ class DatasetWriter:
         for config, splits in self._made.items():
             for split, shards in splits.items():
                 configs.setdefault(config, {})[split] = numbered(self._new, split, shards)
-        infos = {
-            config: [
-                SplitInfo(n, sum(s.rows for s in shards), sum(s.bytes for s in shards)) for n, shards in splits.items()
-            ]
-            for config, splits in configs.items()
-        }
-        schema = VIEWS[self._view].schema
-        text = card(infos, schema=schema, title=self._title, source_format=self.about.get("format"))
+        infos = {name: [split_info(self._new, *split) for split in splits.items()] for name, splits in configs.items()}
+        text = card(
+            infos,
+            schema=VIEWS[self._view].schema,
+            title=self._title,
+            source_format=self.about.get("format"),
+            training=self._view != EVAL,
+            origin=self._origin,
+        )
+        if self._append and (self.path / "README.md").is_file():
+            text = merge(text, (self.path / "README.md").read_text(encoding="utf-8", errors="replace"))
         write_synced(self._new / "README.md", text.encode())
         (self._new / MANIFEST).parent.mkdir(exist_ok=True)
         write_synced(self._new / MANIFEST, json.dumps(self._manifest(configs), indent=1, ensure_ascii=False).encode())

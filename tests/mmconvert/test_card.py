@@ -3,7 +3,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from mmconvert.card import MEANINGS, SplitInfo, card, front_matter, merge, yaml_features
+from mmconvert.card import Origin, SplitInfo, card, front_matter, merge, named, yaml_features
+from mmconvert.card_text import MEANINGS
+from mmconvert.errors import UsageError
 from mmconvert.record import PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Source, Turn, to_arrow
 
 
@@ -144,3 +146,94 @@ def test_text_around_the_marked_part_survives_a_merge():
 )
 def test_merging_survives_a_card_of_another_shape(old):
     assert splits_of(merge(one("default", "test", 5), old))["default"]["test"] == 5
+
+
+def counted(config: str, split: str, **categories: int) -> str:
+    info = SplitInfo(split, sum(categories.values()), 9, {"task": {"vqa": 1}, "category": categories})
+    return card({config: [info]}, schema=SCHEMA, title="T", source_format=None)
+
+
+def test_rows_are_counted_by_category_and_long_lists_are_cut():
+    text = counted("default", "test", **{f"c{number:02}": number for number in range(1, 41)})
+    assert "## Categories\n\n### `default`, `test`\n" in text
+    rows = [line for line in text.splitlines() if line.startswith("| category |")]
+    assert rows[0] == "| category | c40 | 40 |"
+    assert rows[-1] == "| category | ... 10 more values | 55 |"
+    assert len(rows) == 31
+
+
+def test_a_category_cannot_break_out_of_its_table_or_fill_the_page():
+    text = counted("default", "test", **{"a | b\n# c": 2, "x" * 500: 1})
+    assert "| category | a \\| b \\# c | 2 |" in text
+    assert f"| category | {'x' * 60}... | 1 |" in text
+
+
+def test_counts_of_other_splits_survive_a_merge_and_those_of_a_gone_split_do_not():
+    old = merge(counted("zh", "dev", bird=3), counted("default", "train", cat=2))
+    merged = merge(counted("default", "test", dog=1), old)
+    headings = [line for line in merged.splitlines() if line.startswith("### ")]
+    assert headings == ["### `default`, `train`", "### `default`, `test`", "### `zh`, `dev`"]
+    assert all(f"| category | {name} |" in merged for name in ("cat", "dog", "bird"))
+    again = merge(counted("default", "test", owl=1), merged)
+    assert ("| category | owl | 1 |" in again, "dog" in again) == (True, False)
+
+
+def test_licence_and_source_are_stated_where_somebody_stated_them():
+    bare = one("default", "test", 5)
+    assert "- Licence: not stated; that of the source data holds.\n- Source: not stated." in bare
+    assert "license" not in front_matter(bare)
+    said = named(bare, "user/demo", Origin("cc-by-4.0", "https://example.org/data"))
+    values = front_matter(said)
+    assert (values["license"], values["source_url"]) == ("cc-by-4.0", "https://example.org/data")
+    assert "- Licence: `cc-by-4.0`\n- Source: https://example.org/data" in said
+    kept = merge(bare, said)
+    assert "- Licence: `cc-by-4.0`\n- Source: https://example.org/data" in kept
+    assert front_matter(named(bare, "user/demo", Origin(source="HuggingFaceM4/VQAv2")))["source_datasets"] == [
+        "HuggingFaceM4/VQAv2"
+    ]
+
+
+@pytest.mark.parametrize("wrong", [{"license": "MIT License"}, {"source": "my disk"}, {"source": "https://a b"}])
+def test_a_licence_or_source_that_no_card_can_hold_is_a_wrong_usage(wrong):
+    with pytest.raises(UsageError, match=f"--{next(iter(wrong))}: expected"):
+        Origin(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("rows", "size"),
+    [
+        (0, "n<1K"),
+        (999, "n<1K"),
+        (1000, "1K<n<10K"),
+        (5 * 10**6, "1M<n<10M"),
+        (10**12, "n>1T"),
+        (10**12 - 1, "100B<n<1T"),
+    ],
+)
+def test_the_hubs_class_of_size_follows_from_the_rows(rows, size):
+    assert front_matter(one("default", "test", rows))["size_categories"] == [size]
+
+
+def test_the_hubs_names_of_tasks_follow_from_the_rows():
+    counts = {"task": {"ocr": 1, "vqa": 2, "yes_no": 3}}
+    text = card({"default": [SplitInfo("test", 6, 1, counts)]}, schema=SCHEMA, title="T", source_format=None)
+    assert front_matter(text)["task_categories"] == ["visual-question-answering", "image-to-text"]
+
+
+def test_use_names_the_repository_and_every_configuration():
+    merged = named(merge(one("default", "test", 5), one("zh", "dev", 3)), "user/demo")
+    assert 'rows = load_dataset("user/demo", split="test")' in merged
+    assert 'rows = load_dataset("user/demo", "zh", split="dev")' in merged
+    assert "mmscore predict hf://datasets/user/demo/zh -o predictions.parquet" in merged
+    alone = named(one("default", "test", 5), "user/demo")
+    assert "mmscore predict user/demo -o predictions.parquet" in alone
+    assert "USER/REPO" not in alone
+
+
+def test_use_trains_where_rows_are_laid_out_for_it():
+    infos = {"default": [SplitInfo("train", 5, 1)]}
+    text = card(infos, schema=SCHEMA, title="T", source_format=None, training=True)
+    code = text.partition("```python\n")[2].partition("```")[0]
+    compile(code, "card", "exec")
+    assert 'SFTTrainer(model="MODEL", train_dataset=rows, args=SFTConfig("output", max_length=None)).train()' in code
+    assert "mmscore predict" not in text

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.card import MEANINGS
+from mmconvert.card_text import MEANINGS
 from mmconvert.record import PREDICTION_SCHEMA, SCHEMA, SCHEMA_VERSION, hf_feature
 from mmscore.rows_file import ROWS_SCHEMA
 from support.comparison_schemas import SCHEMAS

@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 
-from mmconvert.cli.push import check_push, publish, published_text, push_options
+from mmconvert.card import Origin
+from mmconvert.cli.push import check_push, origin_options, publish, published_text, push_options
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.conversion import ReadOptions, Summary, WriteOptions
 from mmconvert.conversion import convert as run_convert
@@ -102,6 +103,7 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--append", is_flag=True, help="Add a split or config to the dataset that stands there.")
 @click.option("--overwrite", is_flag=True, help="Replace the dataset that stands there.")
 @click.option("--share", is_flag=True, help="Let other processes that are started so convert parts of the same DIR.")
+@origin_options
 @click.option("--push", "repo_id", metavar="USER/REPO", help="Publish the dataset on the Hub afterwards.")
 @push_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -123,8 +125,9 @@ def convert(
     """Turn files of any known format into one dataset.
 
     INPUT is a file, a folder of files of one format, split=PATH, - for standard input, the bare name of a
-    table in $LMUData, the URL of a file or folder in a store (s3://BUCKET/FILE), or with --allow-remote the
-    https address of such a table. The dataset appears whole or not at all; refused rows are written to a file.
+    table in $LMUData, the URL of a file or folder in a store (s3://BUCKET/FILE), a dataset on the Hub
+    (USER/REPO[@REVISION]), or with --allow-remote the https address of such a table. The dataset appears whole
+    or not at all; refused rows are written to a file.
     """
     if repo_id is not None and given["share"]:
         raise click.UsageError("--share and --push exclude each other: each process would push. Push it afterwards.")
@@ -184,6 +187,7 @@ def converted(
     where = WriteOptions(
         config=given["config_name"],
         fail_on_bad=given["on_bad"] == "fail",
+        origin=Origin(given["license"], given["source"]),
         **{name: given[name] for name in _WRITTEN_SO},
     )
     download = _download(inputs, given["allow_remote"], given["md5"], given["sha256"])

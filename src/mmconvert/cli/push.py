@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from mmconvert.card import Origin
 from mmconvert.command_line import OPTIONS_FILE, printable
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -26,6 +27,19 @@ def push_options(command: _F) -> _F:
     return command
 
 
+def origin_options(command: _F) -> _F:
+    """Give a command the options of a card that only people can fill in: `license`, `source`."""
+    options = [
+        click.option(
+            "--license", metavar="NAME", help="Licence for the card, by the Hub's name: mit, cc-by-4.0, other."
+        ),
+        click.option("--source", metavar="URL|USER/REPO", help="Where the data come from, for the card."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def check_push(repo_id: str, *, revision: str | None, create_pr: bool) -> None:
     """Refuse a wrong target at once, before work is done for it.
 
@@ -38,7 +52,15 @@ def check_push(repo_id: str, *, revision: str | None, create_pr: bool) -> None:
 
 
 def publish(
-    folder: Path, repo_id: str, *, private: bool, revision: str | None, create_pr: bool, dry_run: bool, quiet: bool
+    folder: Path,
+    repo_id: str,
+    *,
+    private: bool,
+    revision: str | None,
+    create_pr: bool,
+    dry_run: bool,
+    quiet: bool,
+    origin: Origin | None = None,
 ) -> dict[str, Any]:
     """Push a folder, or under `dry_run` only check it and say what would be sent.
 
@@ -65,7 +87,7 @@ def publish(
     refuse_beyond(repo_id, found)
     result = None
     if not dry_run:
-        result = hub.push(upload, repo_id, private=private, revision=revision, create_pr=create_pr)
+        result = hub.push(upload, repo_id, private=private, revision=revision, create_pr=create_pr, origin=origin)
     return {
         "repo": repo_id,
         "url": result.url if result else None,
@@ -98,6 +120,7 @@ def published_text(done: dict[str, Any]) -> str:
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("repo_id", metavar="USER/REPO")
 @push_options
+@origin_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
 @OPTIONS_FILE
@@ -108,13 +131,16 @@ def push(
     revision: str | None,
     create_pr: bool,
     dry_run: bool,
+    license: str | None,
+    source: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """Publish a converted dataset on the Hub, after every byte and picture was checked.
 
-    Only the shards, the card and the manifest are sent, in one commit. The token comes from HF_TOKEN or
-    `hf auth login`.
+    Only the shards, the card and the manifest are sent, in one commit; a push that was cut goes on where it was
+    when it is run again. The token comes from HF_TOKEN or `hf auth login`. Licence and source, where they are
+    not given, stay as the card in the repository has them.
     """
     done = publish(
         folder,
@@ -124,6 +150,7 @@ def push(
         create_pr=create_pr,
         dry_run=dry_run,
         quiet=quiet or as_json,
+        origin=Origin(license, source),
     )
     if as_json:
         click.echo(json.dumps(done, ensure_ascii=False))
