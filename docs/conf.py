@@ -52,6 +52,14 @@ def _with_navigation(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] += f"\n\n{navigation(source[0])}\n"
 
 
+def _with_code_blocks(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Mark the code of docstrings, indented behind a colon and an empty line, as reStructuredText wants it."""
+    for number, (line, empty, code) in enumerate(zip(lines, lines[1:], lines[2:], strict=False)):
+        if line.endswith(":") and not line.endswith("::") and not empty and code.startswith("    "):
+            lines[number] += ":"
+
+
 def setup(app: Sphinx) -> None:
     """Take part in the build."""
+    app.connect("autodoc-process-docstring", _with_code_blocks)
     app.connect("source-read", _with_navigation)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert.plugins import available
-from support import recipe_page
+from support import cli_page, recipe_page
 from support.format_page import BEGIN, NOTES, PAGE, notes, page
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -21,6 +21,11 @@ def test_the_page_of_formats_is_up_to_date() -> None:
 def test_the_page_of_recipes_is_up_to_date() -> None:
     current = recipe_page.PAGE.read_text(encoding="utf-8")
     assert recipe_page.page(current) == current, "run scripts/docs"
+
+
+def test_the_page_of_commands_is_up_to_date() -> None:
+    current = cli_page.PAGE.read_text(encoding="utf-8")
+    assert cli_page.page(current) == current, "run scripts/docs"
 
 
 @pytest.mark.parametrize("name", list(available(recipe_page.GROUP)))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support import how_tos
 from support.documents import follow, matches, steps
 from support.tiny_models import save_llava
 
@@ -14,6 +15,14 @@ DOCS = ROOT / "docs"
 
 def test_the_tutorial_can_be_followed(tmp_path):
     follow(DOCS / "tutorial.md", tmp_path)
+
+
+@pytest.mark.parametrize("page", sorted(path.stem for path in (DOCS / "howto").glob("*.md")))
+def test_a_how_to_can_be_followed(page, tmp_path):
+    how_tos.lay_out(page, tmp_path)
+    path = DOCS / "howto" / f"{page}.md"
+    said = path.read_text(encoding="utf-8")
+    follow(path, tmp_path, words={word: own for word, own in how_tos.WORDS.items() if word in said})
 
 
 @pytest.mark.parametrize("page", ["bad-input", "why-kits-disagree"])

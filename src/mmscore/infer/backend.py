@@ -1,7 +1,7 @@
 """What answers a batch of records, and the options it is opened with.
 
 A backend module exports `BACKEND`, a callable `(ModelOptions) -> Backend`. A backend of yours is named as
-`--backend file.py@name`: a function from a batch of records to as many answers (texts, `Answer`s, None
+`--backend file.py@name`: a function from a batch of records to as many answers (a text, an `Answer`, None
 for a row without one), or a class that is opened with the options:
 
     def blind(records: Sequence[Record]) -> list[str]:

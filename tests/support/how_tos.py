@@ -1,0 +1,70 @@
+"""What a reader of docs/howto has before the first command, and what they put in the place of a word."""
+
+import shutil
+from pathlib import Path
+
+from mmscore.kits.mmtrusteval.chains import chain_of
+from mmscore.kits.mmtrusteval.task_log import log_text, task_log
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "src/mmconvert/demo/files"
+
+FILES = {
+    "lmudata": {"MyBench.tsv": "lmudata/Colours.tsv"},
+    "vlmevalkit-predictions": {
+        "demo-1b_SEEDBench_IMG_openai_result.xlsx": "vlmevalkit_predictions/demo-1b_SEEDBench_IMG_openai_result.xlsx"
+    },
+    "evalscope": {
+        "outputs/reviews/demo-1b": "evalscope_reviews",
+        "outputs/predictions/demo-1b": "evalscope_predictions",
+        "outputs/predictions/demo-2b": "evalscope_predictions",
+        "colours.tsv": "vmcq/colours.tsv",
+        "images": "vmcq/images",
+    },
+    "mmbench-submission": {"MMBench_TEST_EN.tsv": "mmbench/Circular.tsv"},
+    "mmtrusteval": {"samples.json": "mmtrust/samples.json", "images": "mmtrust/images"},
+    "reform-eval": {
+        "Colours_SingleChoice_generation_demo_demo-1b.json": (
+            "reform_predictions/Colours_SingleChoice_generation_demo_demo-1b.json"
+        ),
+        "colours.json": "reform_eval/colours.json",
+    },
+    "training-data": {
+        "llava.json": "llava/train.json",
+        "qwen.json": "qwen_vl/train.json",
+        "factory.json": "sharegpt/colours.json",
+        "images": "llava/images",
+    },
+    "mmmu-outputs": {"outputs": "mmmu_outputs", "validation.parquet": "mmmu/validation.parquet"},
+    "other-results": {
+        "20260101_120000_samples_mme.jsonl": "lmms_eval_samples/20260101_120000_samples_mme.jsonl",
+        "mme_results": "mme_results",
+    },
+}
+"""Page -> name that it gives a file or folder -> the example that stands in for it."""
+
+WORDS = {
+    "--model Qwen/Qwen3-VL-8B-Instruct --base-url http://localhost:8000/v1": "--backend echo --model answer",
+}
+"""What a page says -> what is put in its place: a service of one's own, without a service."""
+
+_TRUSTED = [("Yes, there is.", 1), ("No.", 0), ("Notice the face on the left.", 1), ("Yes", 1), ("I see none.", 0)]
+
+
+def lay_out(page: str, folder: Path) -> None:
+    """Put a page's files where its commands expect them."""
+    for name, example in FILES[page].items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if (EXAMPLES / example).is_dir() else shutil.copy)(EXAMPLES / example, target)
+    if page == "mmtrusteval":
+        (folder / "logs").mkdir()
+        (folder / "logs/vispr-recognition.json").write_text(_log(), encoding="utf-8")
+
+
+def _log() -> str:
+    chain = chain_of({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_no_op": {}, "accuracy_score": {}}}})
+    samples = [
+        {"content": f"Is there a face in picture {number}?", "response": reply, "target": target, "extra": None}
+        for number, (reply, target) in enumerate(_TRUSTED)
+    ]
+    return log_text(task_log([chain], samples))
