@@ -160,7 +160,7 @@
     Enter: () => {
       const target = document.activeElement.closest?.("tbody tr");
       if (target?.item) mm.openItem(target.item.id, { focus: true });
-      return Boolean(target);
+      return Boolean(target?.item);
     },
   };
   document.addEventListener("keydown", (event) => {

@@ -55,7 +55,7 @@
       drawn.setAttribute("role", "img");
       drawn.setAttribute("aria-label", name);
       if (click)
-        for (const mark of drawn.querySelectorAll("[aria-label=bar] rect")) {
+        for (const mark of drawn.querySelectorAll("[aria-label=bar] :is(path, rect)")) {
           mark.classList.add("live");
           mark.addEventListener("click", () => click(mark.__data__));
         }
