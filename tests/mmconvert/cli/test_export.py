@@ -61,7 +61,7 @@ def test_the_summary_has_exactly_its_keys(dataset: str) -> None:
         (["ds", "-o", "x.tsv", "--to", "lmudta"], "unknown format 'lmudta'. Did you mean lmudata"),
         (["ds", "-o", "x.docx", "--to", "lmudata"], "x.docx: format 'lmudata' is written to .tsv or .csv"),
         (["ds", "-o", "x.json", "--to", "mmmu_outputs"], "format 'mmmu_outputs' is only read"),
-        (["dss", "-o", "x.tsv", "--to", "lmudata"], "'dss' does not exist"),
+        (["dss", "-o", "x.tsv", "--to", "lmudata"], "dss: no such file or folder"),
         (["ds", "-o", "ds", "--to", "lmudata"], "ds: is a dataset, which holds no other files"),
         (["ds", "-o", "new/", "--to", "vmcq"], "format 'vmcq' has no file name by convention. Name the file"),
         (["ds", "-o", "new/", "--to", "vlmevalkit_predictions"], "needs the model, which the first row does not say"),

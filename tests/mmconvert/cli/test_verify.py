@@ -32,4 +32,4 @@ def test_what_is_no_dataset_is_one_message(tmp_path: Path) -> None:
     assert "it is no dataset of ours or was not published whole" in one_message(ended)
     ended = mmconvert("verify", tmp_path / "none")
     assert ended.code == 2
-    assert "does not exist" in one_message(ended)
+    assert "no such file or folder" in one_message(ended)
