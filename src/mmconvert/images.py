@@ -7,6 +7,7 @@ allowed picture formats and sizes, P8 paths inside the image roots. Nothing is f
 
 import hashlib
 import os
+import posixpath
 import re
 import stat
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ import pybase64
 from mmconvert.errors import RowError, got
 from mmconvert.picture_structure import probe
 from mmconvert.record import Image
+from mmconvert.storage import StoreFolder, is_url
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 SUFFIXES = {"PNG": "png", "JPEG": "jpg", "GIF": "gif", "WEBP": "webp", "BMP": "bmp", "TIFF": "tiff"}
@@ -116,6 +118,7 @@ class Pictures:
 
     Attributes:
         roots: Folders, resolved; a relative path is looked up in them in order.
+        stores: Folders of object stores, where it is looked up then.
         decode: Decode every picture once, beside the structure check.
         max_bytes: Largest picture in bytes.
         keep_urls: Keep http(s) addresses as references without bytes.
@@ -127,11 +130,14 @@ class Pictures:
     max_bytes: int = MAX_IMAGE_BYTES
     keep_urls: bool = False
     fetch: Callable[[str], bytes] | None = None
+    stores: tuple[StoreFolder, ...] = ()
 
     @classmethod
     def within(cls, roots: Sequence[str | Path], **options: bool | int | Callable[[str], bytes] | None) -> "Pictures":
-        """Make a finder over folders; they are resolved once, so that links in them are known."""
-        return cls(tuple(Path(root).resolve() for root in roots), **options)  # type: ignore[arg-type]
+        """Make a finder over folders and URLs of such; folders are resolved once, so that links in them are known."""
+        stores = tuple(StoreFolder(str(root)) for root in roots if is_url(str(root)))
+        folders = tuple(Path(root).resolve() for root in roots if not is_url(str(root)))
+        return cls(folders, stores=stores, **options)  # type: ignore[arg-type]
 
     def of_bytes(self, data: bytes, slot: int, name: str | None = None, detail: str | None = None) -> Image:
         """Check bytes and describe them.
@@ -184,8 +190,28 @@ class Pictures:
             raise RowError(
                 "image.path", "", f"{scheme[1].lower()}: addresses are not read {got(text)}. Give a relative path."
             )
-        path, name = self.find(text)
-        return self.of_bytes(_read(path, text, self.max_bytes), slot, name, detail)
+        data, name = self._file(text)
+        return self.of_bytes(data, slot, name, detail)
+
+    def _file(self, text: str) -> tuple[bytes, str]:
+        try:
+            path, name = self.find(text)
+        except RowError as error:
+            found = self._stored(text) if error.code == "image.missing" else None
+            if found is None:
+                raise
+            return found
+        return _read(path, text, self.max_bytes), name
+
+    def _stored(self, text: str) -> tuple[bytes, str] | None:
+        name = posixpath.normpath(text)
+        if self.stores and (name == ".." or name.startswith(("/", "../"))):
+            raise _outside(text)
+        for store in self.stores:
+            data = store.read(name, self.max_bytes + 1)
+            if data is not None:
+                return data, name
+        return None
 
     def find(self, text: str) -> tuple[Path, str]:
         """Find the file of a path inside the roots.
@@ -218,7 +244,7 @@ class Pictures:
                 return resolved, inside.relative_to(root).as_posix()
             outside = True
         if outside:
-            raise RowError("image.path", "", f"the path leaves the image root {got(text)}.")
+            raise _outside(text)
         raise RowError(
             "image.missing",
             "",
@@ -226,7 +252,11 @@ class Pictures:
         )
 
     def _roots_text(self) -> str:
-        return ", ".join(map(str, self.roots)) or "(none given)"
+        return ", ".join([*map(str, self.roots), *(store.url for store in self.stores)]) or "(none given)"
+
+
+def _outside(text: str) -> RowError:
+    return RowError("image.path", "", f"the path leaves the image root {got(text)}.")
 
 
 def _read(path: Path, text: str, limit: int) -> bytes:

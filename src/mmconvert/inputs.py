@@ -30,12 +30,21 @@ _REJECTS = ".rejects.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One file to convert, the split it goes to, and what tells its rows from other files' rows."""
+    """One file to convert, the split it goes to, and what tells its rows from other files' rows.
+
+    Attributes:
+        path: The file, or a folder that a format reads as one.
+        split: Name of the split.
+        subset: Name of the subset.
+        id_prefix: Words in front of ids that another file has too.
+        folder: URL of the folder in a store that the file alone was fetched from; None for a file with its folder.
+    """
 
     path: Path
     split: str = DEFAULT_SPLIT
     subset: str | None = None
     id_prefix: str = ""
+    folder: str | None = None
 
     @classmethod
     def of(cls, path: Path) -> "Input":
@@ -47,6 +56,11 @@ class Input:
         if not path.exists():
             raise no_such_path(path)
         return cls(path)
+
+    @property
+    def beside(self) -> Path | str:
+        """The folder, or its URL, from which relative paths in the file are meant."""
+        return self.folder or (self.path.parent if self.path.is_file() else self.path)
 
 
 def lmudata_root() -> Path:
@@ -78,7 +92,7 @@ def plan(
     found: list[tuple[Path, Input]] = []
     subsets_used = False
     for name in names:
-        own_split, path = _located(name, download)
+        own_split, path, folder = _located(name, download)
         chosen = own_split or split or DEFAULT_SPLIT
         check_names(DEFAULT_CONFIG, chosen)
         dataset = _dataset(path)
@@ -90,7 +104,7 @@ def plan(
             found += [(file, Input(file, chosen, _subset(file))) for file in _chosen(path, files, subsets)]
             subsets_used = True
         else:
-            found.append((path, Input(path, chosen)))
+            found.append((path, Input(path, chosen, folder=folder)))
     if subsets and not subsets_used:
         if len(found) != 1 or len(subsets) != 1:
             raise UsageError("--subset picks files of a folder, or names the one subset of one file.")
@@ -125,30 +139,34 @@ def _dataset(path: Path) -> Dataset | None:
     return open_dataset(path) if (path / MANIFEST).is_file() or config_folder(path) is not None else None
 
 
-def _located(name: str, download: Callable[[str], Path] | None) -> tuple[str | None, Path]:
+def _located(name: str, download: Callable[[str], Path] | None) -> tuple[str | None, Path, str | None]:
+    """Give the split that is named, the place, and the URL of the folder of a file that came from a store."""
     if not name:
         raise UsageError("an INPUT is empty. Is a variable of the command line not set?")
     if name == "-":
-        return None, spooled(sys.stdin.buffer)
+        return None, spooled(sys.stdin.buffer), None
     if Path(name).exists():
-        return None, _regular(Path(name))
+        return None, _regular(Path(name)), None
     match = _SPLIT.fullmatch(name)
     if match and Path(match[2]).exists():
-        return match[1], _regular(Path(match[2]))
+        return match[1], _regular(Path(match[2])), None
     address = match[2] if match else name
-    place = on_the_hub(address) or (fetched(address) if is_url(address) else None)
-    if place is not None:
-        return match[1] if match else None, place
+    own = match[1] if match else None
+    if (place := on_the_hub(address)) is not None:
+        return own, place, None
+    if is_url(address):
+        place = fetched(address)
+        return own, place, None if place.is_dir() else address.rstrip("/").rpartition("/")[0]
     if _ADDRESS.match(address):
         if download is None:
             raise UsageError(
                 f"{address}: nothing is fetched from the network. Convert it with --allow-remote, or give a file."
             )
-        return match[1] if match else None, download(address)
+        return own, download(address), None
     if re.fullmatch(r"[\w.\-]+", name):
         table = lmudata_root() / f"{name}.tsv"
         if table.is_file():
-            return None, table
+            return None, table, None
     path = Path(match[2] if match else name)
     tables = lmudata_root().glob("*.tsv") if path.parent == Path() else ()
     raise no_such_path(path, [table.stem for table in tables])

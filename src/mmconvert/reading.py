@@ -28,7 +28,7 @@ class ReadOptions:
 
     Attributes:
         format: Format name or `file.py@NAME`, None to guess from the content.
-        image_roots: Folders of relative picture paths; () for the input file's own folder.
+        image_roots: Folders of relative picture paths, or their URLs; () for the input file's own folder.
         dataset: Benchmark name.
         task: Task of every record.
         decode: Decode every picture once (`--verify decode`).
@@ -48,7 +48,7 @@ class ReadOptions:
     """
 
     format: str | None = None
-    image_roots: tuple[Path, ...] = ()
+    image_roots: tuple[Path | str, ...] = ()
     dataset: str | None = None
     task: str | None = None
     decode: bool = False
@@ -141,7 +141,7 @@ class Records:
     def _read(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
         self.rejects, self.mended, self.rows_read, self.warnings = [], [], 0, Counter()
         options = self._options
-        roots = options.image_roots or (self._input.path.parent if self._input.path.is_file() else self._input.path,)
+        roots = options.image_roots or (self._input.beside,)
         pictures = Pictures.within(
             roots,
             max_bytes=options.max_image_bytes,

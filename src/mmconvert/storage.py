@@ -6,6 +6,7 @@ are those of the store's own client (environment, configuration files).
 """
 
 import atexit
+import functools
 import re
 import shutil
 import tempfile
@@ -108,6 +109,43 @@ def send_file(file: Path, url: str) -> None:
     """
     with _asked(url) as (store, place):
         store.put_file(str(file), place)
+
+
+class StoreFolder:
+    """A folder of a store of which single files are read, when they are wanted."""
+
+    def __init__(self, url: str) -> None:
+        """Name it; nobody is asked yet."""
+        self.url = url.rstrip("/")
+        # The rows of a dialog show the same pictures one after the other.
+        self.read = functools.lru_cache(4)(self._read)
+
+    def _read(self, name: str, limit: int) -> bytes | None:
+        """Read a file.
+
+        Args:
+            name: Path below the folder, without `..`.
+            limit: Most bytes to read.
+
+        Returns:
+            The beginning of the file; None where there is none that may be read.
+
+        Raises:
+            UsageError: As `fetched`.
+            Error: As `fetched`.
+        """
+        # The folder is opened, not the file: a name is no URL, whatever stands in it.
+        with _asked(self.url) as (store, place):
+            file = f"{place.rstrip('/')}/{name}"
+            try:
+                return bytes(store.cat_file(file, start=0, end=limit))
+            except (FileNotFoundError, IsADirectoryError, PermissionError):
+                return None
+            except OSError:
+                # A store that has no beginning of an empty file says so.
+                if store.size(file) != 0:
+                    raise
+                return b""
 
 
 def check_free(url: str, *, overwrite: bool) -> None:

@@ -16,7 +16,9 @@ from mmconvert.storage import check_free, fetched, send
 from mmconvert.store import open_dataset, verify
 from mmscore.cli import program as scoring
 from mmscore.evaluation import score
-from support.datasets_on_disk import record, write_dataset
+from support.datasets_on_disk import picture, record, write_dataset
+from support.hub_client import hub_client
+from support.hub_repo import Blob, Repo
 from support.predictions import choices, write_predictions
 
 pytest.importorskip("s3fs", reason="needs s3fs and moto, of the development extra")
@@ -132,6 +134,67 @@ def test_predictions_and_references_of_a_store_are_scored(bucket, tmp_path):
     assert (entry.model, entry.metrics["accuracy"].value) == ("m1", 0.5)
     (joined,) = score(file, "own_choice", answers=f"{BUCKET}/m1.parquet").entries
     assert joined.metrics["accuracy"].value == 0.5
+
+
+def shown(*pictures: str) -> bytes:
+    rows = (
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": name}}]}], "answer": "a"}
+        for name in pictures
+    )
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def refusals(file: Path) -> list[tuple[str, str]]:
+    return [(row["code"], row["message"]) for row in map(json.loads, file.read_text().splitlines())]
+
+
+def test_pictures_beside_a_file_of_a_store_are_fetched_when_they_are_wanted(bucket, convert, tmp_path):
+    bucket.pipe({f"bucket/in/pictures/{n}.png": picture(n) for n in range(3)})
+    names = ["pictures/0.png", "./pictures/../pictures/1.png", "pictures/2.png", "pictures/2.png"]
+    bucket.pipe("bucket/in/talks.jsonl", shown(*names))
+    code, out, _ = convert(f"{BUCKET}/in/talks.jsonl", "-o", "d", "--json")
+    assert (code, json.loads(out)["images"]) == (0, 4)
+    images = [record.images[0] for record in open_dataset(tmp_path / "d").records()]
+    assert [image.bytes for image in images] == [picture(n) for n in (0, 1, 2, 2)]
+    assert [image.name for image in images][:2] == ["pictures/0.png", "pictures/1.png"]
+
+
+def test_pictures_of_a_store_are_held_to_the_rules_of_a_folder(bucket, convert, tmp_path):
+    bucket.pipe({"bucket/secret.png": picture(1), "bucket/in/empty.png": b"", "bucket/in/large.png": b"x" * 2_000_000})
+    names = ["../secret.png", "/bucket/secret.png", "a/../../secret.png", "b/..", "..", "\\in\\large.png", "none.png"]
+    chained = [f"none::memory://x::{BUCKET}/secret.png", f"{BUCKET}/secret.png", "secret.png?versionId=1"]
+    bucket.pipe("bucket/in/talks.jsonl", shown(*names, *chained, "empty.png", "large.png"))
+    code, _, err = convert(f"{BUCKET}/in/talks.jsonl", "-o", "d", "--max-image-mb", "1")
+    assert (code, "no row could be converted" in err) == (1, True)
+    found = refusals(tmp_path / "d.rejects.jsonl")
+    left = ["image.path"] * 3
+    assert [code for code, _ in found] == [
+        *left,
+        "image.missing",
+        "image.path",
+        "image.path",
+        "image.missing",
+        "image.missing",
+        "image.path",
+        "image.missing",
+        "image.empty",
+        "image.too_large",
+    ]
+    assert all("leaves the image root" in message for _, message in found[:3])
+    assert "no such file under the image root s3://bucket/in (got 'none.png')" in found[6][1]
+
+
+def test_pictures_beside_a_file_of_the_hub_are_fetched_too(hub, tmp_path):
+    files = {"in/talks.jsonl": shown("pictures/0.png", "../README.md"), "in/pictures/0.png": picture(0)}
+    files["README.md"] = b"# Talks"
+    repo = hub.repos["datasets/user/talks"] = Repo("user/talks")
+    repo.commit("main", {path: Blob(data, lfs=False) for path, data in files.items()}, "new")
+    with hub_client(hub.environment(tmp_path / "home")) as client:
+        inputs = "hf://datasets/user/talks/in/talks.jsonl"
+        code, _, err = client("command", "mmconvert", "convert", inputs, "-o", tmp_path / "d", "--quiet")
+    assert (code, err) == (3, "")
+    assert [record.images[0].bytes for record in open_dataset(tmp_path / "d").records()] == [picture(0)]
+    assert [code for code, _ in refusals(tmp_path / "d.rejects.jsonl")] == ["image.path"]
 
 
 def answered(**options: object) -> tuple[int, int]:
