@@ -85,7 +85,12 @@ def preview(
         page,
         title,
         items=_with_names(_items(inputs, how, rows, done, facts, advance)),
-        columns=[*COLUMNS, Column(_PROBLEM, kind="long"), *([Column(_SPLIT)] if len(splits) > 1 else [])],
+        columns=[
+            *COLUMNS[:2],
+            Column(_PROBLEM, kind="long"),
+            *COLUMNS[2:],
+            *([Column(_SPLIT)] if len(splits) > 1 else []),
+        ],
         filters=[*FILTERS, *([Choice(_SPLIT, "Split")] if len(splits) > 1 else [])],
         facts=facts,
         notes=done.warnings,
@@ -142,18 +147,18 @@ def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Pre
         yield replace(item, cells={**item.cells, "row": records.where.row, _SPLIT: source.split})
     for _, problems in sorted(refused.items()):
         done.refused += 1
-        yield refused_item(problems, source.split)
+        yield refused_item(problems, source)
     done.rows += records.rows_read
     done.whole &= records.rows_read != how.first_rows
     done.warnings += remarks(records, source)
 
 
-def refused_item(problems: Sequence[Rejected], split: str) -> Item:
+def refused_item(problems: Sequence[Rejected], source: Input) -> Item:
     """Make the item of a refused row: every problem, and what could be read of it.
 
     Args:
         problems: All of one row, at least one.
-        split: Where the row would have gone.
+        source: Their file.
     """
     first = problems[0]
     place = f"{first.where.file} row {first.where.row}"
@@ -164,7 +169,13 @@ def refused_item(problems: Sequence[Rejected], split: str) -> Item:
         fields["As it stands"] = Text(json.dumps(given, ensure_ascii=False, indent=1, default=repr), tone="code")
     return Item(
         id=id or place,
-        cells={"id": id or place, _PROBLEM: first.message, "row": first.where.row, _SPLIT: split},
+        cells={
+            "id": id or place,
+            _PROBLEM: first.message,
+            "subset": source.subset,
+            "row": first.where.row,
+            _SPLIT: source.split,
+        },
         marks=[REFUSED],
         fields=fields,
         facts={"problem": ", ".join(dict.fromkeys(problem.code for problem in problems)), "source": place},

@@ -17,7 +17,7 @@ from mmconvert.progress import progress
 _ROWS = 200
 
 
-@click.command(epilog="Example: mmconvert preview mmbench -o mmbench.html --rows 500")
+@click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="DATASET|INPUT...")
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="HTML file."

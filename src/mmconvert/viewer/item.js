@@ -34,13 +34,17 @@
     return el("div", { class: `named ${value.tone ?? ""}` }, text(el("span", { class: "name" }), value.name), into);
   };
 
+  const zoom = ({ currentTarget: button }) =>
+    button.setAttribute("aria-expanded", String(button.getAttribute("aria-expanded") === "false"));
+
   const figure = (number, pictures) => {
     const [thumbnail, facts, name, note, slot] = pictures[number];
     const called = slot === null ? `Picture ${number + 1}` : `<image ${slot}>`;
     const shown =
       thumbnail === null
         ? text(el("div", { class: "no-picture" }), note)
-        : el("img", { src: mm.picture(thumbnail), alt: `${called}, ${facts}`, decoding: "async" });
+        : el("button", { type: "button", class: "zoom", "aria-expanded": "false", onclick: zoom },
+            el("img", { src: mm.picture(thumbnail), alt: `${called}, ${facts}`, decoding: "async" }));
     const caption = el("figcaption", {}, el("b", {}, called), ` ${facts}`);
     if (name) caption.append(text(el("span", { class: "path", dir: "ltr" }), name));
     return el("figure", { id: `picture-${number}` }, shown, caption);

@@ -84,7 +84,8 @@ def fields_of(record: Record) -> dict[str, Shown | Sequence[Shown]]:
     }
     if record.options:
         fields["Options"] = options_of(record)
-    fields["Answer"] = record.answer if record.answer is not None else []
+    if _asks(record):
+        fields["Answer"] = record.answer if record.answer is not None else []
     if record.answers and list(record.answers) != [record.answer]:
         fields["References"] = list(record.answers)
     if record.prediction is not None:
@@ -92,6 +93,11 @@ def fields_of(record: Record) -> dict[str, Shown | Sequence[Shown]]:
     if record.extra:
         fields["Extra"] = Text(json.dumps(record.extra, ensure_ascii=False, indent=1), tone="code")
     return fields
+
+
+def _asks(record: Record) -> bool:
+    """Tell whether the turns leave something to answer; those of training data end with the assistant."""
+    return not record.messages or record.messages[-1].role != "assistant"
 
 
 def facts_of(record: Record) -> dict[str, str]:
@@ -118,7 +124,7 @@ def item_of(record: Record, thumbnails: Thumbnails) -> Item:
     marks = {
         "several pictures": len(record.images) > 1,
         "no picture": not record.images,
-        "no answer": record.answer is None and not record.answers,
+        "no answer": _asks(record) and record.answer is None and not record.answers,
     }
     return Item(
         id=record.id,

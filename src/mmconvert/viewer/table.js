@@ -105,7 +105,7 @@
     const cells = columns.map((column, place) => cell(column, item.cells[column.name], place === 0));
     if (parts.pictures) {
       const into = el("td", { class: "thumbnail" });
-      if (item.thumbnail !== null) into.append(el("img", { src: mm.picture(item.thumbnail), alt: "", loading: "lazy", decoding: "async" }));
+      if (item.thumbnail !== null) into.append(el("img", { src: mm.picture(item.thumbnail), alt: "", decoding: "async" }));
       cells.splice(1, 0, into);
     }
     const row = el("tr", { tabindex: focusable ? 0 : -1, "aria-current": item.id === mm.state.item ? "true" : null }, cells);
