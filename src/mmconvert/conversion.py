@@ -325,7 +325,7 @@ def _plan(job: _Job) -> dict[str, Any]:
         "image roots": list(map(str, job.how.image_roots)),
         "config": where.config,
         "view": where.view,
-        "card": None if where.origin is None else asdict(where.origin),
+        "card": asdict(where.origin or Origin()),
         "policy": [where.fail_on_bad, where.allow_empty, str(job.rejects_file)],
         "releases": [__version__, pa.__version__],
     }
