@@ -6,7 +6,7 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,10 +73,15 @@ class Outcome:
 @click.argument("task", type=click.Path(exists=True, dir_okay=False))
 @click.option("--work-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Where results go.")
 @click.option("--restart", is_flag=True, help="Forget the stored answers and ask every row again.")
+@click.option(
+    "--html", "as_pages", is_flag=True, help="Write DIR/DATASET.html too: all models and recipes side by side."
+)
 @click.option("--dry-run", is_flag=True, help="Check the file and show the plan; convert, ask and score nothing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="No progress.")
-def run(task: str, work_dir: Path | None, restart: bool, dry_run: bool, as_json: bool, quiet: bool) -> int:
+def run(
+    task: str, work_dir: Path | None, restart: bool, as_pages: bool, dry_run: bool, as_json: bool, quiet: bool
+) -> int:
     """Ask every model of TASK about every dataset and score the replies, as its recipes say.
 
     TASK is a YAML or JSON file: datasets, models, recipes, and the options of convert, predict and score under
@@ -96,6 +101,8 @@ def run(task: str, work_dir: Path | None, restart: bool, dry_run: bool, as_json:
         done.append(outcome)
         if not as_json:
             click.echo(printable(_sentence(outcome)))
+    if as_pages:
+        _write_pages(plan, done)
     if as_json:
         click.echo(json.dumps({"work_dir": str(plan.work_dir), "runs": [o.to_json() for o in done]}))
     elif text := shown(given, done):
@@ -267,6 +274,19 @@ def _score(scoring: Mapping[str, Any], task: DatasetTask, outcome: Outcome) -> N
         f"{entry['recipe']}@{entry['version']}": {name: one["value"] for name, one in entry["metrics"].items()}
         for entry in entries
     }
+
+
+def _write_pages(plan: Plan, done: Sequence[Outcome]) -> None:
+    """Score the replies to each dataset once more, all models together, for its page; judges' replies are stored."""
+    for task in plan.datasets:
+        files = [str(o.folder / PREDICTIONS) for o in done if o.dataset == task.name and o.error is None]
+        converted = plan.work_dir / CONVERTED / task.name
+        pictures = task.input if task.conversion is None else str(converted)
+        page = {"html_file": str(plan.work_dir / f"{task.name}.html"), "html_pictures": pictures}
+        if files:
+            with contextlib.redirect_stdout(io.StringIO()):
+                options = {**plan.scoring, "recipes": task.recipes, "quiet": True, **page}
+                score.invoke(context(score, files, options))
 
 
 def _log(folder: Path, text: str) -> None:

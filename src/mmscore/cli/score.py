@@ -44,6 +44,9 @@ from mmscore.scored import Scored
     metavar="N",
     help="Most rows that the page lists, evenly spread.",
 )
+@click.option(
+    "--html-pictures", metavar="DATASET", help="Dataset with the pictures of the page. [default: that of --answers]"
+)
 @click.option("--rows", "rows_file", metavar="FILE", help="Write every row with what was read in it, as parquet.")
 @click.option("--log", "log_file", metavar="FILE", help="Write the log that the recipe's kit would write.")
 @click.option(
@@ -73,6 +76,7 @@ def score(
     csv_file: str | None,
     html_file: str | None,
     html_rows: int,
+    html_pictures: str | None,
     rows_file: str | None,
     log_file: str | None,
     max_failed: float,
@@ -111,7 +115,7 @@ def score(
         # Imported here: who wants no page needs neither pictures nor the page's writer.
         from mmscore.html.page import write_report
 
-        write_report(html_file, shown, answers=answers, most=html_rows)
+        write_report(html_file, shown, pictures=html_pictures or answers, most=html_rows)
     if as_json:
         click.echo(text)
     else:

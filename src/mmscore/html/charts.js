@@ -12,7 +12,7 @@
   /** Show a number with the digits that its unit deserves, as the terminal does. */
   mm.shownNumber = (value, unit = "fraction") => (value === null ? "–" : value.toFixed(DIGITS[unit] ?? 4).replace("-", "−"));
   mm.signed = (value, unit) => (value === null ? "–" : `${value > 0 ? "+" : ""}${mm.shownNumber(value, unit)}`);
-  mm.interval = (ci, unit) => (ci === null ? "" : `${mm.shownNumber(ci[0], unit)} – ${mm.shownNumber(ci[1], unit)}`);
+  mm.interval = (ci, unit) => (ci === null ? "" : `${mm.shownNumber(ci[0], unit)} to ${mm.shownNumber(ci[1], unit)}`);
   mm.interval95 = (one) => el("span", { class: "span" }, mm.interval(one.ci95, one.unit));
   mm.number95 = (one) => el("data", { value: String(one.value) }, mm.shownNumber(one.value, one.unit));
 
@@ -133,8 +133,8 @@
     };
   };
 
-  /** Counts as bars, the part with credit in front: rows of label, rows, total. */
-  mm.counts = (rows) => (width) => {
+  /** Counts as bars in the colour of a series, the part with credit in front: rows of label, rows, total. */
+  mm.counts = (rows, series) => (width) => {
     const labels = rows.map((row) => row.label);
     const { margin, tick } = fitting(labels, width);
     return {
@@ -146,8 +146,8 @@
       x: { label: "rows", labelAnchor: "center", labelArrow: "none", grid: true, ticks: 4 },
       y: { domain: labels, label: null, tickFormat: tick, tickSize: 0, padding: 0.28 },
       marks: [
-        Plot.barX(rows, { y: "label", x: "rows", fill: "var(--series-soft)", rx2: 3, title: "title" }),
-        Plot.barX(rows, { y: "label", x: "total", fill: "var(--series-1)", pointerEvents: "none", rx2: 3 }),
+        Plot.barX(rows, { y: "label", x: "rows", fill: `color-mix(in oklab, ${mm.colour(series)} 25%, var(--paper))`, rx2: 3, title: "title" }),
+        Plot.barX(rows, { y: "label", x: "total", fill: mm.colour(series), pointerEvents: "none", rx2: 3 }),
         Plot.text(rows, { y: "label", x: "rows", text: (row) => mm.number(row.rows), textAnchor: "start", dx: 6, fill: "var(--ink)" }),
         Plot.ruleX([0], { stroke: "var(--muted)" }),
       ],

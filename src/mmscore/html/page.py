@@ -42,14 +42,14 @@ class _File:
 
 
 def write_report(
-    path: str | Path, results: Sequence[Result], *, answers: str | Path | None = None, most: int = MOST_ITEMS
+    path: str | Path, results: Sequence[Result], *, pictures: str | Path | None = None, most: int = MOST_ITEMS
 ) -> int:
     """Write the results of a run as one page that needs nothing else.
 
     Args:
         path: The file that shall appear; one that stands there is replaced.
         results: One a file and recipe, as `evaluation.results` gives them.
-        answers: Dataset that was joined, which may hold the pictures.
+        pictures: Dataset with the pictures; None where the predictions files hold them, or nobody does.
         most: Most rows to list; numbers and charts are of all rows.
 
     Returns:
@@ -65,7 +65,7 @@ def write_report(
     opened = _files(results)
     for one in opened:
         one.told = details_of(one.rows, listed.ids(one.results[0]))
-    _add_pictures(opened, answers)
+    _add_pictures(opened, pictures)
     layout = _layout(results, opened, any(repeated))
     readings = [readings_of(*one) for one in zip(results, verdicts, repeated, listed.numbers, strict=True)]
     groups = [_groups(results[n], layout.groups, listed.numbers[n]) for n in range(len(results))]
@@ -78,7 +78,7 @@ def write_report(
             layout,
             [one[n] for one in readings],
             [one.told.get(id, {}) for one in having],
-            next((pictures for one in having if (pictures := one.pictures_of(id))), ()),
+            next((shown for one in having if (shown := one.pictures_of(id))), ()),
             {name: next((g[name][n] for g in groups if g[name][n] is not None), None) for name in layout.groups},
         )
 
@@ -107,13 +107,13 @@ def _files(results: Sequence[Result]) -> list[_File]:
     return list(found.values())
 
 
-def _add_pictures(opened: Sequence[_File], answers: str | Path | None) -> None:
-    """Read pictures from the dataset that was joined, else from the files themselves."""
+def _add_pictures(opened: Sequence[_File], dataset: str | Path | None) -> None:
+    """Read pictures from the dataset that was named, else from the files themselves."""
     shown = [_shown(one.told) for one in opened]
     made = Thumbnails(expected=max((sum(one.values()) for one in shown), default=0))
-    if answers is not None:
+    if dataset is not None:
         every = {name: count for one in shown for name, count in one.items()}
-        pictures = thumbnails_of(answers, every, made) if every else {}
+        pictures = thumbnails_of(dataset, every, made) if every else {}
         for one in opened:
             one.pictures = pictures
         return
@@ -178,4 +178,4 @@ def _notes(listed: Listing, opened: Sequence[_File]) -> Iterator[str]:
     if any(map(pictures_shown, (row for one in opened for row in one.told.values()))) and not any(
         one.pictures for one in opened
     ):
-        yield "The predictions hold no pictures. --answers DATASET, the dataset they were made of, shows them."
+        yield "The predictions hold no pictures. --html-pictures DATASET, the dataset they were made of, shows them."

@@ -197,17 +197,17 @@
       title: `${pair.how_a} in ${labels[a]}, ${pair.how_b} in ${labels[b]}: ${mm.number(pair.changed)} of ${mm.number(pair.rows)} rows changed`,
     }));
     const lines = gap.pairs.map((pair) => [
-      pair.how_a, pair.how_b, pair.rows, pair.changed ? link(mm.number(pair.changed), show(pair), `${pair.changed} rows that changed, show them`) : 0, pair.sum_a, pair.sum_b,
-      el("data", { value: String(pair.contribution) }, mm.signed(pair.contribution)),
+      pair.how_a, pair.how_b, pair.rows, pair.changed ? link(mm.number(pair.changed), show(pair), `${pair.changed} rows that changed, show them`) : 0,
+      el("data", { value: String(pair.contribution) }, mm.signed(pair.contribution)), pair.sum_a, pair.sum_b,
     ]);
     for (const [alone, place] of [[gap.only_a, a], [gap.only_b, b]])
-      if (alone.rows) lines.push([`scored by ${labels[place]} alone`, "", alone.rows, "", "", "", mm.signed(alone.contribution)]);
+      if (alone.rows) lines.push([`scored by ${labels[place]} alone`, "", alone.rows, "", el("data", { value: String(alone.contribution) }, mm.signed(alone.contribution)), "", ""]);
     const changed = pairs.reduce((sum, pair) => sum + pair.changed, 0);
     const named = nameA === nameB ? words(nameA) : `${words(nameB)} − ${words(nameA)}`;
     return panel(`${labels[b]} against ${labels[a]}`,
       `The same replies, ${named} ${mm.signed(gap.difference)}: ${mm.number(changed)} of ${mm.number(gap.rows)} rows get another score. By the rule that read the reply in each recipe:`,
       rows.length ? mm.chart("What each pair of rules adds to the difference", mm.contributions(rows), el("div"), {}) : null,
-      mm.table("Rules that explain the difference", [`rule in ${labels[a]}`, `rule in ${labels[b]}`, "rows", "changed", "sum before", "sum after", "of the difference"], lines),
+      mm.table("Rules that explain the difference", [`rule in ${labels[a]}`, `rule in ${labels[b]}`, "rows", "changed", "adds", "credit before", "after"], lines),
       changed ? el("p", {}, link("Show all rows that changed", [["recipes disagree", true]])) : null);
   };
 
@@ -243,7 +243,7 @@
       filterable.has(columns[place].rule) ? link(rule.how, [[columns[place].rule, rule.how]]) : rule.how, rule.rows, mm.shownNumber(rule.total / rule.rows),
     ]);
     return el("div", {},
-      mm.chart(named("Rows by the rule that read them", place), mm.counts(rows), mm.table("Rows by rule", ["rule", "rows", `mean ${words(scores[place] ?? "score")}`], lines),
+      mm.chart(named("Rows by the rule that read them", place), mm.counts(rows, place), mm.table("Rows by rule", ["rule", "rows", `mean ${words(scores[place] ?? "score")}`], lines),
         { click: (number) => showRows([[columns[place].rule, rows[number].how]]) }));
   };
 
@@ -276,7 +276,7 @@
       label: `${right} of ${replies}`, rows: questions, total: right === replies ? questions : 0, title: `${mm.number(questions)} questions with ${right} of ${replies} replies right`,
     }));
     const drawn = (width) => {
-      const options = mm.counts(rows)(width);
+      const options = mm.counts(rows, place)(width);
       return { ...options, x: { ...options.x, label: "questions" } };
     };
     return el("div", {},

@@ -85,6 +85,16 @@ def test_the_example_of_the_page_runs(run, folder):
     assert "Please select the correct answer from the options above." in wording[-1]["content"][-1]["text"]
 
 
+def test_html_puts_all_models_on_a_page_for_each_dataset_with_its_pictures(run):
+    models = [{"model": "answer", "backend": "echo"}, {"model": "text=B", "backend": "echo", "name": "always-b"}]
+    assert run(task(models=models), "--html")[0] == 0
+    for dataset in ("Colours", "quiz"):
+        page = Path("results", f"{dataset}.html").read_text(encoding="utf-8")
+        data = json.loads(re.search(r'id="mm-data">(.*?)</script>', page)[1])
+        assert data["report"]["entries"] == entries(f"answer/{dataset}") + entries(f"always-b/{dataset}")
+        assert "data:image/webp" in page
+
+
 def test_a_second_run_asks_nothing_again_and_writes_the_same(run):
     assert run(task())[0] == 0
     first = {str(f): f.read_bytes() for f in Path("results").rglob("*.*") if f.suffix in (".parquet", ".json", ".csv")}

@@ -60,6 +60,14 @@ def test_all_outputs_of_one_run_agree(run, good, tmp_path):
     assert [row["scores"][0]["value"] for row in rows] == [1.0, 0.0]
 
 
+def test_html_writes_a_page_that_lists_as_many_rows_as_wanted(run, good, tmp_path):
+    page = tmp_path / "r.html"
+    assert run(good, "--recipe", "vlmevalkit_mcq", "--html", page, "--html-rows", "1")[0] == 0
+    assert "1 of 2 rows" in page.read_text(encoding="utf-8")
+    code, _, err = run(good, "--recipe", "vlmevalkit_mcq", "--html", tmp_path / "no" / "r.html")
+    assert (code, "no/r.html: cannot be written" in err) == (2, True)
+
+
 def test_rows_without_a_score_give_exit_code_3_unless_allowed(run, tmp_path):
     file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), (None, "A")))
     assert run(file, "--recipe", "vlmevalkit_mcq", "--json")[0] == 3

@@ -70,7 +70,7 @@ def test_the_numbers_of_the_cards_are_those_of_the_json_report(browser, models):
             expected = [(m["value"], shown(m["value"], m["unit"])) for m in entry["metrics"].values()]
             expected[1:1] = [(counts[name], str(counts[name])) for name in ("total", "scored", "unparsed")]
             assert told == expected
-            interval = " – ".join(shown(x, "fraction") for x in entry["metrics"]["accuracy"]["ci95"])
+            interval = " to ".join(shown(x, "fraction") for x in entry["metrics"]["accuracy"]["ci95"])
             assert f"95 % interval {interval}, 60 rows, fraction" in card.inner_text()
 
 

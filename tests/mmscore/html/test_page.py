@@ -26,10 +26,9 @@ def items_of(path):
     return dict(zip(ids, map(json.loads, held(path, "mm-details").splitlines()), strict=True))
 
 
-def written(tmp_path, files, recipes=("own_choice",), **options):
+def written(tmp_path, files, recipes=("own_choice",), answers=None):
     path = tmp_path / "report.html"
-    found = list(results(files, list(recipes), Options(answers=options.get("answers"))))
-    write_report(path, found, **options)
+    write_report(path, list(results(files, list(recipes), Options(answers=answers))), pictures=answers)
     return path
 
 
@@ -96,7 +95,7 @@ def test_a_page_without_the_pictures_says_where_they_would_come_from(tmp_path, d
     pq.write_table(table, tmp_path / "p.parquet")
     path = written(tmp_path, [tmp_path / "p.parquet"])
     assert items_of(path)["0"][1] == [[None, "", "", "not in the predictions file", None]]
-    assert "--answers DATASET" in json.loads(held(path, "mm-page"))["notes"][0]
+    assert "--html-pictures DATASET" in json.loads(held(path, "mm-page"))["notes"][0]
 
 
 def test_models_side_by_side_have_a_column_each_and_share_their_items(tmp_path, dataset):
