@@ -30,6 +30,8 @@ napoleon_numpy_docstring = False
 
 html_theme = "furo"
 html_title = "mmconvert + mmscore"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_extra_path = ["_site"]
 html_copy_source = False
 html_show_sphinx = False
@@ -38,12 +40,10 @@ html_show_sphinx = False
 def navigation(text: str) -> str:
     """Turn the headings and links of the home page into the tables of contents that make the side bar."""
     parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)[1:]
-    trees = [
-        (caption, re.findall(r"\]\((\S+)\.md\)", links)) for caption, links in zip(parts[::2], parts[1::2], strict=True)
-    ]
-    blocks = [
-        "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", *pages, "```"]) for caption, pages in trees
-    ]
+    blocks = []
+    for caption, links in zip(parts[::2], parts[1::2], strict=True):
+        pages = [f"{name} <{page}>" for name, page in re.findall(r"\[([^\]]+)\]\((\S+)\.md\)", links)]
+        blocks.append("\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", *pages, "```"]))
     return "\n\n".join(blocks)
 
 

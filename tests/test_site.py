@@ -27,7 +27,8 @@ def test_what_is_broken_breaks_the_build(tmp_path):
     docs = tmp_path / "docs"
     docs.mkdir()
     shutil.copy(ROOT / "docs/conf.py", docs)
-    shutil.copytree(ROOT / "docs/_site", docs / "_site")
+    for folder in ("_site", "_static"):
+        shutil.copytree(ROOT / "docs" / folder, docs / folder)
     links = "[a](gone.md) [b](../src/gone.py) [c](#no-such-heading)"
     (docs / "index.md").write_text(f"# Home\n\n## Part\n\n- [Page](page.md)\n\n{links}\n")
     (docs / "page.md").write_text("# Page\n")
