@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, count
+from itertools import chain, count, groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from mmconvert.errors import Error, UsageError
 from mmconvert.inputs import Input
 from mmconvert.progress import Advance, Done
 from mmconvert.reading import ReadOptions, Records
+from mmconvert.record import Record
 from mmconvert.sources import Rejected
 from mmconvert.viewer.items import Choice, Column, Item, Shown, Text
 from mmconvert.viewer.page import write_page
@@ -67,7 +68,7 @@ def preview(
         page: The HTML file that shall appear.
         how: How to read them.
         title: Heading of the page.
-        rows: Most rows to read, shared out evenly among the files.
+        rows: Most rows to read, shared out evenly among splits and subsets.
         advance: Called with how much is done.
 
     Returns:
@@ -103,11 +104,7 @@ def _items(
 ) -> Iterator[tuple[str, Item]]:
     """Give the items of all files with their splits; what is said of them all stands there at the end."""
     thumbnails = Thumbnails(rows)
-    for number, source in enumerate(inputs):
-        share = -(-(rows - done.rows) // (len(inputs) - number))
-        if not share:
-            done.whole = False
-            break
+    for source, share in _shared_out(inputs, rows, done):
         try:
             for item in _items_of(source, replace(how, first_rows=share), thumbnails, done):
                 yield source.split, item
@@ -120,6 +117,18 @@ def _items(
             done.files_refused += 1
             yield source.split, _refused_file(source, error)
     facts |= _facts(done)
+
+
+def _shared_out(inputs: Sequence[Input], rows: int, done: Previewed) -> Iterator[tuple[Input, int]]:
+    """Give files with the most rows to read of each: as many of every split or subset, its first files first."""
+    groups = [list(files) for _, files in groupby(inputs, lambda source: (source.split, source.subset))]
+    for number, files in enumerate(groups):
+        end = done.rows + -(-(rows - done.rows) // (len(groups) - number))
+        for source in files:
+            if done.rows >= end:
+                done.whole = False
+                break
+            yield source, end - done.rows
 
 
 def _refused_file(source: Input, error: Error) -> Item:
@@ -136,7 +145,7 @@ def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Pre
     records = Records(source, how)
     done.formats += [records.format] if records.format not in done.formats else []
     refused: dict[tuple[str, int], list[Rejected]] = {}
-    for found in findings(records):
+    for found in _counted(records, done):
         if isinstance(found, Rejected):
             refused.setdefault((found.where.file, found.where.row), []).append(found)
             continue
@@ -148,9 +157,15 @@ def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Pre
     for _, problems in sorted(refused.items()):
         done.refused += 1
         yield refused_item(problems, source)
-    done.rows += records.rows_read
     done.whole &= records.rows_read != how.first_rows
     done.warnings += remarks(records, source)
+
+
+def _counted(records: Records, done: Previewed) -> Iterator[Record | Rejected]:
+    try:
+        yield from findings(records)
+    finally:
+        done.rows += records.rows_read
 
 
 def refused_item(problems: Sequence[Rejected], source: Input) -> Item:

@@ -28,7 +28,7 @@ _ROWS = 200
     default=_ROWS,
     show_default=True,
     metavar="N",
-    help="Most rows to show, the first ones of each file.",
+    help="Most rows to show, the first ones of each split or subset.",
 )
 @click.option("--format", "format_", metavar="NAME", help="Read it as this format.")
 @click.option(

@@ -90,12 +90,15 @@
     mm.state.item = id;
     const place = found.indexOf(item);
     if (place >= 0) mm.state.page = mm.pageOf(place);
+    const held = main.panel.contains(document.activeElement) ? document.activeElement : null;
     show();
     main.panel.hidden = false;
     main.browser.classList.add("open");
     mm.showItem(main.panel, item, buttons(item));
     row(id)?.scrollIntoView({ block: "nearest" });
-    if (focus) main.panel.querySelector("h2").focus({ preventScroll: true });
+    // What had the focus is made anew; it goes to what stands in its place.
+    const same = [...main.panel.querySelectorAll(".buttons button:enabled")].find((one) => one.title === held?.title);
+    if (focus || held) (same ?? main.panel.querySelector("h2")).focus({ preventScroll: true });
   };
   mm.closeItem = () => {
     const id = mm.state.item;
@@ -136,7 +139,9 @@
     main.items.querySelector("tbody").addEventListener("click", (event) => {
       const target = event.target.closest("tr");
       // A selection is being made, not an item opened.
-      if (target?.item && getSelection().isCollapsed) mm.openItem(target.item.id);
+      if (!target?.item || !getSelection().isCollapsed) return;
+      mm.openItem(target.item.id);
+      focusRow(row(target.item.id));
     });
   };
 

@@ -3,11 +3,14 @@
 import html
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+import mmconvert.viewer
 from mmconvert.viewer.items import Choice, Column, Item, Mark, Message, Picture, Span, Text
 from mmconvert.viewer.page import write_page
 from support.browser import opened
@@ -166,9 +169,14 @@ def test_the_keyboard_reaches_everything(browser: Browser, tmp_path: Path) -> No
         assert page.evaluate("document.activeElement.textContent") == "q10"
         page.keyboard.press("j")
         assert page.locator("#item h2").inner_text() == "q11"
+        page.get_by_role("button", name="Next item").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        assert page.locator("#item h2").inner_text() == "q13"
+        page.keyboard.press("k")
         page.keyboard.press("Escape")
         assert page.locator("#item").is_hidden()
-        assert page.evaluate("document.activeElement.item.id") == "q11"
+        assert page.evaluate("document.activeElement.item.id") == "q12"
 
 
 def test_a_sorted_column_leaves_gaps_last(browser: Browser, tmp_path: Path) -> None:
@@ -201,3 +209,14 @@ def test_the_data_stand_in_lines_that_no_text_can_leave(tmp_path: Path) -> None:
     rows = re.search('id="mm-rows">(.*)</script>\n', written)
     assert [row[0] for row in json.loads(rows[1])] == HOSTILE
     assert written.count("</script") == written.count("<script") == 10
+
+
+SCRIPTS = sorted(Path(mmconvert.viewer.__file__).parent.glob("*.js"))
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node on this machine")
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_every_script_is_plain_javascript(script: Path) -> None:
+    subprocess.run(["node", "--check", script], check=True)
+    text = script.read_text(encoding="utf-8")
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|fetch\(", text)
