@@ -7,7 +7,6 @@ usage; 3 published, but rows were rejected, failed or missing; 130 interrupted.
 import contextlib
 import importlib
 import io
-import json
 import os
 import signal
 import sys
@@ -16,9 +15,10 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from mmconvert.errors import Error, UsageError, did_you_mean, got
-from mmconvert.plugins import GROUPS, available
+from mmconvert.parameters import refine
 
 EXIT_REFUSED = 1
 EXIT_USAGE = 2
@@ -30,13 +30,13 @@ class LazyGroup(click.Group):
     """A click group whose commands are imported only when they run.
 
     Args:
-        commands_in: Command name -> `module:object`, with the one-line help as second element, so
-            that `--help` needs no import.
+        commands_in: Command name -> `module:object`, its one-line help, so that `--help` needs no import, and
+            examples of its use, one a line.
         default: Command put in front when the first argument looks like a file; None for none.
     """
 
     def __init__(
-        self, *args: Any, commands_in: dict[str, tuple[str, str]], default: str | None = None, **kwargs: Any
+        self, *args: Any, commands_in: dict[str, tuple[str, ...]], default: str | None = None, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
         self.commands_in = commands_in
@@ -50,8 +50,13 @@ class LazyGroup(click.Group):
         """Import the command that was asked for."""
         if cmd_name not in self.commands_in:
             return None
-        module, _, name = self.commands_in[cmd_name][0].partition(":")
+        place, _, *examples = self.commands_in[cmd_name]
+        module, _, name = place.partition(":")
         command: click.Command = getattr(importlib.import_module(module), name)
+        refine(command)
+        if examples:
+            # The mark keeps click from filling the lines up.
+            command.epilog = "\b\nExample:\n" + "\n".join(f"  {line}" for line in examples)
         return command
 
     def resolve_command(
@@ -62,7 +67,7 @@ class LazyGroup(click.Group):
         if first not in self.commands_in:
             if self.default is not None and looks_like_path(first):
                 args = [self.default, *args]
-            else:
+            elif not ctx.resilient_parsing:
                 ctx.fail(f"No such command {first!r}.{did_you_mean(first, self.commands_in)}")
         return super().resolve_command(ctx, args)
 
@@ -76,7 +81,15 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table, without importing one."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in self.commands_in.items()])
+            formatter.write_dl([(name, about[1]) for name, about in self.commands_in.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Complete the name of a command, from the table, or a file where that may stand instead."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        found = [(name, about[1]) for name, about in self.commands_in.items() if name.startswith(incomplete)]
+        file = [CompletionItem(incomplete, type="file")] if self.default is not None else []
+        return [*file, *(CompletionItem(name, help=summary) for name, summary in found)]
 
 
 def looks_like_path(text: str) -> bool:
@@ -259,37 +272,3 @@ def printable(text: str) -> str:
         'a\\x1b[31mb'
     """
     return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def list_of_plugins(package: str, kind: str | None, as_json: bool) -> str:
-    """Describe the plug-ins of one package for its `list` command.
-
-    Args:
-        package: mmconvert or mmscore.
-        kind: Folder of plug-ins such as `formats`; None for all of the package.
-        as_json: Give JSON lines' object form instead of a table.
-
-    Returns:
-        Text for standard output.
-
-    Raises:
-        UsageError: There is no such kind.
-    """
-    kinds = {group.rpartition(".")[2]: group for group in GROUPS if group.startswith(package + ".")}
-    if kind is not None and kind not in kinds:
-        raise UsageError(f"unknown kind {kind!r}.{did_you_mean(kind, kinds)} Known: {', '.join(kinds)}.")
-    found = {
-        name: [(plugin.name, plugin.summary(), plugin.origin) for plugin in available(group).values()]
-        for name, group in kinds.items()
-        if kind in (None, name)
-    }
-    if as_json:
-        rows = {k: [dict(zip(("name", "summary", "origin"), row, strict=True)) for row in v] for k, v in found.items()}
-        return json.dumps(rows, ensure_ascii=False)
-    width = max((len(row[0]) for rows in found.values() for row in rows), default=0)
-    blocks = [
-        "\n".join([name, *(f"  {plugin:<{width}}  {summary} [{origin}]" for plugin, summary, origin in rows)])
-        for name, rows in found.items()
-        if rows
-    ]
-    return "\n\n".join(blocks)

@@ -110,8 +110,13 @@ def no_such_path(path: Path, known: Iterable[str] = ()) -> UsageError:
         >>> str(no_such_path(Path("no/such/file.tsv")))
         'no/such/file.tsv: no such file or folder.'
     """
-    neighbours = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    return UsageError(f"{path}: no such file or folder.{did_you_mean(path.name, [*neighbours, *known])}")
+    return UsageError(f"{path}: no such file or folder.{neighbours(path, known)}")
+
+
+def neighbours(path: Path, known: Iterable[str] = ()) -> str:
+    """Name the nearest of what stands in the folder of a path, and of further names; see `did_you_mean`."""
+    beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    return did_you_mean(path.name, [*beside, *known])
 
 
 def first_line(error: BaseException) -> str:

@@ -42,6 +42,7 @@ def _blocks(program: str) -> list[str]:
 
 
 def _help(words: str, command: click.Command) -> str:
-    settings = {**command.context_settings, "terminal_width": _WIDTH, "max_content_width": _WIDTH}
+    settings = {"help_option_names": ["-h", "--help"], **command.context_settings}
+    settings |= {"terminal_width": _WIDTH, "max_content_width": _WIDTH}
     context = click.Context(command, info_name=words, **settings)
     return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())

@@ -8,18 +8,69 @@ import click
 from mmconvert import __version__
 from mmconvert.command_line import LazyGroup, run
 
-COMMANDS = {
-    "convert": ("mmconvert.cli.convert:convert", "Turn files of any known format into one dataset."),
-    "export": ("mmconvert.cli.export:export", "Write a dataset back in another format."),
-    "inspect": ("mmconvert.cli.inspect:inspect", "Say which format a file has, and why; writes nothing."),
-    "check": ("mmconvert.cli.check:check", "Name every problem with file, row and field; writes nothing."),
-    "preview": ("mmconvert.cli.preview:preview", "Show rows on one page, as a model sees them, with their pictures."),
-    "push": ("mmconvert.cli.push:push", "Publish a converted dataset on the Hub."),
-    "verify": ("mmconvert.cli.verify:verify", "Re-read every byte of a dataset against its manifest."),
-    "list": ("mmconvert.cli.list:list_plugins", "Show the formats and other plug-ins."),
-    "check-plugin": ("mmconvert.cli.check_plugin:check_plugin", "Try a plug-in of yours against what each one owes."),
-    "demo": ("mmconvert.cli.demo:demo", "Run the main job on small example files in a scratch folder."),
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "convert": (
+        "mmconvert.cli.convert:convert",
+        "Turn files of any known format into one dataset.",
+        "mmconvert convert MMBench_DEV_EN.tsv -o mmbench",
+        "mmconvert convert train=a.jsonl test=b.jsonl -o mine --image-root pictures --workers 8",
+    ),
+    "export": (
+        "mmconvert.cli.export:export",
+        "Write a dataset back in another format.",
+        "mmconvert export mmbench -o again.tsv --to lmudata",
+    ),
+    "inspect": (
+        "mmconvert.cli.inspect:inspect",
+        "Say which format a file has, and why; writes nothing.",
+        "mmconvert inspect questions.jsonl",
+    ),
+    "check": (
+        "mmconvert.cli.check:check",
+        "Name every problem with file, row and field; writes nothing.",
+        "mmconvert check questions.jsonl --image-root pictures",
+    ),
+    "preview": (
+        "mmconvert.cli.preview:preview",
+        "Show rows on one page, as a model sees them, with their pictures.",
+        "mmconvert preview mmbench -o mmbench.html --rows 500",
+    ),
+    "push": (
+        "mmconvert.cli.push:push",
+        "Publish a converted dataset on the Hub.",
+        "mmconvert push mmbench USER/REPO --private",
+        "mmconvert push mmbench USER/REPO --dry-run",
+    ),
+    "verify": (
+        "mmconvert.cli.verify:verify",
+        "Re-read every byte of a dataset against its manifest.",
+        "mmconvert verify mmbench",
+    ),
+    "list": (
+        "mmconvert.cli.list:list_plugins",
+        "Show the formats and other plug-ins.",
+        "mmconvert list formats",
+        "mmconvert list mmmu",
+    ),
+    "check-plugin": (
+        "mmconvert.cli.check_plugin:check_plugin",
+        "Try a plug-in of yours against what each one owes.",
+        "mmconvert check-plugin format mine.py@FORMAT example.jsonl",
+    ),
+    "demo": (
+        "mmconvert.cli.demo:demo",
+        "Run the main job on small example files in a scratch folder.",
+        "mmconvert demo scratch",
+    ),
+    "completion": (
+        "mmconvert.cli.completion:completion",
+        "Print what a shell needs to complete these words.",
+        "mmconvert completion bash >> ~/.bashrc",
+        "mmconvert completion zsh >> ~/.zshrc",
+        "mmconvert completion fish > ~/.config/fish/completions/mmconvert.fish",
+    ),
 }
+"""Where each command is, what it does, examples of its use."""
 
 
 @click.group(

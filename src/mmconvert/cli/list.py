@@ -2,13 +2,19 @@
 
 import click
 
-from mmconvert.command_line import list_of_plugins
+from mmconvert.plugin_list import as_json, as_text, found_plugins
 
 
 @click.command("list")
 @click.argument("kind", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def list_plugins(kind: str | None, as_json: bool) -> int:
-    """Show the formats and other plug-ins: name, what it is, who brought it."""
-    click.echo(list_of_plugins("mmconvert", kind, as_json))
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+@click.option("--json", "as_object", is_flag=True, help="Print one JSON object.")
+def list_plugins(kind: str | None, words: tuple[str, ...], as_object: bool) -> int:
+    """Show the formats and other plug-ins by kind: name, what it is, and who brought it where it is not ours.
+
+    KIND is formats, readings, prompts, transforms or engines. With words, those alone that have all of them in name
+    or summary.
+    """
+    found = found_plugins("mmconvert", kind, words)
+    click.echo(as_json(found) if as_object else as_text("mmconvert", found))
     return 0

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import click
 
-from mmconvert.command_line import list_of_plugins, printable
+from mmconvert.command_line import printable
 from mmconvert.errors import UsageError
+from mmconvert.plugin_list import as_json, as_text, found_plugins
 
 Listing = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 """What a kit's door may have as `listing`: files with further classes -> kind -> ids."""
@@ -16,22 +17,25 @@ Listing = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 
 @click.command("list")
 @click.argument("kind", required=False)
+@click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option("--import", "imports", multiple=True, metavar="FILE.py", help="Your classes, where KIND is a kit.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def list_plugins(kind: str | None, imports: tuple[str, ...], as_json: bool) -> int:
-    """Show recipes, metrics and other plug-ins: name, what it is, who brought it.
+@click.option("--json", "as_object", is_flag=True, help="Print one JSON object.")
+def list_plugins(kind: str | None, words: tuple[str, ...], imports: tuple[str, ...], as_object: bool) -> int:
+    """Show recipes, metrics and other plug-ins by kind: name, what it is, and who brought it where it is not ours.
 
-    KIND is one of them, or a kit with a registry of its own, such as mmtrusteval, whose ids are shown.
+    KIND is recipes, judges, metrics, parsers, backends, protocols or adapters, or a kit with a registry of its own,
+    such as mmtrusteval, whose ids are shown. With words, those alone that have all of them in name or summary.
     """
     listing = _listing(kind) if kind is not None else None
     if listing is not None:
         found = listing(imports)
         lines = [f"{name}: {', '.join(ids) or '-'}" for name, ids in found.items()]
-        click.echo(json.dumps(found) if as_json else printable("\n".join(lines)))
+        click.echo(json.dumps(found) if as_object else printable("\n".join(lines)))
         return 0
     if imports:
         raise UsageError("--import: is for a kit with a registry. Name it: mmscore list mmtrusteval --import FILE.py")
-    click.echo(list_of_plugins("mmscore", kind, as_json))
+    plugins = found_plugins("mmscore", kind, words)
+    click.echo(as_json(plugins) if as_object else as_text("mmscore", plugins))
     return 0
 
 
