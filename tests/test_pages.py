@@ -39,7 +39,7 @@ def test_a_table_becomes_a_dataset_on_the_hub_and_a_trained_model(hub, tmp_path)
     client = {name: value for name, value in hub.environment(tmp_path).items() if name.startswith("HF_")}
     own = {"YOUR_NAME": "user", "HuggingFaceTB/SmolVLM-256M-Instruct": str(save_llava(tmp_path / "llava"))}
     follow(DOCS / "publish.md", tmp_path, {**client, "HF_HUB_OFFLINE": "0"}, own)
-    assert [*hub.repos] == ["datasets/user/colours"]
+    assert [*hub.repos] == ["datasets/user/colours", "datasets/user/colours-test"]
     assert (tmp_path / "trained/checkpoint-2/model.safetensors").exists()
 
 
