@@ -23,7 +23,8 @@ from mmconvert.inputs import plan  # noqa: E402
 from mmconvert.manifest import MANIFEST, read_manifest  # noqa: E402
 from mmconvert.reading import Records  # noqa: E402
 from mmconvert.record import Image, Part, Record, Source, Turn  # noqa: E402
-from mmconvert.store import DatasetWriter, verify  # noqa: E402
+from mmconvert.store import DatasetWriter  # noqa: E402
+from mmconvert.verification import verify  # noqa: E402
 from support.hub_server import hub_server  # noqa: E402  (the path is set above)
 
 GIGABYTES = 5

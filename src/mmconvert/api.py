@@ -20,7 +20,8 @@ from mmconvert.keywords import python_call
 from mmconvert.progress import progress
 from mmconvert.reading import ReadOptions
 from mmconvert.record import Record
-from mmconvert.store import Dataset, open_dataset, verify
+from mmconvert.store import Dataset, open_dataset
+from mmconvert.verification import verify
 
 __all__ = [
     "Checked",

@@ -39,7 +39,7 @@ def fetched(url: str) -> Path:
         UsageError: Nothing stands there, or the package for such URLs is missing.
         Error: The store cannot be reached, or refuses.
     """
-    with _asked(url) as (store, place):
+    with opened_store(url) as (store, place):
         if not store.exists(place):
             raise UsageError(f"{url}: no such file or folder. Check bucket, path and credentials.")
         folder = Path(tempfile.mkdtemp(prefix="mmconvert-"))
@@ -69,7 +69,7 @@ def stands(url: str) -> bool:
         UsageError: As `fetched`.
         Error: As `fetched`.
     """
-    with _asked(url) as (store, place):
+    with opened_store(url) as (store, place):
         return bool(store.exists(place))
 
 
@@ -107,7 +107,7 @@ def send_file(file: Path, url: str) -> None:
         UsageError: As `fetched`.
         Error: As `fetched`.
     """
-    with _asked(url) as (store, place):
+    with opened_store(url) as (store, place):
         store.put_file(str(file), place)
 
 
@@ -135,7 +135,7 @@ class StoreFolder:
             Error: As `fetched`.
         """
         # The folder is opened, not the file: a name is no URL, whatever stands in it.
-        with _asked(self.url) as (store, place):
+        with opened_store(self.url) as (store, place):
             file = f"{place.rstrip('/')}/{name}"
             try:
                 return bytes(store.cat_file(file, start=0, end=limit))
@@ -155,7 +155,7 @@ def check_free(url: str, *, overwrite: bool) -> None:
         UsageError: A dataset stands there and may not be replaced, or anything else does.
         Error: As `fetched`.
     """
-    with _asked(url) as (store, place):
+    with opened_store(url) as (store, place):
         if store.exists(f"{place.rstrip('/')}/{MANIFEST}"):
             if not overwrite:
                 raise UsageError(f"{url}: a dataset stands there already. Name another place, or give --overwrite.")
@@ -172,7 +172,7 @@ def send(folder: Path, url: str) -> None:
         Error: As `fetched`; what was sent stands there without a manifest.
     """
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    with _asked(url) as (store, place):
+    with opened_store(url) as (store, place):
         root = place.rstrip("/")
         if store.exists(f"{root}/{MANIFEST}"):
             store.rm_file(f"{root}/{MANIFEST}")
@@ -185,7 +185,7 @@ def send(folder: Path, url: str) -> None:
 
 
 @contextmanager
-def _asked(url: str) -> Iterator[tuple[Any, str]]:
+def opened_store(url: str) -> Iterator[tuple[Any, str]]:
     """Open the file system of a URL, and say in one sentence what goes wrong with it."""
     # Imported here: it is slow to load, and most files lie on a disk.
     from fsspec.core import url_to_fs

@@ -279,7 +279,7 @@ class Dataset:
             )
         for name in [split] if split is not None else self.files:
             for file in self.files[name]:
-                yield from _batches(file, columns)
+                yield from shard_batches(file, columns)
 
     def records(self, split: str | None = None) -> Iterator[Record]:
         """Read records in order; see `batches`."""
@@ -290,7 +290,16 @@ class Dataset:
             yield from from_arrow(batch)
 
 
-def _batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+def shard_batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    """Read a parquet file in batches, every page against its checksum.
+
+    Args:
+        file: The file.
+        columns: Columns to read, those that it lacks are left out; None for all.
+
+    Raises:
+        Error: The file is damaged.
+    """
     try:
         # Not in batches over several row groups, which would hold more pictures than they give.
         parquet = parquet_file(file)
@@ -362,39 +371,3 @@ def _plain(path: Path, files: dict[str, list[Path]]) -> Dataset:
         except (pa.ArrowException, OSError) as error:
             raise Error(f"{parts[0]}: is no readable parquet file ({first_line(error)}). Get it again.") from None
     return Dataset(path, files, splits, digest.hexdigest())
-
-
-def verify(path: str | Path) -> list[str]:
-    """Re-read every byte of a dataset of ours.
-
-    Returns:
-        One sentence for each fault: a file that is missing, changed, unreadable, or not ours; [] when all is well.
-
-    Raises:
-        Error: There is no manifest to compare with.
-    """
-    path = local(path)
-    configs, _ = read_manifest(path)
-    faults = []
-    for shard in (s for splits in configs.values() for shards in splits.values() for s in shards):
-        fault = _shard_fault(path / shard.file, shard)
-        if fault:
-            faults.append(f"{path / shard.file}: {fault}")
-    listed = {shard.file for splits in configs.values() for shards in splits.values() for shard in shards}
-    for folder in map(folder_of, configs):
-        for file in sorted((path / folder).glob("*.parquet")):
-            if f"{folder}/{file.name}" not in listed:
-                faults.append(f"{file}: stands in no line of the manifest, but would be loaded with the others.")
-    return faults
-
-
-def _shard_fault(file: Path, shard: Shard) -> str:
-    if not file.is_file():
-        return "is missing."
-    if hash_file(file) != shard.sha256:
-        return "its sha256 differs from the manifest: a byte has changed."
-    try:
-        rows = sum(batch.num_rows for batch in _batches(file, None))
-    except Error as error:
-        return str(error)
-    return "" if rows == shard.rows else f"holds {rows} rows, the manifest says {shard.rows}."

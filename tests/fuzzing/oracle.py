@@ -25,7 +25,8 @@ from mmconvert.next_steps import says_what_to_do
 from mmconvert.plugins import available, load
 from mmconvert.record import SCHEMA
 from mmconvert.sources import Rejected
-from mmconvert.store import open_dataset, verify
+from mmconvert.store import open_dataset
+from mmconvert.verification import verify
 
 _CODE = re.compile(r"[a-z_0-9]+(\.[a-z_0-9]+)+")
 _PLACE = re.compile(r"/\S*/case-\S*?/\S*")

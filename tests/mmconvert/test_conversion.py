@@ -11,7 +11,8 @@ from mmconvert.errors import Error, UsageError
 from mmconvert.format import Target
 from mmconvert.inputs import plan
 from mmconvert.parts import SMALL_FILE
-from mmconvert.store import open_dataset, verify
+from mmconvert.store import open_dataset
+from mmconvert.verification import verify
 
 
 def table(path: Path, rows: list[str]) -> Path:

@@ -18,7 +18,8 @@ import pytest
 from mmconvert.conversion import ReadOptions, WriteOptions, convert
 from mmconvert.errors import UsageError
 from mmconvert.inputs import plan
-from mmconvert.store import DatasetWriter, open_dataset, verify
+from mmconvert.store import DatasetWriter, open_dataset
+from mmconvert.verification import verify
 
 CRASHES = Path(__file__).parents[1] / "support/crashes.py"
 PREDICTIONS = ReadOptions(format="predictions")

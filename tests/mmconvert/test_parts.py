@@ -11,7 +11,8 @@ from mmconvert.conversion import ReadOptions, Summary, WriteOptions, convert
 from mmconvert.engines.local import run
 from mmconvert.errors import Error
 from mmconvert.inputs import Input
-from mmconvert.store import open_dataset, verify
+from mmconvert.store import open_dataset
+from mmconvert.verification import verify
 from support.datasets_on_disk import picture
 
 

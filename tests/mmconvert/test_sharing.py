@@ -17,7 +17,7 @@ from mmconvert.conversion import ReadOptions, Summary, WriteOptions, convert
 from mmconvert.errors import Error, UsageError
 from mmconvert.inputs import Input, plan
 from mmconvert.presence import Presence
-from mmconvert.store import verify
+from mmconvert.verification import verify
 from support import slow_parts
 
 SHARED = WriteOptions(share=True)

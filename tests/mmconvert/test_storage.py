@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 import mmscore
+from mmconvert import verification
 from mmconvert.cli import program
 from mmconvert.command_line import run
 from mmconvert.errors import Error, UsageError
 from mmconvert.manifest import MANIFEST
 from mmconvert.storage import check_free, fetched, send
-from mmconvert.store import open_dataset, verify
+from mmconvert.store import open_dataset
+from mmconvert.verification import verify
 from mmscore.cli import program as scoring
 from mmscore.evaluation import score
 from support.datasets_on_disk import picture, record, write_dataset
@@ -125,6 +127,33 @@ def test_a_dataset_has_its_manifest_last(bucket, tmp_path, monkeypatch):
     with pytest.raises(Error, match=r"s3://bucket/d: the store failed \(OSError: the line is cut\)"):
         send(folder, f"{BUCKET}/d")
     assert not bucket.exists(f"bucket/d/{MANIFEST}")
+
+
+def test_a_changed_byte_in_the_store_is_found_a_shard_at_a_time(bucket, tmp_path, monkeypatch, capsys):
+    folder = write_dataset(tmp_path / "d", {"train": map(record, range(3)), "test": map(record, range(3))})
+    send(folder, f"{BUCKET}/d")
+    at_once = []
+    whole = verification.hash_file
+    monkeypatch.setattr(
+        verification, "hash_file", lambda file: at_once.append(len([*file.parent.iterdir()])) or whole(file)
+    )
+    assert verify(f"{BUCKET}/d") == []
+    assert at_once == [1, 1]
+    shard = "bucket/d/data/test-00000-of-00001.parquet"
+    data = bytearray(bucket.cat(shard))
+    data[len(data) // 2] ^= 1
+    bucket.pipe({shard: bytes(data), "bucket/d/data/stray.parquet": b"x"})
+    bucket.rm("bucket/d/data/train-00000-of-00001.parquet")
+    with pytest.raises(SystemExit) as ended:
+        run(program, ["verify", f"{BUCKET}/d", "--json"], program="mmconvert")
+    assert ended.value.code == 1
+    assert json.loads(capsys.readouterr().out)["faults"] == [
+        f"{BUCKET}/d/data/train-00000-of-00001.parquet: is missing.",
+        f"s3://{shard}: its sha256 differs from the manifest: a byte has changed.",
+        f"{BUCKET}/d/data/stray.parquet: stands in no line of the manifest, but would be loaded with the others.",
+    ]
+    with pytest.raises(Error, match=r"s3://bucket/none: has no \.mmconvert"):
+        verify(f"{BUCKET}/none")
 
 
 def test_predictions_and_references_of_a_store_are_scored(bucket, tmp_path):

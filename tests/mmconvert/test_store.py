@@ -17,7 +17,8 @@ from mmconvert.errors import Error, UsageError
 from mmconvert.manifest import MANIFEST, read_manifest
 from mmconvert.publishing import temporary
 from mmconvert.record import SCHEMA, Record
-from mmconvert.store import DatasetWriter, open_dataset, verify
+from mmconvert.store import DatasetWriter, open_dataset
+from mmconvert.verification import verify
 from support.datasets_on_disk import record, write_dataset
 
 

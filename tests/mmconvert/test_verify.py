@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert.errors import Error
-from mmconvert.store import verify
+from mmconvert.verification import verify
 from support.datasets_on_disk import record, write_dataset
 
 FLIPS = 500

@@ -17,7 +17,8 @@ from mmconvert.guess import guess
 from mmconvert.inputs import Input
 from mmconvert.record import LETTERS, SCHEMA, Part, Record, Source, Turn, from_arrow
 from mmconvert.rewording import reworded
-from mmconvert.store import open_dataset, verify
+from mmconvert.store import open_dataset
+from mmconvert.verification import verify
 from mmconvert.views import PROMPT_COMPLETION_SCHEMA, VIEWS, prompt_completion, reference_reply, sft_turns
 from mmconvert.wording import Wording
 from support.dialogs import content, dialogs

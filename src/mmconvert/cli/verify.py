@@ -2,18 +2,29 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from mmconvert.command_line import EXIT_REFUSED
 from mmconvert.dataset_argument import DatasetArgument
-from mmconvert.store import verify as find_faults
+from mmconvert.hub_path import on_the_hub
+from mmconvert.storage import is_url
+from mmconvert.verification import verify as find_faults
+
+
+class _UnfetchedDataset(DatasetArgument):
+    """A dataset of a store stays where it is: it is read a shard at a time."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Find it, unless it is in a store."""
+        return value if is_url(value) and on_the_hub(value) is None else super().convert(value, param, ctx)
 
 
 @click.command()
-@click.argument("dataset", type=DatasetArgument(file_okay=False, path_type=Path), metavar="DATASET")
+@click.argument("dataset", type=_UnfetchedDataset(file_okay=False, path_type=Path), metavar="DATASET")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def verify(dataset: Path, as_json: bool) -> int:
+def verify(dataset: Path | str, as_json: bool) -> int:
     """Re-read every byte of a dataset against its manifest; exit 1 when a byte has changed."""
     faults = find_faults(dataset)
     if as_json:

@@ -9,7 +9,8 @@ from pathlib import Path
 import datasets
 import pytest
 
-from mmconvert.store import open_dataset, verify
+from mmconvert.store import open_dataset
+from mmconvert.verification import verify
 from support.terminal import mmconvert, one_message
 
 DEMO = Path(__file__).parents[3] / "src/mmconvert/demo/files"

@@ -14,7 +14,7 @@ from mmconvert import parts
 from mmconvert.conversion import ReadOptions, WriteOptions, convert
 from mmconvert.errors import Error, UsageError
 from mmconvert.inputs import Input
-from mmconvert.store import verify
+from mmconvert.verification import verify
 from support.ray_cluster import ray, two_nodes
 
 PARTS = 40
