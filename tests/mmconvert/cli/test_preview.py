@@ -104,6 +104,26 @@ def test_pages_of_repeated_ids_name_each_row(browser: Browser, tmp_path: Path) -
         assert sorted(page.evaluate("mm.items.map((item) => item.id)")) == ["1", "1 (2)", "dev/1", "test/1"]
 
 
+def test_a_hostile_file_stays_text(browser: Browser, tmp_path: Path) -> None:
+    hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x00\x1b]0;x\x07"
+    content = [{"type": "text", "text": hostile}]
+    rows = [
+        {"messages": [{"role": "user", "content": content}], "answer": hostile, hostile: hostile},
+        {"messages": [{"role": hostile, "content": content}]},
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": hostile}}]}]},
+    ]
+    file = tmp_path / "<script>alert(3)</script>.jsonl".replace("/", "\u2215")
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = preview(tmp_path / "p.html", file)
+    assert (done["records"], done["refused"]) == (1, 2)
+    with opened(browser, tmp_path / "p.html") as page:
+        assert "<script>alert(3)" in page.title()
+        for row in range(3):
+            page.locator("tbody tr").nth(row).click()
+            assert "alert(1)" in page.locator("#item").inner_text()
+        assert page.locator("#item script, #item img, table script").count() == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

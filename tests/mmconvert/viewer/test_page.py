@@ -190,6 +190,67 @@ def test_a_sorted_column_leaves_gaps_last(browser: Browser, tmp_path: Path) -> N
         assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "descending"
 
 
+def test_ten_thousand_items_are_filtered_and_sorted(browser: Browser, tmp_path: Path) -> None:
+    items = some(10_000)
+    with opened(browser, page_of(tmp_path, items)) as page:
+        expect(page.get_by_role("status")).to_have_text("10,000 items")
+        page.get_by_label("Search").fill("77")
+        page.get_by_role("button", name="odd").click()
+        page.get_by_role("button", name="score").dblclick()
+        wanted = [
+            one.id
+            for one in reversed(items)
+            if "odd" in one.marks and "77" in "\n".join([one.id, str(one.cells["score"])])
+        ]
+        expect(page.get_by_role("status")).to_have_text(f"{len(wanted)} of 10,000 items")
+        assert ids(page) == wanted[:50]
+
+
+def test_a_huge_text_is_cut_in_the_page_and_says_so(browser: Browser, tmp_path: Path) -> None:
+    item = Item("x", {"id": "x", "question": "w" * 3_000_000}, messages=[Message("user", ("<b>" * 3_000_000,))])
+    path = page_of(tmp_path, [item])
+    assert path.stat().st_size < 200_000
+    with opened(browser, path, "item=x") as page:
+        expect(page.locator("#item .left-out")).to_have_text("8,990,000 characters left out")
+        assert page.locator("#item b").count() == 0
+
+
+def test_a_callers_script_and_style_come_after_the_pages_own(browser: Browser, tmp_path: Path) -> None:
+    button = 'mm.el("button", { onclick: () => mm.setFilter("wrong", true) }, mm.data.say)'
+    (tmp_path / "own.js").write_text(f'document.getElementById("summary").append({button});')
+    (tmp_path / "own.css").write_text("#summary { color: rgb(1, 2, 3); }")
+    own = {"scripts": [tmp_path / "own.js"], "styles": [tmp_path / "own.css"], "data": {"say": "those <b>"}}
+    with opened(browser, page_of(tmp_path, some(8), **own)) as page:
+        assert page.locator("#summary").evaluate("(one) => getComputedStyle(one).color") == "rgb(1, 2, 3)"
+        page.get_by_role("button", name="those <b>").click()
+        assert ids(page) == ["q0", "q4"]
+
+
+def test_no_other_script_runs(browser: Browser, tmp_path: Path) -> None:
+    path = page_of(tmp_path, some(1))
+    path.write_text(path.read_text(encoding="utf-8").replace("</main>", "</main><script>window.ran = 1</script>"))
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    assert page.evaluate("[window.ran ?? null, mm.items.length]") == [None, 1]
+    page.close()
+
+
+def test_colours_follow_the_system_until_told_otherwise(browser: Browser, tmp_path: Path) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    path = page_of(tmp_path, some(1))
+    with opened(browser, path, color_scheme="dark") as page:
+        dark = page.evaluate(ground)
+        switch = page.get_by_role("button", name="Colours")
+        switch.click()
+        light = page.evaluate(ground)
+        assert (light, dark) == ("rgb(246, 247, 248)", "rgb(15, 17, 20)")
+        assert page.evaluate("location.hash") == "#theme=light"
+        page.emulate_media(media="print")
+        assert switch.is_hidden()
+        assert page.get_by_label("Search").is_hidden()
+        assert page.get_by_role("table").is_visible()
+
+
 def test_no_script_of_a_caller_may_end_its_element(tmp_path: Path) -> None:
     script = tmp_path / "own.js"
     script.write_text("const a = '</script>';")
