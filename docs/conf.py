@@ -28,6 +28,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 napoleon_numpy_docstring = False
 
+highlight_language = "bash"
+
 html_theme = "furo"
 html_title = "mmconvert + mmscore"
 html_static_path = ["_static"]
