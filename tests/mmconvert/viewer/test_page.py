@@ -90,43 +90,49 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_is_shown_as_text_everywhere(browser: Browser, tmp_path: Path, text: str) -> None:
-    item = Item(
-        id=text,
-        cells={"id": text, "question": text, "kind": text},
-        marks=["wrong"],
-        messages=[Message(text, (text, 0))],
-        pictures=[Picture(None, text, text, text, 1)],
-        fields={text: [text, Text(text, (Span(0, len(text), text),), text, "bad")]},
-        facts={text: text},
-    )
+def test_hostile_text_is_shown_as_text_everywhere(browser: Browser, tmp_path: Path) -> None:
+    every = " | ".join(HOSTILE)
+    items = [
+        Item(
+            id=text,
+            cells={"id": text, "question": text, "kind": text},
+            marks=["wrong"],
+            messages=[Message(text, (text, 0))],
+            pictures=[Picture(None, text, text, text, 1)],
+            fields={text: [text, Text(text, (Span(0, len(text), text),), text, "bad")]},
+            facts={text: text},
+        )
+        for text in HOSTILE
+    ]
     path = tmp_path / "page.html"
     write_page(
         path,
-        text,
-        items=[item, *some(3)],
-        columns=[*COLUMNS[:2], Column("kind", text)],
-        filters=[Choice("kind", text), Mark("wrong", text, text), Mark("odd", text)],
-        data={text: text},
-        lead=text,
-        facts={text: text},
-        notes=[text],
+        every,
+        items=items,
+        columns=[*COLUMNS[:2], Column("kind", every)],
+        filters=[Choice("kind", every), Mark("wrong", every, every)],
+        data={every: every},
+        lead=every,
+        facts={every: every},
+        notes=[every],
     )
     with opened(browser, path) as page:
-        page.locator("tbody tr").first.click()
-        for place in (
-            "h1",
-            ".lead",
-            ".notes li",
-            "tbody th",
-            "#item h2",
-            "#item h4",
-            "#item .message .text",
-            "#item mark",
-        ):
-            shown = page.evaluate(_SHOWN, place)
-            assert shown == seen(text), place
+        for place in ("h1", ".lead", ".notes li", "dt", "dd", ".chip span"):
+            assert page.evaluate(_SHOWN, place) == seen(every), place
+        for number, text in enumerate(HOSTILE):
+            page.evaluate("(number) => mm.openItem(mm.items[number].id)", number)
+            for place in (
+                "h2",
+                "h4",
+                ".message .text",
+                "figcaption .path",
+                ".no-picture",
+                ".field h3",
+                "mark",
+                ".name",
+            ):
+                assert page.evaluate(_SHOWN, f"#item {place}") == seen(text), (place, text)
+            assert page.evaluate(_SHOWN, f"tbody tr:nth-child({number + 1}) th") == seen(text)
         assert page.locator("script").count() == 10
         assert page.locator("#item img, #top img").count() == 0
 
