@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from mmconvert.errors import UsageError
+from mmconvert.storage import placed
 from mmconvert.viewer.items import Item, Picture
 from mmconvert.viewer.page import write_page
 from mmconvert.viewer.thumbnails import Thumbnails
@@ -47,7 +48,7 @@ def write_report(
     """Write the results of a run as one page that needs nothing else.
 
     Args:
-        path: The file that shall appear; one that stands there is replaced.
+        path: The file that shall appear, or its URL; one that stands there is replaced.
         results: One a file and recipe, as `evaluation.results` gives them.
         pictures: Dataset with the pictures; None where the predictions files hold them, or nobody does.
         most: Most rows to list; numbers and charts are of all rows.
@@ -83,17 +84,18 @@ def write_report(
         )
 
     try:
-        return write_page(
-            Path(path),
-            _title(results),
-            items=map(item, range(len(listed.keys))),
-            columns=layout.columns,
-            filters=layout.filters,
-            data=panels(results, verdicts, repeated) | {"columns": _columns(layout)},
-            notes=list(_notes(listed, opened)),
-            styles=[_HERE / name for name in _STYLES],
-            scripts=[_HERE / name for name in _SCRIPTS],
-        )
+        with placed(path) as target:
+            return write_page(
+                target,
+                _title(results),
+                items=map(item, range(len(listed.keys))),
+                columns=layout.columns,
+                filters=layout.filters,
+                data=panels(results, verdicts, repeated) | {"columns": _columns(layout)},
+                notes=list(_notes(listed, opened)),
+                styles=[_HERE / name for name in _STYLES],
+                scripts=[_HERE / name for name in _SCRIPTS],
+            )
     except OSError as error:
         reason = error.strerror or error
         raise UsageError(f"{path}: cannot be written ({reason}). Name a file in a folder that exists.") from None

@@ -8,7 +8,7 @@ import pytest
 from mmconvert.errors import UsageError
 from mmconvert.record import to_arrow
 from mmconvert.store import DatasetWriter
-from mmscore.evaluation import Options, results
+from mmscore.evaluation import Options, results, score
 from mmscore.html.page import write_report
 from support.predictions import choices, write_predictions
 from support.questions import picture, record
@@ -147,3 +147,10 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
     file = write_predictions(tmp_path / "p.parquet", choices(("A", "A")))
     with pytest.raises(UsageError, match="nowhere"):
         write_report(tmp_path / "nowhere" / "r.html", list(results([file], ["own_choice"], Options())))
+
+
+def test_score_in_python_writes_the_page_too(tmp_path, dataset):
+    report = score(replies(tmp_path, *"AB?"), "own_choice", answers=dataset, html=tmp_path / "r.html")
+    data = json.loads(held(tmp_path / "r.html", "mm-data"))
+    assert data["report"] == report.to_json()
+    assert len(held(tmp_path / "r.html", "mm-pictures").splitlines()) == 3
