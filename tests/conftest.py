@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from support.browser import browser  # noqa: F401 - a fixture for every test
+from support.browser import browser, session_browser  # noqa: F401 - fixtures for every test
 from support.hub_server import HubServer, hub_server
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")

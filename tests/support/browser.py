@@ -1,5 +1,6 @@
 """A real headless Chromium for pages that open from disk, and what a page may not do in it."""
 
+import asyncio
 import contextlib
 import shutil
 import time
@@ -41,12 +42,28 @@ def running_browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """One Chromium for all tests of the session."""
+def session_browser() -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
+    """One Chromium for all tests of the session, and the loop that speaks to it."""
     if chromium() is None:
         pytest.skip("no Chromium on this machine: apt-get install chromium (scripts/setup does where it may)")
     with running_browser() as running:
-        yield running
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield running, loop
+        asyncio._set_running_loop(loop)
+
+
+@pytest.fixture
+def browser(session_browser: tuple[Browser, asyncio.AbstractEventLoop]) -> Iterator[Browser]:
+    """The session's Chromium.
+
+    Playwright's loop stays the thread's running one as long as the browser lives; outside the tests of pages it is set
+    aside, or `asyncio.run` would refuse to run in all the others.
+    """
+    running, loop = session_browser
+    asyncio._set_running_loop(loop)
+    yield running
+    asyncio._set_running_loop(None)
 
 
 @contextlib.contextmanager
