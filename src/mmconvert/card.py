@@ -204,6 +204,11 @@ def merge(ours: str, theirs: str) -> str:
     return with_front_matter(values, before + renewed(with_part(text, CATEGORIES, counted), values) + after)
 
 
+def with_values(text: str, values: Mapping[str, Any]) -> str:
+    """Put other YAML in front of a card's body."""
+    return with_front_matter(values, _FRONT.sub("", text, count=1))
+
+
 def named(text: str, repo_id: str, origin: Origin | None = None) -> str:
     """Put the repository's name, and what is now said of the origin, into a card."""
     values = {**front_matter(text), **(origin or Origin()).values}
@@ -262,6 +267,11 @@ def _size(infos: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     place = sum(rows >= 10**power for power in range(3, 3 + len(_SIZES)))
     low, high = _SIZES[place - 1] if place else "", _SIZES[place] if place < len(_SIZES) else ""
     return {"size_categories": [f"{low}<n<{high}" if low and high else f"n<{high}" if high else f"n>{low}"]}
+
+
+def hub_task(task: str | None) -> str:
+    """Give the Hub's name of a record's task, of the most general one where there are several."""
+    return _TASKS[task or "chat"]
 
 
 def _tasks(configs: Mapping[str, Sequence[SplitInfo]]) -> dict[str, list[str]]:

@@ -237,7 +237,8 @@ _TRAINING = (
 
 def _commands(values: Values) -> list[str]:
     if "model-index" in values:
-        return ["```", f"mmscore {REPO}", "```"]
+        recipes = dict.fromkeys(metric.get("config") for _, _, metric in _metrics(values))
+        return ["```", " ".join([f"mmscore {REPO}", *(f"--recipe {recipe}" for recipe in recipes if recipe)]), "```"]
     if TRAINING in (values.get("tags") or ()):
         return []
     asked = ["mmscore predict {place} -o predictions.parquet --model MODEL", "mmscore predictions.parquet"]
@@ -250,17 +251,38 @@ def result_lines(values: Values) -> list[str]:
         "| model | dataset | recipe | metric | value | 95 % interval | rows | without score |",
         "| --- | --- | --- | --- | ---: | --- | ---: | ---: |",
     ]
-    for model in values.get("model-index") or ():
-        for result in model["results"]:
-            for metric in result["metrics"]:
-                about = metric.get("args") or {}
-                low, high = about.get("ci95") or (None, None)
-                interval = "" if low is None else f"{low:.4g} to {high:.4g}"
-                names = [model["name"], result["dataset"]["name"], metric.get("config", ""), metric["type"]]
-                numbers = [f"{metric['value']:.4g} {about.get('unit', '')}".strip(), interval, about.get("n", "")]
-                cells = [*(plain(str(name)) for name in names), *map(str, numbers), str(about.get("unscored", ""))]
-                lines.append(f"| {' | '.join(cells)} |")
+    for model, result, metric in _metrics(values):
+        about = _mapping(metric.get("args"))
+        ends = about.get("ci95")
+        interval = " to ".join(map(_number, ends)) if isinstance(ends, list) else ""
+        dataset = _mapping(result.get("dataset")).get("name", "")
+        value = f"{_number(metric.get('value'))} {about.get('unit', '')}".strip()
+        names = [model.get("name", ""), dataset, metric.get("config", ""), metric.get("type", "")]
+        cells = [*names, value, interval, about.get("n", ""), about.get("unscored", "")]
+        lines.append(f"| {' | '.join(plain(str(cell)) for cell in cells)} |")
     return lines if len(lines) > 2 else ["Not scored yet."]
+
+
+def _metrics(values: Values) -> list[tuple[Values, Values, Values]]:
+    """List every number of the card's model index, with its model and its dataset; what has another shape is left."""
+    return [
+        (model, result, metric)
+        for model in _mappings(values.get("model-index"))
+        for result in _mappings(model.get("results"))
+        for metric in _mappings(result.get("metrics"))
+    ]
+
+
+def _mappings(value: object) -> list[Values]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _mapping(value: object) -> Values:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, int | float) else str(value)
 
 
 PARTS: Mapping[str, Callable[[Values], list[str]]] = {

@@ -6,9 +6,9 @@ decoded. Uploaded bytes are content-addressed, so a push that was cut off sends 
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,7 +23,7 @@ from mmconvert.digest import hash_file
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.hub_faults import RETRY_SECONDS, explained, retried
 from mmconvert.hub_limits import limits, refuse_beyond
-from mmconvert.manifest import MANIFEST, read_manifest
+from mmconvert.manifest import MANIFEST, PREDICTIONS, read_manifest
 from mmconvert.picture_decoding import verify_decoded
 from mmconvert.picture_structure import probe
 from mmconvert.shards import Shard
@@ -46,18 +46,25 @@ class Upload:
         folder: The dataset's folder.
         shards: Parquet files by configuration and split.
         manifest: The manifest, freed of paths of this machine.
+        more: Further small files by their names in the repository.
+        gone: Files that an earlier push may have left and that no longer hold.
+        join: Joins our card and the one in the repository.
     """
 
     folder: Path
     shards: Mapping[str, Mapping[str, list[Shard]]]
     manifest: Manifest
+    more: Mapping[str, bytes] = field(default_factory=dict)
+    gone: Sequence[str] = ()
+    join: Callable[[str, str], str] = merge
 
     @property
     def files(self) -> dict[str, int]:
         """Bytes of every file by its name in the repository."""
         listed = [shard for splits in self.shards.values() for shards in splits.values() for shard in shards]
         card = (self.folder / CARD).stat().st_size
-        return {s.file: s.bytes for s in listed} | {CARD: card, MANIFEST: len(_dumped(self.manifest))}
+        small = {CARD: card, MANIFEST: len(_dumped(self.manifest))}
+        return {s.file: s.bytes for s in listed} | small | {name: len(data) for name, data in self.more.items()}
 
     @property
     def rows(self) -> int:
@@ -119,7 +126,7 @@ def prepare(folder: str | Path) -> Upload:
     with ThreadPoolExecutor(usable_cores()) as threads:
         for config in configs:
             _check_pictures(folder, config, threads)
-    return Upload(folder, configs, _without_paths(manifest))
+    return Upload(folder, configs, without_paths(manifest))
 
 
 def push(
@@ -203,12 +210,12 @@ def _picture_fault(image: Mapping[str, Any]) -> str:
     return ""
 
 
-def _without_paths(value: Any) -> Any:
+def without_paths(value: Any) -> Any:
     """Cut paths that lead out of the dataset to their last part: they would tell about this machine."""
     if isinstance(value, Mapping):
-        return {key: _without_paths(item) for key, item in value.items()}
+        return {key: without_paths(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_without_paths(item) for item in value]
+        return [without_paths(item) for item in value]
     if isinstance(value, str) and _ELSEWHERE.match(value):
         return re.split(r"[\\/]", value.rstrip("\\/"))[-1]
     return value
@@ -244,9 +251,9 @@ def _commit(api: HfApi, place: _Place, upload: Upload, origin: Origin | None) ->
     card = (upload.folder / CARD).read_text(encoding="utf-8")
     manifest = upload.manifest
     if CARD in remote:
-        card = merge(card, _download(api, repo_id, CARD, head).decode(errors="replace"))
+        card = upload.join(card, _download(api, repo_id, CARD, head).decode(errors="replace"))
     if MANIFEST in remote:
-        manifest = _merged_manifest(manifest, _download(api, repo_id, MANIFEST, head), remote)
+        manifest = _merged_manifest(repo_id, manifest, _download(api, repo_id, MANIFEST, head), remote)
     shards = [shard for splits in upload.shards.values() for shards in splits.values() for shard in shards]
     stale = _stale(upload, remote)
     left = {path: size for path, size in there.items() if path not in stale}
@@ -256,6 +263,7 @@ def _commit(api: HfApi, place: _Place, upload: Upload, origin: Origin | None) ->
         *(CommitOperationAdd(shard.file, upload.folder / shard.file) for shard in shards),
         CommitOperationAdd(CARD, named(card, repo_id, origin).encode()),
         CommitOperationAdd(MANIFEST, _dumped(manifest)),
+        *(CommitOperationAdd(name, data) for name, data in upload.more.items()),
     ]
     try:
         # On a parent that is no longer the head the Hub answers 412 and the whole is worked out anew.
@@ -280,26 +288,30 @@ def _download(api: HfApi, repo_id: str, path: str, revision: str | None) -> byte
 
 
 def _stale(upload: Upload, remote: set[str]) -> tuple[str, ...]:
-    """Name remote shards that our card would read along with ours."""
+    """Name remote shards that our card would read along with ours, and what no longer holds."""
     kept = set(upload.files)
     globs = [PurePosixPath(shard_glob(config, split)) for config, splits in upload.shards.items() for split in splits]
     return tuple(
         path
         for path in sorted(remote - kept)
-        for glob in globs
-        if PurePosixPath(path).parent == glob.parent and PurePosixPath(path).match(glob.name)
+        if path in upload.gone
+        or any(PurePosixPath(path).parent == g.parent and PurePosixPath(path).match(g.name) for g in globs)
     )
 
 
-def _merged_manifest(ours: Manifest, data: bytes, remote: set[str]) -> Manifest:
+def _merged_manifest(repo_id: str, ours: Manifest, data: bytes, remote: set[str]) -> Manifest:
     """Keep what an earlier push listed and this one does not replace, as far as the files are there."""
     try:
-        theirs = json.loads(data)["configs"]
+        theirs = json.loads(data)
+        predicted = theirs.get("view") == PREDICTIONS
         kept = {
             config: {split: shards for split, shards in splits.items() if {s["file"] for s in shards} <= remote}
-            for config, splits in theirs.items()
+            for config, splits in theirs["configs"].items()
         }
     except (ValueError, KeyError, TypeError, AttributeError):
         return ours
+    if any(kept.values()) and predicted != (ours.get("view") == PREDICTIONS):
+        held, sent = ("predictions", "a dataset") if predicted else ("a dataset", "predictions")
+        raise Error(f"{repo_id}: holds {held}, which {sent} cannot join. Name another repository.")
     configs = {c: {**kept.get(c, {}), **ours["configs"].get(c, {})} for c in dict.fromkeys([*kept, *ours["configs"]])}
     return {**ours, "configs": {config: splits for config, splits in configs.items() if splits}}

@@ -14,6 +14,8 @@ MANIFEST = ".mmconvert/manifest.json"
 DEFAULT_CONFIG = "default"
 DATA_FOLDER = "data"
 """Folder of the shards of the default config."""
+PREDICTIONS = "predictions"
+"""View of a dataset whose configs hold predictions, one a model and benchmark."""
 
 # What `datasets` accepts, and nothing that would leave the dataset's folder.
 _CONFIG = re.compile(r"\w[\w.\-]*")

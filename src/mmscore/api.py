@@ -22,6 +22,7 @@ from mmscore.report import Report
 __all__ = ["JudgeRequest", "Outcome", "Report", "Summary", "judge", "predict", "run", "score"]
 
 _ARGUMENTS = ("dataset", "output", "resume", "restart", "share", "quiet", "as_json")
+_PUSHES = ("push", "private", "revision", "create_pr", "dry_run")
 
 
 score = python_call(_score)
@@ -118,6 +119,8 @@ def predict(
         Traceback (most recent call last):
         mmconvert.errors.UsageError: missing: no such file or folder.
     """
+    if pushes := [name for name in _PUSHES if name in options]:
+        raise UsageError(f"predict: {pushes[0]} is of the command line. Push with `mmscore {output} --push USER/REPO`.")
     given_object = None if backend is None or isinstance(backend, str) else backend
     plugin = backend if isinstance(backend, str) or backend is None else plugin_name(backend)
     if given_object is not None and model is None:
@@ -126,7 +129,7 @@ def predict(
     values = option_values(predict_command, {**wishes, "model": model, "backend": plugin}, "predict")
     arguments = [str(dataset), "-o", str(output)]
     params = context(predict_command, arguments, values).params
-    given = {name: value for name, value in params.items() if name not in _ARGUMENTS}
+    given = {name: value for name, value in params.items() if name not in _ARGUMENTS + _PUSHES}
     work = functools.partial(answer_anywhere, resume=resume, restart=restart, share=share, quiet=quiet)
     return work(dataset, output, given, given_object)
 

@@ -18,7 +18,7 @@ from mmscore.judge_request import JudgeRequest, chosen_panel, opened_dry_sitting
 from mmscore.judging import Estimate, Setting
 from mmscore.panel import Panel, Sitting
 from mmscore.parsed import UNPARSED
-from mmscore.predictions import Refusal, Rows, open_rows
+from mmscore.predictions import Refusal, Rows, models_in, open_rows
 from mmscore.recipe import OWN, Metrics, Recipe, Row
 from mmscore.report import Counts, Entry, Report
 from mmscore.resampled import with_errors
@@ -116,7 +116,8 @@ def score(
         UsageError: A path, a recipe or a column does not exist, no recipe fits, or it takes no such options.
         Error: A file is damaged or holds nothing that can be scored.
     """
-    paths = [predictions] if isinstance(predictions, str | Path) else list(predictions)
+    named = [predictions] if isinstance(predictions, str | Path) else predictions
+    paths = [one for path in named for one in models_in(path)]
     names = [recipe] if isinstance(recipe, str | Recipe) else list(recipe)
     options = Options(
         *(answers, dataset, (by,) if isinstance(by, str) else tuple(by), average),

@@ -5,8 +5,8 @@ are needed and never a picture; every other file goes through `mmconvert.convers
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mmconvert.errors import Error, did_you_mean, first_line, got
+from mmconvert.errors import Error, UsageError, did_you_mean, first_line, got
+from mmconvert.hub_path import on_the_hub
+from mmconvert.manifest import MANIFEST, PREDICTIONS, folder_of, read_manifest
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, to_arrow
 from mmconvert.sources.parquet import open_parquet
 from mmscore.places import located
@@ -53,6 +55,7 @@ class Rows:
         replies: The run asked for several replies a question, which `variant` numbers.
         title: What the rows are called where they name no model.
         sides: The predictions and the references, where these rows are both, joined.
+        run: What the run that wrote the first file says of itself; empty where it says nothing.
     """
 
     path: str
@@ -65,6 +68,7 @@ class Rows:
     replies: bool = False
     title: str = ""
     sides: "tuple[Rows, ...]" = ()
+    run: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -95,6 +99,9 @@ def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction"), 
             or has an id twice; or its format cannot be told.
     """
     place = located(path)
+    if len(several := _of_models(place.path)) > 1:
+        listed = " or ".join(map(str, several))
+        raise UsageError(f"{path}: holds predictions of several models. Name one: {listed}.")
     files = [] if format else parquet_files(place.path)
     rows = _from_parquet(str(path), files, required) if files else _from_kit(str(path), place.path, format)
     rows = replace(rows, title=place.title)
@@ -103,6 +110,26 @@ def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction"), 
         raise Error(f"{path}: holds no rows that can be read.{first}")
     _check_ids(rows)
     return rows
+
+
+def models_in(path: str | Path) -> Sequence[str | Path]:
+    """List the places of a model's predictions each, where several were published together; else the path alone.
+
+    Raises:
+        UsageError: As `open_rows`.
+        Error: As `open_rows`.
+    """
+    folder = on_the_hub(path) or (Path(path) if Path(path).is_dir() else None)
+    several = () if folder is None else _of_models(folder)
+    return [str(place) for place in several] if len(several) > 1 else [path]
+
+
+def _of_models(place: Path) -> Sequence[Path]:
+    """List the folders of the configs of published predictions; none for anything else."""
+    if not (place / MANIFEST).is_file():
+        return ()
+    configs, manifest = read_manifest(place)
+    return [place / folder_of(config) for config in configs] if manifest.get("view") == PREDICTIONS else ()
 
 
 def parquet_files(place: Path) -> list[Path]:
@@ -130,7 +157,8 @@ def _from_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> 
     identity = pa.Table.from_batches(read(wanted), schema=pa.schema([(name, column_type(name)) for name in wanted]))
     runs = [_run(schema) for schema in schemas]
     partial = any(run.get("partial") is True for run in runs)
-    return Rows(path, names, identity, read, partial=partial, replies=any(run.get("n", 1) != 1 for run in runs))
+    replies = any(run.get("n", 1) != 1 for run in runs)
+    return Rows(path, names, identity, read, partial=partial, replies=replies, run=runs[0])
 
 
 def _run(schema: pa.Schema) -> dict[str, Any]:

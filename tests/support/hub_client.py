@@ -46,6 +46,13 @@ def command(program: str, *arguments: str) -> list[Any]:
     return [*dataclasses.astuple(shown(program, *arguments))]
 
 
+def rows(*name: str, revision: str | None = None) -> dict[str, list[Any]]:
+    """Give every row by split, as `load_dataset` gives it."""
+    import datasets
+
+    return {split: table.to_list() for split, table in datasets.load_dataset(*name, revision=revision).items()}
+
+
 def fetch(repo: str) -> str:
     """Fetch a whole dataset into the client's cache, as `hf download` does."""
     from huggingface_hub import snapshot_download
@@ -88,7 +95,9 @@ if __name__ == "__main__":
     for request in sys.stdin:
         name, arguments, options = json.loads(request)
         try:
-            answer = {"push": push, "load": load, "command": command, "fetch": fetch}[name](*arguments, **options)
+            answer = {"push": push, "load": load, "command": command, "fetch": fetch, "rows": rows}[name](
+                *arguments, **options
+            )
         except Exception:
             import traceback
 

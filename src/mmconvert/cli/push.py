@@ -4,23 +4,31 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from mmconvert.card import Origin
 from mmconvert.command_line import OPTIONS_FILE, printable
 
+if TYPE_CHECKING:
+    from mmconvert.hub import Upload
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def push_options(command: _F) -> _F:
     """Give a command the options of a push: `private`, `revision`, `create_pr`, `dry_run`."""
+    dry = click.option("--dry-run", is_flag=True, help="Check everything and list what would be sent; sends nothing.")
+    return place_options(dry(command))
+
+
+def place_options(command: _F) -> _F:
+    """Give a command the options that say where a push goes: `private`, `revision`, `create_pr`."""
     options = [
         click.option("--private", is_flag=True, help="Make the repository private."),
         click.option("--revision", metavar="REV", help="Branch to commit to, made where it is missing."),
         click.option("--create-pr", is_flag=True, help="Propose the upload as a pull request."),
-        click.option("--dry-run", is_flag=True, help="Check everything and list what would be sent; sends nothing."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -74,6 +82,25 @@ def publish(
         Error: The dataset or the Hub refuses.
     """
     # Loaded here so that --help and a conversion without --push need not wait for the Hub's client.
+    from mmconvert import hub
+
+    wishes: dict[str, Any] = {"private": private, "revision": revision, "create_pr": create_pr, "dry_run": dry_run}
+    hub.check_target(repo_id, revision=revision, create_pr=create_pr)
+    return send(hub.prepare(folder), repo_id, quiet=quiet, origin=origin, **wishes)
+
+
+def send(
+    upload: "Upload",
+    repo_id: str,
+    *,
+    private: bool,
+    revision: str | None,
+    create_pr: bool,
+    dry_run: bool,
+    quiet: bool,
+    origin: Origin | None = None,
+) -> dict[str, Any]:
+    """Push what is ready, or under `dry_run` only say what would be sent; see `publish`."""
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
     from mmconvert import hub
@@ -81,8 +108,6 @@ def publish(
 
     if quiet or not sys.stderr.isatty():
         disable_progress_bars()
-    hub.check_target(repo_id, revision=revision, create_pr=create_pr)
-    upload = hub.prepare(folder)
     found = limits(upload.files, len(upload.files), private=private)
     refuse_beyond(repo_id, found)
     result = None
@@ -105,7 +130,7 @@ def published_text(done: dict[str, Any]) -> str:
     """Say in a few lines what `publish` did."""
     warnings = [f"warning: {warning}" for warning in done["warnings"]]
     if not done["dry_run"]:
-        removed = f", {len(done['removed'])} old shards removed" if done["removed"] else ""
+        removed = f", {len(done['removed'])} old files removed" if done["removed"] else ""
         counts = f"{done['rows']:,} rows, {len(done['files'])} files, {done['bytes']:,} bytes{removed}"
         return "\n".join([f"{done['url']}: {counts}", *warnings])
     lines = [f"{size:>15,}  {file}" for file, size in done["files"].items()]

@@ -17,6 +17,7 @@ from mmconvert.progress import progress
 from mmconvert.storage import file_name, is_url, local, send_file, stands
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import AnswerStore, store_path
+from mmscore.cli.push_predictions import Pushing, push_predictions_options
 from mmscore.holding import Held, hold
 from mmscore.infer.adapter import adapt
 from mmscore.infer.backend import (
@@ -122,6 +123,8 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 )
 @click.option("--engine", type=click.Choice(ENGINES), default=LOCAL, help="Where they run: here, or on a Ray cluster.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first N rows.")
+@push_predictions_options
+@click.option("--dry-run", is_flag=True, help="With --push: list what would be sent; sends nothing.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @OPTIONS_FILE
@@ -131,6 +134,7 @@ def predict(
     resume: bool,
     restart: bool,
     share: bool,
+    dry_run: bool,
     quiet: bool,
     as_json: bool,
     **given: Any,
@@ -145,12 +149,17 @@ def predict(
 
     Exit code 3: the file is written, but some rows have no reply; the column prediction_error says why.
     """
+    place = Pushing.checked(given, (), dry_run=dry_run)
+    if place.repo_id is None and dry_run:
+        raise UsageError("--dry-run lists what --push USER/REPO would send. Give both, or --limit for a trial run.")
     # What a backend prints, or a cluster, must not stand between the lines that a program reads here.
     with contextlib.redirect_stdout(sys.stderr):
         summary = answer_anywhere(dataset, output, given, resume=resume, restart=restart, share=share, quiet=quiet)
     if given["price"] is not None:
         summary.cost = read_price(given["price"]).of(summary.prompt_tokens, summary.completion_tokens)
     click.echo(json.dumps(asdict(summary)) if as_json else _sentence(summary))
+    if place.repo_id is not None:
+        click.echo(place.predicted(output, quiet=quiet), err=as_json)
     return EXIT_PARTIAL if summary.failed else 0
 
 

@@ -11,9 +11,11 @@ from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.errors import Error, UsageError
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
+from mmscore.cli.push_predictions import Pushing, push_predictions_options
 from mmscore.cli.scoring_progress import scoring_progress
 from mmscore.evaluation import AVERAGES, Options, kit_log, results
 from mmscore.judge_request import JudgeRequest
+from mmscore.predictions import models_in
 from mmscore.report import Entry, Report, publish
 from mmscore.rows_file import RowsWriter
 from mmscore.scored import Scored
@@ -32,7 +34,11 @@ from mmscore.scored import Scored
     "--average", type=click.Choice(AVERAGES), default="micro", help="Mean of rows, or of the groups of the first --by."
 )
 @judge_options
-@click.option("--dry-run", is_flag=True, help="Estimate the judge's calls and tokens; ask and score nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Estimate the judge's calls and tokens, and score nothing; with --push list what would be sent.",
+)
 @click.option("-o", "--output", metavar="FILE", help="Write the report as JSON.")
 @click.option("--csv", "csv_file", metavar="FILE", help="Write every number as a line of CSV.")
 @click.option("--html", "html_file", metavar="FILE", help="Write numbers, charts and rows as one page to look at.")
@@ -57,6 +63,7 @@ from mmscore.scored import Scored
     help="Refuse a file with a larger share of rows without a score.",
 )
 @click.option("--allow-rejects", is_flag=True, help="Exit 0 although rows have no score.")
+@push_predictions_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress and no remarks.")
 @OPTIONS_FILE
@@ -83,28 +90,34 @@ def score(
     allow_rejects: bool,
     as_json: bool,
     quiet: bool,
+    **pushes: Any,
 ) -> int:
     """Give the number a kit would give for PREDICTIONS, with its uncertainty.
 
     PREDICTIONS is a parquet file of ours, a folder of them, a kit's own result file, - for standard input
     (JSON Lines, parquet), or USER/REPO[@REVISION] for parquet files on the Hub; several are models side by
-    side. Without --recipe the recipe follows from dataset, task and source.
+    side. Without --recipe the recipe follows from dataset, task and source. --push publishes the predictions
+    with their references, the report and a card with the numbers, in one commit.
     """
     wishes: dict[str, Any] = {"judge": judge, "format": format, "model": model, "recipe_options": recipe_options}
     options = Options(answers, dataset, by, average, **wishes, log=log_file is not None)
-    if dry_run:
+    place = Pushing.checked(pushes, predictions, dry_run=dry_run)
+    paths = [one for path in predictions for one in models_in(path)]
+    if dry_run and (judge is not None or place.repo_id is None):
         _check_dry({"--output": output, "--csv": csv_file, "--html": html_file, "--rows": rows_file, "--log": log_file})
-        return show_estimates(predictions, recipes, options, as_json=as_json)
+        return show_estimates(paths, recipes, options, as_json=as_json)
     with contextlib.ExitStack() as stack:
         rows = stack.enter_context(RowsWriter(rows_file)) if rows_file else None
         options = stack.enter_context(scoring_progress(options, quiet=quiet))
-        entries, shown = [], []
-        for result in results(predictions, recipes, options):
+        entries, shown, sent = [], [], []
+        for result in results(paths, recipes, options):
             entries.append(_checked(result.entry, result.scored, rows, max_failed))
             if log_file:
                 publish(log_file, kit_log(result.entry, result.scored, options).encode())
             if html_file:
                 shown.append(result)
+            if place.repo_id is not None:
+                sent.append(result)
     report = Report(tuple(entries))
     text = json.dumps(report.to_json(), ensure_ascii=False, indent=1)
     if output:
@@ -124,6 +137,8 @@ def score(
         for entry in report.entries:
             for message in entry.messages:
                 click.echo(printable(f"mmscore: {message}"), err=True)
+    if sent:
+        click.echo(place.scored(sent, quiet=quiet), err=as_json)
     return 0 if report.complete or allow_rejects else EXIT_PARTIAL
 
 

@@ -1,0 +1,82 @@
+"""`--push` of `mmscore score` and `predict`: predictions and their reports to a dataset on the Hub."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from mmconvert.cli.push import check_push, place_options, published_text, send
+from mmconvert.command_line import printable
+from mmconvert.errors import UsageError
+from mmscore.places import STDIN
+from mmscore.predictions import open_rows
+from mmscore.result import Result
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def push_predictions_options(command: _F) -> _F:
+    """Give a command `push` and the options that go with it but `dry_run`."""
+    pushed = click.option("--push", metavar="USER/REPO", help="Publish predictions and numbers on the Hub afterwards.")
+    return pushed(place_options(command))
+
+
+@dataclass(frozen=True, slots=True)
+class Pushing:
+    """Where predictions go, checked before anything is asked or scored; `repo_id` is None for nowhere."""
+
+    repo_id: str | None
+    private: bool
+    revision: str | None
+    create_pr: bool
+    dry_run: bool
+
+    @classmethod
+    def checked(cls, given: dict[str, Any], paths: Sequence[str], *, dry_run: bool) -> "Pushing":
+        """Take the options of the command out of `given`.
+
+        Raises:
+            UsageError: The options have no meaning, or the predictions cannot be read twice.
+        """
+        place = cls(
+            **{name: given.pop(name) for name in ("private", "revision", "create_pr")},
+            dry_run=dry_run,
+            repo_id=given.pop("push"),
+        )
+        if place.repo_id is not None:
+            if STDIN in paths:
+                raise UsageError("--push: standard input cannot be read twice. Write the predictions to a file first.")
+            check_push(place.repo_id, revision=place.revision, create_pr=place.create_pr)
+        elif place.private or place.revision or place.create_pr:
+            raise UsageError("--private, --revision and --create-pr go with --push USER/REPO.")
+        return place
+
+    def scored(self, results: Sequence[Result], *, quiet: bool) -> str:
+        """Push what was scored, and say so in a few lines.
+
+        Raises:
+            UsageError: Two files are of the same model and benchmark.
+            Error: The Hub refuses.
+        """
+        # Imported here and below: who does not push need not wait for the Hub's client.
+        from mmscore.predictions_upload import by_file
+
+        return self._sent(by_file(results), quiet=quiet)
+
+    def predicted(self, output: str, *, quiet: bool) -> str:
+        """Push a predictions file that nobody has scored yet, and say so; see `scored`."""
+        return self._sent([(open_rows(output), ())], quiet=quiet)
+
+    def _sent(self, files: Any, *, quiet: bool) -> str:
+        from mmscore.predictions_upload import prepare_predictions
+
+        if self.repo_id is None:
+            return ""
+        with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
+            upload = prepare_predictions(files, self.repo_id, Path(folder))
+            wishes: dict[str, Any] = {"private": self.private, "revision": self.revision, "create_pr": self.create_pr}
+            done = send(upload, self.repo_id, quiet=quiet, dry_run=self.dry_run, **wishes)
+        return printable(published_text(done))

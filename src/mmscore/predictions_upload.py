@@ -1,0 +1,185 @@
+"""Predictions and their reports, laid out as a dataset that load_dataset opens and mmscore scores.
+
+<config>/test-00000-of-0000N.parquet   one config a model and benchmark: its replies with their references
+reports/<config>.json                  what scoring them gave
+README.md                              card with the numbers
+.mmconvert/manifest.json               shards, rows, bytes, sha256
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from huggingface_hub.constants import ENDPOINT
+
+from mmconvert import __version__
+from mmconvert.errors import UsageError
+from mmconvert.hub import Upload, without_paths
+from mmconvert.inputs import DEFAULT_SPLIT
+from mmconvert.manifest import PREDICTIONS, check_names
+from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA_VERSION, with_features
+from mmconvert.shards import Shard, ShardWriter, numbered, write_synced
+from mmconvert.split_counts import split_info
+from mmscore.predictions import FORMAT, RUN_METADATA, Rows, column_type
+from mmscore.predictions_card import join, model_index, predictions_card
+from mmscore.report import Entry, Report
+from mmscore.result import Result
+
+_PATH = re.compile(r"(?<![\w:/.])(?:~|[A-Za-z]:)?(?:[\\/][\w.+@-]+)+[\\/](?=[\w.+@-])")
+"""Folders in front of a file's name, as error messages have them."""
+_NO_NAME = re.compile(r"[^\w.-]+", re.ASCII)
+
+Scored = Sequence[tuple[Rows, Sequence[Entry]]]
+"""Predictions files, each with what scoring it gave."""
+
+
+def by_file(results: Sequence[Result]) -> Scored:
+    """Put the results of one file by several recipes together."""
+    files: dict[int, tuple[Rows, list[Entry]]] = {}
+    for result in results:
+        files.setdefault(id(result.rows), (result.rows, []))[1].append(result.entry)
+    return list(files.values())
+
+
+def prepare_predictions(scored: Scored, repo_id: str, folder: Path) -> Upload:
+    """Lay predictions and reports out in a folder, and say what a push would send.
+
+    Args:
+        scored: The files; their entries may be none.
+        repo_id: `USER/REPO`.
+        folder: An empty folder, which must stay until the push is done.
+
+    Raises:
+        UsageError: Two files are of the same model and benchmark.
+        Error: A column cannot be published.
+    """
+    shards: dict[str, dict[str, list[Shard]]] = {}
+    reports: dict[str, bytes] = {}
+    index: list[dict[str, Any]] = []
+    schemas: dict[str, pa.Schema] = {}
+    for rows, entries in scored:
+        config = _config(rows, entries)
+        if config in shards:
+            raise UsageError(
+                f"{rows.path}: another file is of the same model and benchmark, {config}. Push them apart."
+            )
+        constants = _constants(rows, entries)
+        schemas[config] = _schema(rows, entries, constants)
+        (folder / config).mkdir()
+        shards[config] = {DEFAULT_SPLIT: _written(_batches(rows, schemas[config], constants), folder, config)}
+        if entries:
+            reports[_report(config)] = _reported(rows, entries)
+            tasks = rows.distinct("task")
+            url = f"{ENDPOINT}/datasets/{repo_id}"
+            index += model_index(config, entries, tasks[0] if len(tasks) == 1 else None, url)
+    infos = {config: [split_info(folder, DEFAULT_SPLIT, splits[DEFAULT_SPLIT])] for config, splits in shards.items()}
+    write_synced(folder / "README.md", predictions_card(infos, schemas, index).encode())
+    stale = [_report(config) for config in shards if _report(config) not in reports]
+    return Upload(folder, shards, _manifest(shards), reports, stale, join)
+
+
+def _report(config: str) -> str:
+    return f"reports/{config}.json"
+
+
+def _config(rows: Rows, entries: Sequence[Entry]) -> str:
+    """Name the configuration after the model and the benchmark."""
+    models = [entry.model for entry in entries][:1] or [", ".join(rows.distinct("model")) or rows.title]
+    datasets = [entry.dataset for entry in entries if entry.dataset] or rows.distinct("dataset")
+    named = "_".join([*models, *(datasets[:1] if len(set(datasets)) == 1 else [])])
+    config = _NO_NAME.sub("-", named).strip(".-") or PREDICTIONS
+    check_names(config, DEFAULT_SPLIT)
+    return config
+
+
+def _constants(rows: Rows, entries: Sequence[Entry]) -> dict[str, str]:
+    """Give the model and the benchmark where the rows themselves do not say them."""
+    said = {"model": entries[0].model, "dataset": entries[0].dataset} if entries else {"model": rows.title}
+    return {name: value for name, value in said.items() if value and not rows.distinct(name)}
+
+
+def _schema(rows: Rows, entries: Sequence[Entry], constants: Mapping[str, str]) -> pa.Schema:
+    """Choose the columns: all of ours that are there, and those of the user's that a report breaks down by."""
+    there = {*rows.names, *constants}
+    there |= ({"source"} if FORMAT in rows.names else set()) | ({"prediction_status"} if rows.missing else set())
+    names = [name for name in PREDICTION_SCHEMA.names if name in there and name not in PICTURE_COLUMNS]
+    groups = {column.partition(".")[0] for entry in entries for column in entry.groups}
+    names += sorted((groups & rows.names) - {*PREDICTION_SCHEMA.names})
+    about = {**rows.run, "mmscore": __version__, "partial": rows.partial or bool(rows.missing)}
+    schema = with_features(pa.schema([(name, column_type(name)) for name in names]))
+    return schema.with_metadata({**schema.metadata, RUN_METADATA: json.dumps(without_paths(about), sort_keys=True)})
+
+
+def _written(batches: Iterable[pa.RecordBatch], folder: Path, config: str) -> list[Shard]:
+    first = next(batches := iter(batches))
+    writer = ShardWriter(folder / config, "part", first.schema)
+    for batch in (first, *batches):
+        writer.write(batch)
+    return numbered(folder, DEFAULT_SPLIT, [replace(s, file=f"{config}/{s.file}") for s in writer.close()])
+
+
+def _batches(rows: Rows, schema: pa.Schema, constants: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+    read = [name for name in schema.names if name in rows.names and name not in constants]
+    formatted = "source" in schema.names and "source" not in rows.names
+    for batch in rows.read([*read, *([FORMAT] if formatted else [])]):
+        columns = {name: batch.column(name) for name in read}
+        columns |= {name: pa.array([value] * len(batch), pa.string()) for name, value in constants.items()}
+        if formatted:
+            kind = schema.field("source").type
+            nothing = [pa.nulls(len(batch), field.type) for field in kind][1:]
+            columns["source"] = pa.StructArray.from_arrays([batch.column(FORMAT), *nothing], fields=[*kind])
+        if "prediction_error" in columns:
+            columns["prediction_error"] = _without_folders(columns["prediction_error"])
+        yield _batch(columns, len(batch), schema)
+    if rows.missing:
+        # Questions that nobody was asked: the same count of missing rows for whoever scores the file.
+        told = {"id": list(rows.missing), "prediction_status": ["skipped"] * len(rows.missing)}
+        told |= {name: [value] * len(rows.missing) for name, value in constants.items()}
+        yield _batch({name: pa.array(values, pa.string()) for name, values in told.items()}, len(rows.missing), schema)
+
+
+def _batch(columns: Mapping[str, pa.Array], count: int, schema: pa.Schema) -> pa.RecordBatch:
+    arrays = [columns[field.name] if field.name in columns else pa.nulls(count, field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _without_folders(errors: pa.Array) -> pa.Array:
+    """Cut folders off the names of files in messages: they would tell about this machine."""
+    if errors.null_count == len(errors):
+        return errors
+    return pa.array([None if text is None else _PATH.sub("", text) for text in errors.to_pylist()], errors.type)
+
+
+def _reported(rows: Rows, entries: Sequence[Entry]) -> bytes:
+    """Give the report, without the places of files on this machine."""
+    short = Path(rows.path).name
+    told = [
+        replace(
+            entry,
+            predictions=Path(entry.predictions).name,
+            messages=[_PATH.sub("", message.replace(rows.path, short)) for message in entry.messages],
+        )
+        for entry in entries
+    ]
+    return json.dumps(Report(tuple(told)).to_json(), ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def _manifest(shards: dict[str, dict[str, list[Shard]]]) -> dict[str, Any]:
+    listed = {
+        config: {
+            split: [{"file": s.file, "rows": s.rows, "bytes": s.bytes, "sha256": s.sha256} for s in found]
+            for split, found in splits.items()
+        }
+        for config, splits in shards.items()
+    }
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "view": PREDICTIONS,
+        "mmconvert": __version__,
+        "pyarrow": pa.__version__,
+        "configs": listed,
+    }

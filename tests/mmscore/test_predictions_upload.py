@@ -1,0 +1,255 @@
+"""Published predictions: load_dataset opens them, mmscore gives the same numbers, other models' results stay."""
+
+import functools
+import itertools
+import json
+from dataclasses import replace
+
+import pyarrow.parquet as pq
+import pytest
+from huggingface_hub.repocard_data import model_index_to_eval_results
+
+from mmconvert.card import front_matter
+from mmscore.predictions import RUN_METADATA
+from support.datasets_on_disk import record, write_dataset
+from support.hub_client import hub_client
+from support.hub_server import hub_server
+from support.predictions import choices, write_predictions
+
+NUMBERS = itertools.count()
+RECIPE = ("--recipe", "own_choice")
+
+
+@pytest.fixture(scope="module")
+def running():
+    with hub_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def client(running, tmp_path_factory):
+    with hub_client(running.environment(tmp_path_factory.mktemp("home"))) as call:
+        yield call
+
+
+@pytest.fixture
+def server(running):
+    yield running
+    running.faults.clear()
+    running.requests.clear()
+
+
+@pytest.fixture
+def mmscore(server, client):
+    return functools.partial(client, "command", "mmscore")
+
+
+@pytest.fixture
+def repo(server):
+    return f"user/preds{next(NUMBERS)}"
+
+
+def predictions(path, model, *pairs):
+    return write_predictions(path, [{**row, "model": model, "dataset": "Colours"} for row in choices(*pairs)])
+
+
+@pytest.fixture
+def first(tmp_path):
+    return predictions(tmp_path / "a.parquet", "org/model-a", ("A", "A"), ("B", "A"), ("C", "C"), ("hm", "B"))
+
+
+@pytest.fixture
+def second(tmp_path):
+    return predictions(tmp_path / "b.parquet", "model-b", ("A", "A"), ("A", "A"), ("C", "C"), ("D", "B"))
+
+
+def card(server, repo):
+    return server.dataset(repo).files()["README.md"].decode()
+
+
+def entries(shown):
+    code, out, err = shown
+    assert code in (0, 3), err
+    return json.loads(out)["entries"]
+
+
+def numbers(found):
+    return [(entry["model"], entry["dataset"], entry["metrics"], entry["counts"]) for entry in found]
+
+
+def test_pushed_predictions_score_and_load_as_the_file_does(server, mmscore, client, repo, first):
+    here = entries(mmscore(first, *RECIPE, "--push", repo, "--json", "--quiet"))
+    assert sorted(server.dataset(repo).files()) == [
+        ".gitattributes",
+        ".mmconvert/manifest.json",
+        "README.md",
+        "org-model-a_Colours/test-00000-of-00001.parquet",
+        "reports/org-model-a_Colours.json",
+    ]
+    assert len(server.dataset(repo).messages) == 2
+    there = entries(mmscore(repo, *RECIPE, "--json", "--quiet"))
+    assert numbers(there) == numbers(here)
+    rows = client("rows", repo)
+    assert [row["prediction"] for row in rows["test"]] == ["A", "B", "C", "hm"]
+    report = json.loads(server.dataset(repo).files()["reports/org-model-a_Colours.json"])
+    assert numbers(report["entries"]) == numbers(here)
+
+
+def test_another_model_joins_and_the_card_keeps_text_and_numbers(server, mmscore, client, repo, first, second):
+    one = entries(mmscore(first, *RECIPE, "--push", repo, "--json", "--quiet"))
+    server.dataset(repo).put("README.md", (card(server, repo) + "By hand.\n").encode())
+    other = entries(mmscore(second, *RECIPE, "--push", repo, "--json", "--quiet"))
+    assert numbers(entries(mmscore(repo, *RECIPE, "--json", "--quiet"))) == numbers([*one, *other])
+    assert [row["model"] for row in client("rows", repo, "model-b_Colours")["test"]] == ["model-b"] * 4
+    assert [row["model"] for row in client("rows", repo)["test"]] == ["org/model-a"] * 4
+    text = card(server, repo)
+    assert text.endswith("By hand.\n")
+    assert "| org/model-a | Colours | own\\_choice@1 | accuracy | 0.5 fraction |" in text
+    assert "| model-b | Colours | own\\_choice@1 | accuracy | 0.75 fraction |" in text
+    assert f'rows = load_dataset("{repo}", "model-b_Colours", split="test")' in text
+    assert f"mmscore {repo} --recipe own_choice@1" in text
+
+
+def test_the_numbers_stand_in_the_hubs_model_index(server, mmscore, repo, first):
+    [entry] = entries(mmscore(first, *RECIPE, "--push", repo, "--json", "--quiet"))
+    [(name, result)] = [
+        (name, result)
+        for model in [front_matter(card(server, repo))["model-index"]]
+        for name, results in [model_index_to_eval_results(model)]
+        for result in results
+        if result.metric_type == "accuracy"
+    ]
+    metric = entry["metrics"]["accuracy"]
+    assert (name, result.dataset_name, result.metric_value) == ("org/model-a", "Colours", metric["value"])
+    assert (result.task_type, result.metric_config) == ("visual-question-answering", "own_choice@1")
+    assert result.metric_args["ci95"] == metric["ci95"]
+    assert result.metric_args["signature"] == entry["signature"]
+    assert result.source_url == f"{server.url}/datasets/{repo}"
+
+
+def test_a_model_that_is_pushed_again_has_its_new_numbers_only(server, mmscore, repo, tmp_path, first, second):
+    mmscore(first, second, *RECIPE, "--push", repo)
+    again = predictions(tmp_path / "again.parquet", "org/model-a", ("A", "A"))
+    mmscore(again, *RECIPE, "--push", repo)
+    index = front_matter(card(server, repo))["model-index"]
+    found = {
+        model["name"]: [m["value"] for r in model["results"] for m in r["metrics"] if m["type"] == "accuracy"]
+        for model in index
+    }
+    assert found == {"org/model-a": [1.0], "model-b": [0.75]}
+    assert [len(entry["messages"]) for entry in entries(mmscore(repo, *RECIPE, "--json", "--quiet"))] == [0, 0]
+
+
+def test_predictions_that_nobody_scored_yet_leave_no_old_numbers(server, mmscore, repo, tmp_path):
+    rows = (replace(record(number), answer="A", answers=("A",)) for number in range(3))
+    folder = write_dataset(tmp_path / "set", {"test": rows})
+    ask = ("predict", folder, "-o", tmp_path / "p.parquet", "--backend", "echo", "--model", "text=A", "--quiet")
+    code, out, err = mmscore(*ask, "--push", repo)
+    assert (code, f"/datasets/{repo}: 3 rows, 3 files" in out) == (0, True), err
+    assert "Not scored yet." in card(server, repo)
+    mmscore(tmp_path / "p.parquet", "--recipe", "own_short_answer", "--push", repo, "--quiet")
+    assert "Not scored yet." not in card(server, repo)
+    code, out, err = mmscore(*ask, "--restart", "--push", repo)
+    assert (code, "1 old files removed" in out) == (0, True), err
+    assert "Not scored yet." in card(server, repo)
+    assert not any(path.startswith("reports/") for path in server.dataset(repo).files())
+
+
+def test_joined_references_go_along_and_so_do_questions_that_nobody_was_asked(mmscore, repo, tmp_path):
+    questions = choices(("A", "A"), ("B", "A"), ("C", "C"))
+    answers = write_predictions(tmp_path / "answers.parquet", questions)
+    bare = [{"id": row["id"], "prediction": row["prediction"]} for row in questions[:2]]
+    file = write_predictions(tmp_path / "bare.parquet", bare)
+    options = (*RECIPE, "--dataset", "Colours", "--json", "--quiet")
+    here = entries(mmscore(file, "--answers", answers, "--push", repo, *options))
+    assert here[0]["counts"]["missing"] == 1
+    there = entries(mmscore(repo, *RECIPE, "--json", "--quiet"))
+    assert numbers(there) == numbers(here)
+    assert there[0]["partial"] == here[0]["partial"]
+
+
+def test_a_kits_result_file_is_pushed_as_predictions(mmscore, repo, tmp_path):
+    file = tmp_path / "kit.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in choices(("A", "A"), ("B", "A"))))
+    here = entries(mmscore(file, *RECIPE, "--push", repo, "--json", "--quiet"))
+    assert numbers(entries(mmscore(repo, *RECIPE, "--json", "--quiet"))) == numbers(here)
+
+
+def test_a_breakdown_by_a_column_of_the_users_can_be_made_again(mmscore, repo, tmp_path):
+    rows = [{**row, "colour": colour} for row, colour in zip(choices(("A", "A"), ("B", "A")), "xy", strict=True)]
+    file = write_predictions(tmp_path / "p.parquet", rows)
+    options = (*RECIPE, "--by", "colour", "--json", "--quiet")
+    [here] = entries(mmscore(file, *options, "--push", repo))
+    [there] = entries(mmscore(repo, *options))
+    assert (there["groups"], set(here["groups"]["colour"])) == (here["groups"], {"x", "y"})
+
+
+def test_a_dry_run_lists_what_would_be_sent_and_asks_nobody(server, mmscore, repo, first):
+    code, out, err = mmscore(first, *RECIPE, "--push", repo, "--dry-run", "--quiet")
+    assert (code, err, server.requests) == (0, "", [])
+    assert "reports/org-model-a_Colours.json" in out
+    assert f"4 files, 4 rows for {repo}; nothing was sent" in out
+
+
+def test_a_branch_a_pull_request_and_a_private_repository(server, mmscore, client, repo, first):
+    mmscore(first, *RECIPE, "--push", repo, "--private", "--revision", "v1", "--quiet")
+    assert server.dataset(repo).private
+    assert list(server.dataset(repo).files()) == [".gitattributes"]
+    assert len(client("rows", repo, revision="v1")["test"]) == 4
+    code, out, err = mmscore(first, *RECIPE, "--push", repo, "--create-pr", "--quiet")
+    assert (code, f"{server.url}/datasets/{repo}/discussions/1" in out) == (0, True), err
+
+
+def test_paths_of_this_machine_stay_here(server, mmscore, repo, tmp_path):
+    rows = [
+        {**row, "prediction_error": f"OSError: {tmp_path}/model/weights.bin is missing", "prediction_status": status}
+        for row, status in zip(choices(("A", "A"), ("B", "A")), ("ok", "failed"), strict=True)
+    ]
+    run = {"model": f"{tmp_path}/model", "partial": False, "system": "~/notes.txt"}
+    file = write_predictions(tmp_path / "p.parquet", rows)
+    pq.write_table(pq.read_table(file).replace_schema_metadata({RUN_METADATA: json.dumps(run)}), file)
+    mmscore(file, *RECIPE, "--push", repo, "--quiet")
+    files = server.dataset(repo).files()
+    assert not [path for path, data in files.items() if str(tmp_path).encode() in data]
+    [shard] = [path for path in files if path.endswith(".parquet")]
+    (tmp_path / "there.parquet").write_bytes(files[shard])
+    table = pq.read_table(tmp_path / "there.parquet")
+    assert str(tmp_path) not in str(table.to_pylist()) + str(table.schema.metadata)
+    assert table["prediction_error"][0].as_py() == "OSError: weights.bin is missing"
+
+
+def test_predictions_and_datasets_do_not_mix(server, mmscore, client, repo, tmp_path, first):
+    folder = write_dataset(tmp_path / "set", {"test": [record(1)]})
+    client("push", folder, repo)
+    code, _, err = mmscore(first, *RECIPE, "--push", repo, "--quiet")
+    assert (code, f"{repo}: holds a dataset, which predictions cannot join. Name another repository." in err) == (
+        1,
+        True,
+    )
+    mmscore(first, *RECIPE, "--push", f"{repo}-other", "--quiet")
+    assert "holds predictions, which a dataset cannot join" in client("push", folder, f"{repo}-other")["error"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("-", "--push", "user/x"), "standard input cannot be read twice"),
+        (("{}", "--private"), "--private, --revision and --create-pr go with --push USER/REPO"),
+        (("{}", "--push", "x"), "is no name of a repository"),
+        (("{}", "{}", "--push", "user/x", "--dry-run"), "another file is of the same model and benchmark"),
+        (("predict", "{}", "-o", "p.parquet", "--model", "answer", "--dry-run"), "what --push USER/REPO would send"),
+    ],
+)
+def test_a_wrong_usage_is_told_before_anything_is_sent(server, mmscore, first, arguments, words):
+    options = () if "predict" in arguments else RECIPE
+    code, _, err = mmscore(*(word.format(first) for word in arguments), *options)
+    assert (code, words in err) == (2, True), err
+    assert server.requests == []
+
+
+def test_published_predictions_of_several_models_are_told_apart(mmscore, repo, first, second):
+    mmscore(first, second, *RECIPE, "--push", repo, "--quiet")
+    code, _, err = mmscore("compare", repo, first, *RECIPE)
+    assert (code, "holds predictions of several models. Name one: hf://datasets/" in err) == (2, True)
+    code, _, err = mmscore("compare", f"hf://datasets/{repo}/model-b_Colours", first, *RECIPE, "--json")
+    assert code == 0, err
