@@ -14,6 +14,7 @@ import click
 
 from mmconvert.card import Origin
 from mmconvert.cli.push import check_push, origin_options, publish, published_text, push_options
+from mmconvert.closing import close, command
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.conversion import ReadOptions, Summary, WriteOptions
 from mmconvert.conversion import convert as run_convert
@@ -148,6 +149,7 @@ def convert(
         click.echo(json.dumps({**summary.to_json(), **more}, ensure_ascii=False))
     elif not quiet:
         click.echo(printable(_summary_text(summary)))
+        close(_places(summary))
         for done in pushed:
             click.echo(printable(published_text(done)))
     return EXIT_PARTIAL if summary.rows_rejected and not allow_rejects else 0
@@ -242,9 +244,17 @@ def _summary_text(summary: Summary) -> str:
         f"{summary.output}: {counts}, {summary.seconds:.1f} s, {rate:.0f} MB/s, read as {summary.format}",
         *(f"warning: {warning}" for warning in summary.warnings),
     ]
-    if summary.rejects:
-        lines += [f"refused: {reason}" for reason in summary.reasons]
-        lines.append(f"{summary.rows_rejected:,} of {summary.rows_read:,} rows refused, reasons in {summary.rejects}")
-    use = summary.output if summary.predicted else f"predict {summary.output} -o p.parquet --model MODEL"
-    lines.append(f"Next: load_dataset({summary.output!r}), or: mmscore {use}")
+    lines += [f"refused: {reason}" for reason in summary.reasons if summary.rejects]
     return "\n".join(lines)
+
+
+def _places(summary: Summary) -> dict[str, str | None]:
+    refused = f"{summary.rows_rejected:,} of {summary.rows_read:,} rows, reasons in {summary.rejects}"
+    use = [summary.output]
+    if not summary.predicted:
+        use = ["predict", summary.output, "-o", "predictions.parquet", "--model", "MODEL"]
+    return {
+        "dataset": f"load_dataset({summary.output!r})",
+        "refused": refused if summary.rejects else None,
+        "next": command("mmscore", *use),
+    }

@@ -5,13 +5,14 @@ from dataclasses import asdict, replace
 
 import click
 
+from mmconvert.closing import close, command
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.errors import UsageError
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
 from mmscore.cli.scoring_progress import scoring_progress
 from mmscore.evaluation import Options, score_each
-from mmscore.judge_request import JudgeRequest
+from mmscore.judge_request import JudgeRequest, store_place
 from mmscore.judging import Spent
 
 
@@ -58,6 +59,11 @@ def judge(
     else:
         for run in runs:
             click.echo(printable(str(run)))
+        if not quiet:
+            kept = dict.fromkeys(str(store_place(judge, run.predictions)) for run in runs)
+            files = dict.fromkeys(run.predictions for run in runs)
+            words = [word for name in judge.names for word in ("--judge", name)]
+            close({"replies": ", ".join(kept), "next": command("mmscore", *files, *words) if runs else None})
     if not quiet:
         for note in notes:
             click.echo(printable(f"mmscore: {note}"), err=True)

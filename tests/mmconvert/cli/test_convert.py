@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,11 +45,12 @@ def convert(*arguments: object):
 def test_a_clean_run_ends_with_0_and_says_what_comes_next(tmp_path: Path) -> None:
     ended = mmconvert("convert", DEMO / "lmudata/Colours.tsv", "-o", tmp_path / "out", "--format", "lmudata")
     assert (ended.code, ended.err) == (0, "")
-    first, last = ended.out.splitlines()
+    first, *rest = ended.out.splitlines()
     assert f"{tmp_path}/out: 4 rows (test: 4), 4 pictures" in first
-    assert last.endswith(
-        f"load_dataset('{tmp_path}/out'), or: mmscore predict {tmp_path}/out -o p.parquet --model MODEL"
-    )
+    assert rest == [
+        f"  dataset:  load_dataset('{tmp_path}/out')",
+        f"  next:     mmscore predict {tmp_path}/out -o predictions.parquet --model MODEL",
+    ]
     assert len(datasets.load_dataset(str(tmp_path / "out"), split="test")) == 4
 
 
@@ -56,13 +58,13 @@ def test_refused_rows_end_with_3_unless_they_are_allowed(table: str) -> None:
     ended = convert(table, "-o", "out")
     assert ended.code == 3
     assert "refused: a.tsv:4 prediction: the row has no prediction" in ended.out
-    assert "1 of 3 rows refused, reasons in " in ended.out
+    assert re.search(r"^  refused:  1 of 3 rows, reasons in .*out\.rejects\.jsonl$", ended.out, re.MULTILINE)
     assert convert(table, "-o", "out", "--overwrite", "--allow-rejects").code == 0
 
 
 def test_what_has_predictions_is_scored_next(table: str) -> None:
     ended = convert(table, "-o", "out")
-    assert ended.out.splitlines()[-1] == "Next: load_dataset('out'), or: mmscore out"
+    assert ended.out.splitlines()[-1] == "  next:     mmscore out"
 
 
 def test_the_summary_has_exactly_its_keys(table: str) -> None:
