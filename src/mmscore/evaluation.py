@@ -93,6 +93,7 @@ def score(
     format: str | None = None,
     model: str | None = None,
     recipe_options: str | Path | None = None,
+    html: str | Path | None = None,
 ) -> Report:
     """Score predictions as each recipe's kit would.
 
@@ -108,6 +109,7 @@ def score(
         format: Format of the predictions files; None to recognise each by its content.
         model: Name of the model, for files that do not say it.
         recipe_options: File of options for the recipe, for recipes that take some.
+        html: File for the report as a page to look at.
 
     Returns:
         One entry for each file and recipe, files first, with the rows behind it.
@@ -126,8 +128,12 @@ def score(
         model=model,
         recipe_options=recipe_options,
     )
-    found = list(score_each(paths, names, options))
-    return Report(tuple(entry for entry, _ in found), tuple(scored for _, scored in found))
+    found = list(results(paths, names, options))
+    if html is not None:
+        from mmscore.html.page import write_report
+
+        write_report(html, found, pictures=answers)
+    return Report(tuple(one.entry for one in found), tuple(one.scored for one in found))
 
 
 def score_each(
