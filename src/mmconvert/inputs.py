@@ -60,7 +60,8 @@ class Input:
     @property
     def beside(self) -> Path | str:
         """The folder, or its URL, from which relative paths in the file are meant."""
-        return self.folder or (self.path.parent if self.path.is_file() else self.path)
+        place = self.folder or (self.path.parent if self.path.is_file() else self.path)
+        return str(place) if isinstance(place, HubPath) else place
 
 
 def lmudata_root() -> Path:

@@ -12,7 +12,7 @@ import pytest
 
 from mmconvert.record import Image, Part, Record, Source, Turn
 from mmconvert.store import DatasetWriter, open_dataset
-from support.datasets_on_disk import record, write_dataset
+from support.datasets_on_disk import picture, record, write_dataset
 from support.hub_client import hub_client
 from support.hub_repo import Blob, Repo
 from support.hub_server import hub_server
@@ -129,12 +129,13 @@ def test_a_large_table_is_read_as_far_as_it_is_asked_for(server, program, tmp_pa
         ("check", "{}", "--json"),
         ("verify", "{}", "--json"),
         ("export", "{}", "--to", "lmudata", "-o", "out.tsv", "--json"),
+        ("preview", "{}", "-o", "out.html", "--json"),
     ],
     ids=lambda command: command[0],
 )
 def test_a_command_does_with_a_hub_id_what_it_does_with_the_folder(program, small, tmp_path, command):
     def run(place):
-        words = [str(tmp_path / word) if word == "out.tsv" else word.format(place) for word in command]
+        words = [str(tmp_path / word) if word.startswith("out.") else word.format(place) for word in command]
         code, out, err = program("mmconvert", *words)
         written = (tmp_path / "out.tsv").read_bytes() if (tmp_path / "out.tsv").exists() else b""
         name = rf"hf://datasets/{place}@[0-9a-f]{{40}}|{re.escape(str(place))}"
@@ -146,6 +147,28 @@ def test_a_command_does_with_a_hub_id_what_it_does_with_the_folder(program, smal
     assert (code, written) == (here[0], here[3])
     if command[0] != "inspect":
         assert out == here[1]
+
+
+def test_several_processes_read_from_the_hub(program, small, tmp_path):
+    arguments = ("convert", "user/small", "-o", tmp_path / "out", "--workers", "2", "--json")
+    code, out, err = program("mmconvert", *arguments)
+    assert (code, json.loads(out)["splits"]) == (0, {"train": 3, "test": 1}), err
+    there, here = (
+        [(row.id, row.images[0].bytes, row.messages) for row in open_dataset(folder).records()]
+        for folder in (tmp_path / "out", small)
+    )
+    assert there == here
+
+
+def test_pictures_beside_a_table_come_from_the_hub_too(server, program, tmp_path):
+    part = {"type": "image_url", "image_url": {"url": "pictures/a.png"}}
+    row = {"messages": [{"role": "user", "content": [part, {"type": "text", "text": "What?"}]}], "answer": "a"}
+    upload(server, "beside", {"talks.jsonl": json.dumps(row).encode(), "pictures/a.png": picture(1)})
+    arguments = ("convert", "hf://datasets/user/beside/talks.jsonl", "-o", tmp_path / "out", "--json")
+    code, out, err = program("mmconvert", *arguments)
+    assert (code, json.loads(out)["images"]) == (0, 1), out + err
+    [found] = open_dataset(tmp_path / "out").records()
+    assert found.images[0].bytes == picture(1)
 
 
 def test_a_revision_and_a_path_may_be_named(server, program, small, tmp_path):
