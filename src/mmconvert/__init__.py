@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         Dataset,
         Error,
         Exported,
+        Previewed,
         Record,
         Summary,
         UsageError,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         convert,
         export,
         open_dataset,
+        preview,
         push,
         verify,
     )
@@ -26,6 +28,7 @@ __all__ = [
     "Dataset",
     "Error",
     "Exported",
+    "Previewed",
     "Record",
     "Summary",
     "UsageError",
@@ -33,6 +36,7 @@ __all__ = [
     "convert",
     "export",
     "open_dataset",
+    "preview",
     "push",
     "verify",
 ]

@@ -11,12 +11,14 @@ from mmconvert.cli.convert import convert as convert_command
 from mmconvert.cli.convert import converted
 from mmconvert.cli.export import Exported, exported
 from mmconvert.cli.export import export as export_command
+from mmconvert.cli.preview import ROWS, previewed
 from mmconvert.cli.push import publish
 from mmconvert.command_line import context, option_values
 from mmconvert.conversion import Summary
 from mmconvert.errors import Error, UsageError
 from mmconvert.inputs import plan
 from mmconvert.keywords import python_call
+from mmconvert.previewing import Previewed
 from mmconvert.progress import progress
 from mmconvert.reading import ReadOptions
 from mmconvert.record import Record
@@ -28,6 +30,7 @@ __all__ = [
     "Dataset",
     "Error",
     "Exported",
+    "Previewed",
     "Record",
     "Summary",
     "UsageError",
@@ -35,6 +38,7 @@ __all__ = [
     "convert",
     "export",
     "open_dataset",
+    "preview",
     "push",
     "verify",
 ]
@@ -177,6 +181,55 @@ def export(
     """
     given = _given(export_command, {**options, "to": to}, [str(dataset), "-o", str(output)])
     return exported(Path(dataset), str(output), given, quiet=quiet)
+
+
+@python_call
+def preview(
+    inputs: FilePath | Sequence[FilePath],
+    output: FilePath,
+    *,
+    rows: int = ROWS,
+    format: str | None = None,
+    image_root: FilePath | Sequence[FilePath] = (),
+    transform: Several = (),
+    prompt: str | None = None,
+    prompt_suffix: str | None = None,
+    seed: int = 0,
+    keep_urls: bool = False,
+    quiet: bool = True,
+) -> Previewed:
+    """Show rows on one HTML page, as a model sees them, with their pictures and problems.
+
+    Args:
+        inputs: As `convert`.
+        output: The page; one that stands there is replaced.
+        rows: Most rows to show, the first ones of each split or subset.
+        format: Format of the files; None to recognise each by its content.
+        image_root: Folders of relative picture paths; () for each file's own folder.
+        transform: Steps for every record, as in `convert`.
+        prompt: Wording of a kit, as in `convert`.
+        prompt_suffix: Text behind the last user turn.
+        seed: Seed of what transforms draw.
+        keep_urls: Name pictures at addresses instead of refusing their rows.
+        quiet: No progress on standard error.
+
+    Returns:
+        What the page shows. Refused rows raise nothing: the page names them, and `refused` counts them.
+
+    Raises:
+        UsageError: A name is unknown, or a path is missing.
+        Error: The only file would be refused as a whole; there is no page.
+    """
+    how = ReadOptions(
+        format=format,
+        image_roots=tuple(map(Path, _names(image_root))),
+        transforms=tuple(_names(transform)),
+        prompt=prompt,
+        prompt_suffix=prompt_suffix,
+        seed=seed,
+        keep_urls=keep_urls,
+    )
+    return previewed(_names(inputs), Path(output), how, rows=rows, quiet=quiet)
 
 
 @python_call

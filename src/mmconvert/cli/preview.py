@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,11 +11,11 @@ from mmconvert.command_line import OPTIONS_FILE, printable
 from mmconvert.conversion import ReadOptions
 from mmconvert.errors import UsageError
 from mmconvert.inputs import plan
-from mmconvert.preview import Previewed
-from mmconvert.preview import preview as write_preview
+from mmconvert.previewing import Previewed
+from mmconvert.previewing import preview as write_preview
 from mmconvert.progress import progress
 
-_ROWS = 200
+ROWS = 200
 
 
 @click.command()
@@ -25,7 +26,7 @@ _ROWS = 200
 @click.option(
     "--rows",
     type=click.IntRange(min=1),
-    default=_ROWS,
+    default=ROWS,
     show_default=True,
     metavar="N",
     help="Most rows to show, the first ones of each split or subset.",
@@ -67,11 +68,6 @@ def preview(
     Turns with their pictures, placeholders matched to pictures, options, answer, and every problem of rows that a
     conversion would refuse. What --prompt and --transform make of the rows is seen before anything is converted.
     """
-    if not output.resolve().parent.is_dir():
-        raise UsageError(f"{output}: its folder does not exist. Name a file in a folder that does.")
-    sources = plan(inputs)
-    if any(source.path.resolve() == output.resolve() for source in sources):
-        raise UsageError(f"{output}: is the input itself. Name another file for the page.")
     how = ReadOptions(
         format=format_,
         image_roots=image_roots,
@@ -81,15 +77,37 @@ def preview(
         seed=seed,
         keep_urls=keep_urls,
     )
-    title = ", ".join(Path(name).name or name for name in inputs)
-    with progress("preview", quiet=quiet or as_json) as advance:
-        done = write_preview(sources, output, how, title=title, rows=rows, advance=advance)
+    done = previewed(inputs, output, how, rows=rows, quiet=quiet or as_json)
     if as_json:
         shown = {one.name: getattr(done, one.name) for one in dataclasses.fields(done)} | {"output": str(output)}
         click.echo(json.dumps(shown, ensure_ascii=False))
     elif not quiet:
         click.echo(printable(_summary(done, output)))
     return 0
+
+
+def previewed(inputs: Sequence[str], output: Path, how: ReadOptions, *, rows: int = ROWS, quiet: bool) -> Previewed:
+    """Write the page of what the user named.
+
+    Args:
+        inputs: INPUT arguments of the command.
+        output: The HTML file.
+        how: How to read them.
+        rows: Most rows to show.
+        quiet: No progress on standard error.
+
+    Raises:
+        UsageError: A name is unknown, a path is missing, or the page cannot stand where it shall.
+        Error: The only file would be refused as a whole.
+    """
+    if not output.resolve().parent.is_dir():
+        raise UsageError(f"{output}: its folder does not exist. Name a file in a folder that does.")
+    sources = plan(inputs)
+    if any(source.path.resolve() == output.resolve() for source in sources):
+        raise UsageError(f"{output}: is the input itself. Name another file for the page.")
+    title = ", ".join(Path(name).name or name for name in inputs)
+    with progress("preview", quiet=quiet) as advance:
+        return write_preview(sources, output, how, title=title, rows=rows, advance=advance)
 
 
 def _summary(done: Previewed, output: Path) -> str:

@@ -4,14 +4,14 @@ import base64
 import hashlib
 from io import BytesIO
 from math import sqrt
-
-import PIL.Image
-import PIL.ImageOps
+from typing import TYPE_CHECKING
 
 from mmconvert.errors import RowError
-from mmconvert.picture_decoding import opened
 from mmconvert.record import Image
 from mmconvert.viewer.items import Picture
+
+if TYPE_CHECKING:
+    import PIL.Image
 
 MAX_BYTES = 24 << 20
 """Characters of all thumbnails of a page together."""
@@ -80,17 +80,22 @@ def data_url(data: bytes, side: int) -> str:
     Raises:
         RowError: `image.too_large`, `image.decode`: the decoder refused it.
     """
+    # Pillow takes time to load, and what a page shows may have no picture.
+    from PIL.ImageOps import exif_transpose
+
+    from mmconvert.picture_decoding import opened
+
     with opened(data) as picture:
         picture.draft("RGB", (side, side))
-        shown = PIL.ImageOps.exif_transpose(_in_colour(picture))
+        shown = exif_transpose(_in_colour(picture))
         shown.thumbnail((side, side))
     out = BytesIO()
-    # Metadata such as a place would travel along if it were not cleared.
-    shown.save(out, "WEBP", quality=_QUALITY, method=2, exif=b"", icc_profile=shown.info.get("icc_profile"))
+    # Metadata such as a place would travel along if it were not cleared; a profile may be larger than the picture.
+    shown.save(out, "WEBP", quality=_QUALITY, method=2, exif=b"", xmp=b"", icc_profile=b"")
     return f"data:image/webp;base64,{base64.b64encode(out.getvalue()).decode()}"
 
 
-def _in_colour(picture: PIL.Image.Image) -> PIL.Image.Image:
+def _in_colour(picture: "PIL.Image.Image") -> "PIL.Image.Image":
     """Give the picture in a mode that WebP has; 16-bit grey is scaled, not cut off."""
     if picture.mode.startswith("I;16"):
         return picture.point(lambda value: value / 256).convert("L").convert("RGB")

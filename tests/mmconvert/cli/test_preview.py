@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+import mmconvert as mmconvert_package
 from support.browser import opened
 from support.datasets_on_disk import record, write_dataset
 from support.terminal import mmconvert
@@ -140,3 +141,13 @@ def test_wrong_usage_ends_with_2_and_no_page(
     ended = mmconvert("preview", *arguments)
     assert (ended.code, said in ended.err) == (2, True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_python_shows_the_same_page(tmp_path: Path) -> None:
+    file = DEMO / "vmcq/colours.tsv"
+    done = mmconvert_package.preview(file, tmp_path / "python.html", transform="circular", prompt="mmbench", rows=2)
+    assert (done.rows, done.records, done.refused) == (2, 8, 0)
+    preview(tmp_path / "command.html", file, "--transform", "circular", "--prompt", "mmbench", "--rows", 2)
+    assert (tmp_path / "python.html").read_bytes() == (tmp_path / "command.html").read_bytes()
+    with pytest.raises(mmconvert_package.UsageError, match="no such file"):
+        mmconvert_package.preview(tmp_path / "none.tsv", tmp_path / "p.html")
