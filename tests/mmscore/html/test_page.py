@@ -10,6 +10,8 @@ from mmconvert.record import to_arrow
 from mmconvert.store import DatasetWriter
 from mmscore.evaluation import Options, results, score
 from mmscore.html.page import write_report
+from mmscore.judge_request import JudgeRequest
+from support.chat_server import chat_server, said
 from support.predictions import choices, write_predictions
 from support.questions import picture, record
 
@@ -154,3 +156,20 @@ def test_score_in_python_writes_the_page_too(tmp_path, dataset):
     data = json.loads(held(tmp_path / "r.html", "mm-data"))
     assert data["report"] == report.to_json()
     assert len(held(tmp_path / "r.html", "mm-pictures").splitlines()) == 3
+
+
+def test_what_a_judge_said_stands_with_what_was_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-shown")
+    file = write_predictions(
+        tmp_path / "p.parquet",
+        [{"id": "0", "question": "What?", "prediction": "a kitten", "answer": "cat"}],
+        task="vqa",
+    )
+    verdict = json.dumps({"reason": "the same animal", "verdict": "correct"})
+    with chat_server(lambda request: said(verdict)) as server:
+        request = JudgeRequest("own", model="wise", base_url=server.url, strategy="llm")
+        score(file, "own_short_answer", judge=request, html=tmp_path / "r.html")
+    fields = dict(items_of(tmp_path / "r.html")["0"][2])
+    assert fields["Judge wise"] == [verdict]
+    assert fields["What was read"][0]["tone"] == "good"
+    assert "sk-never-shown" not in (tmp_path / "r.html").read_text(encoding="utf-8")
