@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
+from unittest import mock
 
 import PIL.Image
 
@@ -49,62 +50,68 @@ def records(size: int, side: int) -> Iterator[Record]:
         number += 1
 
 
-def push(measured: Callable[[list[str]], Any]) -> None:
-    """Push gigabytes to a Hub on the loopback interface; the memory is that of the pushing process."""
+class Planned(NamedTuple):
+    """Parts of a plan, the seconds it took, the bytes of the manifest of as many shards, the seconds to read it."""
+
+    parts: int
+    seconds: float
+    manifest: int
+    read_seconds: float
+
+
+def push(
+    measured: Callable[[list[str]], Any], size: int = GIGABYTES << 30, side: int = 1200, times: int = 2
+) -> list[Any]:
+    """Push pictures of so many bytes to a Hub on the loopback interface; give what each time took."""
     with tempfile.TemporaryDirectory() as work, hub_server() as server:
         folder = Path(work) / "data"
         with DatasetWriter(folder) as writer:
-            writer.write(records(GIGABYTES << 30, 1200))
-        os.environ.update(server.environment(Path(work) / "home"))
-        size = sum(file.stat().st_size for file in folder.rglob("*.parquet"))
-        run = measured([sys.executable, "-m", "mmconvert", "push", str(folder), "user/large", "--quiet"])
-        print(f"push    {size / 1e9:.1f} GB in {run.seconds:.0f} s, peak {run.peak:.0f} MB (asked: under 400)")
-        again = measured([sys.executable, "-m", "mmconvert", "push", str(folder), "user/large", "--quiet"])
-        print(f"        again, when all has arrived: {again.seconds:.0f} s, peak {again.peak:.0f} MB")
+            writer.write(records(size, side))
+        command = [sys.executable, "-m", "mmconvert", "push", str(folder), "user/large", "--quiet"]
+        with mock.patch.dict(os.environ, server.environment(Path(work) / "home"), clear=True):
+            return [measured(command) for _ in range(times)]
 
 
-def many_parts() -> None:
-    """Plan files that are cut into 100,000 parts in all, and write and read a manifest of as many shards."""
+def many_parts(shards: int = SHARDS, files: int = FILES) -> Planned:
+    """Plan files that are cut into so many parts in all, and write and read a manifest of as many shards."""
     with tempfile.TemporaryDirectory() as work:
         first = Path(work) / "files" / "f0.jsonl"
         first.parent.mkdir()
         line = json.dumps({"messages": [{"role": "user", "content": "x" * 400}], "answer": "a"}) + "\n"
-        first.write_text(line * (SHARDS // FILES))
-        for number in range(1, FILES):
+        first.write_text(line * (shards // files))
+        for number in range(1, files):
             (first.parent / f"f{number}.jsonl").hardlink_to(first)
         # Parts of one row each: what a plan costs is the number of parts, not the bytes in them.
-        parts.SMALL_FILE, parts.PART_BYTES = 1, len(line)
-        started = time.perf_counter()
-        inputs = plan([str(first.parent)], split="train")
-        how = ReadOptions(format="openai_messages")
-        with DatasetWriter(Path(work) / "out") as writer:
-            files = [Records(source, how) for source in inputs]
+        sizes = {"SMALL_FILE": 1, "PART_BYTES": len(line)}
+        with mock.patch.multiple(parts, **sizes), DatasetWriter(Path(work) / "out") as writer:
+            started = time.perf_counter()
+            inputs = plan([str(first.parent)], split="train")
+            how = ReadOptions(format="openai_messages")
+            read = [Records(source, how) for source in inputs]
             folders = [writer.folder(source.split) for source in inputs]
             pattern = parts.Part(0, inputs[0], None, folders[0], how)
-            planned = sum(1 for _ in parts.all_parts(inputs, files, folders, pattern, False))
+            planned = sum(1 for _ in parts.all_parts(inputs, read, folders, pattern, False))
             seconds = time.perf_counter() - started
-            print(f"plan    {planned:,} parts of {FILES:,} files in {seconds:.1f} s (asked: under 10)")
             writer.write(records(1, 8), split="train")
-        _manifest(Path(work) / "out")
+        return Planned(planned, seconds, *_manifest(Path(work) / "out", shards))
 
 
-def _manifest(folder: Path) -> None:
-    """Let the manifest of a dataset list 100,000 shards, and read it."""
+def _manifest(folder: Path, shards: int) -> tuple[int, float]:
+    """Let the manifest of a dataset list so many shards, and read it."""
     file = folder / MANIFEST
     whole = json.loads(file.read_bytes())
     (shard,) = whole["configs"]["default"]["train"]
-    names = (f"data/train-{number:06d}-of-{SHARDS:06d}.parquet" for number in range(SHARDS))
+    names = (f"data/train-{number:06d}-of-{shards:06d}.parquet" for number in range(shards))
     whole["configs"]["default"]["train"] = [{**shard, "file": name, "bytes": 268_435_456} for name in names]
     file.write_text(json.dumps(whole, indent=1, ensure_ascii=False))
     started = time.perf_counter()
-    shards, _ = read_manifest(folder)
-    assert len(shards["default"]["train"]) == SHARDS
-    size = file.stat().st_size
-    print(f"        its manifest: {size / 1e6:.0f} MB (asked: under 50), read in {time.perf_counter() - started:.1f} s")
+    found, _ = read_manifest(folder)
+    assert len(found["default"]["train"]) == shards
+    return file.stat().st_size, time.perf_counter() - started
 
 
-def flips() -> None:
-    """Change single bytes of a dataset anywhere, one at a time, and verify it."""
+def flips(times: int = FLIPS) -> int:
+    """Change single bits of a dataset anywhere, one at a time; count those that `verify` finds."""
     random = Random(0)
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work) / "data"
@@ -112,7 +119,7 @@ def flips() -> None:
             writer.write(records(1 << 20, 200))
         files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file.name != "README.md"]
         found = 0
-        for _ in range(FLIPS):
+        for _ in range(times):
             file = random.choices(files, [file.stat().st_size for file in files])[0]
             data = bytearray(file.read_bytes())
             place = random.randrange(len(data))
@@ -126,11 +133,16 @@ def flips() -> None:
             file.write_bytes(whole)
         if verify(folder):
             sys.exit("failed: the dataset is not whole again")
-        print(f"verify  {found} of {FLIPS} single changed bits found")
+    return found
 
 
 def run(measured: Callable[[list[str]], Any]) -> None:
     """Print what each takes."""
-    flips()
-    many_parts()
-    push(measured)
+    print(f"verify  {flips()} of {FLIPS} single changed bits found")
+    planned = many_parts()
+    print(f"plan    {planned.parts:,} parts of {FILES:,} files in {planned.seconds:.1f} s (asked: under 10)")
+    size = f"{planned.manifest / 1e6:.0f} MB (asked: under 50)"
+    print(f"        its manifest: {size}, read in {planned.read_seconds:.1f} s")
+    first, again = push(measured)
+    print(f"push    {GIGABYTES} GiB of pictures in {first.seconds:.0f} s, peak {first.peak:.0f} MB (asked: under 400)")
+    print(f"        again, when all has arrived: {again.seconds:.0f} s, peak {again.peak:.0f} MB")
