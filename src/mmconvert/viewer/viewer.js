@@ -17,7 +17,7 @@
     }
     return state;
   };
-  const keepInAddress = ({ q, marks, choices, sort, page, item, theme }) => {
+  const intoAddress = ({ q, marks, choices, sort, page, item, theme }) => {
     const kept = new URLSearchParams();
     if (q) kept.set("q", q);
     for (const mark of marks) kept.append("mark", mark);
@@ -27,6 +27,13 @@
     if (item !== null) kept.set("item", item);
     if (theme) kept.set("theme", theme);
     history.replaceState(null, "", `#${kept}`);
+  };
+
+  // Browsers refuse an address that changes with every key.
+  let waiting = 0;
+  const keepInAddress = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => intoAddress(mm.state), 100);
   };
 
   const row = (id) => [...main.items.querySelectorAll("tbody tr")].find((one) => one.item?.id === id);
@@ -39,7 +46,7 @@
 
   const show = () => {
     found = mm.showTable(mm.state);
-    keepInAddress(mm.state);
+    keepInAddress();
   };
 
   /** Filter: by a mark (true or false), by a column's value (null for all), by "search" (a text). */
@@ -119,7 +126,7 @@
   const nextTheme = () => {
     mm.state.theme = THEMES[(THEMES.indexOf(mm.state.theme) + 1) % THEMES.length];
     theme();
-    keepInAddress(mm.state);
+    keepInAddress();
   };
 
   const build = () => {

@@ -39,7 +39,8 @@ def test_a_file_is_shown_as_a_model_sees_it(browser: Browser, tmp_path: Path) ->
         captions = turn.locator("figcaption").all_inner_texts()
         assert captions[0].startswith("<image 1> PNG · 32 × 32 · 118 B")
         assert captions[1].startswith("<image 2> JPEG · 32 × 32 · ")
-        page.wait_for_function("[...document.querySelectorAll('.message img')].every((one) => one.naturalWidth === 32)")
+        for picture in turn.locator("img").all():
+            expect(picture).to_have_js_property("naturalWidth", 32)
         assert item.locator(".named").all_inner_texts() == ["A\n<image 1>", "B\n<image 2>"]
         expect(item.locator(".named.good")).to_have_text("B<image 2>")
         placeholder = item.locator(".named.good").get_by_role("button", name="<image 2>")

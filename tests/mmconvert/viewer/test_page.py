@@ -59,12 +59,19 @@ def test_filters_narrow_each_other_and_the_address_keeps_them(browser: Browser, 
         wanted = [f"q{n}" for n in range(120) if n % 4 == 0 and n % 3 == 1 and "1" in str(n)]
         assert ids(page) == wanted
         expect(page.get_by_role("status")).to_have_text(f"{len(wanted)} of 120 items")
+        expect(page).to_have_url(re.compile("#q=many"))
         state = page.evaluate("location.hash.slice(1)")
         page.get_by_role("button", name="Clear filters").click()
         expect(page.get_by_role("status")).to_have_text("120 items")
     with opened(browser, path, state) as again:
         assert ids(again) == wanted
         assert again.get_by_role("button", name="Wrong").get_attribute("aria-pressed") == "true"
+
+
+def test_a_held_key_does_not_wear_out_the_address(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, page_of(tmp_path, some(300))) as page:
+        page.evaluate("mm.openItem('q0'); for (let n = 0; n < 290; n++) mm.openItem(`q${n}`)")
+        expect(page).to_have_url(re.compile("#page=6&item=q289$"))
 
 
 def test_callers_filter_and_open_by_name(browser: Browser, tmp_path: Path) -> None:
@@ -250,7 +257,7 @@ def test_colours_follow_the_system_until_told_otherwise(browser: Browser, tmp_pa
         switch.click()
         light = page.evaluate(ground)
         assert (light, dark) == ("rgb(246, 247, 248)", "rgb(15, 17, 20)")
-        assert page.evaluate("location.hash") == "#theme=light"
+        expect(page).to_have_url(re.compile("#theme=light$"))
         page.emulate_media(media="print")
         assert switch.is_hidden()
         assert page.get_by_label("Search").is_hidden()
