@@ -21,7 +21,8 @@ from mmconvert.card import (
 from mmconvert.card_text import PARTS, column_lines, section
 from mmscore.report import Entry
 
-_INDEX = "model-index"
+INDEX = "model-index"
+"""Key of the numbers in a card's YAML."""
 _CONFIG = "predictions"
 """Key, among the arguments of a metric, of the configuration that holds the predictions behind it."""
 _SUMMARY = (
@@ -93,7 +94,7 @@ def predictions_card(
     """
     tags = ["mmscore", "model-predictions", "vision-language"]
     schema = pa.unify_schemas([schema.remove_metadata() for schema in schemas.values()])
-    values = {**yaml_values(configs, schema, "Model predictions", tags), _INDEX: list(index)}
+    values = {**yaml_values(configs, schema, "Model predictions", tags), INDEX: list(index)}
     for info in values["dataset_info"]:
         info["features"] = yaml_features(schemas[info["config_name"]])
     parts = [(name, PARTS[name](values)) for name in ("Results", "Licence and source", "Splits")]
@@ -111,9 +112,9 @@ def join(ours: str, theirs: str) -> str:
     new, old = front_matter(ours), front_matter(theirs)
     pushed = {info["config_name"] for info in new["dataset_info"]}
     index: dict[str, dict[str, Any]] = {}
-    for model in (*_kept(old.get(_INDEX), pushed), *new[_INDEX]):
+    for model in (*_kept(old.get(INDEX), pushed), *new[INDEX]):
         index.setdefault(model["name"], {"name": model["name"], "results": []})["results"] += model["results"]
-    return merge(with_values(ours, {**new, _INDEX: list(index.values())}), theirs)
+    return merge(with_values(ours, {**new, INDEX: list(index.values())}), theirs)
 
 
 def _kept(index: object, pushed: set[str]) -> Iterable[dict[str, Any]]:

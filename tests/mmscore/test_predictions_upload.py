@@ -10,9 +10,11 @@ import pytest
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from mmconvert.card import front_matter
+from mmscore.model_card import joined
 from mmscore.predictions import RUN_METADATA
 from support.datasets_on_disk import record, write_dataset
 from support.hub_client import hub_client
+from support.hub_repo import Blob, Repo
 from support.hub_server import hub_server
 from support.predictions import choices, write_predictions
 
@@ -234,7 +236,7 @@ def test_predictions_and_datasets_do_not_mix(server, mmscore, client, repo, tmp_
     ("arguments", "words"),
     [
         (("-", "--push", "user/x"), "standard input cannot be read twice"),
-        (("{}", "--private"), "--private, --revision and --create-pr go with --push USER/REPO"),
+        (("{}", "--private"), "--create-pr and --model-card go with --push USER/REPO"),
         (("{}", "--push", "x"), "is no name of a repository"),
         (("{}", "{}", "--push", "user/x", "--dry-run"), "another file is of the same model and benchmark"),
         (("predict", "{}", "-o", "p.parquet", "--model", "answer", "--dry-run"), "what --push USER/REPO would send"),
@@ -253,3 +255,50 @@ def test_published_predictions_of_several_models_are_told_apart(mmscore, repo, f
     assert (code, "holds predictions of several models. Name one: hf://datasets/" in err) == (2, True)
     code, _, err = mmscore("compare", f"hf://datasets/{repo}/model-b_Colours", first, *RECIPE, "--json")
     assert code == 0, err
+
+
+MODEL_CARD = """---
+license: mit
+model-index:
+- name: A
+  results:
+  - task: {type: image-text-to-text}
+    dataset: {name: MMMU, type: MMMU/MMMU}
+    metrics:
+    - {type: accuracy, value: 40.1}
+---
+# A model
+
+By hand.
+"""
+
+
+def test_numbers_are_proposed_for_the_card_of_a_model(server, mmscore, repo, first, tmp_path):
+    model = server.repos["models/user/model-a"] = Repo("user/model-a")
+    model.commit("main", {"README.md": Blob(MODEL_CARD.encode(), False)}, "new")
+    arguments = (*RECIPE, "--push", repo, "--model-card", "user/model-a")
+    code, out, err = mmscore(first, *arguments)
+    assert (code, f"{server.url}/user/model-a/discussions/1: numbers proposed" in out) == (0, True), err
+    assert model.files()["README.md"].decode() == MODEL_CARD
+    model.refs["main"] = model.refs["refs/pr/1"]
+    again = predictions(tmp_path / "again.parquet", "org/model-a", ("A", "A"))
+    assert mmscore(again, *arguments)[0] == 0
+    text = model.files("refs/pr/2")["README.md"].decode()
+    assert text.endswith("---\n# A model\n\nBy hand.\n")
+    assert front_matter(text)["license"] == "mit"
+    name, found = model_index_to_eval_results(front_matter(text)["model-index"])
+    values = {(one.dataset_name, one.metric_type): one.metric_value for one in found if one.metric_type == "accuracy"}
+    assert (name, values) == ("A", {("MMMU", "accuracy"): 40.1, ("Colours", "accuracy"): 1.0})
+
+
+def test_a_models_card_takes_the_numbers_of_one_model(server, mmscore, repo, first, second):
+    code, _, err = mmscore(first, second, *RECIPE, "--push", repo, "--model-card", "user/model-a", "--quiet")
+    assert (code, "takes the numbers of one model, found: org/model-a, model-b" in err) == (2, True)
+    assert f"datasets/{repo}" not in server.repos
+    code, _, err = mmscore(first, *RECIPE, "--push", repo, "--model-card", "user/none", "--quiet")
+    assert (code, "user/none: the Hub answered 404" in err) == (1, True)
+
+
+def test_a_model_without_a_card_gets_one():
+    text = joined("", [{"dataset": {"name": "D"}, "metrics": [{"type": "accuracy", "value": 1}]}], "m")
+    assert front_matter(text)["model-index"][0]["name"] == "m"

@@ -252,7 +252,8 @@ class HubServer:
         if call.query.get("create_pr"):
             repo.pulls += 1
             revision = f"refs/pr/{repo.pulls}"
-            answer["pullRequestUrl"] = f"{self.url}/datasets/{repo.id}/discussions/{repo.pulls}"
+            place = "/".join(call.path[1:4]).removeprefix("models/")
+            answer["pullRequestUrl"] = f"{self.url}/{place}/discussions/{repo.pulls}"
         oid = repo.commit(revision, tree, header["summary"])
         return reply({**answer, "commitOid": oid, "commitUrl": f"{self.url}/datasets/{repo.id}/commit/{oid}"})
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from mmconvert.card import front_matter
 from mmconvert.cli.push import check_push, place_options, published_text, send
 from mmconvert.command_line import printable
 from mmconvert.errors import UsageError
@@ -33,6 +34,7 @@ class Pushing:
     revision: str | None
     create_pr: bool
     dry_run: bool
+    model_card: str | None = None
 
     @classmethod
     def checked(cls, given: dict[str, Any], paths: Sequence[str], *, dry_run: bool) -> "Pushing":
@@ -41,17 +43,16 @@ class Pushing:
         Raises:
             UsageError: The options have no meaning, or the predictions cannot be read twice.
         """
-        place = cls(
-            **{name: given.pop(name) for name in ("private", "revision", "create_pr")},
-            dry_run=dry_run,
-            repo_id=given.pop("push"),
-        )
+        wishes = {name: given.pop(name) for name in ("private", "revision", "create_pr")}
+        place = cls(given.pop("push"), **wishes, dry_run=dry_run, model_card=given.pop("model_card", None))
         if place.repo_id is not None:
             if STDIN in paths:
                 raise UsageError("--push: standard input cannot be read twice. Write the predictions to a file first.")
             check_push(place.repo_id, revision=place.revision, create_pr=place.create_pr)
-        elif place.private or place.revision or place.create_pr:
-            raise UsageError("--private, --revision and --create-pr go with --push USER/REPO.")
+            if place.model_card is not None:
+                check_push(place.model_card, revision=None, create_pr=True)
+        elif place.private or place.revision or place.create_pr or place.model_card:
+            raise UsageError("--private, --revision, --create-pr and --model-card go with --push USER/REPO.")
         return place
 
     def scored(self, results: Sequence[Result], *, quiet: bool) -> str:
@@ -71,6 +72,8 @@ class Pushing:
         return self._sent([(open_rows(output), ())], quiet=quiet)
 
     def _sent(self, files: Any, *, quiet: bool) -> str:
+        from mmscore.model_card import propose, require_one
+        from mmscore.predictions_card import INDEX
         from mmscore.predictions_upload import prepare_predictions
 
         if self.repo_id is None:
@@ -78,5 +81,11 @@ class Pushing:
         with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
             upload = prepare_predictions(files, self.repo_id, Path(folder))
             wishes: dict[str, Any] = {"private": self.private, "revision": self.revision, "create_pr": self.create_pr}
+            index = front_matter((Path(folder) / "README.md").read_text(encoding="utf-8"))[INDEX]
+            if self.model_card is not None:
+                require_one(self.model_card, index)
             done = send(upload, self.repo_id, quiet=quiet, dry_run=self.dry_run, **wishes)
-        return printable(published_text(done))
+        lines = [published_text(done)]
+        if self.model_card is not None and not self.dry_run:
+            lines.append(f"{propose(self.model_card, index)}: numbers proposed for the card of {self.model_card}")
+        return printable("\n".join(lines))

@@ -64,6 +64,9 @@ from mmscore.scored import Scored
 )
 @click.option("--allow-rejects", is_flag=True, help="Exit 0 although rows have no score.")
 @push_predictions_options
+@click.option(
+    "--model-card", metavar="USER/MODEL", help="With --push: propose the numbers for a model's card, as a pull request."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress and no remarks.")
 @OPTIONS_FILE
