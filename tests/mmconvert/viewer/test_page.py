@@ -70,8 +70,16 @@ def test_filters_narrow_each_other_and_the_address_keeps_them(browser: Browser, 
 
 def test_a_held_key_does_not_wear_out_the_address(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, page_of(tmp_path, some(300))) as page:
-        page.evaluate("mm.openItem('q0'); for (let n = 0; n < 290; n++) mm.openItem(`q${n}`)")
+        page.evaluate(
+            """() => {
+              const replace = history.replaceState.bind(history);
+              window.written = 0;
+              history.replaceState = (...given) => (window.written++, replace(...given));
+              for (let n = 0; n < 290; n++) mm.openItem(`q${n}`);
+            }"""
+        )
         expect(page).to_have_url(re.compile("#page=6&item=q289$"))
+        assert page.evaluate("window.written") == 1
 
 
 def test_callers_filter_and_open_by_name(browser: Browser, tmp_path: Path) -> None:
