@@ -28,6 +28,8 @@ TONES: Mapping[str, Tone] = {
     RIGHT: "good",
 }
 _MOST_GROUPS = 3
+_SEARCHED = 600
+"""Characters of one text that a search looks through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +118,15 @@ def item_of(
             cells[layout.name("rule", number)] = reading.how
             cells[layout.name("result", number)] = reading.word
             cells["score"] = next(iter(reading.scores.values()), None)
+    messages = _messages(asked)
     shown = pictures_shown(asked)
     held = [*pictures] or [Picture(None, "", note="not in the predictions file")] * shown
     return Item(
         id=id,
         cells=cells,
         marks=list(_marks(layout, readings)),
-        messages=_messages(asked),
+        search="\n".join(_searched(id, asked, told, [*references, *filter(None, groups.values())])),
+        messages=messages,
         pictures=held,
         fields=dict(_fields(layout, readings, told, asked, references)),
         facts={name: str(asked[name]) for name in ("task", "sample") if asked.get(name)},
@@ -132,6 +136,14 @@ def item_of(
 def pictures_shown(asked: Details) -> int:
     """Count the pictures that the messages of a row show."""
     return sum(part["type"] == "image" for turn in asked.get("messages") or () for part in turn["content"])
+
+
+def _searched(id: str, asked: Details, told: Sequence[Details], more: Sequence[str]) -> Iterator[str]:
+    """Give the texts that a search looks through, each once: a page of many rows is read the faster."""
+    yield from (id, *more)
+    turns = [part["text"] or "" for turn in asked.get("messages") or () for part in turn["content"]]
+    for text in (*(turns or [asked_in(asked)]), *(one.get("prediction") or "" for one in told)):
+        yield text[:_SEARCHED]
 
 
 def _messages(asked: Details) -> list[Message]:
