@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert.plugins import available
-from support import cli_page, recipe_page
+from support import cli_page, names_page, recipe_page
 from support.format_page import BEGIN, NOTES, PAGE, notes, page
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,6 +26,10 @@ def test_the_page_of_recipes_is_up_to_date() -> None:
 def test_the_page_of_commands_is_up_to_date() -> None:
     current = cli_page.PAGE.read_text(encoding="utf-8")
     assert cli_page.page(current) == current, "run scripts/docs"
+
+
+def test_the_page_of_names_is_up_to_date() -> None:
+    assert names_page.PAGE.read_text(encoding="utf-8") == names_page.page(), "run scripts/docs"
 
 
 @pytest.mark.parametrize("name", list(available(recipe_page.GROUP)))

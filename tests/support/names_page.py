@@ -1,0 +1,46 @@
+"""docs/names.md: every plug-in with what it is, kind by kind; all of it follows from the plug-ins."""
+
+from pathlib import Path
+
+from mmconvert.plugins import GROUPS, available
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/names.md"
+
+TAKEN_BY = {
+    "mmconvert.formats": "`mmconvert ... --format NAME`, `export --to NAME`; [all about each](formats.md)",
+    "mmconvert.readings": "`mmconvert convert --read-as NAME`; [losses](prompts.md#reading-as-lossily-as-a-kit)",
+    "mmconvert.prompts": "`mmconvert convert --prompt NAME`; [prompts](prompts.md)",
+    "mmconvert.transforms": "`mmconvert convert --transform NAME`; [all about each](transforms.md)",
+    "mmconvert.engines": "`mmconvert convert --engine NAME`; [clusters](storage.md)",
+    "mmscore.infer.backends": "`mmscore predict --backend NAME`; [predicting](predict.md)",
+    "mmscore.infer.protocols": "`mmscore predict --protocol NAME`; [dialogs](predict.md#dialogs)",
+    "mmscore.infer.adapters": "`mmscore predict --backend file.py@Class` finds the one that fits; [kits](kits.md)",
+    "mmscore.parsers": "recipes, to read a reply",
+    "mmscore.metrics": "recipes, and [Hugging Face's `evaluate`](recipes.md#metrics-in-hugging-faces-evaluate)",
+    "mmscore.recipes": "`mmscore --recipe NAME`; [all about each](recipes.md)",
+    "mmscore.judges": "`mmscore --judge NAME`; [judges](judges.md)",
+}
+"""Group of plug-ins -> who takes their names."""
+
+_HEAD = """\
+# Names
+
+Every name that an option takes, with what it stands for. Written by `scripts/docs` from the plug-ins; `mmconvert list`
+and `mmscore list` show the same, and plug-ins of yours with it."""
+
+
+def page(_current: str = "") -> str:
+    """Give the page; nothing of it is written by hand."""
+    return "\n\n".join([_HEAD, *map(_block, GROUPS)]) + "\n"
+
+
+def _block(group: str) -> str:
+    kind = group.rpartition(".")[2].capitalize()
+    built_in = {plugin.name: plugin.summary() for plugin in available(group).values() if plugin.origin == "built-in"}
+    rows = [f"| `{name}` | {_cell(summary)} |" for name, summary in built_in.items()]
+    return "\n".join([f"## {kind}", "", f"Taken by {TAKEN_BY[group]}.", "", "| name | what |", "| --- | --- |", *rows])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
