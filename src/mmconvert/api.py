@@ -119,7 +119,7 @@ def convert(
     Example:
         >>> convert("missing.tsv", "out")
         Traceback (most recent call last):
-        mmconvert.errors.UsageError: missing.tsv: no such file or folder.
+        mmconvert.errors.UsageError: missing.tsv: no such file or folder. See what is there: ls .
         >>> convert("missing.tsv", "out", fromat="lmudata")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         mmconvert.errors.UsageError: convert: no option 'fromat'. Did you mean format? ...

@@ -11,13 +11,15 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
 
-from mmconvert.errors import Error, UsageError, did_you_mean, got
+from mmconvert.errors import Error, UsageError, did_you_mean, got, no_such_path
+from mmconvert.next_steps import says_what_to_do
 from mmconvert.parameters import refine
 
 EXIT_REFUSED = 1
@@ -68,7 +70,8 @@ class LazyGroup(click.Group):
             if self.default is not None and looks_like_path(first):
                 args = [self.default, *args]
             elif not ctx.resilient_parsing:
-                ctx.fail(f"No such command {first!r}.{did_you_mean(first, self.commands_in)}")
+                near = did_you_mean(first, self.commands_in) or f" See {ctx.command_path} --help"
+                ctx.fail(f"No such command {first!r}.{near}")
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -123,10 +126,12 @@ def mapping_file(path: str) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
             values = yaml.safe_load(file) or {}
+    except FileNotFoundError:
+        raise no_such_path(Path(path)) from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"{path}: cannot be read as YAML ({error}).") from error
+        raise UsageError(f"{path}: cannot be read as YAML ({error}). Correct the file.") from error
     if not isinstance(values, dict):
-        raise UsageError(f"{path}: expected option names and values.")
+        raise UsageError(f"{path}: expected option names and values. Write one `name: value` a line.")
     return values
 
 
@@ -225,7 +230,7 @@ def run(command: click.Command, argv: Sequence[str] | None = None, *, program: s
         if sys.stdout is not None:
             sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        _with_example(error).show()
         sys.exit(error.exit_code)
     except UsageError as error:
         _say(f"{program}: {error}")
@@ -250,6 +255,16 @@ def run(command: click.Command, argv: Sequence[str] | None = None, *, program: s
         _say(f"{program}: {place}{os.strerror(error.errno)}.")
         sys.exit(EXIT_REFUSED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _with_example(error: click.ClickException) -> click.ClickException:
+    """Let a wrong call end with one that is right, where no nearest word is named."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    example = (context.command.epilog or "").partition("Example:\n")[2] if context else ""
+    message = error.format_message()
+    if not example or says_what_to_do(message) or "Did you mean" in message:
+        return error
+    return click.UsageError(f"{message} For example: {example.splitlines()[0].strip()}", context)
 
 
 def _refuse_broken_text(argv: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ Anything else that escapes is a bug and keeps its traceback.
 """
 
 import difflib
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -108,15 +109,16 @@ def no_such_path(path: Path, known: Iterable[str] = ()) -> UsageError:
 
     Example:
         >>> str(no_such_path(Path("no/such/file.tsv")))
-        'no/such/file.tsv: no such file or folder.'
+        'no/such/file.tsv: no such file or folder. See what is there: ls .'
     """
     return UsageError(f"{path}: no such file or folder.{neighbours(path, known)}")
 
 
 def neighbours(path: Path, known: Iterable[str] = ()) -> str:
-    """Name the nearest of what stands in the folder of a path, and of further names; see `did_you_mean`."""
+    """Name the nearest of what stands in the folder of a path, and of further names; else say how to look there."""
     beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    return did_you_mean(path.name, [*beside, *known])
+    folder = next((str(parent) for parent in path.parents if parent.is_dir()), "/")
+    return did_you_mean(path.name, [*beside, *known]) or f" See what is there: ls {shlex.quote(folder)}"
 
 
 def first_line(error: BaseException) -> str:

@@ -108,7 +108,7 @@ def plan(
             found.append((path, Input(path, chosen, folder=folder)))
     if subsets and not subsets_used:
         if len(found) != 1 or len(subsets) != 1:
-            raise UsageError("--subset picks files of a folder, or names the one subset of one file.")
+            raise UsageError("--subset picks files of a folder, or names the one subset of one file. Give one name.")
         found = [(path, replace(source, subset=subsets[0])) for path, source in found]
     for path, _ in found:
         if os.fsencode(path.name).decode(errors="replace") != path.name:

@@ -90,7 +90,7 @@ def load(group: str, name: str) -> Any:
     if file.endswith(".py"):
         return _from_file(file, attribute)
     if name.endswith(".py"):
-        raise UsageError(f"{name}: say which object of the file is meant: {name}@NAME.")
+        raise UsageError(f"{name}: say which object of the file is meant. Write {name}@NAME.")
     module = f"{group}.{name}"
     if name.isidentifier() and importlib.util.find_spec(module) is not None:
         return getattr(importlib.import_module(module), GROUPS[group])

@@ -117,7 +117,7 @@ def predict(
     Example:
         >>> predict("missing", "p.parquet", backend=lambda records: ["A"] * len(records))
         Traceback (most recent call last):
-        mmconvert.errors.UsageError: missing: no such file or folder.
+        mmconvert.errors.UsageError: missing: no such file or folder. See what is there: ls .
     """
     if pushes := [name for name in _PUSHES if name in options]:
         raise UsageError(f"predict: {pushes[0]} is of the command line. Push with `mmscore {output} --push USER/REPO`.")

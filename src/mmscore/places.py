@@ -43,7 +43,7 @@ def located(name: str | Path) -> Place:
     Example:
         >>> located("no-such-folder/predictions.parquet")
         Traceback (most recent call last):
-        mmconvert.errors.UsageError: no-such-folder/predictions.parquet: no such file or folder.
+        mmconvert.errors.UsageError: no-such-folder/predictions.parquet: no such file or folder. See what is there: ls .
     """
     if str(name) == STDIN:
         # Imported here and below: a path, which most are, needs neither.

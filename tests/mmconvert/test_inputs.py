@@ -134,7 +134,7 @@ def test_a_bare_name_is_a_table_of_lmudata(tmp_path: Path, monkeypatch: pytest.M
     ("name", "message"),
     [
         ("", "an INPUT is empty"),
-        ("zzz", r"zzz: no such file or folder.$"),
+        ("zzz", r"zzz: no such file or folder. See what is there: ls .$"),
         ("qestions.jsonl", r"qestions.jsonl: no such file or folder. Did you mean questions.jsonl\?"),
         ("dev=qestions.jsonl", r"^qestions.jsonl: no such file or folder. Did you mean questions.jsonl\?"),
         ("no/where.jsonl", "no/where.jsonl: no such file or folder."),

@@ -74,7 +74,7 @@ def test_an_object_of_a_users_file_is_named_by_its_path(folder: str, tmp_path: P
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("mine.py", r"mine.py: say which object of the file is meant: mine.py@NAME."),
+        ("mine.py", r"mine.py: say which object of the file is meant. Write mine.py@NAME."),
         ("mien.py@mine", r"mien.py: no such file or folder. Did you mean mine.py\?"),
         ("mine.py@mien", r"mine.py: has no 'mien'. Did you mean mine\?"),
         ("mine.py@", r"mine.py: has no ''."),

@@ -4,12 +4,14 @@ import contextlib
 import io
 import os
 import pty
+import re
 import subprocess
 import sys
 import threading
 from dataclasses import dataclass
 
 from mmconvert.command_line import run
+from mmconvert.next_steps import says_what_to_do
 
 
 @dataclass(frozen=True)
@@ -76,3 +78,10 @@ def on_a_terminal(*command: object, columns: int = 100, term: str = "xterm", tim
         listener.join()
     os.close(ours)
     return Shown(process.returncode, out, b"".join(said).decode())
+
+
+def names_next_step(message: str) -> bool:
+    """Tell whether a message ends with what to do: a sentence of its own, the nearest word, a command to try."""
+    return (
+        says_what_to_do(message) or re.search(r"Did you mean |For example: |requires an argument", message) is not None
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.records import picture_bytes
-from support.terminal import mmconvert, one_message
+from support.terminal import mmconvert, names_next_step, one_message
 
 PICTURE = base64.b64encode(picture_bytes("PNG")).decode()
 HEADER = "index\tquestion\tA\tB\tanswer\timage\n"
@@ -116,7 +116,9 @@ def standing(folder: Path) -> dict[Path, int]:
 def test_a_mistake_is_one_message(arguments: list[str], code: int, message: str, scene: Path) -> None:
     before = standing(scene)
     ended = mmconvert("convert", *arguments)
-    assert message in one_message(ended)
+    said = one_message(ended)
+    assert message in said
+    assert names_next_step(said)
     assert ended.code == code
     assert standing(scene) == before
 

@@ -219,4 +219,4 @@ def test_the_command_leaves_out_what_it_did_not_look_at() -> None:
 
 def test_a_mistake_on_the_line_is_one_message() -> None:
     ended = mmconvert("check-plugin", "transforms", "mien.py@STEP")
-    assert (ended.code, one_message(ended)) == (2, "mien.py: no such file or folder.")
+    assert (ended.code, one_message(ended)) == (2, "mien.py: no such file or folder. See what is there: ls .")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.datasets_on_disk import record, write_dataset
-from support.terminal import mmscore, one_message
+from support.terminal import mmscore, names_next_step, one_message
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,9 @@ ECHO = ["--model", "answer", "--backend", "echo"]
 def test_a_mistake_is_one_message(arguments: list[str], code: int, message: str, scene: Path) -> None:
     before = sorted(path.name for path in scene.iterdir())
     ended = mmscore(*arguments)
-    assert message in one_message(ended, "mmscore")
+    said = one_message(ended, "mmscore")
+    assert message in said
+    assert names_next_step(said)
     assert ended.code == code
     assert sorted(path.name for path in scene.iterdir()) == before
 
