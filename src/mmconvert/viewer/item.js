@@ -21,7 +21,7 @@
     else if (typeof one === "number")
       into.append(el("span", { class: "left-out" }, `${mm.number(one)} characters left out`));
     else if (one[2] !== null) into.append(pictureLink(one[0], one[2], pictures));
-    else into.append(text(el("mark", { title: one[1] || null, "aria-label": null }), one[0]));
+    else into.append(text(el("mark", { title: one[1] || null }), one[0]));
   };
 
   /** Put a text of an item into an element: a plain one, or one with pieces, name and tone. */

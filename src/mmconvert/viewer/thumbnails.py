@@ -46,28 +46,50 @@ class Thumbnails:
         name = image.name or image.url or ""
         if image.bytes is None:
             return Picture(None, "address, not fetched", name, "the dataset holds its address only", slot)
-        # A source that is not ours may tell no digest.
-        digest = image.sha256 or hashlib.sha256(image.bytes).hexdigest()
-        made = self._made.get(digest)
+        made = self._made.get(_digest(image))
         if made is None:
-            made = self._made[digest] = self._thumbnail(image)
+            made = self._made[_digest(image)] = self._kept(_thumbnail(image, self._share()))
         return Picture(made.src, made.facts, name, made.note, slot)
 
-    def _thumbnail(self, image: Image) -> Picture:
-        data = image.bytes or b""
-        facts = f"{image.format} · {image.width} × {image.height} · {in_bytes(len(data))}"
-        share = self._room / max(self._expected - len(self._made), self._expected / 4, 1)
-        side = max(SIDES[0], min(SIDES[1], round(sqrt(share / _BYTES_A_PIXEL))))
-        try:
-            src = data_url(data, side)
-            if len(src) > 2 * share and side > SIDES[0]:  # far more than is guessed of a photograph
-                src = data_url(data, max(SIDES[0], round(side * sqrt(share / len(src)))))
-        except RowError as error:
-            return Picture(None, facts, note=error.message)
-        if len(src) > self._room:
-            return Picture(None, facts, note="the page has no room for more pictures")
-        self._room -= len(src)
-        return Picture(src, facts)
+    def prepare(self, images: Iterable[Image]) -> None:
+        """Make the thumbnails of several pictures side by side, one a core; `picture` then has them at hand."""
+        new = {_digest(image): image for image in images if image.bytes is not None}
+        waiting = [image for digest, image in new.items() if digest not in self._made]
+        if len(waiting) > 1:
+            share = self._share()
+            with ThreadPoolExecutor(usable_cores()) as threads:
+                for image, made in zip(waiting, threads.map(lambda one: _thumbnail(one, share), waiting), strict=True):
+                    self._made[_digest(image)] = self._kept(made)
+
+    def _share(self) -> float:
+        """Say how much of the room is for the next picture."""
+        return self._room / max(self._expected - len(self._made), self._expected / 4, 1)
+
+    def _kept(self, made: Picture) -> Picture:
+        size = len(made.src or "")
+        if size > self._room:
+            return Picture(None, made.facts, note="the page has no room for more pictures")
+        self._room -= size
+        return made
+
+
+def _digest(image: Image) -> str:
+    # A source that is not ours may tell no digest.
+    return image.sha256 or hashlib.sha256(image.bytes or b"").hexdigest()
+
+
+def _thumbnail(image: Image, share: float) -> Picture:
+    """Make a thumbnail that takes about so many characters."""
+    data = image.bytes or b""
+    facts = f"{image.format} · {image.width} × {image.height} · {in_bytes(len(data))}"
+    side = max(SIDES[0], min(SIDES[1], round(sqrt(share / _BYTES_A_PIXEL))))
+    try:
+        src = data_url(data, side)
+        if len(src) > 2 * share and side > SIDES[0]:  # far more than is guessed of a photograph
+            src = data_url(data, max(SIDES[0], round(side * sqrt(share / len(src)))))
+    except RowError as error:
+        return Picture(None, facts, note=error.message)
+    return Picture(src, facts)
 
 
 def data_url(data: bytes, side: int) -> str:

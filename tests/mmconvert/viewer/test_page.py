@@ -68,6 +68,20 @@ def test_filters_narrow_each_other_and_the_address_keeps_them(browser: Browser, 
         assert again.get_by_role("button", name="Wrong").get_attribute("aria-pressed") == "true"
 
 
+def test_rows_without_a_value_can_be_chosen(browser: Browser, tmp_path: Path) -> None:
+    items = [Item(f"i{n}", {"id": f"i{n}", "kind": kind}) for n, kind in enumerate(["A", None, "B", ""])]
+    path = page_of(tmp_path, items)
+    with opened(browser, path) as page:
+        kinds = page.get_by_label("Kind")
+        kinds.select_option(label="(none) · 2")
+        assert ids(page) == ["i1", "i3"]
+        expect(page).to_have_url(re.compile("#is.kind=$"))
+        kinds.select_option(label="Kind: all")
+        assert len(ids(page)) == 4
+    with opened(browser, path, "is.kind=") as again:
+        assert ids(again) == ["i1", "i3"]
+
+
 def test_a_held_key_does_not_wear_out_the_address(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, page_of(tmp_path, some(300))) as page:
         page.evaluate(
