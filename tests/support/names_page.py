@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/names.md"
 
 TAKEN_BY = {
-    "mmconvert.formats": "`mmconvert ... --format NAME`, `export --to NAME`; [all about each](formats.md)",
+    "mmconvert.formats": "`--format NAME`, and `mmconvert export --to NAME`; [all about each](formats.md)",
     "mmconvert.readings": "`mmconvert convert --read-as NAME`; [losses](prompts.md#reading-as-lossily-as-a-kit)",
     "mmconvert.prompts": "`mmconvert convert --prompt NAME`; [prompts](prompts.md)",
     "mmconvert.transforms": "`mmconvert convert --transform NAME`; [all about each](transforms.md)",
