@@ -2,10 +2,13 @@
 
 import base64
 import hashlib
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from math import sqrt
 from typing import TYPE_CHECKING
 
+from mmconvert.cores import usable_cores
 from mmconvert.errors import RowError
 from mmconvert.record import Image
 from mmconvert.viewer.items import Picture

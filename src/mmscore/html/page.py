@@ -112,7 +112,8 @@ def _files(results: Sequence[Result]) -> list[_File]:
 def _add_pictures(opened: Sequence[_File], dataset: str | Path | None) -> None:
     """Read pictures from the dataset that was named, else from the files themselves."""
     shown = [_shown(one.told) for one in opened]
-    made = Thumbnails(expected=max((sum(one.values()) for one in shown), default=0))
+    asked = {row.get("sample") or id: pictures_shown(row) for one in opened for id, row in one.told.items()}
+    made = Thumbnails(expected=sum(asked.values()))
     if dataset is not None:
         every = {name: count for one in shown for name, count in one.items()}
         pictures = thumbnails_of(dataset, every, made) if every else {}

@@ -1,6 +1,7 @@
 """Thumbnails of the pictures that rows show, read batch by batch from the dataset."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +16,8 @@ from mmscore.places import located
 from mmscore.predictions import parquet_files
 
 _COLUMNS = ("id", "sample", "images", "image_info")
+_TOGETHER = 64
+"""Rows whose thumbnails are made side by side."""
 
 
 def thumbnails_of(path: str | Path, shown: Mapping[str, int], made: Thumbnails) -> dict[str, tuple[Picture, ...]]:
@@ -29,20 +32,23 @@ def thumbnails_of(path: str | Path, shown: Mapping[str, int], made: Thumbnails) 
         By the same names, the pictures of the rows that have as many as their messages show.
     """
     found: dict[str, tuple[Picture, ...]] = {}
-    for names, images in _pictured(located(path).path, pa.array(list(shown), pa.string())):
-        wanted = [name for name in names if shown.get(name) == len(images) and name not in found]
-        if wanted and images:
+    rows = _pictured(located(path).path, pa.array(list(shown), pa.string()))
+    fitting = ((names, images) for names, images in rows if any(shown.get(name) == len(images) for name in names))
+    while batch := list(islice(fitting, _TOGETHER)):
+        made.prepare(image for _, images in batch for image in images)
+        for names, images in batch:
             pictures = tuple(made.picture(image, image.slot) for image in images)
-            found.update(dict.fromkeys(wanted, pictures))
+            found |= {name: pictures for name in names if shown.get(name) == len(images) and name not in found}
     return found
 
 
 def _pictured(place: Path, wanted: pa.Array) -> Iterator[tuple[Sequence[str], Sequence[Image]]]:
-    """Give the names of each row, id and sample, and its pictures."""
+    """Give the names of each row that has pictures, id and sample, and these."""
     files = parquet_files(place)
     if not files:
         for record in conversion.read(place):
-            yield (record.id, record.sample), record.images
+            if record.images:
+                yield (record.id, record.sample), record.images
     for file in files:
         for batch in open_dataset(file).batches(_COLUMNS):
             if not set(_COLUMNS) <= set(batch.schema.names):
