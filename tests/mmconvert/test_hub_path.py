@@ -100,6 +100,19 @@ def test_a_model_is_asked_about_a_part_of_a_large_dataset(server, program, large
     assert 0 < server.served < 3 * MEGABYTE
 
 
+def test_a_task_file_may_name_a_dataset_of_the_hub(server, program, large, tmp_path):
+    task = {
+        "datasets": [{"input": "user/large", "limit": 3}],
+        "models": [{"model": "text=A", "backend": "echo"}],
+        "recipes": ["own_short_answer"],
+    }
+    (tmp_path / "task.json").write_text(json.dumps(task))
+    code, out, err = program("mmscore", "run", tmp_path / "task.json", "--work-dir", tmp_path / "work", "--json")
+    assert code == 0, out + err
+    assert (json.loads(out)["runs"][0]["status"], json.loads(out)["runs"][0]["rows"]) == ("ok", 3)
+    assert 0 < server.served < 3 * MEGABYTE
+
+
 def test_references_come_without_pictures(server, program, large, tmp_path):
     rows = [{"id": str(n), "prediction": "A" if n % 2 else "B"} for n in range(60)]
     file = write_predictions(tmp_path / "bare.parquet", rows)

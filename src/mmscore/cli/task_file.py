@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pyarrow.parquet as pq
 
 from mmconvert.cli.convert import convert
 from mmconvert.command_line import context, mapping_file, option_values
@@ -16,6 +15,7 @@ from mmconvert.inputs import plan as plan_inputs
 from mmconvert.plugins import available, load
 from mmconvert.prompt import rewording
 from mmconvert.record import missing_columns
+from mmconvert.sources.parquet import parquet_file
 from mmconvert.store import open_dataset
 from mmconvert.transform import steps
 from mmscore.choice import named_recipe
@@ -180,7 +180,7 @@ def _is_ours(path: Path) -> bool:
         files = [file for split in open_dataset(path).files.values() for file in split]
     except Error:
         return False
-    return bool(files) and not missing_columns(pq.read_schema(files[0]).names)
+    return bool(files) and not missing_columns(parquet_file(files[0]).schema_arrow.names)
 
 
 def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> ModelTask:
