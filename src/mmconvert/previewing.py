@@ -21,6 +21,8 @@ from mmconvert.viewer.records import COLUMNS, FILTERS, REFUSED, item_of
 from mmconvert.viewer.thumbnails import Thumbnails
 
 _SPLIT, _PROBLEM = "split", "problem"
+_AT_A_TIME = 16
+"""Records whose pictures are made small side by side."""
 _LONG = 400
 """Characters of one value of a refused row that are shown."""
 
@@ -108,7 +110,7 @@ def _items(
         try:
             for item in _items_of(source, replace(how, first_rows=share), thumbnails, done):
                 yield source.split, item
-                advance(Done(done.records + done.refused, total=rows))
+                advance(Done(done.records + done.refused))
         except UsageError:
             raise
         except Error as error:
@@ -145,7 +147,7 @@ def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Pre
     records = Records(source, how)
     done.formats += [records.format] if records.format not in done.formats else []
     refused: dict[tuple[str, int], list[Rejected]] = {}
-    for found in _counted(records, done):
+    for found, row in _ahead(records, thumbnails, done):
         if isinstance(found, Rejected):
             refused.setdefault((found.where.file, found.where.row), []).append(found)
             continue
@@ -153,7 +155,7 @@ def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Pre
         done.pictures += len(found.images)
         done.tasks[found.task] += 1
         item = item_of(found, thumbnails)
-        yield replace(item, cells={**item.cells, "row": records.where.row, _SPLIT: source.split})
+        yield replace(item, cells={**item.cells, "row": row, _SPLIT: source.split})
     for _, problems in sorted(refused.items()):
         done.refused += 1
         yield refused_item(problems, source)
@@ -161,11 +163,27 @@ def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Pre
     done.warnings += remarks(records, source)
 
 
-def _counted(records: Records, done: Previewed) -> Iterator[Record | Rejected]:
+def _ahead(records: Records, thumbnails: Thumbnails, done: Previewed) -> Iterator[tuple[Record | Rejected, int]]:
+    """Give what is found of a file with its row, some at a time, so that their thumbnails are made side by side."""
+    some: list[tuple[Record | Rejected, int]] = []
+    failure: Error | None = None
     try:
-        yield from findings(records)
-    finally:
-        done.rows += records.rows_read
+        for found in findings(records):
+            some.append((found, records.where.row))
+            if len(some) == _AT_A_TIME:
+                yield from _prepared(some, thumbnails)
+                some = []
+    except Error as error:
+        failure = error
+    yield from _prepared(some, thumbnails)
+    done.rows += records.rows_read
+    if failure is not None:
+        raise failure
+
+
+def _prepared(some: list[tuple[Record | Rejected, int]], thumbnails: Thumbnails) -> list[tuple[Record | Rejected, int]]:
+    thumbnails.prepare(image for found, _ in some if isinstance(found, Record) for image in found.images)
+    return some
 
 
 def refused_item(problems: Sequence[Rejected], source: Input) -> Item:

@@ -88,9 +88,10 @@ def test_a_file_among_others_that_cannot_be_read_is_named_on_the_page(tmp_path: 
     folder = tmp_path / "in"
     folder.mkdir()
     shutil.copy(DEMO / "lmudata/Colours.tsv", folder / "a.tsv")
-    (folder / "b.tsv").write_text('index\tquestion\n1\t"open\n')
+    good = (DEMO / "lmudata/Colours.tsv").read_text(encoding="utf-8")
+    (folder / "b.tsv").write_text(f'{good}9\t"open\n')
     done = preview(tmp_path / "p.html", folder)
-    assert (done["records"], done["files_refused"]) == (4, 1)
+    assert (done["rows"], done["records"], done["files_refused"]) == (4, 4, 1)
     alone = mmconvert("preview", folder / "b.tsv", "-o", tmp_path / "b.html")
     assert alone.code == 1
     assert "a quote opens here" in alone.err
