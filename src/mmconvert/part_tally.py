@@ -124,10 +124,11 @@ def extent(path: Path, span: Span | None = None) -> Extent:
         start, end = (0, size) if span is None else (span.start, span.end)
         return Extent(start, end - start, end - start)
     import pyarrow as pa
-    import pyarrow.parquet as pq
+
+    from mmconvert.sources.parquet import parquet_file
 
     try:
-        metadata = pq.read_metadata(path)
+        metadata = parquet_file(path).metadata
     except (pa.ArrowException, OSError):
         return Extent(0, 0, size)
     groups = range(metadata.num_row_groups) if span is None else range(span.start, span.end)
