@@ -22,6 +22,7 @@ from mmconvert.errors import Error, UsageError, did_you_mean, got, no_such_path
 from mmconvert.next_steps import says_what_to_do
 from mmconvert.parameters import refine
 
+HELP = ["-h", "--help"]
 EXIT_REFUSED = 1
 EXIT_USAGE = 2
 EXIT_PARTIAL = 3
@@ -181,7 +182,8 @@ def context(command: click.Command, arguments: Sequence[str], values: Mapping[st
         UsageError: A value is none that the option takes.
     """
     try:
-        return command.make_context(command.name, list(arguments), default_map=dict(values))
+        # The same words for help as at the terminal: a command keeps those that it is first called with.
+        return command.make_context(command.name, list(arguments), default_map=dict(values), help_option_names=HELP)
     except click.UsageError as error:
         raise UsageError(error.format_message()) from None
 

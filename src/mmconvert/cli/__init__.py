@@ -6,7 +6,7 @@ from typing import NoReturn
 import click
 
 from mmconvert import __version__
-from mmconvert.command_line import LazyGroup, run
+from mmconvert.command_line import HELP, LazyGroup, run
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "convert": (
@@ -76,7 +76,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 @click.group(
     cls=LazyGroup,
     commands_in=COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP},
     epilog="Next: mmscore predict DATASET, mmscore PREDICTIONS.",
 )
 @click.version_option(__version__, prog_name="mmconvert")

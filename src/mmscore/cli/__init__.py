@@ -5,7 +5,7 @@ from typing import NoReturn
 import click
 
 from mmconvert import __version__
-from mmconvert.command_line import LazyGroup, run
+from mmconvert.command_line import HELP, LazyGroup, run
 from mmscore.compat import kit_imports
 
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -86,7 +86,7 @@ kit_imports.install()
     cls=LazyGroup,
     commands_in=COMMANDS,
     default="score",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP},
     epilog="`mmscore FILE` is short for `mmscore score FILE`.",
 )
 @click.version_option(__version__, prog_name="mmscore")

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from mmconvert.closing import close, command
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.errors import UsageError, got
 from mmconvert.progress import progress
@@ -157,7 +158,13 @@ def predict(
         summary = answer_anywhere(dataset, output, given, resume=resume, restart=restart, share=share, quiet=quiet)
     if given["price"] is not None:
         summary.cost = read_price(given["price"]).of(summary.prompt_tokens, summary.completion_tokens)
-    click.echo(json.dumps(asdict(summary)) if as_json else _sentence(summary))
+    if as_json:
+        click.echo(json.dumps(asdict(summary)))
+    else:
+        click.echo(_sentence(summary))
+        if not quiet:
+            kept = store_path(_copy(output) if is_url(output) else Path(output))
+            close({"replies": f"{kept}, asked once", "next": command("mmscore", summary.output)})
     if place.repo_id is not None:
         click.echo(place.predicted(output, quiet=quiet), err=as_json)
     return EXIT_PARTIAL if summary.failed else 0
@@ -189,11 +196,16 @@ def answer_anywhere(
     url = str(output)
     if stands(url) and not (resume or restart or share):
         raise UsageError(f"{url}: {_STANDS}")
-    copy = Path(f"{file_name(url)}.work", file_name(url))
+    copy = _copy(url)
     summary = answer(local(dataset), copy, given, backend, resume=resume or not (restart or share), **again)
     send_file(copy, url)
     summary.output = url
     return summary
+
+
+def _copy(url: str) -> Path:
+    """Say where the file of a store is made, on this machine."""
+    return Path(f"{file_name(url)}.work", file_name(url))
 
 
 def answer(

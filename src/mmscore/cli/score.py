@@ -11,6 +11,7 @@ from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.errors import Error, UsageError
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
+from mmscore.cli.last_words import last_words
 from mmscore.cli.push_predictions import Pushing, push_predictions_options
 from mmscore.cli.scoring_progress import scoring_progress
 from mmscore.evaluation import AVERAGES, Options, kit_log, results
@@ -140,6 +141,8 @@ def score(
         for entry in report.entries:
             for message in entry.messages:
                 click.echo(printable(f"mmscore: {message}"), err=True)
+        files = {"report": output, "table": csv_file, "page": html_file, "rows": rows_file, "log": log_file}
+        last_words(report, files)
     if sent:
         click.echo(place.scored(sent, quiet=quiet), err=as_json)
     return 0 if report.complete or allow_rejects else EXIT_PARTIAL

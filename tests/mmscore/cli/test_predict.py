@@ -50,7 +50,9 @@ def test_a_run_writes_the_predictions_and_says_what_it_did(predict, dataset, out
 def test_without_json_the_result_is_a_sentence(predict, dataset, output):
     code, out, _ = predict(*echo(dataset, output, "answer:fail=5"))
     assert code == 3
-    assert "12 rows, 12 asked, 0 reused, 2 failed (see prediction_error" in out
+    first, *rest = out.splitlines()
+    assert "12 rows, 12 asked, 0 reused, 2 failed (see prediction_error" in first
+    assert rest == [f"  replies:  {output}.answers.sqlite, asked once", f"  next:     mmscore {output}"]
 
 
 def test_failed_rows_are_exit_3_until_they_are_answered(predict, dataset, output):

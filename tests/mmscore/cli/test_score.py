@@ -60,6 +60,20 @@ def test_all_outputs_of_one_run_agree(run, good, tmp_path):
     assert [row["scores"][0]["value"] for row in rows] == [1.0, 0.0]
 
 
+def test_the_last_words_say_where_files_are_and_what_says_more(run, good, tmp_path):
+    report, table = tmp_path / "report.json", tmp_path / "t.csv"
+    _, _, err = run(good, "-o", report, "--csv", table)
+    assert err.splitlines()[-3:] == [
+        f"  report:  {report}",
+        f"  table:   {table}",
+        f"  next:    mmscore explain {good} --recipe own_choice",
+    ]
+    other = write_predictions(tmp_path / "other.parquet", choices(("A", "A"), ("B", "A")))
+    _, _, err = run(good, other, "-o", report, "--recipe", "own_choice")
+    assert err.endswith(f"  next:    mmscore compare {good} {other} --recipe own_choice\n")
+    assert run(good, "-o", report, "--quiet")[2] == run(good)[2] == ""
+
+
 def test_html_writes_a_page_that_lists_as_many_rows_as_wanted(run, good, tmp_path):
     page = tmp_path / "r.html"
     assert run(good, "--recipe", "vlmevalkit_mcq", "--html", page, "--html-rows", "1")[0] == 0
