@@ -27,7 +27,7 @@ TONES: Mapping[str, Tone] = {
     **dict.fromkeys((PARTLY, UNREAD, EXCLUDED), "warn"),
     RIGHT: "good",
 }
-_MOST_GROUPS = 3
+_MOST_GROUPS = 2
 _SEARCHED = 600
 """Characters of one text that a search looks through."""
 
@@ -60,7 +60,10 @@ class Layout:
     def columns(self) -> list[Column]:
         """Give the columns of the table."""
         alone = len(self.labels) == 1
-        first = [Column("id"), Column("question", kind="long"), *map(Column, self.groups[:_MOST_GROUPS])]
+        # The finest breakdowns stand in the table, all of them in its filters.
+        coarse = len(self.groups) - _MOST_GROUPS
+        groups = [Column(name, kind="hidden" if n < coarse else "text") for n, name in enumerate(self.groups)]
+        first = [Column("id"), Column("question", kind="long"), *groups]
         own: list[Column] = []
         kind: Literal["text", "hidden"] = "text" if alone else "hidden"
         for number, label in enumerate(self.labels):
@@ -86,8 +89,9 @@ class Layout:
             )
         numbers = range(len(self.labels))
         shown = [Choice(self.name("result", n), "result" if len(numbers) == 1 else self.labels[n]) for n in numbers]
-        quiet = [Choice(self.name(what, n), quiet=len(numbers) > 1) for n in numbers for what in ("read", "rule")]
-        return [*marks, *map(Choice, self.groups), *shown, Choice("reference", quiet=True), *quiet]
+        rules = [Choice(self.name("rule", n), quiet=len(numbers) > 1) for n in numbers]
+        quiet = [Choice(name, quiet=True) for name in ("reference", *(self.name("read", n) for n in numbers))]
+        return [*marks, *map(Choice, self.groups), *shown, *rules, *quiet]
 
 
 def item_of(

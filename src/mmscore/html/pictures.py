@@ -8,14 +8,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mmconvert import conversion
-from mmconvert.record import Image
+from mmconvert.record import SCHEMA, Image
 from mmconvert.store import open_dataset
 from mmconvert.viewer.items import Picture
 from mmconvert.viewer.thumbnails import Thumbnails
 from mmscore.places import located
 from mmscore.predictions import parquet_files
 
-_COLUMNS = ("id", "sample", "images", "image_info")
+_COLUMNS = tuple(SCHEMA.field(name) for name in ("id", "sample", "images", "image_info"))
+"""As a dataset of ours has them; in files of others they may be anything, and are not looked at."""
 _TOGETHER = 64
 """Rows whose thumbnails are made side by side."""
 
@@ -50,8 +51,8 @@ def _pictured(place: Path, wanted: pa.Array) -> Iterator[tuple[Sequence[str], Se
             if record.images:
                 yield (record.id, record.sample), record.images
     for file in files:
-        for batch in open_dataset(file).batches(_COLUMNS):
-            if not set(_COLUMNS) <= set(batch.schema.names):
+        for batch in open_dataset(file).batches([column.name for column in _COLUMNS]):
+            if any(column not in batch.schema for column in _COLUMNS):
                 break
             hit = pc.or_(*(pc.is_in(batch.column(name), value_set=wanted) for name in ("id", "sample")))
             for row in batch.filter(hit).to_pylist():

@@ -173,3 +173,25 @@ def test_what_a_judge_said_stands_with_what_was_read(tmp_path, monkeypatch):
     assert fields["Judge wise"] == [verdict]
     assert fields["What was read"][0]["tone"] == "good"
     assert "sk-never-shown" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_pictures_of_a_file_that_is_not_ours_are_not_looked_at(tmp_path):
+    rows = [{**row, "messages": None} for row in choices(("A", "A"))]
+    turn = [{"role": "user", "content": [{"type": "image", "text": ""}]}]
+    table = pa.Table.from_pylist(rows).drop_columns(["messages"])
+    table = table.append_column("messages", pa.array([turn], to_arrow([]).schema.field("messages").type))
+    table = table.append_column("images", pa.array([["a.png"]])).append_column("sample", pa.array(["0"]))
+    table = table.append_column("image_info", pa.array([[]], to_arrow([]).schema.field("image_info").type))
+    pq.write_table(table, tmp_path / "p.parquet")
+    assert items_of(written(tmp_path, [tmp_path / "p.parquet"]))["0"][1] == [
+        [None, "", "", "not in the predictions file", None]
+    ]
+
+
+def test_every_breakdown_can_be_filtered_by_and_the_finest_are_columns(tmp_path):
+    values = {"subset": "ab", "split": "cd", "category": "ef"}
+    rows = [{**row, **{n: v[k] for n, v in values.items()}} for k, row in enumerate(choices(("A", "A"), ("B", "A")))]
+    path = written(tmp_path, [write_predictions(tmp_path / "p.parquet", rows)])
+    page = json.loads(held(path, "mm-page"))
+    assert [c["name"] for c in page["columns"] if c["kind"] == "hidden"] == ["subset"]
+    assert {"subset", "split", "category"} <= {filter["name"] for filter in page["filters"]}
