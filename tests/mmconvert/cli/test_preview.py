@@ -45,6 +45,11 @@ def test_a_file_is_shown_as_a_model_sees_it(browser: Browser, tmp_path: Path) ->
         expect(item.locator(".named.good")).to_have_text("B<image 2>")
         placeholder = item.locator(".named.good").get_by_role("button", name="<image 2>")
         assert placeholder.get_attribute("title").startswith("JPEG · 32 × 32")
+        placeholder.click()
+        expect(turn.locator("figure").nth(1)).to_have_class("called")
+        enlarge = turn.get_by_role("button", name="<image 2>, JPEG")
+        enlarge.click()
+        assert enlarge.get_attribute("aria-expanded") == "true"
 
 
 def test_a_dataset_is_shown_with_its_splits(browser: Browser, tmp_path: Path) -> None:
@@ -75,6 +80,21 @@ def test_refused_rows_say_every_problem_and_what_stands_there(browser: Browser, 
         page.locator("tbody tr").click()
         assert page.locator("#item .text.bad").all_inner_texts() == checked
         assert '"answer": "Q"' in page.locator("#item .code").inner_text()
+
+
+def test_a_picture_at_an_address_is_named_and_never_asked_for(browser: Browser, tmp_path: Path) -> None:
+    content = [
+        {"type": "image_url", "image_url": {"url": "http://127.0.0.1:9/a.png"}},
+        {"type": "text", "text": "What?"},
+    ]
+    file = tmp_path / "in.jsonl"
+    file.write_text(json.dumps({"messages": [{"role": "user", "content": content}]}) + "\n")
+    assert preview(tmp_path / "p.html", file)["refused"] == 1
+    assert preview(tmp_path / "p.html", file, "--keep-urls")["records"] == 1
+    with opened(browser, tmp_path / "p.html") as page:  # which fails where anything is asked for
+        page.locator("tbody tr").click()
+        expect(page.locator("#item .no-picture")).to_have_text("the dataset holds its address only")
+        expect(page.locator("#item .path")).to_have_text("http://127.0.0.1:9/a.png")
 
 
 def test_what_a_prompt_and_a_transform_make_is_seen_first(tmp_path: Path) -> None:
