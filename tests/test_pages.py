@@ -18,11 +18,15 @@ def test_the_tutorial_can_be_followed(tmp_path):
 
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in (DOCS / "howto").glob("*.md")))
-def test_a_how_to_can_be_followed(page, tmp_path):
-    how_tos.lay_out(page, tmp_path)
+def test_a_how_to_can_be_followed(page, hub, tmp_path):
+    folder = tmp_path / "here"
+    folder.mkdir()
+    how_tos.lay_out(page, folder)
+    how_tos.publish(page, hub)
     path = DOCS / "howto" / f"{page}.md"
     said = path.read_text(encoding="utf-8")
-    follow(path, tmp_path, words={word: own for word, own in how_tos.WORDS.items() if word in said})
+    words = {word: own for word, own in how_tos.WORDS.items() if word in said}
+    follow(path, folder, reaching(hub, tmp_path) if page in how_tos.ON_THE_HUB else None, words)
 
 
 @pytest.mark.parametrize("page", ["bad-input", "why-kits-disagree"])
@@ -34,11 +38,16 @@ def test_the_page_of_python_says_what_the_functions_give(tmp_path):
     follow(DOCS / "python.md", tmp_path)
 
 
+def reaching(hub, home):
+    """The environment of a terminal for which `hub` is the Hub."""
+    client = {name: value for name, value in hub.environment(home).items() if name.startswith("HF_")}
+    return {**client, "HF_HUB_OFFLINE": "0"}
+
+
 def test_a_table_becomes_a_dataset_on_the_hub_and_a_trained_model(hub, tmp_path):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    client = {name: value for name, value in hub.environment(tmp_path).items() if name.startswith("HF_")}
     own = {"YOUR_NAME": "user", "HuggingFaceTB/SmolVLM-256M-Instruct": str(save_llava(tmp_path / "llava"))}
-    follow(DOCS / "publish.md", tmp_path, {**client, "HF_HUB_OFFLINE": "0"}, own)
+    follow(DOCS / "publish.md", tmp_path, reaching(hub, tmp_path), own)
     assert [*hub.repos] == ["datasets/user/colours", "datasets/user/colours-test"]
     assert (tmp_path / "trained/checkpoint-2/model.safetensors").exists()
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from mmscore.kits.mmtrusteval.chains import chain_of
 from mmscore.kits.mmtrusteval.task_log import log_text, task_log
+from support.hub_repo import Blob, Repo
+from support.hub_server import HubServer
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "src/mmconvert/demo/files"
 
@@ -35,12 +37,17 @@ FILES = {
         "images": "llava/images",
     },
     "mmmu-outputs": {"outputs": "mmmu_outputs", "validation.parquet": "mmmu/validation.parquet"},
+    "own-questions": {"images": "openai_messages/images"},
+    "hub-benchmark": {},
     "other-results": {
         "20260101_120000_samples_mme.jsonl": "lmms_eval_samples/20260101_120000_samples_mme.jsonl",
         "mme_results": "mme_results",
     },
 }
 """Page -> name that it gives a file or folder -> the example that stands in for it."""
+
+ON_THE_HUB = {"hub-benchmark": {"lmms-lab/MMBench_EN": {"data/dev-00000-of-00001.parquet": "hub_vqa/test.parquet"}}}
+"""Page -> dataset of the Hub -> file in it -> the example that stands in for it."""
 
 WORDS = {
     "--model Qwen/Qwen3-VL-8B-Instruct --base-url http://localhost:8000/v1": "--backend echo --model answer",
@@ -59,6 +66,14 @@ def lay_out(page: str, folder: Path) -> None:
     if page == "mmtrusteval":
         (folder / "logs").mkdir()
         (folder / "logs/vispr-recognition.json").write_text(_log(), encoding="utf-8")
+
+
+def publish(page: str, hub: HubServer) -> None:
+    """Put a page's datasets on the Hub."""
+    for name, files in ON_THE_HUB.get(page, {}).items():
+        repo = hub.repos[f"datasets/{name}"] = Repo(name)
+        blobs = {path: Blob((EXAMPLES / example).read_bytes(), lfs=True) for path, example in files.items()}
+        repo.commit("main", blobs, "as it stands")
 
 
 def _log() -> str:
