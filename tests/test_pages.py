@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support import how_tos
-from support.documents import follow, matches, steps
+from support.documents import follow, matches, reaching, steps
 from support.tiny_models import save_llava
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,10 +38,9 @@ def test_the_page_of_python_says_what_the_functions_give(tmp_path):
     follow(DOCS / "python.md", tmp_path)
 
 
-def reaching(hub, home):
-    """The environment of a terminal for which `hub` is the Hub."""
-    client = {name: value for name, value in hub.environment(home).items() if name.startswith("HF_")}
-    return {**client, "HF_HUB_OFFLINE": "0"}
+def test_the_page_on_the_hub_can_be_followed(hub, tmp_path):
+    follow(DOCS / "hub.md", tmp_path, reaching(hub, tmp_path), {"YOUR_NAME": "user"})
+    assert [*hub.repos] == ["datasets/user/colours", "datasets/user/answers"]
 
 
 def test_a_table_becomes_a_dataset_on_the_hub_and_a_trained_model(hub, tmp_path):

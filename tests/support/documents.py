@@ -20,6 +20,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.hub_server import HubServer
+
 SHOWN_ONLY = {"text", "yaml", "json", "jsonl", "toml", "tsv"}
 LIMIT_S = 300
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -121,6 +123,12 @@ def terminal(folder: Path) -> dict[str, str]:
         "COLUMNS": "160",
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def reaching(hub: HubServer, home: Path) -> dict[str, str]:
+    """Give the variables of a terminal for which a server is the Hub."""
+    client = {name: value for name, value in hub.environment(home).items() if name.startswith("HF_")}
+    return {**client, "HF_HUB_OFFLINE": "0"}
 
 
 def steps(text: str) -> Iterator[Step]:
