@@ -11,6 +11,9 @@
 
   /** Show a number with the digits that its unit deserves, as the terminal does. */
   mm.shownNumber = (value, unit = "fraction") => (value === null ? "–" : value.toFixed(DIGITS[unit] ?? 4).replace("-", "−"));
+  /** Say how many ticks an axis of counts may have, so that none stands between two counts. */
+  mm.wholeTicks = (counts) => Math.min(4, Math.max(...counts, 1));
+  mm.rowCount = (n) => `${mm.number(n)} ${n === 1 ? "row" : "rows"}`;
   mm.signed = (value, unit) => (value === null ? "–" : `${value > 0 ? "+" : ""}${mm.shownNumber(value, unit)}`);
   mm.interval = (ci, unit) => (ci === null ? "" : `${mm.shownNumber(ci[0], unit)} to ${mm.shownNumber(ci[1], unit)}`);
   mm.interval95 = (one) => el("span", { class: "span" }, mm.interval(one.ci95, one.unit));
@@ -143,7 +146,7 @@
       marginRight: 62,
       marginTop: 4,
       marginBottom: 40,
-      x: { label: "rows", labelAnchor: "center", labelArrow: "none", grid: true, ticks: 4 },
+      x: { label: "rows", labelAnchor: "center", labelArrow: "none", grid: true, ticks: mm.wholeTicks(rows.map((row) => row.rows)) },
       y: { domain: labels, label: null, tickFormat: tick, tickSize: 0, padding: 0.28 },
       marks: [
         Plot.barX(rows, { y: "label", x: "rows", fill: `color-mix(in oklab, ${mm.colour(series)} 25%, var(--paper))`, rx2: 3, title: "title" }),

@@ -33,7 +33,7 @@ def confusion(scored: Scored, verdicts: Verdicts) -> Confusion | None:
     """Count references against readings, over the rows whose reply was read or looked at.
 
     Returns:
-        The counts; None where references are neither letters nor yes and no.
+        The counts; None where references are neither letters nor yes and no, or nothing was answered.
     """
     if not verdicts.kind:
         return None
@@ -44,6 +44,8 @@ def confusion(scored: Scored, verdicts: Verdicts) -> Confusion | None:
         )
         if reference is not None and status in (SCORED, EXCLUDED)
     )
+    if not pairs:
+        return None
     known = {reference for reference, _ in pairs} | {reading for _, reading in pairs} - {NOTHING}
     frequent = Counter[str]()
     for (reference, reading), count in pairs.items():

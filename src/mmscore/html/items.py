@@ -119,7 +119,7 @@ def item_of(
     for number, reading in enumerate(readings):
         if reading is not None:
             cells[layout.name("read", number)] = reading.read
-            cells[layout.name("rule", number)] = reading.how
+            cells[layout.name("rule", number)] = None if reading.status in _LACKING else reading.how
             cells[layout.name("result", number)] = reading.word
             cells["score"] = next(iter(reading.scores.values()), None)
     messages = _messages(asked)

@@ -89,6 +89,7 @@ def write_report(
                 target,
                 _title(results),
                 items=map(item, range(len(listed.keys))),
+                lead=f"Scored by {', '.join(dict.fromkeys(layout.recipes))}",
                 columns=layout.columns,
                 filters=layout.filters,
                 data=panels(results, verdicts, repeated) | {"columns": _columns(layout)},

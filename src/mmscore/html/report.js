@@ -58,7 +58,7 @@
       first
         ? el("p", { class: "large" }, mm.number95(first), el("span", {}, ` ${words(name)}`))
         : el("p", { class: "large" }, el("span", {}, "no row is scored")),
-      first ? el("p", { class: "about" }, first.ci95 ? `95 % interval ${mm.interval(first.ci95, first.unit)}, ` : "", `${mm.number(first.n)} rows, ${first.unit}`) : null,
+      first ? el("p", { class: "about" }, first.ci95 ? `95 % interval ${mm.interval(first.ci95, first.unit)}, ` : "", `${mm.rowCount(first.n)}, ${first.unit}`) : null,
       entry.partial ? el("p", { class: "tag warn" }, "a part of the dataset only") : null,
       counts(entry),
       others.length ? numbersOf(labels[place], others, first.unit) : null,
@@ -152,10 +152,12 @@
 
   const pValue = (p) => (p === null ? "–" : p < 0.0001 ? "< 0.0001" : p.toFixed(4));
   const verdict = (p, value) => (p === null ? "not tested" : p < ALPHA ? (value > 0 ? "higher" : "lower") : "no clear difference");
+  // Where all are held against one, its name is said once.
+  const oneBase = new Set(differences.map(({ a }) => a)).size === 1;
   const tested = (told, a, b) => {
     const p = told.p_holm ?? told.p;
     const [low, high] = told.ci95 ?? [null, null];
-    return { label: several && entries.length > 2 ? `${labels[b]} − ${labels[a]}` : labels[b], a, b, told, p, value: told.difference, low, high, sure: p !== null && p < ALPHA };
+    return { label: oneBase ? labels[b] : `${labels[b]} − ${labels[a]}`, a, b, told, p, value: told.difference, low, high, sure: p !== null && p < ALPHA };
   };
 
   const differing = () => {
@@ -166,16 +168,16 @@
         if (!kinds.has(name)) kinds.set(name, []);
         kinds.get(name).push(tested(told, a, b));
       }
-    const alone = differences.length === 1 ? `${labels[differences[0].b]} minus ${labels[differences[0].a]}, ` : "";
-    const lacking = differences.map(({ a, b, rows }) => [`${labels[b]} − ${labels[a]}`, rows.compared, rows.only_a, rows.only_b, rows.unscored]);
-    return choosing("Is the difference more than chance?", `${alone}Row by row, over the rows that both have a score for; 95 % intervals.${differences.length > 1 ? " p-values are adjusted for the number of pairs (Holm)." : ""}`,
+    const base = oneBase ? `${differences.length === 1 ? labels[differences[0].b] : "Each"} minus ${labels[differences[0].a]}. ` : "";
+    const lacking = differences.map(({ a, b, rows }) => [oneBase ? labels[b] : `${labels[b]} − ${labels[a]}`, rows.compared, rows.only_a, rows.only_b, rows.unscored]);
+    return choosing("Is the difference more than chance?", `${base}Row by row, over the rows that both have a score for; 95 % intervals.${differences.length > 1 ? " p-values are adjusted for the number of pairs (Holm)." : ""}`,
       [{ name: "number", values: () => [...kinds.keys()] }],
       ({ number }) => {
         const rows = kinds.get(number).map((one) => ({
           ...one, shown: mm.signed(one.value, one.told.unit), title: `${labels[one.b]} − ${labels[one.a]}: ${mm.signed(one.value, one.told.unit)}, p ${pValue(one.p)}`,
         }));
         const lines = rows.map((one) => [
-          `${labels[one.b]} − ${labels[one.a]}`, el("data", { value: String(one.value) }, one.shown), mm.interval95({ ci95: one.told.ci95, unit: one.told.unit }),
+          one.label, el("data", { value: String(one.value) }, one.shown), mm.interval95({ ci95: one.told.ci95, unit: one.told.unit }),
           el("span", { class: "span" }, pValue(one.p)), el("span", { class: "span" }, one.told.mcnemar ? `${mm.number(one.told.mcnemar.only_b)} : ${mm.number(one.told.mcnemar.only_a)}` : ""),
           el("span", { class: `tag ${one.sure ? "good" : ""}` }, verdict(one.p, one.value)),
         ]);
@@ -258,7 +260,7 @@
     const rows = parts.flatMap((own, place) => names.filter((name) => own[name]).map((name) => ({ label: labels[place], name, count: own[name], title: `${labels[place]}: ${mm.number(own[name])} ${words(name)}` })));
     const drawn = (width) => ({
       marginBottom: 40, height: entries.length * 34 + 54, marginLeft: several ? Math.min(220, width / 3) : 8, marginRight: 16, marginTop: 4,
-      x: { label: "rows", labelAnchor: "center", labelArrow: "none", grid: true, ticks: 4 },
+      x: { label: "rows", labelAnchor: "center", labelArrow: "none", grid: true, ticks: mm.wholeTicks(entries.map((entry) => entry.counts.total)) },
       y: { domain: labels, label: null, axis: several ? "left" : null, tickSize: 0, padding: 0.25, tickFormat: (label) => (label.length > 28 ? `${label.slice(0, 27)}…` : label) },
       marks: [
         Plot.barX(rows, { x: "count", y: "label", fill: (one) => FATE_COLOURS[one.name], title: "title", insetRight: 1 }),

@@ -171,3 +171,12 @@ def test_html_of_the_command_line_shows_what_json_says(browser, files, tmp_path,
     (entry,) = json.loads(json_file.read_text())["entries"]
     with opened(browser, page_file) as page:
         assert float(page.locator(".large data").get_attribute("value")) == entry["metrics"]["accuracy"]["value"]
+
+
+def test_a_file_without_a_score_says_so(browser, tmp_path):
+    file = write_predictions(tmp_path / "p.parquet", choices((None, "A"), (None, "B")))
+    write_report(tmp_path / "r.html", list(results([file], ["own_choice"], Options())))
+    with opened(browser, tmp_path / "r.html") as page:
+        assert "no row is scored" in page.locator(".card").inner_text()
+        assert [one.inner_text() for one in page.locator(".panel h2").all()] == ["What became of the rows"]
+        assert status(page) == 2

@@ -37,3 +37,7 @@ def test_rare_answers_share_a_line():
 
 def test_free_answers_have_no_matrix():
     assert counted([("cat", "dog")], "") is None
+
+
+def test_a_file_without_an_answer_has_no_matrix():
+    assert counted([("A", None)], statuses=[FAILED]) is None
