@@ -248,8 +248,8 @@ def _commands(values: Values) -> list[str]:
 def result_lines(values: Values) -> list[str]:
     """List the numbers of the card's model index."""
     lines = [
-        "| model | dataset | recipe | metric | value | 95 % interval | rows | without score |",
-        "| --- | --- | --- | --- | ---: | --- | ---: | ---: |",
+        "| model | dataset | recipe | metric | value | 95 % interval | rows | unparsed | without score |",
+        "| --- | --- | --- | --- | ---: | --- | ---: | ---: | ---: |",
     ]
     for model, result, metric in _metrics(values):
         about = _mapping(metric.get("args"))
@@ -258,7 +258,7 @@ def result_lines(values: Values) -> list[str]:
         dataset = _mapping(result.get("dataset")).get("name", "")
         value = f"{_number(metric.get('value'))} {about.get('unit', '')}".strip()
         names = [model.get("name", ""), dataset, metric.get("config", ""), metric.get("type", "")]
-        cells = [*names, value, interval, about.get("n", ""), about.get("unscored", "")]
+        cells = [*names, value, interval, *(about.get(count, "") for count in ("n", "unparsed", "unscored"))]
         lines.append(f"| {' | '.join(plain(str(cell)) for cell in cells)} |")
     return lines if len(lines) > 2 else ["Not scored yet."]
 

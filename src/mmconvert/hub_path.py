@@ -25,6 +25,9 @@ BLOCK = 4 << 20
 """Bytes fetched ahead where a file is read from its beginning to its end."""
 
 _ID = re.compile(r"(?P<repo>\w[\w.-]*/\w[\w.-]*)(?:@(?P<revision>[\w./-]+))?", re.ASCII)
+_SECONDS = 10
+"""How long the Hub may be silent when it is asked for a name for the first time."""
+
 # One slash where the URL has been through a Path.
 _URL = re.compile(
     r"hf:/?/datasets/(?P<repo>[\w.-]+/[\w.-]+)(?:@(?P<revision>refs/(?:pr|convert)/[^/]+|[^/]+))?(?:/(?P<path>.*))?",
@@ -247,7 +250,7 @@ def _folders_of(repo: str, commit: str) -> frozenset[str]:
 
 
 def _commit(repo: str, revision: str | None) -> str:
-    commit: str = _api().dataset_info(repo, revision=revision).sha
+    commit: str = _api().dataset_info(repo, revision=revision, timeout=_SECONDS).sha
     return commit
 
 

@@ -61,6 +61,7 @@ def _results(config: str, entry: Entry, task: str | None, url: str) -> Iterable[
             about = {
                 "unit": estimate.unit,
                 "n": estimate.n,
+                "unparsed": entry.counts.unparsed,
                 "unscored": entry.counts.unscored,
                 "stderr": estimate.stderr,
                 "ci95": None if estimate.ci95 is None else list(estimate.ci95),

@@ -106,7 +106,7 @@ def test_another_model_joins_and_the_card_keeps_text_and_numbers(server, mmscore
     assert [row["model"] for row in client("rows", repo)["test"]] == ["org/model-a"] * 4
     text = card(server, repo)
     assert text.endswith("By hand.\n")
-    assert "| org/model-a | Colours | own\\_choice@1 | accuracy | 0.5 fraction |" in text
+    assert "| org/model-a | Colours | own\\_choice@1 | accuracy | 0.5 fraction | 0.15 to 0.85 | 4 | 1 | 0 |" in text
     assert "| model-b | Colours | own\\_choice@1 | accuracy | 0.75 fraction |" in text
     assert f'rows = load_dataset("{repo}", "model-b_Colours", split="test")' in text
     assert f"mmscore {repo} --recipe own_choice@1" in text
