@@ -70,6 +70,8 @@ def browser(session_browser: tuple[Browser, asyncio.AbstractEventLoop]) -> Itera
 def opened(browser: Browser, path: Path, state: str = "", **context: Any) -> Iterator[Page]:
     """Open a page from disk; leaving the block fails if it had a word to say or asked for anything.
 
+    The page's policy lets nothing evaluate a text, so `wait_for_function` cannot wait there; `expect` can.
+
     Args:
         browser: The browser.
         path: The page's file.

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from mmscore.cli.score import score
 from mmscore.evaluation import Options, results
@@ -119,7 +120,7 @@ def test_a_bar_shows_its_rows(browser, models):
     with opened(browser, models[0]) as page:
         panel(page, "By category").locator("svg .live").first.click()
         assert status(page) == 30
-        page.wait_for_function("location.hash.includes('is.category=counting')")
+        expect(page).to_have_url(re.compile("is.category=counting"))
 
 
 def test_the_rows_that_explain_a_gap_are_those_that_changed(browser, recipes):
