@@ -114,7 +114,7 @@ def flags(module: str, name: str) -> set[str]:
             PredictOptions,
             "mmscore.cli.predict",
             "predict",
-            "output model backend resume restart share quiet json options",
+            "output model backend resume restart share push private revision create_pr dry_run quiet json options",
         ),
     ],
 )

@@ -22,8 +22,9 @@ from mmconvert.previewing import Previewed
 from mmconvert.progress import progress
 from mmconvert.reading import ReadOptions
 from mmconvert.record import Record
-from mmconvert.store import Dataset, open_dataset
-from mmconvert.verification import verify
+from mmconvert.store import Dataset
+from mmconvert.store import open_dataset as _open_dataset
+from mmconvert.verification import verify as find_faults
 
 __all__ = [
     "Checked",
@@ -267,6 +268,28 @@ def push(
     """
     wishes: dict[str, Any] = {"private": private, "revision": revision, "create_pr": create_pr, "dry_run": dry_run}
     return publish(Path(folder), repo_id, quiet=quiet, origin=Origin(license, source), **wishes)
+
+
+@python_call
+def verify(dataset: FilePath, *, quiet: bool = True) -> list[str]:
+    """Re-read every byte of a dataset against its manifest.
+
+    Args:
+        dataset: Its folder, its name on the Hub, or its URL in a store.
+        quiet: No progress on standard error.
+
+    Returns:
+        One sentence for each fault; [] when all is well.
+
+    Raises:
+        UsageError: Nothing stands there.
+        Error: There is no manifest to compare with, or the store failed.
+    """
+    with progress("verify", quiet=quiet) as advance:
+        return find_faults(dataset, advance)
+
+
+open_dataset = python_call(_open_dataset)
 
 
 def _names(given: FilePath | Sequence[FilePath]) -> list[str]:

@@ -26,11 +26,14 @@ from mmconvert.hub_limits import limits, refuse_beyond
 from mmconvert.manifest import MANIFEST, PREDICTIONS, read_manifest
 from mmconvert.picture_decoding import verify_decoded
 from mmconvert.picture_structure import probe
+from mmconvert.progress import Advance, Done
 from mmconvert.shards import Shard
 from mmconvert.store import open_dataset
 
 CARD = "README.md"
 MAIN = "main"
+_HASHING = 0.2
+"""Part of the checks' time that the digests take, the pictures' decoding takes the rest."""
 _NAME = r"(?![-.])(?![^/]*(?:--|\.\.))[\w.-]{1,96}(?<![-.])(?<!\.git)"
 _REPO_ID = re.compile(f"{_NAME}/{_NAME}", re.ASCII)
 _ELSEWHERE = re.compile(r"/|~|[A-Za-z]:[\\/]|\\\\|(.*[\\/])?\.\.[\\/]")
@@ -101,11 +104,12 @@ def check_target(repo_id: str, *, revision: str | None = None, create_pr: bool =
         raise UsageError(f"a pull request is made against {MAIN}. Give either --create-pr or --revision {revision}.")
 
 
-def prepare(folder: str | Path) -> Upload:
+def prepare(folder: str | Path, advance: Advance = lambda done: None) -> Upload:
     """Check a dataset in full, without any request: digests, picture bytes, decoding.
 
     Args:
         folder: A dataset that `mmconvert` wrote.
+        advance: Called with how much is checked.
 
     Returns:
         What a push would send.
@@ -121,11 +125,18 @@ def prepare(folder: str | Path) -> Upload:
     configs, manifest = read_manifest(folder)
     if not (folder / CARD).is_file():
         raise Error(f"{folder}: has no {CARD}. Convert the dataset again.")
-    for shard in (s for splits in configs.values() for shards in splits.values() for s in shards):
+    listed = [shard for splits in configs.values() for shards in splits.values() for shard in shards]
+    whole, size = max(1, sum(shard.bytes for shard in listed)), 0
+    for shard in listed:
         _check_bytes(folder, shard)
+        size += shard.bytes
+        advance(Done(bytes=size, share=_HASHING * size / whole))
+    total, rows = max(1, sum(shard.rows for shard in listed)), 0
     with ThreadPoolExecutor(usable_cores()) as threads:
         for config in configs:
-            _check_pictures(folder, config, threads)
+            for checked in _check_pictures(folder, config, threads):
+                rows += checked
+                advance(Done(rows, size, share=_HASHING + (1 - _HASHING) * rows / total))
     return Upload(folder, configs, without_paths(manifest))
 
 
@@ -181,13 +192,15 @@ def _check_bytes(folder: Path, shard: Shard) -> None:
         raise Error(f"{path}: is missing or differs from the manifest. Run mmconvert verify {folder}.")
 
 
-def _check_pictures(folder: Path, config: str, threads: Executor) -> None:
+def _check_pictures(folder: Path, config: str, threads: Executor) -> Iterator[int]:
+    """Yield how many rows were checked, batch by batch."""
     for batch in open_dataset(folder, config).batches(["id", "images", "attachments"]):
         pictures = [entry for row in batch.to_pylist() for entry in _row_pictures(row)]
         images = [image for _, image in pictures]
         for (place, _), fault in zip(pictures, threads.map(_picture_fault, images), strict=True):
             if fault:
                 raise Error(f"{folder} {place}: {fault}")
+        yield batch.num_rows
 
 
 def _row_pictures(row: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -37,9 +37,9 @@ def refine(command: click.Command) -> None:
     for param in command.params:
         if param.type is click.STRING:
             param.type = _TEXT
-        elif isinstance(param.type, click.Choice):
+        elif type(param.type) is click.Choice:
             param.type = _Choice(param.type.choices, param.type.case_sensitive)
-        elif isinstance(param.type, click.Path):
+        elif type(param.type) is click.Path:
             param.type = _Path(param.type)
 
 

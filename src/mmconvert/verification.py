@@ -9,16 +9,18 @@ from mmconvert.digest import hash_file
 from mmconvert.errors import Error
 from mmconvert.hub_path import on_the_hub
 from mmconvert.manifest import MANIFEST, folder_of, read_manifest
+from mmconvert.progress import Advance, Done
 from mmconvert.shards import Shard
 from mmconvert.storage import is_url, opened_store
 from mmconvert.store import shard_batches
 
 
-def verify(path: str | Path) -> list[str]:
+def verify(path: str | Path, advance: Advance = lambda done: None) -> list[str]:
     """Re-read every byte of a dataset of ours: sha256 of every shard, checksum of every page, rows.
 
     Args:
         path: Its folder, its name on the Hub, or its URL in a store, from which one shard at a time is fetched.
+        advance: Called after each shard with how much is done.
 
     Returns:
         One sentence for each fault: a file that is missing, changed, unreadable, or not ours; [] when all is well.
@@ -29,16 +31,17 @@ def verify(path: str | Path) -> list[str]:
     """
     place = on_the_hub(path)
     if place is None and is_url(str(path)):
-        return _faults_in_store(str(path))
+        return _faults_in_store(str(path), advance)
     folder = place or Path(path)
     return _faults(
         folder,
         lambda file: nullcontext(folder / file),
         lambda name: sorted(file.name for file in (folder / name).glob("*.parquet")),
+        advance,
     )
 
 
-def _faults_in_store(url: str) -> list[str]:
+def _faults_in_store(url: str, advance: Advance) -> list[str]:
     with opened_store(url) as (store, place), tempfile.TemporaryDirectory(prefix="mmconvert-") as work:
         root, folder = place.rstrip("/"), Path(work)
 
@@ -56,23 +59,29 @@ def _faults_in_store(url: str) -> list[str]:
             return sorted(file for file in files if file.endswith(".parquet") and "/" not in file)
 
         try:
-            return [fault.replace(work, url.rstrip("/")) for fault in _faults(folder, fetched, listed)]
+            return [fault.replace(work, url.rstrip("/")) for fault in _faults(folder, fetched, listed, advance)]
         except Error as error:
             raise Error(str(error).replace(work, url.rstrip("/"))) from None
 
 
 def _faults(
-    folder: Path, held: Callable[[str], AbstractContextManager[Path]], listed: Callable[[str], list[str]]
+    folder: Path,
+    held: Callable[[str], AbstractContextManager[Path]],
+    listed: Callable[[str], list[str]],
+    advance: Advance,
 ) -> list[str]:
     """Find the faults of a dataset whose files are there while they are held."""
     with held(MANIFEST):
         configs, _ = read_manifest(folder)
     faults = []
     known = {shard.file: shard for splits in configs.values() for shards in splits.values() for shard in shards}
+    whole, rows, size = sum(shard.bytes for shard in known.values()), 0, 0
     for name, shard in known.items():
         with held(name) as file:
             if fault := _shard_fault(file, shard):
                 faults.append(f"{file}: {fault}")
+        rows, size = rows + shard.rows, size + shard.bytes
+        advance(Done(rows, size, share=size / whole if whole else None))
     for config in map(folder_of, configs):
         for name in listed(config):
             if f"{config}/{name}" not in known:

@@ -38,6 +38,7 @@ class ScoreOptions(TypedDict, total=False):
     format: str | None
     model: str | None
     recipe_options: str | Path | None
+    html: str | Path | None
 
 
 class PredictOptions(TypedDict, total=False):

@@ -66,6 +66,8 @@ def test_a_push_is_checked_in_full_and_sends_nothing_when_dry(table):
         (lambda t: mmconvert.convert(t, "x", fromat="a"), "convert: no option 'fromat'. Did you mean format?"),
         (lambda t: mmconvert.check(t, image_rot="a"), "check: no option 'image_rot'. Did you mean image_root?"),
         (lambda t: mmconvert.export(t, "x", to="trl", colums="a"), "export: no option 'colums'. Did you mean columns?"),
+        (lambda t: mmconvert.verify(t, quit=True), "verify: no option 'quit'. Did you mean quiet?"),
+        (lambda t: mmconvert.open_dataset(t, confg="a"), "open_dataset: no option 'confg'. Did you mean config?"),
         (lambda t: mmconvert.push(t, "a/b", privat=True), "push: no option 'privat'. Did you mean private?"),
         (
             lambda t: mmconvert.convert(t, t.parent / "x", format="lmudta"),

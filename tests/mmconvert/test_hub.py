@@ -381,3 +381,11 @@ def test_a_manifest_cannot_name_other_files(tmp_path, file):
     (folder / ".mmconvert/manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(Error, match="has no shard of this name"):
         hub.prepare(folder)
+
+
+def test_the_checks_before_a_push_tell_how_much_is_done(tmp_path):
+    folder = write_dataset(tmp_path / "d", {"train": map(record, range(40))})
+    told = []
+    hub.prepare(folder, told.append)
+    assert [done.rows for done in told] == [0, 40]
+    assert [done.share for done in told] == [pytest.approx(0.2), pytest.approx(1.0)]

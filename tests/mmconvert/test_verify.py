@@ -42,3 +42,11 @@ def test_a_file_that_was_cut_is_found(tmp_path, cut):
     (shard,) = folder.rglob("*.parquet")
     shard.write_bytes(shard.read_bytes()[: -cut or None] if cut else b"")
     assert _faults(folder)
+
+
+def test_each_shard_tells_how_much_is_done(tmp_path):
+    folder = write_dataset(tmp_path / "d", {"train": map(record, range(40)), "test": map(record, range(5))})
+    told = []
+    verify(folder, told.append)
+    assert [done.rows for done in told] == [40, 45]
+    assert (told[-1].share, told[-1].bytes) == (1.0, sum(file.stat().st_size for file in folder.rglob("*.parquet")))

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from mmconvert.card import Origin
+from mmconvert.closing import close, command
 from mmconvert.command_line import OPTIONS_FILE, printable
+from mmconvert.progress import progress
 
 if TYPE_CHECKING:
     from mmconvert.hub import Upload
 
+_LONG = 64 << 20
+"""Bytes from which a log hears that they are on their way."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -86,7 +90,9 @@ def publish(
 
     wishes: dict[str, Any] = {"private": private, "revision": revision, "create_pr": create_pr, "dry_run": dry_run}
     hub.check_target(repo_id, revision=revision, create_pr=create_pr)
-    return send(hub.prepare(folder), repo_id, quiet=quiet, origin=origin, **wishes)
+    with progress("check", quiet=quiet) as advance:
+        upload = hub.prepare(folder, advance)
+    return send(upload, repo_id, quiet=quiet, origin=origin, **wishes)
 
 
 def send(
@@ -106,12 +112,16 @@ def send(
     from mmconvert import hub
     from mmconvert.hub_limits import limits, refuse_beyond
 
+    # On a terminal the Hub's client draws a bar for each file, with bytes and time left.
     if quiet or not sys.stderr.isatty():
         disable_progress_bars()
     found = limits(upload.files, len(upload.files), private=private)
     refuse_beyond(repo_id, found)
     result = None
     if not dry_run:
+        size = sum(upload.files.values())
+        if size >= _LONG and not quiet and not sys.stderr.isatty():
+            click.echo(f"push: {size:,} bytes in {len(upload.files)} files", err=True)
         result = hub.push(upload, repo_id, private=private, revision=revision, create_pr=create_pr, origin=origin)
     return {
         "repo": repo_id,
@@ -139,6 +149,16 @@ def published_text(done: dict[str, Any]) -> str:
     )
     kept = [f"{limit['found']:>15,}  of {limit['most']:,} {limit['name']}" for limit in done["limits"]]
     return "\n".join([*lines, total, "The Hub's limits, for this push alone:", *kept, *warnings])
+
+
+def published_places(done: dict[str, Any], again: str) -> dict[str, str | None]:
+    """Say how what `publish` sent is used; of a dry run which command sends it."""
+    if done["dry_run"]:
+        return {"next": again}
+    if done["url"] and "/discussions/" in done["url"]:
+        return {"next": f"merge the pull request: {done['url']}"}
+    use = command("mmscore", "predict", done["repo"], "-o", "predictions.parquet", "--model", "MODEL")
+    return {"dataset": f"load_dataset({done['repo']!r})", "next": use}
 
 
 @click.command()
@@ -181,4 +201,5 @@ def push(
         click.echo(json.dumps(done, ensure_ascii=False))
     elif not quiet:
         click.echo(printable(published_text(done)))
+        close(published_places(done, command("mmconvert", "push", folder, repo_id)))
     return 0

@@ -9,6 +9,7 @@ import click
 from mmconvert.command_line import EXIT_REFUSED
 from mmconvert.dataset_argument import DatasetArgument
 from mmconvert.hub_path import on_the_hub
+from mmconvert.progress import progress
 from mmconvert.storage import is_url
 from mmconvert.verification import verify as find_faults
 
@@ -24,9 +25,11 @@ class _UnfetchedDataset(DatasetArgument):
 @click.command()
 @click.argument("dataset", type=_UnfetchedDataset(file_okay=False, path_type=Path), metavar="DATASET")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def verify(dataset: Path | str, as_json: bool) -> int:
+@click.option("--quiet", is_flag=True, help="No progress.")
+def verify(dataset: Path | str, as_json: bool, quiet: bool) -> int:
     """Re-read every byte of a dataset against its manifest; exit 1 when a byte has changed."""
-    faults = find_faults(dataset)
+    with progress("verify", quiet=quiet) as advance:
+        faults = find_faults(dataset, advance)
     if as_json:
         click.echo(json.dumps({"dataset": str(dataset), "faults": faults}, ensure_ascii=False))
     else:

@@ -37,12 +37,13 @@ def test_push_publishes_and_prints_one_json_object(hub, mmconvert, folder):
 def test_a_dry_run_lists_files_and_contacts_nothing(hub, mmconvert, folder):
     done = mmconvert("push", folder, "user/demo", "--dry-run")
     assert (done.returncode, done.stderr, hub.requests) == (0, "", [])
-    shard, card, manifest, total, heading, *limits = done.stdout.splitlines()
+    shard, card, manifest, total, heading, *limits, following = done.stdout.splitlines()
     size = (folder / "data/test-00000-of-00001.parquet").stat().st_size
     assert shard.split() == [f"{size:,}", "data/test-00000-of-00001.parquet"]
     assert (card.split()[1], manifest.split()[1]) == ("README.md", ".mmconvert/manifest.json")
     assert total.endswith("3 files, 3 rows for user/demo; nothing was sent")
     assert heading == "The Hub's limits, for this push alone:"
+    assert following == f"  next:  mmconvert push {folder} user/demo"
     assert limits[0].split() == ["1", "of", "10,000", "files", "in", "a", "folder"]
     assert not [line for line in limits if line.startswith("warning")]
     private = json.loads(mmconvert("push", folder, "user/demo", "--dry-run", "--private", "--json").stdout)
