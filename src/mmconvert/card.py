@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-import yaml
 
 from mmconvert.card_text import (
     BEGIN,
@@ -23,6 +22,7 @@ from mmconvert.card_text import (
     section,
     with_part,
 )
+from mmconvert.card_yaml import FRONT, front_matter, require_readable, with_front_matter
 from mmconvert.errors import UsageError, got
 from mmconvert.manifest import DATA_FOLDER, DEFAULT_CONFIG
 from mmconvert.record import hf_feature
@@ -44,12 +44,6 @@ _SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T")
 _LICENCE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _URL = re.compile(r"https?://[^\s<>|`]+")
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
-
-
-class _Dumper(yaml.SafeDumper):
-    def ignore_aliases(self, data: object) -> bool:
-        """Write equal parts out each time: not every reader of cards follows YAML references."""
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,31 +146,6 @@ def card(
     return with_front_matter(values, section(title, _summary(source_format), parts) + "\n")
 
 
-def front_matter(text: str) -> dict[str, Any]:
-    r"""Read the YAML block at the top of a card; a card without one, or with broken YAML, has nothing.
-
-    Example:
-        >>> front_matter("---\nlicense: mit\n---\n# Title")
-        {'license': 'mit'}
-        >>> front_matter("# Title")
-        {}
-    """
-    found = _FRONT.match(text)
-    if found is None:
-        return {}
-    try:
-        values = yaml.safe_load(found["yaml"])
-    except yaml.YAMLError:
-        return {}
-    return values if isinstance(values, dict) else {}
-
-
-def with_front_matter(values: Mapping[str, Any], body: str) -> str:
-    """Put a YAML block in front of a card's body, keys in the order given."""
-    block = yaml.dump(dict(values), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
-    return f"---\n{block}---\n{body}"
-
-
 def merge(ours: str, theirs: str) -> str:
     """Join a new card with the one that stands in the repository, so that both keep their data.
 
@@ -189,7 +158,11 @@ def merge(ours: str, theirs: str) -> str:
 
     Returns:
         The card to publish.
+
+    Raises:
+        Error: The YAML of the card in the repository cannot be read, and would be lost.
     """
+    require_readable(theirs)
     new, old = front_matter(ours), front_matter(theirs)
     infos = _merged_infos(_by_config(new.get("dataset_info")), _by_config(old.get("dataset_info")))
     files = _merged_files(_by_config(new.get("configs")), _by_config(old.get("configs")))
@@ -202,11 +175,6 @@ def merge(ours: str, theirs: str) -> str:
         before, after = (old_before, old_after) if old_text else ("", f"\n{old_before}")
     counted = joined_categories(text, _parted(theirs)[1], values)
     return with_front_matter(values, before + renewed(with_part(text, CATEGORIES, counted), values) + after)
-
-
-def with_values(text: str, values: Mapping[str, Any]) -> str:
-    """Put other YAML in front of a card's body."""
-    return with_front_matter(values, _FRONT.sub("", text, count=1))
 
 
 def named(text: str, repo_id: str, origin: Origin | None = None) -> str:
@@ -227,9 +195,6 @@ def yaml_features(schema: pa.Schema) -> list[dict[str, Any]]:
         [{'name': 'id', 'dtype': 'string'}, {'name': 'options', 'list': 'string'}]
     """
     return [{"name": field.name, **_yaml_feature(hf_feature(field.type))} for field in schema]
-
-
-_FRONT = re.compile(r"\A---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def yaml_values(
@@ -345,7 +310,7 @@ def _merged_files(new: dict[str, dict[str, Any]], old: dict[str, dict[str, Any]]
 
 def _parted(text: str) -> tuple[str, str, str]:
     """Cut a card's body into the text before the marked part, that part, and the text after it."""
-    body = _FRONT.sub("", text, count=1)
+    body = FRONT.sub("", text, count=1)
     if BEGIN not in body or END not in body:
         return body, "", ""
     before, _, rest = body.partition(BEGIN)

@@ -8,7 +8,7 @@ from huggingface_hub import CommitOperationAdd, HfApi
 from huggingface_hub.errors import EntryNotFoundError
 
 from mmconvert import __version__
-from mmconvert.card import front_matter, with_values
+from mmconvert.card_yaml import front_matter, with_values
 from mmconvert.errors import UsageError
 from mmconvert.hub_faults import explained
 from mmscore.predictions_card import INDEX

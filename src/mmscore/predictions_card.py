@@ -8,17 +8,9 @@ import pyarrow as pa
 from huggingface_hub import EvalResult
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
-from mmconvert.card import (
-    SplitInfo,
-    front_matter,
-    hub_task,
-    merge,
-    with_front_matter,
-    with_values,
-    yaml_features,
-    yaml_values,
-)
+from mmconvert.card import SplitInfo, hub_task, merge, yaml_features, yaml_values
 from mmconvert.card_text import PARTS, column_lines, section
+from mmconvert.card_yaml import front_matter, with_front_matter, with_values
 from mmscore.report import Entry
 
 INDEX = "model-index"

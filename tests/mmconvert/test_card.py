@@ -3,9 +3,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from mmconvert.card import Origin, SplitInfo, card, front_matter, merge, named, yaml_features
+from mmconvert.card import Origin, SplitInfo, card, merge, named, yaml_features
 from mmconvert.card_text import MEANINGS
-from mmconvert.errors import UsageError
+from mmconvert.card_yaml import front_matter
+from mmconvert.errors import Error, UsageError
 from mmconvert.record import PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Source, Turn, to_arrow
 
 
@@ -237,3 +238,16 @@ def test_use_trains_where_rows_are_laid_out_for_it():
     compile(code, "card", "exec")
     assert 'SFTTrainer(model="MODEL", train_dataset=rows, args=SFTConfig("output", max_length=None)).train()' in code
     assert "mmscore predict" not in text
+
+
+def test_norwegian_stays_a_language():
+    old = "---\nlanguage:\n- no\n- en\nviewer: false\nname: trueish\n---\n"
+    merged = merge(one("default", "test", 5), old)
+    assert front_matter(merged)["language"] == ["no", "en"]
+    assert (front_matter(merged)["viewer"], front_matter(merged)["name"]) == (False, "trueish")
+    assert yaml.safe_load(merged.split("---\n")[1])["language"] == ["no", "en"]
+
+
+def test_a_card_whose_yaml_is_broken_is_not_written_over():
+    with pytest.raises(Error, match="of the repository: its YAML cannot be read"):
+        merge(one("default", "test", 5), "---\nlicense: [mit\n---\nMine.\n")

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.card import Origin, front_matter
+from mmconvert.card import Origin
+from mmconvert.card_yaml import front_matter
 from mmconvert.errors import Error
 from mmconvert.split_counts import split_counts
 from mmconvert.store import DatasetWriter, open_dataset

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
-from mmconvert.card import front_matter
+from mmconvert.card_yaml import front_matter
 from mmscore.model_card import joined
 from mmscore.predictions import RUN_METADATA
 from support.datasets_on_disk import record, write_dataset

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mmconvert.card import front_matter
+from mmconvert.card_yaml import front_matter
 from mmconvert.cli.push import check_push, place_options, published_text, send
 from mmconvert.command_line import printable
 from mmconvert.errors import UsageError
