@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from mmconvert.cli.image_root import image_root_option
 from mmconvert.command_line import OPTIONS_FILE, printable
 from mmconvert.conversion import ReadOptions
 from mmconvert.errors import UsageError
@@ -16,6 +17,7 @@ from mmconvert.previewing import preview as write_preview
 from mmconvert.progress import progress
 
 ROWS = 200
+SUFFIXES = (".html", ".htm")
 
 
 @click.command()
@@ -32,13 +34,7 @@ ROWS = 200
     help="Most rows to show, the first ones of each split or subset.",
 )
 @click.option("--format", "format_", metavar="NAME", help="Read it as this format.")
-@click.option(
-    "--image-root",
-    "image_roots",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of relative picture paths.",
-)
+@image_root_option
 @click.option(
     "--transform", "transforms", multiple=True, metavar="NAME[:k=v,...]", help="Step for every record, as in convert."
 )
@@ -54,7 +50,7 @@ def preview(
     output: Path,
     rows: int,
     format_: str | None,
-    image_roots: tuple[Path, ...],
+    image_roots: tuple[Path | str, ...],
     transforms: tuple[str, ...],
     prompt: str | None,
     prompt_suffix: str | None,
@@ -102,9 +98,10 @@ def previewed(inputs: Sequence[str], output: Path, how: ReadOptions, *, rows: in
     """
     if not output.resolve().parent.is_dir():
         raise UsageError(f"{output}: its folder does not exist. Name a file in a folder that does.")
+    if output.suffix.lower() not in SUFFIXES:
+        # What stands there is replaced, and should be no table.
+        raise UsageError(f"{output}: a page is an HTML file. Name it so: {output.with_suffix(SUFFIXES[0])}.")
     sources = plan(inputs)
-    if any(source.path.resolve() == output.resolve() for source in sources):
-        raise UsageError(f"{output}: is the input itself. Name another file for the page.")
     title = ", ".join(Path(name).name or name for name in inputs)
     with progress("preview", quiet=quiet) as advance:
         return write_preview(sources, output, how, title=title, rows=rows, advance=advance)
