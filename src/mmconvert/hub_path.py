@@ -312,6 +312,8 @@ def _asked(name: str, revision: str | None = None) -> Iterator[None]:
 
     try:
         yield
+    except errors.GatedRepoError:
+        raise Error(f"{name}: the dataset is gated. Accept its terms on its page, and set HF_TOKEN.") from None
     except (errors.RepositoryNotFoundError, errors.HFValidationError):
         raise UsageError(
             f"{name}: no such file or folder, and no dataset of this name on the Hub that the token may see. "

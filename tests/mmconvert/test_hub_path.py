@@ -229,6 +229,13 @@ def test_a_hub_that_fails_while_it_is_read_is_one_message(server, program, large
     assert not (tmp_path / "out").exists()
 
 
+def test_a_gated_dataset_says_what_to_do(server, program, large, tmp_path):
+    server.fail("/resolve/", 403, **{"X-Error-Code": "GatedRepo"})
+    code, out, err = program("mmconvert", "convert", "user/large", "-o", tmp_path / "out")
+    assert (code, out) == (1, "")
+    assert "the dataset is gated. Accept its terms" in err
+
+
 def test_a_local_path_wins_over_the_hub(server, small, tmp_path):
     write_dataset(tmp_path / "user/small", {"test": [record(9)]})
     with hub_client(server.environment(tmp_path / "home"), cwd=tmp_path) as client:
