@@ -17,7 +17,7 @@
   mm.signed = (value, unit) => (value === null ? "–" : `${value > 0 ? "+" : ""}${mm.shownNumber(value, unit)}`);
   mm.interval = (ci, unit) => (ci === null ? "" : `${mm.shownNumber(ci[0], unit)} to ${mm.shownNumber(ci[1], unit)}`);
   mm.interval95 = (one) => el("span", { class: "span" }, mm.interval(one.ci95, one.unit));
-  mm.number95 = (one) => el("data", { value: String(one.value) }, mm.shownNumber(one.value, one.unit));
+  mm.number95 = (one) => el("data", { value: one.value === null ? "" : String(one.value) }, mm.shownNumber(one.value, one.unit));
 
   const cell = (value, first) => {
     const into = el(first ? "th" : "td", { scope: first ? "row" : null, class: typeof value === "number" || value?.tagName === "DATA" ? "col-number" : null });

@@ -210,7 +210,7 @@
       `The same replies, ${named} ${mm.signed(gap.difference)}: ${mm.number(changed)} of ${mm.number(gap.rows)} rows get another score. By the rule that read the reply in each recipe:`,
       rows.length ? mm.chart("What each pair of rules adds to the difference", mm.contributions(rows), el("div"), {}) : null,
       mm.table("Rules that explain the difference", [`rule in ${labels[a]}`, `rule in ${labels[b]}`, "rows", "changed", "adds", "credit before", "after"], lines),
-      changed ? el("p", {}, link("Show all rows that changed", [["recipes disagree", true]])) : null);
+      changed ? el("p", {}, link("Show the rows on which recipes disagree", [["recipes disagree", true]])) : null);
   };
 
   const named = (what, place) => (several ? `${what}, ${labels[place]}` : what);

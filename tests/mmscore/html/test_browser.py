@@ -131,7 +131,7 @@ def test_the_rows_that_explain_a_gap_are_those_that_changed(browser, recipes):
         numbers = [int(one.inner_text()) for one in changed.all()]
         changed.first.click()
         assert status(page) == numbers[0]
-        gap.get_by_role("button", name="Show all rows that changed").click()
+        gap.get_by_role("button", name="Show the rows on which recipes disagree").click()
         values = [result.scored.scores[next(iter(result.scored.scores))] for result in found]
         assert status(page) == sum(numbers) == int((values[0] != values[1]).sum())
 
