@@ -251,6 +251,9 @@ def test_a_wrong_usage_is_told_before_anything_is_sent(server, mmscore, first, a
 
 def test_published_predictions_of_several_models_are_told_apart(mmscore, repo, first, second):
     mmscore(first, second, *RECIPE, "--push", repo, "--quiet")
+    code, out, err = mmscore("rank", repo, *RECIPE, "--by", "dataset", "--json")
+    assert code == 0, err
+    assert (out.count('"org/model-a"') > 0, out.count('"model-b"') > 0) == (True, True)
     code, _, err = mmscore("compare", repo, first, *RECIPE)
     assert (code, "holds predictions of several models. Name one: hf://datasets/" in err) == (2, True)
     code, _, err = mmscore("compare", f"hf://datasets/{repo}/model-b_Colours", first, *RECIPE, "--json")

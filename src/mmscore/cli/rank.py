@@ -12,6 +12,7 @@ from mmconvert.errors import UsageError
 from mmscore.evaluation import Options, score_each
 from mmscore.kits.mmtrusteval import ranking as mmtrusteval
 from mmscore.kits.reform_eval.ranking import COLUMNS, METHOD_COLUMNS, SIZES, place_in_dimension
+from mmscore.predictions import models_in
 from mmscore.rank import METHODS, Cell, Place, Ranking, measure, measure_entry, rank
 from mmscore.rank_text import to_csv, to_markdown
 from mmscore.report import Entry, publish
@@ -109,7 +110,8 @@ def rank_models(
 
 
 def _ranking(predictions: Sequence[str], by: str, wishes: _Wishes) -> Ranking:
-    files = [_taken_apart(argument) for argument in predictions]
+    named = map(_taken_apart, predictions)
+    files = [(str(one), label) for path, label in named for one in models_in(path)]
     if by in _TASK_COLUMNS:
         if wishes.metric:
             raise UsageError(f"--metric: --by {by} ranks by scores of its own. Leave one of them out.")
