@@ -149,7 +149,7 @@ def check(
     Raises:
         UsageError: A path is missing or the format unknown.
     """
-    roots = tuple(map(Path, _names(image_root)))
+    roots = tuple(_names(image_root))
     how = ReadOptions(format=format, image_roots=roots, decode=True, every_problem=True)
     with progress("check", quiet=quiet) as advance:
         return find_problems(plan(_names(inputs)), how, advance)
@@ -223,7 +223,7 @@ def preview(
     """
     how = ReadOptions(
         format=format,
-        image_roots=tuple(map(Path, _names(image_root))),
+        image_roots=tuple(_names(image_root)),
         transforms=tuple(_names(transform)),
         prompt=prompt,
         prompt_suffix=prompt_suffix,

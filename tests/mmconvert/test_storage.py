@@ -213,6 +213,16 @@ def test_pictures_of_a_store_are_held_to_the_rules_of_a_folder(bucket, convert, 
     assert "no such file under the image root s3://bucket/in (got 'none.png')" in found[6][1]
 
 
+def test_an_image_root_may_be_in_the_store(bucket, convert, tmp_path):
+    bucket.pipe("bucket/pictures/0.png", picture(0))
+    (tmp_path / "talks.jsonl").write_bytes(shown("0.png"))
+    (tmp_path / "empty").mkdir()
+    code, _, err = convert("talks.jsonl", "-o", "d", "--image-root", "empty", "--image-root", f"{BUCKET}/pictures/")
+    assert (code, err) == (0, "")
+    assert [record.images[0].bytes for record in open_dataset(tmp_path / "d").records()] == [picture(0)]
+    assert convert("talks.jsonl", "-o", "e", "--image-root", "none")[0] == 2
+
+
 def test_pictures_beside_a_file_of_the_hub_are_fetched_too(hub, tmp_path):
     files = {"in/talks.jsonl": shown("pictures/0.png", "../README.md"), "in/pictures/0.png": picture(0)}
     files["README.md"] = b"# Talks"

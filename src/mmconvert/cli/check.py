@@ -7,6 +7,7 @@ import click
 
 from mmconvert.checking import Checked
 from mmconvert.checking import check as find_problems
+from mmconvert.cli.image_root import image_root_option
 from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, OPTIONS_FILE, printable
 from mmconvert.conversion import ReadOptions
 from mmconvert.inputs import plan
@@ -16,18 +17,12 @@ from mmconvert.progress import progress
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--format", "format_", metavar="NAME", help="Read it as this format.")
-@click.option(
-    "--image-root",
-    "image_roots",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of relative picture paths.",
-)
+@image_root_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress and no count at the end.")
 @OPTIONS_FILE
 def check(
-    inputs: tuple[str, ...], format_: str | None, image_roots: tuple[Path, ...], as_json: bool, quiet: bool
+    inputs: tuple[str, ...], format_: str | None, image_roots: tuple[Path | str, ...], as_json: bool, quiet: bool
 ) -> int:
     """Name every problem with file, row, field and what to do; writes nothing.
 

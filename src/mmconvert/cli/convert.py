@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from mmconvert.card import Origin
+from mmconvert.cli.image_root import image_root_option
 from mmconvert.cli.push import check_push, origin_options, publish, published_text, push_options
 from mmconvert.closing import close, command
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
@@ -34,8 +35,6 @@ _WRITTEN_SO = ("overwrite", "append", "rejects", "allow_empty", "view", "workers
 """Options that are fields of `ReadOptions` and `WriteOptions`, by the same name."""
 _EXCLUSIVE = (("append", "overwrite"), ("share", "append"), ("share", "overwrite"), ("keep_urls", "allow_remote"))
 
-_EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
-
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
@@ -45,7 +44,7 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option(
     "--format", "format_", metavar="NAME", help="Format, or file.py@NAME; guessed from the content by default."
 )
-@click.option("--image-root", "image_roots", multiple=True, type=_EXISTING, help="Folder of relative picture paths.")
+@image_root_option
 @click.option("--split", metavar="NAME", help="Split name (default: test).")
 @click.option("--config-name", default=DEFAULT_CONFIG, show_default=True, metavar="NAME", help="Config name.")
 @click.option(

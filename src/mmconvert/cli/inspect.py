@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from mmconvert.cli.image_root import image_root_option
 from mmconvert.command_line import OPTIONS_FILE, printable
 from mmconvert.conversion import ReadOptions, Records
 from mmconvert.guess import sample
@@ -20,16 +21,10 @@ _LINES, _WIDTH = 8, 110
 @click.command()
 @click.argument("path", metavar="INPUT")
 @click.option("--format", "format_", metavar="NAME", help="Read it as this format.")
-@click.option(
-    "--image-root",
-    "image_roots",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of relative picture paths.",
-)
+@image_root_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array, an object for each file.")
 @OPTIONS_FILE
-def inspect(path: str, format_: str | None, image_roots: tuple[Path, ...], as_json: bool) -> int:
+def inspect(path: str, format_: str | None, image_roots: tuple[Path | str, ...], as_json: bool) -> int:
     """Say which format a file has, and why, with counts and three rows; writes nothing."""
     how = ReadOptions(format=format_, image_roots=image_roots)
     found = [_inspected(source, how) for source in plan([path])]

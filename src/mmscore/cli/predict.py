@@ -190,14 +190,14 @@ def answer_anywhere(
         UsageError: As `answer`.
         Error: As `answer`; or the store failed, and the same command sends what is finished.
     """
-    again = {"restart": restart, "share": share, "quiet": quiet}
+    work = functools.partial(answer, restart=restart, share=share, quiet=quiet)
     if not is_url(str(output)):
-        return answer(local(dataset), Path(output), given, backend, resume=resume, **again)
+        return work(local(dataset), Path(output), given, backend, resume=resume)
     url = str(output)
     if stands(url) and not (resume or restart or share):
         raise UsageError(f"{url}: {_STANDS}")
     copy = _copy(url)
-    summary = answer(local(dataset), copy, given, backend, resume=resume or not (restart or share), **again)
+    summary = work(local(dataset), copy, given, backend, resume=resume or not (restart or share))
     send_file(copy, url)
     summary.output = url
     return summary
