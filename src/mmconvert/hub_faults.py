@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import httpx2
 from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
-from huggingface_hub.utils import parse_ratelimit_headers
+from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]  # in no __all__
 
 from mmconvert.errors import Error
 

@@ -112,7 +112,7 @@ def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction"), 
     return rows
 
 
-def models_in(path: str | Path) -> Sequence[str | Path]:
+def models_in(path: str | Path) -> list[str]:
     """List the places of a model's predictions each, where several were published together; else the path alone.
 
     Raises:
@@ -121,7 +121,7 @@ def models_in(path: str | Path) -> Sequence[str | Path]:
     """
     folder = on_the_hub(path) or (Path(path) if Path(path).is_dir() else None)
     several = () if folder is None else _of_models(folder)
-    return [str(place) for place in several] if len(several) > 1 else [path]
+    return [str(place) for place in several] if len(several) > 1 else [str(path)]
 
 
 def _of_models(place: Path) -> Sequence[Path]:

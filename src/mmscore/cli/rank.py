@@ -111,7 +111,7 @@ def rank_models(
 
 def _ranking(predictions: Sequence[str], by: str, wishes: _Wishes) -> Ranking:
     named = map(_taken_apart, predictions)
-    files = [(str(one), label) for path, label in named for one in models_in(path)]
+    files = [(one, label) for path, label in named for one in models_in(path)]
     if by in _TASK_COLUMNS:
         if wishes.metric:
             raise UsageError(f"--metric: --by {by} ranks by scores of its own. Leave one of them out.")
