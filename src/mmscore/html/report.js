@@ -7,6 +7,7 @@
   const several = entries.length > 1;
   const FATES = ["scored", "excluded", "failed", "judge_failed", "missing", "rejected"];
   const ALPHA = 0.05;
+  const MOST_LINES = 300;
   const words = (name) => name.replaceAll("_", " ");
 
   /** Show the rows that filters leave, and go there. */
@@ -112,13 +113,13 @@
         if (!rows.length) return el("p", { class: "about" }, "No result has this number.");
         const unit = rows[0].unit;
         const drawn = (width) => mm.bars(rows, rows.map((one) => one.group), ["all"], unit)(width);
-        return mm.chart(words(number), drawn, groupTable(`${words(number)} side by side`, "result", rows, []));
+        return mm.chart(words(number), drawn, groupTable(`${words(number)} side by side`, "result", rows));
       });
 
-  const groupTable = (caption, first, rows, links) =>
+  const groupTable = (caption, first, rows, linked = (one) => one.group) =>
     mm.table(caption, several && first !== "result" ? [first, "result", "value", "95 % interval", "n"] : [first, "value", "95 % interval", "n"],
-      rows.map((one, place) => [
-        links[place] ?? one.group, ...(several && first !== "result" ? [labels[one.series]] : []),
+      rows.slice(0, MOST_LINES).map((one) => [
+        linked(one), ...(several && first !== "result" ? [labels[one.series]] : []),
         mm.number95(one.one), mm.interval95(one.one), one.n,
       ]));
 
@@ -141,11 +142,12 @@
         const kept = groups.length > mm.MOST_GROUPS ? new Set([...groups].sort((a, b) => sizes.get(b) - sizes.get(a)).slice(0, mm.MOST_GROUPS)) : sizes;
         const rows = every.filter((one) => kept.has(one.group));
         const show = (one) => [[by, one.group]];
-        const links = every.map((one) => (filterable.has(by) ? link(one.group || "(none)", show(one)) : one.group));
+        const linked = (one) => (filterable.has(by) ? link(one.group || "(none)", show(one)) : one.group);
+        const told = every.length > MOST_LINES ? `the table has ${MOST_LINES} lines of ${mm.number(every.length)}, the JSON report all` : "the table has all";
         return el("div", {},
-          groups.length > kept.size ? el("p", { class: "about" }, `The ${kept.size} largest of ${groups.length} groups; the table has all.`) : null,
+          groups.length > kept.size ? el("p", { class: "about" }, `The ${kept.size} largest of ${mm.number(groups.length)} groups; ${told}.`) : null,
           mm.chart(`${words(number)} by ${words(by)}`, mm.bars(rows, groups.filter((group) => kept.has(group)), several ? labels : ["all"], rows[0]?.unit ?? "fraction"),
-            groupTable(`${words(number)} by ${words(by)}`, words(by), every, links),
+            groupTable(`${words(number)} by ${words(by)}`, words(by), every, linked),
             { legend: legend(), click: filterable.has(by) ? (place) => showRows(show(rows[place])) : null }));
       });
   };

@@ -181,3 +181,14 @@ def test_a_file_without_a_score_says_so(browser, tmp_path):
         assert "no row is scored" in page.locator(".card").inner_text()
         assert [one.inner_text() for one in page.locator(".panel h2").all()] == ["What became of the rows"]
         assert status(page) == 2
+
+
+def test_thousands_of_groups_stay_readable(browser, tmp_path):
+    rows = [{**row, "category": f"group {n}"} for n, row in enumerate(choices(*[("A", "A")] * 2_000))]
+    file = write_predictions(tmp_path / "p.parquet", rows)
+    write_report(tmp_path / "r.html", list(results([file], ["own_choice"], Options())))
+    with opened(browser, tmp_path / "r.html") as page:
+        groups = panel(page, "By category")
+        assert "The 40 largest of 2,000 groups; the table has 300 lines of 2,000" in groups.inner_text()
+        assert groups.locator("tbody tr").count() == 300
+        assert groups.locator("svg .live").count() == 40
