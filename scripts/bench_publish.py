@@ -19,7 +19,6 @@ sys.path[:0] = [str(ROOT / "tests")]
 
 from mmconvert import parts  # noqa: E402
 from mmconvert.conversion import ReadOptions  # noqa: E402
-from mmconvert.errors import Error  # noqa: E402
 from mmconvert.inputs import plan  # noqa: E402
 from mmconvert.manifest import MANIFEST, read_manifest  # noqa: E402
 from mmconvert.reading import Records  # noqa: E402
@@ -111,13 +110,13 @@ def _manifest(folder: Path, shards: int) -> tuple[int, float]:
 
 
 def flips(times: int = FLIPS) -> int:
-    """Change single bits of a dataset anywhere, one at a time; count those that `verify` finds."""
+    """Change single bits of a dataset's shards anywhere, one at a time; count those that `verify` finds."""
     random = Random(0)
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work) / "data"
         with DatasetWriter(folder) as writer:
             writer.write(records(1 << 20, 200))
-        files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file.name != "README.md"]
+        files = sorted(folder.rglob("*.parquet"))
         found = 0
         for _ in range(times):
             file = random.choices(files, [file.stat().st_size for file in files])[0]
@@ -126,10 +125,7 @@ def flips(times: int = FLIPS) -> int:
             data[place] ^= 1 << random.randrange(8)
             whole = file.read_bytes()
             file.write_bytes(data)
-            try:
-                found += bool(verify(folder))
-            except Error:
-                found += 1
+            found += bool(verify(folder))
             file.write_bytes(whole)
         if verify(folder):
             sys.exit("failed: the dataset is not whole again")

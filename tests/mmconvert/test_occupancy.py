@@ -14,6 +14,7 @@ import pytest
 from mmconvert.errors import Error
 from mmconvert.occupancy import occupied
 from mmconvert.presence import SILENCE, Presence, living, put_once
+from support.terminal import mmconvert, one_message
 
 HOLDER = """
 import sys, time
@@ -168,3 +169,19 @@ def test_never_two_inside_however_they_die(place):
     with occupied(place):
         pass
     assert os.listdir(place.parent) == []
+
+
+def test_a_second_convert_or_export_is_told_who_writes(place, tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"messages": [{"role": "user", "content": "q"}], "answer": "a"}\n')
+    assert mmconvert("convert", tmp_path / "in.jsonl", "-o", place).code == 0
+    exported = tmp_path / "again.jsonl"
+    for output, *command in (
+        (place, "convert", tmp_path / "in.jsonl", "--overwrite", "-o"),
+        (exported, "export", place, "--to", "openai_messages", "-o"),
+    ):
+        with holder(output) as process:
+            ended = mmconvert(*command, output)
+            assert ended.code == 1
+            assert f"{output}: process {process.pid} on " in one_message(ended)
+            process.kill()
+        assert mmconvert(*command, output).code == 0

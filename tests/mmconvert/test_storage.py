@@ -291,6 +291,10 @@ def test_reports_are_written_to_the_store(bucket, tmp_path, monkeypatch, capsys)
         assert ended.value.code == 0, capsys.readouterr().err
     for place in outputs.values():
         assert bucket.cat(f"bucket/{place}") == (tmp_path / place).read_bytes()
+    with pytest.raises(SystemExit) as ended:
+        run(scoring, ["score", "m1.parquet", "--html", f"{BUCKET}/out/r.html"], program="mmscore")
+    assert ended.value.code == 0
+    assert bucket.cat("bucket/out/r.html").startswith(b"<!doctype html>")
 
 
 @pytest.mark.parametrize(
