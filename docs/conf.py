@@ -26,6 +26,7 @@ nitpicky = False
 default_role = "code"  # docstrings mark code with single backticks
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"  # attributes have their types already
 napoleon_numpy_docstring = False
 
 highlight_language = "bash"
