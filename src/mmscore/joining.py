@@ -14,6 +14,7 @@ ANSWER_COLUMNS = frozenset(("id", "prediction", "prediction_status", "prediction
 """Columns that tell what a model did; all others tell what it was asked."""
 
 _COPY = "variant"
+_GIVE = "Give the dataset that was asked about: --answers DATASET."
 
 
 def join(predictions: Rows, references: Rows) -> Rows:
@@ -62,7 +63,7 @@ def join(predictions: Rows, references: Rows) -> Rows:
             arrays = [_either(of_question, of_reply, name) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
-    refused = tuple(Refusal(id, f"{references.path}: has no row with this id {got(id)}.") for id in unmatched)
+    refused = tuple(Refusal(id, f"{references.path}: has no row with this id {got(id)}. {_GIVE}") for id in unmatched)
     return replace(
         predictions,
         names=predictions.names | questions_have,

@@ -18,7 +18,7 @@ from mmscore.panel import Panel, Sitting
 from mmscore.spending import CapReachedError, Totals
 from mmscore.verdicts import LEAVE, Case, NoVerdict, Question
 
-UNASKED = "the cap on calls or tokens is used up"
+UNASKED = "the cap on calls or tokens is used up. Raise it and run again"
 """Why a row has no verdict that was not asked about, in the same words for all of them."""
 
 CUT_OFF = "length"

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mmconvert.errors import Error, RowError, got
+from mmconvert.next_steps import says_what_to_do, with_next_step
 from mmconvert.record import PREDICTION_SCHEMA, canonical_json
 from mmscore.fingerprint import Fingerprint
 from mmscore.judging import UNASKED, Outcome, Vote
@@ -38,6 +39,7 @@ REFERENCES = frozenset(("answer", "answers", "label"))
 """Columns in which a reference answer can stand."""
 
 _STATUS_OF = {"failed": FAILED, "skipped": MISSING}
+_ASK_AGAIN = "Ask again: --rejudge failed."
 EXTRA = "extra."
 """What the name of a key of `extra` begins with, as the user writes it."""
 
@@ -148,6 +150,12 @@ def source_column(name: str) -> str:
     return "extra" if name.startswith(EXTRA) else name
 
 
+def _reason(error: RowError) -> str:
+    """Say why a row is refused, and what to do about it."""
+    message = with_next_step(error.code, error.field, error.message)
+    return f"{error.field}: {message}" if error.field else message
+
+
 class _Collector:
     """Gathers the results of batches as columns."""
 
@@ -181,7 +189,7 @@ class _Collector:
                 except RowError as error:
                     reply, statuses[number] = UNPARSED, REJECTED
                     self.bare += isinstance(error, NoReferenceError)
-                    self._refuse(batch, number, f"{error.field}: {error.message}" if error.field else error.message)
+                    self._refuse(batch, number, _reason(error))
             parsed.append(reply)
             scores.append(row_scores)
         outcomes = self._judge(batch, recipe, version, statuses, parsed, scores) if self._sitting else ()
@@ -207,7 +215,9 @@ class _Collector:
             outcomes[number] = outcome
             if isinstance(outcome.step, NoVerdict):
                 statuses[number], scores[number] = JUDGE_FAILED, {}
-                self._refuse(batch, number, f"judge: {outcome.step.reason.rstrip('.')}.")
+                reason = f"{outcome.step.reason.rstrip('.')}."
+                known = says_what_to_do(reason)
+                self._refuse(batch, number, f"judge: {reason}" if known else f"judge: {reason} {_ASK_AGAIN}")
             elif isinstance(outcome.step, Verdict):
                 try:
                     given = _verdict_scores(outcome.step, recipe, items[number], parsed[number], version)
@@ -215,7 +225,7 @@ class _Collector:
                     statuses[number] = SCORED if scores[number] else EXCLUDED
                 except RowError as error:
                     statuses[number], scores[number] = REJECTED, {}
-                    self._refuse(batch, number, f"{error.field}: {error.message}" if error.field else error.message)
+                    self._refuse(batch, number, _reason(error))
         return outcomes
 
     def _statuses(self, batch: pa.RecordBatch) -> list[str]:

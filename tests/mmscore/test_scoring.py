@@ -5,11 +5,12 @@ import pytest
 
 from mmconvert.errors import Error
 from mmconvert.plugins import load
+from mmscore.evaluation import score
 from mmscore.predictions import open_rows
 from mmscore.recipe import Item, NoReferenceError
 from mmscore.scoring import score_items, score_rows
 from support.plain_recipe import RECIPE
-from support.predictions import write_predictions
+from support.predictions import choices, write_predictions
 
 ROWS = [
     {"id": "right", "prediction": "x", "answer": "x"},
@@ -138,3 +139,11 @@ def test_progress_counts_to_the_end(tmp_path, monkeypatch):
     seen = []
     _scored(tmp_path, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(0, 10), (4, 10), (8, 10), (10, 10)]
+
+
+def test_a_refused_row_says_what_to_do(tmp_path):
+    rows = choices(("A", "A"), ("A", "E"))
+    file = write_predictions(tmp_path / "p.parquet", rows)
+    (entry,) = score(file, "own_choice").entries
+    (message,) = entry.messages
+    assert message.endswith("(got 'E'). Correct the answer, or leave the row out."), message
