@@ -76,6 +76,30 @@ def on_the_hub(name: str | Path) -> Path | None:
     return place
 
 
+def dataset_repo(url: str) -> tuple[str, str | None] | None:
+    """Take apart where a whole dataset is to be published on the Hub.
+
+    Args:
+        url: `hf://datasets/USER/REPO[@REVISION]`.
+
+    Returns:
+        Repository and revision, None for the main one; None for a URL of another store.
+
+    Raises:
+        UsageError: The URL leads into a repository.
+
+    Example:
+        >>> dataset_repo("hf://datasets/user/set@v1"), dataset_repo("s3://bucket/set")
+        (('user/set', 'v1'), None)
+    """
+    found = _URL.fullmatch(url)
+    if found is None:
+        return None
+    if (found["path"] or "").strip("/"):
+        raise UsageError(f"{url}: a dataset has a repository of its own on the Hub. Name hf://datasets/USER/REPO.")
+    return found["repo"], unquote(found["revision"]) if found["revision"] else None
+
+
 def _may_be_id(path: Path) -> bool:
     # Imported here: whoever opens a path needs no formats.
     from mmconvert.guess import READERS

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import Error, UsageError, first_line
-from mmconvert.hub_path import on_the_hub
+from mmconvert.hub_path import dataset_repo, on_the_hub
 from mmconvert.manifest import MANIFEST
 
 _URL = re.compile(r"(?!https?:|file:)[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
@@ -155,22 +155,41 @@ def check_free(url: str, *, overwrite: bool) -> None:
         UsageError: A dataset stands there and may not be replaced, or anything else does.
         Error: As `fetched`.
     """
-    with opened_store(url) as (store, place):
-        if store.exists(f"{place.rstrip('/')}/{MANIFEST}"):
-            if not overwrite:
-                raise UsageError(f"{url}: a dataset stands there already. Name another place, or give --overwrite.")
-        elif store.exists(place) and (not store.isdir(place) or store.ls(place)):
-            raise UsageError(f"{url}: is no dataset of ours and not empty. Name another place.")
+    if dataset_repo(url) is not None:
+        taken, foreign = _is_published(url), False
+    else:
+        with opened_store(url) as (store, place):
+            taken = store.exists(f"{place.rstrip('/')}/{MANIFEST}")
+            foreign = not taken and store.exists(place) and (not store.isdir(place) or bool(store.ls(place)))
+    if taken and not overwrite:
+        raise UsageError(f"{url}: a dataset stands there already. Name another place, or give --overwrite.")
+    if foreign:
+        raise UsageError(f"{url}: is no dataset of ours and not empty. Name another place.")
+
+
+def _is_published(url: str) -> bool:
+    try:
+        place = on_the_hub(url)
+    except UsageError:  # there is no such repository yet
+        return False
+    return place is not None and (place / MANIFEST).is_file()
 
 
 def send(folder: Path, url: str) -> None:
     """Copy a dataset to a place that `check_free` found right; its manifest last, so that it is whole or none.
 
-    Files of a dataset that stood there go away after the new ones are there; its manifest goes first.
+    Files of a dataset that stood there go away after the new ones are there; its manifest goes first. To the Hub
+    it is pushed, in one commit, and what else the repository has stays.
 
     Raises:
-        Error: As `fetched`; what was sent stands there without a manifest.
+        Error: As `fetched`; what was sent stands there without a manifest. The Hub refuses.
     """
+    if (repo := dataset_repo(url)) is not None:
+        # Imported here: it reads datasets, from stores too, and needs the Hub's client.
+        from mmconvert import hub
+
+        hub.push(folder, repo[0], revision=repo[1])
+        return
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     with opened_store(url) as (store, place):
         root = place.rstrip("/")

@@ -184,6 +184,26 @@ def test_pictures_beside_a_table_come_from_the_hub_too(server, program, tmp_path
     assert found.images[0].bytes == picture(1)
 
 
+def test_a_dataset_is_written_to_the_hub_in_one_commit(server, program, small, tmp_path):
+    made = ("convert", small, "-o", "hf://datasets/user/made")
+    code, out, err = program("mmconvert", *made, "--json")
+    assert (code, json.loads(out)["output"]) == (0, "hf://datasets/user/made"), err
+    repo = server.dataset("user/made")
+    assert len(repo.messages) == 2
+    repo.put("README.md", repo.files()["README.md"] + b"By hand.\n")
+    code, _, err = program("mmconvert", *made)
+    assert (code, "a dataset stands there already" in err) == (2, True)
+    other = write_dataset(tmp_path / "other", {"test": [record(8)]})
+    code, _, err = program("mmconvert", "convert", other, "-o", "hf://datasets/user/made", "--overwrite", "--quiet")
+    assert (code, len(repo.messages)) == (0, 4), err
+    assert repo.files()["README.md"].endswith(b"By hand.\n")
+    assert ".gitattributes" in repo.files()
+    code, out, _ = program("mmconvert", "inspect", "user/made", "--json")
+    assert [file["rows"] for file in json.loads(out)] == [3, 1]
+    code, _, err = program("mmconvert", "convert", small, "-o", "hf://datasets/user/made/inside")
+    assert (code, "Name hf://datasets/USER/REPO" in err) == (2, True)
+
+
 def test_a_revision_and_a_path_may_be_named(server, program, small, tmp_path):
     repo = server.dataset("user/small")
     repo.refs["v1"] = repo.oid("main")
