@@ -12,7 +12,7 @@ from mmscore.html.columns import rows_by_id
 from mmscore.predictions import Rows
 
 ASKED = ("sample", "task", "question", "hint", "options", "answer", "answers", "label")
-ANSWERED = ("prediction", "prediction_error", "thinking", "finish_reason")
+ANSWERED = ("prediction", "prediction_error", "thinking", "finish_reason", "option_logprobs")
 _MESSAGES = "messages"
 
 Details = Mapping[str, Any]
@@ -30,27 +30,31 @@ def details_of(rows: Rows, ids: pa.Array) -> dict[str, Details]:
         Id -> `ASKED`, `ANSWERED` and `messages` as far as the file has them, for rows that nothing was predicted for,
         too. Messages are those that the model saw: of the predictions file itself where it has them.
     """
-    found = rows_by_id(rows, ids, [*ASKED, *ANSWERED])
+    found = _told(rows, ids, [*ASKED, *ANSWERED])
     predictions, *references = rows.sides or (rows,)
     for questions in references:
         missing = ids.filter(pc.is_in(ids, value_set=pa.array(rows.missing, pa.string())))
-        found |= rows_by_id(questions, missing, ASKED)
+        found |= _told(questions, missing, ASKED)
     for side in (*references, rows, predictions):
-        for id, messages in _messages(side, ids).items():
-            if id in found:
-                found[id][_MESSAGES] = messages
+        for id, row in _told(side, ids, [_MESSAGES]).items():
+            if id in found and row.get(_MESSAGES) is not None:
+                found[id][_MESSAGES] = row[_MESSAGES]
     return dict(found)
 
 
-def _messages(rows: Rows, ids: pa.Array) -> dict[str, Any]:
-    """Read the turns; none where the file has none, or calls something else so."""
-    if _MESSAGES not in rows.names:
-        return {}
+def _told(rows: Rows, ids: pa.Array, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Read columns, without those in which a file of others keeps something else under our name."""
     try:
-        read = rows_by_id(rows, ids, [_MESSAGES])
+        return rows_by_id(rows, ids, names)
     except Error:
-        return {}
-    return {id: row[_MESSAGES] for id, row in read.items() if row[_MESSAGES] is not None}
+        return rows_by_id(rows, ids, [name for name in names if _is_readable(rows, name)])
+
+
+def _is_readable(rows: Rows, name: str) -> bool:
+    try:
+        return name in rows.names and all(True for _ in rows.read([name]))
+    except Error:
+        return False
 
 
 def references_of(row: Details) -> list[str]:

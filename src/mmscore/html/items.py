@@ -28,6 +28,8 @@ TONES: Mapping[str, Tone] = {
     RIGHT: "good",
 }
 _MOST_GROUPS = 2
+_WHOLE = "stop"
+"""Finish reason of a reply that came to its end."""
 _SEARCHED = 600
 """Characters of one text that a search looks through."""
 
@@ -213,6 +215,12 @@ def _reply_fields(
         yield f"Reply{of}", _marked(one["prediction"], own)
     if one.get("prediction_error"):
         yield f"Why there is no reply{of}", Text(one["prediction_error"], tone="bad")
+    if one.get("option_logprobs"):
+        letters = [letter for letter, text in zip(LETTERS, one.get("options") or (), strict=False) if text is not None]
+        pairs = zip(letters, one["option_logprobs"], strict=False)
+        yield f"Log-probability of each option{of}", [Text(f"{value:.4f}", name=letter) for letter, value in pairs]
+    if one.get("finish_reason") not in (None, _WHOLE):
+        yield f"Why the reply ends{of}", Text(one["finish_reason"], tone="warn")
     for recipe, reading in own:
         by = f", {recipe}" if len(own) > 1 else ""
         yield f"What was read{of}{by}", Text(_sentence(reading), tone=TONES.get(reading.word, ""))

@@ -195,3 +195,23 @@ def test_every_breakdown_can_be_filtered_by_and_the_finest_are_columns(tmp_path)
     page = json.loads(held(path, "mm-page"))
     assert [c["name"] for c in page["columns"] if c["kind"] == "hidden"] == ["subset"]
     assert {"subset", "split", "category"} <= {filter["name"] for filter in page["filters"]}
+
+
+def test_likelihoods_of_options_and_a_cut_reply_are_shown(tmp_path):
+    (row,) = choices(("B", "B"))
+    columns = {"method": "likelihood", "finish_reason": "length", "option_logprobs": [-2.5, -0.25]}
+    file = write_predictions(
+        tmp_path / "p.parquet", [{**row, "options": ["red", None, "blue"], "answer": "C", **columns}]
+    )
+    fields = dict(items_of(written(tmp_path, [file]))["0"][2])
+    values = [{"pieces": ["-2.5000"], "name": "A"}, {"pieces": ["-0.2500"], "name": "C"}]
+    assert fields["Log-probability of each option"] == values
+    assert fields["Why the reply ends"] == [{"pieces": ["length"], "tone": "warn"}]
+
+
+def test_columns_that_hold_something_else_under_our_names_are_left_out(tmp_path):
+    rows = [{**row, "thinking": [1, 2], "hint": "h"} for row in choices(("A", "A"))]
+    file = write_predictions(tmp_path / "p.parquet", rows)
+    assert [label for label, _ in items_of(written(tmp_path, [file]))["0"][2]] == [
+        "Hint", "Options", "Reference", "Reply", "What was read",
+    ]  # fmt: skip
