@@ -119,6 +119,24 @@ def test_one_that_is_killed_at_any_moment_is_followed(seed, source, alone, tmp_p
     assert contents(output.parent) == alone
 
 
+@pytest.mark.release
+@pytest.mark.parametrize("seed", range(30))
+def test_of_many_some_are_killed_and_some_come_late(seed, source, alone, tmp_path):
+    chance, output = random.Random(seed), tmp_path / "many/d"
+    processes = [started(source, output) for _ in range(4)]
+    for victim in processes[:2]:
+        wait_for(chance.randrange(1, 42), output)
+        time.sleep(chance.random() * slow_parts.SECONDS)
+        victim.kill()
+        processes.append(started(source, output))
+    for process in processes[2:]:
+        assert ended(process)["rows_written"] == 180
+    for victim in processes[:2]:
+        victim.communicate()
+    assert contents(output.parent) == alone
+    assert verify(output) == []
+
+
 def test_when_all_are_killed_a_new_one_goes_on(source, alone, tmp_path, monkeypatch):
     output = tmp_path / "killed/d"
     processes = [started(source, output), started(source, output)]
