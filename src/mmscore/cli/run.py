@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from mmconvert import __version__
 from mmconvert.cli.convert import convert
+from mmconvert.closing import close, command
 from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, context, mapping_file, printable
 from mmconvert.errors import Error
 from mmconvert.store import Dataset, open_dataset
@@ -107,9 +108,19 @@ def run(
         click.echo(json.dumps({"work_dir": str(plan.work_dir), "runs": [o.to_json() for o in done]}))
     elif text := shown(given, done):
         click.echo(printable(text))
+    if not (as_json or quiet):
+        again = command("mmscore", "run", task, *(["--work-dir", work_dir] if work_dir else []))
+        close(_places(plan, done, again), err=True)
     if all(outcome.status == "ok" for outcome in done):
         return 0
     return EXIT_REFUSED if all(outcome.error is not None for outcome in done) else EXIT_PARTIAL
+
+
+def _places(plan: Plan, done: Sequence[Outcome], again: str) -> dict[str, str | None]:
+    following = f"mmscore rank {plan.work_dir}/*/*/{REPORT}" if len(plan.models) > 1 and plan.steps != PREDICT else None
+    if any(outcome.status != "ok" for outcome in done):
+        following = f"{again}  (asks what has no reply yet; {plan.work_dir}/*/*/{LOG} says why)"
+    return {"results": f"{plan.work_dir}/MODEL/DATASET", "next": following}
 
 
 def outcomes(plan: Plan, *, restart: bool = False, quiet: bool = False) -> Iterator[Outcome]:
