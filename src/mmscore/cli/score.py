@@ -12,10 +12,11 @@ from mmconvert.errors import Error, UsageError
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
 from mmscore.cli.last_words import last_words
-from mmscore.cli.push_predictions import Pushing, push_predictions_options
+from mmscore.cli.push_predictions import Pushing, push_predictions_options, pushed_text
 from mmscore.cli.scoring_progress import scoring_progress
 from mmscore.evaluation import AVERAGES, Options, kit_log, results
 from mmscore.judge_request import JudgeRequest
+from mmscore.places import located
 from mmscore.predictions import models_in
 from mmscore.report import Entry, Report, publish
 from mmscore.rows_file import RowsWriter
@@ -110,6 +111,8 @@ def score(
     if dry_run and (judge is not None or place.repo_id is None):
         _check_dry({"--output": output, "--csv": csv_file, "--html": html_file, "--rows": rows_file, "--log": log_file})
         return show_estimates(paths, recipes, options, as_json=as_json)
+    if html_pictures:
+        _check_pictures(html_pictures, html_file)
     with contextlib.ExitStack() as stack:
         rows = stack.enter_context(RowsWriter(rows_file)) if rows_file else None
         options = stack.enter_context(scoring_progress(options, quiet=quiet))
@@ -144,13 +147,20 @@ def score(
         files = {"report": output, "table": csv_file, "page": html_file, "rows": rows_file, "log": log_file}
         last_words(report, files)
     if sent:
-        click.echo(place.scored(sent, quiet=quiet), err=as_json)
+        click.echo(pushed_text(place.scored(sent, quiet=quiet)), err=as_json)
     return 0 if report.complete or allow_rejects else EXIT_PARTIAL
 
 
 def _check_dry(files: Mapping[str, str | None]) -> None:
     if named := [flag for flag, file in files.items() if file]:
         raise UsageError(f"{', '.join(named)}: --dry-run scores nothing and writes no file. Leave one of them out.")
+
+
+def _check_pictures(dataset: str, page: str | None) -> None:
+    """Look whether the dataset is there before rows are scored for a page that needs it."""
+    if page is None:
+        raise UsageError("--html-pictures: there is no page to show them. Add --html FILE.")
+    located(dataset)
 
 
 def _checked(entry: Entry, scored: Scored, rows: RowsWriter | None, max_failed: float) -> Entry:

@@ -1,11 +1,12 @@
 """Write the page: the numbers of a run, and its rows."""
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from mmconvert.errors import UsageError
+from mmconvert.errors import Error, UsageError
 from mmconvert.storage import placed
 from mmconvert.viewer.items import Item, Picture
 from mmconvert.viewer.page import write_page
@@ -123,7 +124,9 @@ def _add_pictures(opened: Sequence[_File], dataset: str | Path | None) -> None:
         return
     for one, names in zip(opened, shown, strict=True):
         if names and one.rows.path != STDIN:
-            one.pictures = thumbnails_of(one.rows.path, names, made)
+            # A file whose format only --format told cannot be read again here; a note says that pictures lack.
+            with contextlib.suppress(Error):
+                one.pictures = thumbnails_of(one.rows.path, names, made)
 
 
 def _shown(told: Mapping[str, Details]) -> dict[str, int]:
