@@ -46,10 +46,11 @@ OLD, NEW = {"test": ["old"]}, {"test": ["new"]}
     ("before", "options", "after"),
     [
         (None, ["--quiet"], NEW),
+        (None, ["--share"], NEW),
         (OLD, ["--overwrite"], NEW),
         (OLD, ["--append", "--split", "dev"], {"test": ["old"], "dev": ["new"]}),
     ],
-    ids=["nothing", "overwrite", "append"],
+    ids=["nothing", "share", "overwrite", "append"],
 )
 def test_a_kill_before_any_step_leaves_something_whole(
     before: dict | None, options: list[str], after: dict, tmp_path: Path
@@ -75,6 +76,10 @@ def test_a_kill_before_any_step_leaves_something_whole(
         if (place / "out.rejects.jsonl").exists():
             assert [json.loads(line)["row"] for line in (place / "out.rejects.jsonl").open()] in ([1], [1, 1]), step
         states.append(found)
+        if "--share" in options:
+            convert(plan([str(place / "new.tsv")]), place / "out", PREDICTIONS, WriteOptions(share=True))
+            assert ids(place / "out") == after, step
+            assert hidden(place) == [], step
         _next_run_is_clean(place, before, found, after)
     assert after in states
     if before:
