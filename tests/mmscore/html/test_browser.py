@@ -192,3 +192,12 @@ def test_thousands_of_groups_stay_readable(browser, tmp_path):
         assert "The 40 largest of 2,000 groups; the table has 300 lines of 2,000" in groups.inner_text()
         assert groups.locator("tbody tr").count() == 300
         assert groups.locator("svg .live").count() == 40
+
+
+def test_everything_that_can_be_used_has_a_name_and_every_matrix_a_caption(browser, models):
+    with opened(browser, models[0]) as page:
+        named = "(all) => all.map((one) => one.ariaLabel || one.closest('label')?.textContent || one.textContent)"
+        names = page.locator("#summary :is(button, select, summary, [role=img], [role=region])").evaluate_all(named)
+        assert len(names) > 30
+        assert all(name.strip() for name in names)
+        assert page.locator("#summary table").count() == page.locator("#summary table > caption").count()
