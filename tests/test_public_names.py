@@ -37,6 +37,7 @@ def main(table: Path) -> None:
         number: float = entry.metrics["accuracy"].value
     report.to_pandas("groups")
     report.plot(by="category")
+    page: str = mmscore.push("p.parquet", "USER/REPO", "own_choice", by="category", dry_run=True)["repo"]
     for outcome in mmscore.run({"datasets": ["data"]}):
         status: str = outcome.status
     try:

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mmscore.api import JudgeRequest, Outcome, Report, Summary, judge, predict, run, score
+    from mmscore.api import JudgeRequest, Outcome, Report, Summary, judge, predict, push, run, score
 
-__all__ = ["JudgeRequest", "Outcome", "Report", "Summary", "judge", "predict", "run", "score"]
+__all__ = ["JudgeRequest", "Outcome", "Report", "Summary", "judge", "predict", "push", "run", "score"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The verbs of the command line as functions: predict, judge, score, run."""
+"""The verbs of the command line as functions: predict, judge, score, push, run."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -10,16 +10,19 @@ from mmconvert.errors import UsageError, got
 from mmconvert.keywords import python_call
 from mmscore.cli.predict import answer_anywhere
 from mmscore.cli.predict import predict as predict_command
+from mmscore.cli.push_predictions import Pushing
 from mmscore.cli.run import Outcome, outcomes
 from mmscore.cli.task_file import plan_of, read_plan
+from mmscore.evaluation import Options, results
 from mmscore.evaluation import score as _score
 from mmscore.infer.adapter import plugin_name
 from mmscore.infer.ledger import Summary
 from mmscore.judge_request import JudgeRequest
+from mmscore.predictions import models_in
 from mmscore.recipe import Recipe
 from mmscore.report import Report
 
-__all__ = ["JudgeRequest", "Outcome", "Report", "Summary", "judge", "predict", "run", "score"]
+__all__ = ["JudgeRequest", "Outcome", "Report", "Summary", "judge", "predict", "push", "run", "score"]
 
 _ARGUMENTS = ("dataset", "output", "resume", "restart", "share", "quiet", "as_json")
 _PUSHES = ("push", "private", "revision", "create_pr", "dry_run")
@@ -39,6 +42,18 @@ class ScoreOptions(TypedDict, total=False):
     model: str | None
     recipe_options: str | Path | None
     html: str | Path | None
+
+
+class PushOptions(TypedDict, total=False):
+    """Further keywords of `push`: those of `score` that say how."""
+
+    answers: str | Path | None
+    dataset: str | None
+    by: str | Sequence[str]
+    average: str
+    format: str | None
+    model: str | None
+    recipe_options: str | Path | None
 
 
 class PredictOptions(TypedDict, total=False):
@@ -121,7 +136,7 @@ def predict(
         mmconvert.errors.UsageError: missing: no such file or folder. See what is there: ls .
     """
     if pushes := [name for name in _PUSHES if name in options]:
-        raise UsageError(f"predict: {pushes[0]} is of the command line. Push with `mmscore {output} --push USER/REPO`.")
+        raise UsageError(f"predict: {pushes[0]} is of the command line. Push with mmscore.push({str(output)!r}, ...).")
     given_object = None if backend is None or isinstance(backend, str) else backend
     plugin = backend if isinstance(backend, str) or backend is None else plugin_name(backend)
     if given_object is not None and model is None:
@@ -158,6 +173,51 @@ def judge(
         Error: As `score`, or the service cannot be asked at all.
     """
     return score(predictions, recipe, judge=request, **options)
+
+
+@python_call
+def push(
+    predictions: str | Path | Sequence[str | Path],
+    repo_id: str,
+    recipe: str | Recipe | Sequence[str | Recipe] = (),
+    *,
+    private: bool = False,
+    revision: str | None = None,
+    create_pr: bool = False,
+    dry_run: bool = False,
+    model_card: str | None = None,
+    quiet: bool = True,
+    **options: Unpack[PushOptions],
+) -> dict[str, Any]:
+    """Score predictions and publish them on the Hub, with their references, the report and a card.
+
+    Args:
+        predictions: As `score`.
+        repo_id: `USER/REPO`, a repository of predictions.
+        recipe: As `score`.
+        private: Make the repository private.
+        revision: Branch to commit to, made where it is missing; None for the main one.
+        create_pr: Propose the upload as a pull request.
+        dry_run: Check everything and send nothing.
+        model_card: `USER/MODEL`, for a pull request that puts the numbers on the model's card; None for none.
+        quiet: No progress on standard error.
+        **options: Further arguments of `score`.
+
+    Returns:
+        What `mmconvert.push` gives; `model_card` is the address of the pull request for the model's card.
+
+    Raises:
+        UsageError: As `score`, or a name is wrong.
+        Error: As `score`, or the Hub refuses.
+    """
+    wishes: dict[str, Any] = {"push": repo_id, "private": private, "revision": revision, "create_pr": create_pr}
+    named = [predictions] if isinstance(predictions, str | Path) else predictions
+    place = Pushing.checked({**wishes, "model_card": model_card}, [str(path) for path in named], dry_run=dry_run)
+    by = options.get("by", ())
+    given: dict[str, Any] = {**options, "by": (by,) if isinstance(by, str) else tuple(by)}
+    recipes = [recipe] if isinstance(recipe, str | Recipe) else recipe
+    found = results([one for path in named for one in models_in(path)], recipes, Options(**given))
+    return place.scored(list(found), quiet=quiet)
 
 
 @python_call

@@ -305,3 +305,12 @@ def test_a_models_card_takes_the_numbers_of_one_model(server, mmscore, repo, fir
 def test_a_model_without_a_card_gets_one():
     text = joined("", [{"dataset": {"name": "D"}, "metrics": [{"type": "accuracy", "value": 1}]}], "m")
     assert front_matter(text)["model-index"][0]["name"] == "m"
+
+
+def test_a_function_does_what_the_option_does(server, mmscore, client, repo, first):
+    listed = client("publish", first, repo, recipe="own_choice", by="task", dry_run=True)
+    assert (listed["url"], listed["rows"], server.requests) == (None, 4, [])
+    done = client("publish", first, repo, recipe=["own_choice"], private=True)
+    assert (done["url"], [*done["files"]]) == (f"{server.url}/datasets/{repo}", [*listed["files"]])
+    assert server.dataset(repo).private
+    assert [entry["recipe"] for entry in entries(mmscore(repo, *RECIPE, "--json", "--quiet"))] == ["own_choice"]

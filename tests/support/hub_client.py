@@ -46,6 +46,13 @@ def command(program: str, *arguments: str) -> list[Any]:
     return [*dataclasses.astuple(shown(program, *arguments))]
 
 
+def publish(file: str, repo: str, **options: Any) -> dict[str, Any]:
+    """Score and publish predictions from Python."""
+    import mmscore
+
+    return mmscore.push(file, repo, **options)
+
+
 def rows(*name: str, revision: str | None = None) -> dict[str, list[Any]]:
     """Give every row by split, as `load_dataset` gives it."""
     import datasets
@@ -95,9 +102,9 @@ if __name__ == "__main__":
     for request in sys.stdin:
         name, arguments, options = json.loads(request)
         try:
-            answer = {"push": push, "load": load, "command": command, "fetch": fetch, "rows": rows}[name](
-                *arguments, **options
-            )
+            answer = {"push": push, "load": load, "command": command, "fetch": fetch, "rows": rows, "publish": publish}[
+                name
+            ](*arguments, **options)
         except Exception:
             import traceback
 

@@ -18,7 +18,7 @@ from mmconvert.progress import progress
 from mmconvert.storage import file_name, is_url, local, send_file, stands
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import AnswerStore, store_path
-from mmscore.cli.push_predictions import Pushing, push_predictions_options
+from mmscore.cli.push_predictions import Pushing, push_predictions_options, pushed_text
 from mmscore.holding import Held, hold
 from mmscore.infer.adapter import adapt
 from mmscore.infer.backend import (
@@ -166,7 +166,7 @@ def predict(
             kept = store_path(_copy(output) if is_url(output) else Path(output))
             close({"replies": f"{kept}, asked once", "next": command("mmscore", summary.output)})
     if place.repo_id is not None:
-        click.echo(place.predicted(output, quiet=quiet), err=as_json)
+        click.echo(pushed_text(place.predicted(output, quiet=quiet)), err=as_json)
     return EXIT_PARTIAL if summary.failed else 0
 
 

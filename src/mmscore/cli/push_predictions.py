@@ -55,11 +55,14 @@ class Pushing:
             raise UsageError("--private, --revision, --create-pr and --model-card go with --push USER/REPO.")
         return place
 
-    def scored(self, results: Sequence[Result], *, quiet: bool) -> str:
-        """Push what was scored, and say so in a few lines.
+    def scored(self, results: Sequence[Result], *, quiet: bool) -> dict[str, Any]:
+        """Push what was scored.
+
+        Returns:
+            As `mmconvert.cli.push.publish`; `model_card` is the address of the pull request for a model's card.
 
         Raises:
-            UsageError: Two files are of the same model and benchmark.
+            UsageError: Two files are of the same model and benchmark, or a model's card would get several models'.
             Error: The Hub refuses.
         """
         # Imported here and below: who does not push need not wait for the Hub's client.
@@ -67,25 +70,28 @@ class Pushing:
 
         return self._sent(by_file(results), quiet=quiet)
 
-    def predicted(self, output: str, *, quiet: bool) -> str:
-        """Push a predictions file that nobody has scored yet, and say so; see `scored`."""
+    def predicted(self, output: str, *, quiet: bool) -> dict[str, Any]:
+        """Push a predictions file that nobody has scored yet; see `scored`."""
         return self._sent([(open_rows(output), ())], quiet=quiet)
 
-    def _sent(self, files: Any, *, quiet: bool) -> str:
+    def _sent(self, files: Any, *, quiet: bool) -> dict[str, Any]:
         from mmscore.model_card import propose, require_one
         from mmscore.predictions_card import INDEX
         from mmscore.predictions_upload import prepare_predictions
 
-        if self.repo_id is None:
-            return ""
+        wishes: dict[str, Any] = {"private": self.private, "revision": self.revision, "create_pr": self.create_pr}
+        repo_id = str(self.repo_id)
         with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
-            upload = prepare_predictions(files, self.repo_id, Path(folder))
-            wishes: dict[str, Any] = {"private": self.private, "revision": self.revision, "create_pr": self.create_pr}
+            upload = prepare_predictions(files, repo_id, Path(folder))
             index = front_matter((Path(folder) / "README.md").read_text(encoding="utf-8"))[INDEX]
             if self.model_card is not None:
                 require_one(self.model_card, index)
-            done = send(upload, self.repo_id, quiet=quiet, dry_run=self.dry_run, **wishes)
-        lines = [published_text(done)]
-        if self.model_card is not None and not self.dry_run:
-            lines.append(f"{propose(self.model_card, index)}: numbers proposed for the card of {self.model_card}")
-        return printable("\n".join(lines))
+            done = send(upload, repo_id, quiet=quiet, dry_run=self.dry_run, **wishes)
+        proposes = self.model_card is not None and not self.dry_run
+        return {**done, "model_card": propose(str(self.model_card), index) if proposes else None}
+
+
+def pushed_text(done: dict[str, Any]) -> str:
+    """Say in a few lines what was pushed."""
+    proposed = [f"{done['model_card']}: numbers proposed for the model's card"] if done["model_card"] else []
+    return printable("\n".join([published_text(done), *proposed]))
