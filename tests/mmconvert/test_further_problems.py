@@ -174,8 +174,10 @@ def test_every_cell_of_a_table_that_is_not_utf8_is_named_with_what_else_is_wrong
     table.write_bytes(b"index\tquestion\thint\tA\tB\tanswer\timage\n" + good + bad)
     records = problems(table, "lmudata")
     assert {problem.field: problem.code for problem in records.rejects} == {
-        **{"question": "text.encoding", "hint": "text.encoding"},
-        **{"image": "image.base64", "answer": "answer.not_an_option"},
+        "question": "text.encoding",
+        "hint": "text.encoding",
+        "image": "image.base64",
+        "answer": "answer.not_an_option",
     }
     assert records.rejects[0].id == "2"
 
