@@ -166,7 +166,9 @@ HEAVY = (
     "scipy",
     "openpyxl",
     "openai",
+    "plotly",
     "ray",
+    "rich",
 )
 
 

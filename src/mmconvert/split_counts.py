@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mmconvert.card import SplitInfo
 from mmconvert.shards import Shard
 from mmconvert.sources.parquet import parquet_file
 
 COLUMNS = ("task", "category", "l2_category")
+_FEW = 10_000
 
 
 def split_info(folder: Path, split: str, shards: Sequence[Shard]) -> SplitInfo:
@@ -46,6 +46,10 @@ def split_counts(files: Iterable[Path]) -> Mapping[str, Mapping[str, int]]:
     return {name: dict(sorted(found.items())) for name, found in counts.items() if found}
 
 
-def _counted(column: pa.ChunkedArray) -> dict[str, int]:
+def _counted(column: pa.ChunkedArray) -> Mapping[str, int]:
+    if len(column) <= _FEW:
+        return Counter(value for value in column.to_pylist() if value is not None)
+    import pyarrow.compute as pc  # takes longer to load than a few rows to count
+
     pairs = pc.value_counts(column.drop_null())
     return dict(zip(pairs.field("values").to_pylist(), pairs.field("counts").to_pylist(), strict=True))
