@@ -54,8 +54,8 @@ def refusals() -> Iterator[Refusal]:
         for node in ast.walk(ast.parse(path.read_bytes())):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
-            if node.func.id not in _ORDER or ast.unparse(node.args[0]) == "error.code":  # one that is raised again
-                continue
+            if node.func.id not in _ORDER or not node.args or ast.unparse(node.args[0]) == "error.code":
+                continue  # one that is read back, or raised again
             given = dict(zip(_ORDER[node.func.id], node.args, strict=False))
             code, field, message = (spelled(given.get(name)) for name in ("code", "field", "message"))
             absent = "field" not in given
