@@ -81,7 +81,7 @@ class Pace:
         """Take what is done, and give the time."""
         now = time.monotonic()
         if done.rows < self._marks[-1][1].rows:
-            self._marks = deque([(now, Done(share=0.0))])  # the next file begins
+            self._marks = deque([(now, Done(share=0.0, fresh=done.fresh))])  # the next file or round begins
         if done.share is None and done.total:
             done = done._replace(share=done.rows / done.total)
         if len(self._marks) > 1 and now - self._marks[-2][0] < _SECONDS_APART:

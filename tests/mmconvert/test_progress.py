@@ -89,6 +89,16 @@ def test_another_file_begins_anew(clock):
     assert str(pace) == "4 of 50 verdicts, 2 verdicts/s, 23 s left"
 
 
+def test_another_round_does_not_count_the_work_of_the_one_before(clock):
+    pace = Pace()
+    clock[0] = 10.0
+    pace.take(Done(100, total=100, fresh=100))
+    pace.take(Done(50, total=100, fresh=100))
+    clock[0] = 20.0
+    pace.take(Done(60, total=100, fresh=110))
+    assert str(pace) == "60 of 100 rows, 1 rows/s, 40 s left"
+
+
 def slow_conversion(tmp_path: Path) -> list[str]:
     rows = [{"id": str(n), "messages": [{"role": "user", "content": f"q{n}?"}], "answer": "a"} for n in range(100)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
