@@ -68,7 +68,7 @@ class PredictOptions(TypedDict, total=False):
     price: str | None
     max_cost: float | None
     extra_body: str | None
-    batch_size: int | str
+    batch_size: int | str | None
     dtype: str | None
     attn: str | None
     compile: bool

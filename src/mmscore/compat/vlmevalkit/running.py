@@ -118,8 +118,8 @@ def run(
         asked = work_dir / CONVERTED / name
         found.refused = convert(benchmark, asked)
         done = predictions.exists() and not interrupted(predictions)
-        stands = {"resume": reuse, "restart": not reuse} if done else {}
-        found.summary = predict(asked, predictions, model=model, backend=backend, quiet=quiet, **stands, **options)
+        again = {"resume": done and reuse, "restart": done and not reuse, **options}
+        found.summary = predict(asked, predictions, model=model, backend=backend, quiet=quiet, **again)
     if predictions.is_file():
         rows = pq.read_table(predictions, columns=list(KEPT))
         records = [record for record in records_of(rows) if record.prediction is not None]
