@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +94,12 @@ def test_the_package_loads_nothing_and_knows_its_names(package: str) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="nothing_of_the_kind"):
         importlib.import_module(package).nothing_of_the_kind  # noqa: B018
+
+
+@pytest.mark.parametrize("package", ["mmconvert", "mmscore"])
+def test_no_module_takes_the_place_of_a_public_name(package: str) -> None:
+    module = importlib.import_module(package)
+    assert not {found.name for found in pkgutil.iter_modules(module.__path__)} & set(module.__all__)
 
 
 def flags(module: str, name: str) -> set[str]:
