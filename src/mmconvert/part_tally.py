@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import struct
 import tempfile
 import threading
@@ -38,18 +39,23 @@ def followed(inputs: Sequence[Input], told: Told | None) -> Iterator[Path | None
     if told is None:
         yield None
         return
-    whole = max(1, sum(_size(source.path) for source in inputs))
-    over = threading.Event()
-    with tempfile.TemporaryDirectory(prefix="mmconvert-", ignore_cleanup_errors=True) as folder:
+    try:
+        folder = tempfile.mkdtemp(prefix="mmconvert-")
         file = Path(folder, "tally")
         file.touch()
-        thread = threading.Thread(target=_follow, args=(file, whole, told, over), daemon=True)
-        thread.start()
-        try:
-            yield file
-        finally:
-            over.set()
-            thread.join()
+    except OSError:  # whoever has no room for this may have room for the dataset
+        yield None
+        return
+    whole = max(1, sum(_size(source.path) for source in inputs))
+    over = threading.Event()
+    thread = threading.Thread(target=_follow, args=(file, whole, told, over), daemon=True)
+    thread.start()
+    try:
+        yield file
+    finally:
+        over.set()
+        thread.join()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _follow(file: Path, whole: int, told: Told, over: threading.Event) -> None:

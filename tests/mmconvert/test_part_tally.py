@@ -95,3 +95,16 @@ def test_all_processes_of_a_conversion_are_followed(tmp_path, monkeypatch):
 def test_nobody_is_told_where_nobody_asks():
     with followed([], None) as tally:
         assert tally is None
+
+
+def test_no_room_for_a_tally_stops_no_conversion(monkeypatch):
+    monkeypatch.setattr(part_tally.tempfile, "mkdtemp", lambda **_: "/nowhere/at/all")
+    with followed([], lambda *done: None) as tally:
+        assert tally is None
+
+
+def test_a_tally_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr(part_tally.tempfile, "tempdir", str(tmp_path))
+    with followed([], lambda *done: None) as tally:
+        assert tally.is_file()
+    assert [*tmp_path.iterdir()] == []
