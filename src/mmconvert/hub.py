@@ -175,10 +175,10 @@ def push(
     api = HfApi(token=token, library_name="mmconvert", library_version=__version__)
     place = _Place(repo_id, revision, create_pr, commit_message)
     # A pull request that was made although its answer got lost would be made twice.
-    waits = () if create_pr else RETRY_SECONDS
+    once = "/commit/" if create_pr else None
     with explained(repo_id):
-        retried(lambda: _make_place(api, repo_id, revision, private), waits)
-        commit, removed = retried(lambda: _commit(api, place, upload, origin), waits)
+        retried(lambda: _make_place(api, repo_id, revision, private), RETRY_SECONDS)
+        commit, removed = retried(lambda: _commit(api, place, upload, origin), RETRY_SECONDS, once=once)
     branch = "" if revision in (None, MAIN) else f"/tree/{revision}"
     url = commit.pr_url or f"{api.endpoint}/datasets/{repo_id}{branch}"
     return PushResult(url, len(upload.files), sum(upload.files.values()), removed)

@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 import httpx2
@@ -16,15 +17,19 @@ MOST_SECONDS = 300
 """The Hub counts requests in windows of five minutes: nobody is told to wait longer."""
 
 _TRANSIENT = (408, 409, 412, 429, 500, 502, 503, 504)
+_UNDONE = (409, 412, 429, 503)
+"""Those that say that nothing was done; after the others, and after none, it may have been."""
 _T = TypeVar("_T")
 
 
-def retried(action: Callable[[], _T], waits: Sequence[float]) -> _T:
+def retried(action: Callable[[], _T], waits: Sequence[float], *, once: str | None = None) -> _T:
     """Do it again after a failure that passes by itself; what has arrived is not sent again.
 
     Args:
         action: May be done more than once.
         waits: Seconds before each further attempt; the Hub may ask for more.
+        once: Part of the address of a request that is only sent again where the Hub has said that nothing was
+            done; None where all may be.
 
     Raises:
         HfHubHTTPError: The Hub refuses, or still fails.
@@ -34,13 +39,14 @@ def retried(action: Callable[[], _T], waits: Sequence[float]) -> _T:
         try:
             return _unwrapped(action)
         except HfHubHTTPError as error:
-            if error.response.status_code not in _TRANSIENT:
+            if error.response.status_code not in (_UNDONE if _is_for(error, once) else _TRANSIENT):
                 raise
             wait = max(wait, _asked_for(error))
         except httpx2.ConnectError:
             raise
-        except httpx2.TransportError:
-            pass
+        except httpx2.TransportError as error:
+            if _is_for(error, once):
+                raise
         time.sleep(wait)
     return _unwrapped(action)
 
@@ -55,13 +61,27 @@ def _unwrapped(action: Callable[[], _T]) -> _T:
         raise
 
 
+def _is_for(error: HfHubHTTPError | httpx2.TransportError, part: str | None) -> bool:
+    asked = error.response.request if isinstance(error, HfHubHTTPError) else error.request
+    return part is not None and part in asked.url.path
+
+
 def _asked_for(error: HfHubHTTPError) -> float:
     """Give the seconds that the Hub wants a client to wait."""
     headers = error.response.headers
     limit = parse_ratelimit_headers(headers)
-    said = headers.get("Retry-After") or ""
-    seconds = limit.reset_in_seconds if limit else int(said) if said.isdecimal() else 0
+    seconds = limit.reset_in_seconds if limit else _seconds(headers.get("Retry-After") or "")
     return min(seconds, MOST_SECONDS)
+
+
+def _seconds(said: str) -> float:
+    """Read a `Retry-After`: seconds, or the date until which to wait (RFC 9110, 10.2.3); 0 for anything else."""
+    if said.isdecimal():
+        return int(said)
+    try:
+        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+    except ValueError:
+        return 0
 
 
 @contextlib.contextmanager

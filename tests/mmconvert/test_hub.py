@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from email.utils import formatdate
 
 import pytest
 
@@ -144,6 +145,21 @@ def test_a_pull_request_holds_the_upload_and_main_stays(server, repo, push, load
     assert [row[0] for row in load(repo, revision="refs/pr/1")["test"]] == ["1"]
 
 
+@pytest.mark.parametrize("pattern", ["POST .*/repos/create", "POST .*/preupload/", "POST .*/commit/"])
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_pull_request_is_tried_again_where_none_was_made(server, repo, push, tmp_path, pattern, status):
+    server.fail(pattern, status, times=1)
+    done = push(write_dataset(tmp_path / "set", {"test": [record(1)]}), repo, create_pr=True)
+    assert done["url"] == f"{server.url}/datasets/{repo}/discussions/1"
+
+
+@pytest.mark.parametrize("status", [HANG_UP, 504])
+def test_a_pull_request_whose_answer_got_lost_is_not_made_twice(server, repo, push, tmp_path, status):
+    server.fail("POST .*/commit/", status, times=1)
+    assert "Push again" in push(write_dataset(tmp_path / "set", {"test": [record(1)]}), repo, create_pr=True)["error"]
+    assert len([line for line in server.requests if "/commit/" in line]) == 1
+
+
 def test_the_cards_licence_and_text_on_the_hub_survive_a_push(server, repo, push, tmp_path):
     folder = write_dataset(tmp_path / "set", {"test": [record(1)]})
     push(folder, repo)
@@ -198,6 +214,9 @@ def test_the_hub_says_how_long_to_wait(server, repo, push, tmp_path):
     assert push(folder, repo)["waits"] == [7]
     server.fail("POST /api/repos/create", 429, times=1, RateLimit='"api";r=0;t=55')
     assert push(folder, repo)["waits"] == [55]
+    server.fail("POST /api/repos/create", 429, times=1, **{"Retry-After": formatdate(time.time() + 90, usegmt=True)})
+    [wait] = push(folder, repo)["waits"]
+    assert 60 < wait <= 91
     server.fail("POST /api/repos/create", 503, times=1, **{"Retry-After": "86400"})
     assert push(folder, repo)["waits"] == [hub_faults.MOST_SECONDS]
 

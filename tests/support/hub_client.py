@@ -10,6 +10,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ def push(folder: str, repo: str, **options: Any) -> dict[str, Any]:
 
     waits: list[float] = []
     hub.RETRY_SECONDS = (0.01, 0.01)
-    hub_faults.time = SimpleNamespace(sleep=waits.append)
+    hub_faults.time = SimpleNamespace(sleep=waits.append, time=time.time)
     try:
         return {**dataclasses.asdict(hub.push(folder, repo, **options)), "waits": waits}
     except hub.Error as error:
