@@ -94,7 +94,7 @@
   const cell = (column, value, first) => {
     const into = el(first ? "th" : "td", { class: classes(column), scope: first ? "row" : null });
     if (value === null || value === undefined || value === "") return into;
-    const tone = column.tones[value];
+    const tone = Object.hasOwn(column.tones, value) ? column.tones[value] : undefined;
     const shown = typeof value === "number" ? mm.number(value) : String(value);
     // Directions inside stay inside; a long text shows its beginning.
     into.append(text(el("bdi", { class: tone === undefined ? null : `tag ${tone}` }), shown));

@@ -83,6 +83,21 @@
     return [low, high > low ? high : low + 1];
   };
 
+  /** Part rows by the axis that can hold them: fractions beside percents stand in percent, other units apart. */
+  mm.byScale = (rows) => {
+    const scales = new Map();
+    for (const row of rows) {
+      const scale = row.unit === "fraction" ? "percent" : row.unit;
+      scales.set(scale, [...(scales.get(scale) ?? []), row]);
+    }
+    const percent = (value) => (value === null || value === undefined ? value : value * 100);
+    return [...scales.values()].map((held) => {
+      const unit = held.find((row) => row.unit !== "fraction")?.unit ?? "fraction";
+      const drawn = (row) => (row.unit === unit ? row : { ...row, value: percent(row.value), low: percent(row.low), high: percent(row.high) });
+      return { unit, rows: held.map(drawn) };
+    });
+  };
+
   /** Bars with error bars: `rows` of group, series (its place), value, low, high; the groups from above. */
   mm.bars = (rows, groups, series, unit) => (width) => {
     const several = series.length > 1;

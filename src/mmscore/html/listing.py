@@ -81,16 +81,18 @@ def listing(results: Sequence[Result], most: int) -> Listing:
         most: Most rows.
     """
     named = {result.entry.dataset for result in results} - {None}
-    places = [result.entry.dataset if len(named) > 1 else None for result in results]
+    several = len(named) > 1
+    places = [result.entry.dataset or "" if several else None for result in results]
     keys = [_keys(result, place) for result, place in zip(results, places, strict=True)]
     every = pc.unique(pa.chunked_array(keys, pa.string())).drop_null()
     chosen = every.take(pa.array(np.unique(np.linspace(0, len(every) - 1, min(most, len(every))).round().astype(int))))
     numbers = [pc.index_in(chosen, value_set=one, skip_nulls=True).to_pylist() for one in keys]
-    told = [tuple(reversed(key.rpartition("\0")[::2])) for key in chosen.to_pylist()]
+    # An id may hold the sign that parts it from its dataset, and then holds all that follows.
+    told = [key.partition("\0")[::2] if several else ("", key) for key in chosen.to_pylist()]
     return Listing(
         total=len(every),
         nameless=sum(one.null_count for one in keys),
-        keys=[(place or None, id) for id, place in told],
+        keys=[(place or None, id) for place, id in told],
         numbers=numbers,
     )
 

@@ -94,7 +94,7 @@ def write_report(
                 columns=layout.columns,
                 filters=layout.filters,
                 data=panels(results, verdicts, repeated) | {"columns": _columns(layout)},
-                notes=list(_notes(listed, opened)),
+                notes=list(_notes(listed, opened, pictures)),
                 styles=[_HERE / name for name in _STYLES],
                 scripts=[_HERE / name for name in _SCRIPTS],
             )
@@ -174,7 +174,7 @@ def _title(results: Sequence[Result]) -> str:
     return f"{model} on {dataset}" if dataset else model
 
 
-def _notes(listed: Listing, opened: Sequence[_File]) -> Iterator[str]:
+def _notes(listed: Listing, opened: Sequence[_File], pictures: str | Path | None) -> Iterator[str]:
     if len(listed.keys) < listed.total:
         yield (
             f"The table lists {len(listed.keys):,} of {listed.total:,} rows, evenly spread; "
@@ -185,4 +185,7 @@ def _notes(listed: Listing, opened: Sequence[_File]) -> Iterator[str]:
     if any(map(pictures_shown, (row for one in opened for row in one.told.values()))) and not any(
         one.pictures for one in opened
     ):
-        yield "The predictions hold no pictures. --html-pictures DATASET, the dataset they were made of, shows them."
+        lacking = (
+            "The predictions hold no pictures" if pictures is None else f"{pictures} has no pictures of these rows"
+        )
+        yield f"{lacking}. --html-pictures DATASET, the dataset they were made of, shows them."

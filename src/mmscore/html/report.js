@@ -111,9 +111,9 @@
           return one && one.value !== null ? [row(labels[place], place, one, labels[place])] : [];
         });
         if (!rows.length) return el("p", { class: "about" }, "No result has this number.");
-        const unit = rows[0].unit;
-        const drawn = (width) => mm.bars(rows, rows.map((one) => one.group), ["all"], unit)(width);
-        return mm.chart(words(number), drawn, groupTable(`${words(number)} side by side`, "result", rows));
+        return el("div", {}, mm.byScale(rows).map(({ unit, rows: drawn }) =>
+          mm.chart(words(number), mm.bars(drawn, drawn.map((one) => one.group), ["all"], unit),
+            groupTable(`${words(number)} side by side`, "result", drawn))));
       });
 
   const groupTable = (caption, first, rows, linked = (one) => one.group) =>
@@ -146,9 +146,10 @@
         const told = every.length > MOST_LINES ? `the table has ${MOST_LINES} lines of ${mm.number(every.length)}, the JSON report all` : "the table has all";
         return el("div", {},
           groups.length > kept.size ? el("p", { class: "about" }, `The ${kept.size} largest of ${mm.number(groups.length)} groups; ${told}.`) : null,
-          mm.chart(`${words(number)} by ${words(by)}`, mm.bars(rows, groups.filter((group) => kept.has(group)), several ? labels : ["all"], rows[0]?.unit ?? "fraction"),
-            groupTable(`${words(number)} by ${words(by)}`, words(by), every, linked),
-            { legend: legend(), click: filterable.has(by) ? (place) => showRows(show(rows[place])) : null }));
+          mm.byScale(rows).map(({ unit, rows: drawn }) =>
+            mm.chart(`${words(number)} by ${words(by)}`, mm.bars(drawn, groups.filter((group) => kept.has(group)), several ? labels : ["all"], unit),
+              groupTable(`${words(number)} by ${words(by)}`, words(by), every.filter((one) => drawn.some(({ unit: own }) => own === one.unit)), linked),
+              { legend: legend(), click: filterable.has(by) ? (place) => showRows(show(drawn[place])) : null })));
       });
   };
 
@@ -156,10 +157,18 @@
   const verdict = (p, value) => (p === null ? "not tested" : p < ALPHA ? (value > 0 ? "higher" : "lower") : "no clear difference");
   // Where all are held against one, its name is said once.
   const oneBase = new Set(differences.map(({ a }) => a)).size === 1;
+  /** Name a pair by what differs, and once by what does not: `b − a · recipe`. */
+  const pairLabel = (a, b) => {
+    if (oneBase) return labels[b];
+    const [left, right] = [labels[a].split(" · "), labels[b].split(" · ")];
+    const same = [];
+    while (left.length > 1 && right.length > 1 && left.at(-1) === right.at(-1)) same.unshift([left.pop(), right.pop()][0]);
+    return [`${right.join(" · ")} − ${left.join(" · ")}`, ...same].join(" · ");
+  };
   const tested = (told, a, b) => {
     const p = told.p_holm ?? told.p;
     const [low, high] = told.ci95 ?? [null, null];
-    return { label: oneBase ? labels[b] : `${labels[b]} − ${labels[a]}`, a, b, told, p, value: told.difference, low, high, sure: p !== null && p < ALPHA };
+    return { label: pairLabel(a, b), a, b, told, p, value: told.difference, low, high, sure: p !== null && p < ALPHA };
   };
 
   const differing = () => {
@@ -171,12 +180,12 @@
         kinds.get(name).push(tested(told, a, b));
       }
     const base = oneBase ? `${differences.length === 1 ? labels[differences[0].b] : "Each"} minus ${labels[differences[0].a]}. ` : "";
-    const lacking = differences.map(({ a, b, rows }) => [oneBase ? labels[b] : `${labels[b]} − ${labels[a]}`, rows.compared, rows.only_a, rows.only_b, rows.unscored]);
+    const lacking = differences.map(({ a, b, rows }) => [pairLabel(a, b), rows.compared, rows.only_a, rows.only_b, rows.unscored]);
     return choosing("Is the difference more than chance?", `${base}Row by row, over the rows that both have a score for; 95 % intervals.${differences.length > 1 ? " p-values are adjusted for the number of pairs (Holm)." : ""}`,
       [{ name: "number", values: () => [...kinds.keys()] }],
       ({ number }) => {
         const rows = kinds.get(number).map((one) => ({
-          ...one, shown: mm.signed(one.value, one.told.unit), title: `${labels[one.b]} − ${labels[one.a]}: ${mm.signed(one.value, one.told.unit)}, p ${pValue(one.p)}`,
+          ...one, unit: one.told.unit ?? "fraction", shown: mm.signed(one.value, one.told.unit), title: `${labels[one.b]} − ${labels[one.a]}: ${mm.signed(one.value, one.told.unit)}, p ${pValue(one.p)}`,
         }));
         const lines = rows.map((one) => [
           one.label, el("data", { value: String(one.value) }, one.shown), mm.interval95({ ci95: one.told.ci95, unit: one.told.unit }),
@@ -185,8 +194,8 @@
         ]);
         const tests = [...new Set(rows.map((one) => one.told.test).filter(Boolean))].join(", ");
         return el("div", {},
-          mm.chart(`Difference in ${words(number)}`, mm.forest(rows, rows[0].told.unit ?? "fraction"),
-            mm.table("Rows of each pair", ["pair", "compared", "only in the second", "only in the first", "without a score"], lacking)),
+          mm.byScale(rows).map(({ unit, rows: drawn }) => mm.chart(`Difference in ${words(number)}`, mm.forest(drawn, unit),
+            mm.table("Rows of each pair", ["pair", "compared", "only in the second", "only in the first", "without a score"], lacking))),
           mm.table(`Differences of ${words(number)}`, ["pair", "difference", "95 % interval", "p", "gained : lost", "says"], lines),
           el("p", { class: "about" }, tests ? `p: ${tests}. Gained and lost: rows that one of the two alone got right.` : "Too few rows for a test."),
           filterable.has("models disagree") ? el("p", {}, link("Show the rows in which models disagree", [["models disagree", true]])) : null);

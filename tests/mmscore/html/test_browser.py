@@ -183,6 +183,45 @@ def test_a_file_without_a_score_says_so(browser, tmp_path):
         assert status(page) == 2
 
 
+def test_a_fraction_beside_a_percentage_is_drawn_on_one_scale(browser, tmp_path):
+    rows = [{**row, "task": "yes_no", "options": None} for row in choices(*[("Yes", "Yes"), ("Yes", "No")] * 5)]
+    file = write_predictions(tmp_path / "p.parquet", rows, model="m", dataset="Shapes")
+    write_report(tmp_path / "r.html", list(results([file], ["vlmevalkit_yorn", "pope_official"], Options())))
+    with opened(browser, tmp_path / "r.html") as page:
+        chart = panel(page, "Side by side").locator("svg[aria-label=accuracy]")
+        expect(chart).to_have_count(1)
+        widths = chart.locator("[aria-label=bar]").evaluate(
+            "mark => [...mark.children].map(bar => bar.getBBox().width)"
+        )
+        assert widths == [pytest.approx(widths[0])] * 2
+        assert widths[0] > 50
+        assert chart.locator("[aria-label=text] text").all_text_contents() == ["50.00", "0.5000"]
+
+
+def test_a_category_that_is_called_like_a_part_of_the_language_is_a_text(browser, tmp_path):
+    rows = [{**row, "category": name} for name in ("constructor", "__proto__") for row in choices(("A", "A"))]
+    rows = [{**row, "id": str(n)} for n, row in enumerate(rows)]
+    file = write_predictions(tmp_path / "p.parquet", rows, model="m")
+    write_report(tmp_path / "r.html", list(results([file], ["own_choice"], Options())))
+    with opened(browser, tmp_path / "r.html") as page:
+        expect(page.locator("#items td bdi.tag")).to_have_text(["right", "right"])
+
+
+def test_a_pair_of_models_is_named_by_what_differs(browser, tmp_path):
+    files = [
+        write_predictions(tmp_path / f"{name}.parquet", choices(*[("A", "A"), (reply, "B")] * 5), model=name)
+        for name, reply in (("one", "A"), ("two", "B"), ("three", "C"))
+    ]
+    write_report(tmp_path / "r.html", list(results(files, ["own_choice", "vlmevalkit_mcq"], Options())))
+    with opened(browser, tmp_path / "r.html") as page:
+        pairs = (
+            panel(page, "Is the difference more than chance?")
+            .locator("table")
+            .last.locator("tbody th, tbody td:first-child")
+        )
+        assert pairs.first.inner_text() == "two − one · own_choice@1"
+
+
 def test_thousands_of_groups_stay_readable(browser, tmp_path):
     rows = [{**row, "category": f"group {n}"} for n, row in enumerate(choices(*[("A", "A")] * 2_000))]
     file = write_predictions(tmp_path / "p.parquet", rows)

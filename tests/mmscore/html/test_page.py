@@ -100,6 +100,17 @@ def test_a_page_without_the_pictures_says_where_they_would_come_from(tmp_path, d
     assert "--html-pictures DATASET" in json.loads(held(path, "mm-page"))["notes"][0]
 
 
+def test_a_dataset_that_has_none_of_the_rows_is_named(tmp_path, dataset):
+    (tmp_path / "other").mkdir()
+    with DatasetWriter(tmp_path / "other" / "data") as writer:
+        writer.write([record(7, picture("red"), "Which?", answer="A", task="multiple_choice", options=("a", "b"))])
+    file = replies(tmp_path, "A", "B")
+    path = tmp_path / "report.html"
+    found = list(results([file], ["own_choice"], Options(answers=dataset)))
+    write_report(path, found, pictures=tmp_path / "other" / "data")
+    assert "other/data has no pictures of these rows" in json.loads(held(path, "mm-page"))["notes"][0]
+
+
 def test_models_side_by_side_have_a_column_each_and_share_their_items(tmp_path, dataset):
     files = [replies(tmp_path, *texts, name=name, model=name) for name, texts in {"m": "AB?", "n": "BB?"}.items()]
     path = written(tmp_path, files, answers=dataset)
@@ -137,6 +148,16 @@ def test_two_datasets_keep_their_rows_apart(tmp_path):
         write_predictions(tmp_path / f"{name}.parquet", choices(("A", "A")), dataset=name, model="m") for name in "xy"
     ]
     assert list(items_of(written(tmp_path, files))) == ["x/0", "y/0"]
+
+
+def test_an_id_with_a_null_character_keeps_its_row(tmp_path):
+    for name in "xy":
+        row = {**choices(("A", "A"))[0], "id": "a\0b", "question": "What?", "dataset": name, "model": "m"}
+        write_predictions(tmp_path / f"{name}.parquet", [row])
+    alone, both = [tmp_path / "x.parquet"], [tmp_path / "x.parquet", tmp_path / "y.parquet"]
+    for files, ids in ((alone, ["a\0b"]), (both, ["x/a\0b", "y/a\0b"])):
+        rows = json.loads(held(written(tmp_path, files), "mm-rows"))
+        assert [(row[0], row[1][1]) for row in rows] == [(id, "What?") for id in ids]
 
 
 def test_rows_without_an_id_are_counted_in_a_note(tmp_path):
