@@ -40,7 +40,7 @@ def refine(command: click.Command) -> None:
         elif type(param.type) is click.Choice:
             param.type = _Choice(param.type.choices, param.type.case_sensitive)
         elif type(param.type) is click.Path:
-            param.type = _Path(param.type)
+            param.type = NearPath.like(param.type)
 
 
 class _Text(StringParamType):
@@ -79,13 +79,18 @@ class _Choice(click.Choice[Any]):
         return f"{message}{did_you_mean(str(value), map(str, self.choices))}"
 
 
-class _Path(click.Path):
-    """A path that is checked as another one of click's checks it."""
+class NearPath(click.Path):
+    """A path whose message names the nearest one where nothing stands."""
 
-    def __init__(self, path: "click.Path[Any]") -> None:
-        vars(self).update(vars(path))
+    @classmethod
+    def like(cls, path: "click.Path[Any]") -> "NearPath":
+        """Check a path as another type does."""
+        near = cls()
+        vars(near).update(vars(path))
+        return near
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Check a path; one that is missing is met with its neighbours."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:

@@ -5,10 +5,11 @@ from typing import Any
 
 import click
 
+from mmconvert.parameters import NearPath
 from mmconvert.storage import is_url
 
 
-class _ImageRoot(click.Path):
+class _ImageRoot(NearPath):
     """A folder that exists, or the URL of one in a store."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
