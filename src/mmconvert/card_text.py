@@ -229,9 +229,12 @@ def use_lines(values: Values) -> list[str]:
 
 _TRAINING = (
     "",
+    "import torch",
     "from trl import SFTConfig, SFTTrainer",
     "",
-    'SFTTrainer(model="MODEL", train_dataset=rows, args=SFTConfig("output", max_length=None)).train()',
+    # TRL's default, bfloat16, is refused where there is no GPU.
+    'args = SFTConfig("output", max_length=None, bf16=torch.cuda.is_available())',
+    'SFTTrainer(model="MODEL", train_dataset=rows, args=args).train()',
 )
 
 

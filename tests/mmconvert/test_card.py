@@ -236,7 +236,7 @@ def test_use_trains_where_rows_are_laid_out_for_it():
     text = card(infos, schema=SCHEMA, title="T", source_format=None, training=True)
     code = text.partition("```python\n")[2].partition("```")[0]
     compile(code, "card", "exec")
-    assert 'SFTTrainer(model="MODEL", train_dataset=rows, args=SFTConfig("output", max_length=None)).train()' in code
+    assert 'SFTTrainer(model="MODEL", train_dataset=rows, args=args).train()' in code
     assert "mmscore predict" not in text
 
 
