@@ -165,6 +165,15 @@ def test_the_page_prints_without_its_tools_and_says_which_number_a_chart_shows(b
         assert page.locator(".chart figcaption", has_text="accuracy by category").is_visible()
 
 
+def test_a_printed_page_is_no_wider_than_its_paper(browser, files, tmp_path):
+    recipes = ["own_choice", "vlmevalkit_mcq", "evalscope_general_vmcq"]
+    write_report(tmp_path / "r.html", list(results(files, recipes, Options())))
+    with opened(browser, tmp_path / "r.html", viewport={"width": 720, "height": 1000}) as page:
+        page.keyboard.press("j")
+        page.emulate_media(media="print")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 720
+
+
 def test_html_of_the_command_line_shows_what_json_says(browser, files, tmp_path, capsys):
     page_file, json_file = tmp_path / "r.html", tmp_path / "r.json"
     options = ["--recipe", "own_choice", "--html", str(page_file), "-o", str(json_file), "--quiet"]
