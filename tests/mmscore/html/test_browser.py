@@ -174,6 +174,15 @@ def test_a_printed_page_is_no_wider_than_its_paper(browser, files, tmp_path):
         assert page.evaluate("document.documentElement.scrollWidth") <= 720
 
 
+def test_a_narrow_window_shows_a_result_beside_the_question(browser, tmp_path):
+    rows = [{**row, "id": f"{row['id']}{'x' * 40}"} for row in answers("m", 7)]
+    file = write_predictions(tmp_path / "p.parquet", rows)
+    write_report(tmp_path / "r.html", list(results([file], ["own_choice"], Options())))
+    with opened(browser, tmp_path / "r.html", viewport={"width": 390, "height": 844}) as page:
+        box = page.locator("#items tbody tr").first.locator(".tag").bounding_box()
+        assert box["x"] + box["width"] <= 390
+
+
 def test_html_of_the_command_line_shows_what_json_says(browser, files, tmp_path, capsys):
     page_file, json_file = tmp_path / "r.html", tmp_path / "r.json"
     options = ["--recipe", "own_choice", "--html", str(page_file), "-o", str(json_file), "--quiet"]
