@@ -279,6 +279,26 @@ def test_replies_outlive_a_store_that_fails(bucket, tmp_path, monkeypatch):
     assert bucket.exists("bucket/out/p.parquet")
 
 
+def test_a_table_and_its_pictures_are_exported_to_the_store(bucket, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    folder = write_dataset(tmp_path / "d", {"test": map(record, range(3))})
+
+    def export(*arguments: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(program, ["export", str(folder), "--to", "openai_messages", *arguments], program="mmconvert")
+        return ended.value.code, "".join(capsys.readouterr())
+
+    for root in (BUCKET, "here"):
+        code, said = export("-o", f"{root}/out/t.jsonl", "--images", "files")
+        assert (code, f"{root}/out/t.jsonl: 3 rows as openai_messages" in said) == (0, True), said
+    files = [path.relative_to("here").as_posix() for path in Path("here").rglob("*") if path.is_file()]
+    assert len(files) == 4
+    for file in files:
+        assert bucket.cat(f"bucket/{file}") == Path("here", file).read_bytes()
+    assert not (tmp_path / "s3:").exists()
+    assert export("-o", f"{BUCKET}/out/t.jsonl", "--image-dir", "pictures")[0] == 2
+
+
 def test_reports_are_written_to_the_store(bucket, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_predictions(tmp_path / "m1.parquet", choices(("A", "A"), ("A", "B")))

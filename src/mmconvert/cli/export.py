@@ -1,8 +1,10 @@
 """`mmconvert export`: a dataset back into another format."""
 
 import json
+import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from mmconvert.manifest import MANIFEST, folder_of, read_manifest
 from mmconvert.plugins import load
 from mmconvert.progress import Advance, Done, progress
 from mmconvert.record import Record
+from mmconvert.storage import is_url, send_file
 from mmconvert.store import open_dataset
 
 _SHOWN_LOSSES = 10
@@ -30,7 +33,8 @@ _SHOWN_LOSSES = 10
     "--output",
     required=True,
     metavar="FILE",
-    help="File to write; a folder (or FOLDER/) for the name that the format's convention gives the file.",
+    help="File to write, or its URL in a store (s3://BUCKET/FILE); a folder (or FOLDER/) for the name that the "
+    "format's convention gives the file.",
 )
 @click.option("--to", "to", required=True, metavar="NAME", help="Format to write; see mmconvert list formats.")
 @click.option(
@@ -115,6 +119,27 @@ def exported(dataset: Path, output: str, given: Mapping[str, Any], *, quiet: boo
         UsageError: A name is unknown, or the format cannot honour an option.
         Error: The dataset cannot be read, or the file cannot be written.
     """
+    if not is_url(output):
+        return _exported(dataset, output, given, quiet=quiet)
+    if given["image_dir"] is not None:
+        raise UsageError("--image-dir: what is written to a URL has its pictures beside it. Leave it out.")
+    with _sent(output) as file:
+        done = _exported(dataset, file, given, quiet=quiet)
+    return replace(done, output=f"{output.rpartition('/')[0]}/{Path(done.output).name}")
+
+
+@contextmanager
+def _sent(url: str) -> Iterator[str]:
+    """Give the place on this machine to write a file to; it and all beside it go to the URL, the file last."""
+    above, _, name = url.rpartition("/")
+    with tempfile.TemporaryDirectory(prefix="mmconvert-") as folder:
+        yield f"{folder}/{name}"
+        files = [path for path in Path(folder).rglob("*") if path.is_file()]
+        for file in sorted(files, key=lambda path: path.parent == Path(folder)):
+            send_file(file, f"{above}/{file.relative_to(folder).as_posix()}")
+
+
+def _exported(dataset: Path, output: str, given: Mapping[str, Any], *, quiet: bool) -> Exported:
     to = given["to"]
     folder = _config(dataset, given["config_name"])
     total = open_dataset(folder).num_rows if (dataset / MANIFEST).is_file() else None
