@@ -8,7 +8,7 @@ from rich.table import Table
 
 from mmscore.recipe import Metrics
 from mmscore.report import Counts, Entry, Report
-from mmscore.terminal_table import cell, open_console, plain_table, safe, shown
+from mmscore.terminal_table import cell, open_console, plain_table, print_table, safe, shown
 
 _MOST_LINES = 60
 _KIT_TABLE = 12
@@ -24,7 +24,7 @@ def show(report: Report, console: Console | None = None) -> None:
     """
     console = console or open_console()
     if len(report.entries) > 1:
-        console.print(_side_by_side(report.entries))
+        print_table(console, _side_by_side(report.entries))
     for entry in report.entries:
         _show_entry(entry, console)
 
@@ -33,12 +33,12 @@ def _show_entry(entry: Entry, console: Console) -> None:
     console.print(f"\n[bold]{safe(entry.model)}[/bold] on {safe(entry.dataset or 'an unnamed dataset')}")
     console.print(f"{safe(entry.recipe)}@{safe(entry.version)} ({safe(entry.parity)})", soft_wrap=True)
     console.print(f"chosen because: {safe(entry.reason)}", soft_wrap=True)
-    console.print(_numbers(entry))
+    print_table(console, _numbers(entry))
     for column, values in entry.groups.items():
         if len(values) > 1:
-            console.print(_groups(column, values))
+            print_table(console, _groups(column, values))
     if entry.table and len(entry.table) <= _KIT_TABLE and len(entry.table[0]) <= _KIT_TABLE:
-        console.print(_kit_table(entry.table))
+        print_table(console, _kit_table(entry.table))
     console.print(_counts(entry.counts, entry.partial), soft_wrap=True)
     console.print(f"[dim]{safe(entry.signature)}[/dim]", soft_wrap=True)
 

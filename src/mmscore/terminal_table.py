@@ -7,6 +7,7 @@ from typing import Any
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from mmconvert.command_line import printable
@@ -14,6 +15,8 @@ from mmconvert.command_line import printable
 _DIGITS = {"fraction": 4, "percent": 2, "points": 2, "rows": 0}
 _FILE_WIDTH = 160
 """Columns where the output is no terminal."""
+_ANY_WIDTH = 10_000
+"""Columns in which any table fits."""
 
 
 def open_console() -> Console:
@@ -34,6 +37,14 @@ def plain_table(*numbers: str, first: str, title: str | None = None) -> Table:
     for heading in numbers:
         table.add_column(safe(heading), justify="right", overflow="fold")
     return table
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table, its columns closer together where they would not fit: a name that is folded is hard to read."""
+    wide = console.options.update(width=_ANY_WIDTH)
+    if Measurement.get(console, wide, table).maximum > console.width:
+        table.padding = 0
+    console.print(table)
 
 
 def shown(value: float | None, unit: str) -> str:
