@@ -184,6 +184,27 @@ def push(
     return PushResult(url, len(upload.files), sum(upload.files.values()), removed)
 
 
+def put_file(file: Path, repo_id: str, path: str, revision: str | None = None) -> None:
+    """Put one file into a dataset's repository, which is made where it is missing.
+
+    Args:
+        file: The file here.
+        repo_id: `USER/REPO`.
+        path: Its name in the repository.
+        revision: Branch to commit to, None for main.
+
+    Raises:
+        UsageError: There can be no such repository.
+        Error: The Hub refuses; the message says what to do.
+    """
+    check_target(repo_id)
+    api = HfApi(library_name="mmconvert", library_version=__version__)
+    with explained(repo_id):
+        retried(lambda: _make_place(api, repo_id, revision, False), RETRY_SECONDS)
+        place: dict[str, Any] = {"repo_id": repo_id, "repo_type": "dataset", "revision": revision}
+        retried(lambda: api.upload_file(path_or_fileobj=file, path_in_repo=path, **place), RETRY_SECONDS)
+
+
 def _check_bytes(folder: Path, shard: Shard) -> None:
     path = folder / shard.file
     if not path.resolve().is_relative_to(folder.resolve()):

@@ -100,6 +100,18 @@ def dataset_repo(url: str) -> tuple[str, str | None] | None:
     return found["repo"], unquote(found["revision"]) if found["revision"] else None
 
 
+def file_in_repo(url: str) -> tuple[str, str, str | None] | None:
+    """Take apart where a file is to be put on the Hub: repository, path and revision; None for another URL.
+
+    Example:
+        >>> file_in_repo("hf://datasets/user/runs@v1/a/p.parquet"), file_in_repo("s3://bucket/p.parquet")
+        (('user/runs', 'a/p.parquet', 'v1'), None)
+    """
+    found = _URL.fullmatch(url)
+    path = (found["path"] or "").strip("/") if found else ""
+    return (found["repo"], path, unquote(found["revision"]) if found["revision"] else None) if found and path else None
+
+
 def _may_be_id(path: Path) -> bool:
     # Imported here: whoever opens a path needs no formats.
     from mmconvert.guess import READERS

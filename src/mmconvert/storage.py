@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import Error, UsageError, first_line
-from mmconvert.hub_path import dataset_repo, on_the_hub
+from mmconvert.hub_path import dataset_repo, file_in_repo, on_the_hub
 from mmconvert.manifest import MANIFEST
 
 _URL = re.compile(r"(?!https?:|file:)[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
@@ -101,12 +101,18 @@ def file_name(url: str) -> str:
 
 
 def send_file(file: Path, url: str) -> None:
-    """Copy a file to a URL, replacing what stands there.
+    """Copy a file to a URL, replacing what stands there; a repository of the Hub is made where it is missing.
 
     Raises:
         UsageError: As `fetched`.
         Error: As `fetched`.
     """
+    if (there := file_in_repo(url)) is not None:
+        # Imported here: it needs the Hub's client.
+        from mmconvert import hub
+
+        hub.put_file(file, *there)
+        return
     with opened_store(url) as (store, place):
         store.put_file(str(file), place)
 

@@ -204,6 +204,26 @@ def test_a_dataset_is_written_to_the_hub_in_one_commit(server, program, small, t
     assert (code, "Name hf://datasets/USER/REPO" in err) == (2, True)
 
 
+def test_predictions_and_reports_are_written_to_the_hub(server, small, tmp_path):
+    place = "hf://datasets/user/runs"
+    ask = ("mmscore", "predict", small, "--backend", "echo", "--model", "text=A", "--quiet", "-o")
+    scored = write_predictions(tmp_path / "scored.parquet", choices(("A", "A"), ("B", "A")))
+    report = ("mmscore", scored, "--recipe", "own_choice", "--quiet", "-o")
+    server.fail("POST .*/repos/create", 503, times=1)
+    with hub_client(server.environment(tmp_path / "home"), cwd=tmp_path) as client:
+        shown = [
+            client("command", *ask, f"{place}/p.parquet"),
+            client("command", *ask, tmp_path / "p.parquet"),
+            client("command", *report, f"{place}/reports/r.json"),
+        ]
+        code, _, err = client("command", *ask, "hf://datasets/other/runs/p.parquet")
+    assert [ended[0] for ended in shown] == [0, 0, 0], shown
+    files = server.dataset("user/runs").files()
+    assert files["p.parquet"] == (tmp_path / "p.parquet").read_bytes()
+    assert json.loads(files["reports/r.json"])["entries"]
+    assert (code, "take one with write access to other" in err) == (1, True), err
+
+
 def test_a_revision_and_a_path_may_be_named(server, program, small, tmp_path):
     repo = server.dataset("user/small")
     repo.refs["v1"] = repo.oid("main")
