@@ -312,6 +312,20 @@ def test_a_commit_of_somebody_else_in_between_is_taken_into_account(server, repo
     assert len([line for line in server.requests if "/tree/" in line]) == 2
 
 
+def test_a_shard_that_somebody_adds_in_between_goes_with_the_others(server, repo, push, tmp_path, monkeypatch):
+    asked = server._preupload
+
+    def somebody_first(place, revision, call):
+        monkeypatch.undo()
+        place.put("data/test-00001-of-00002.parquet", b"theirs")
+        return asked(place, revision, call)
+
+    monkeypatch.setattr(server, "_preupload", somebody_first)
+    done = push(write_dataset(tmp_path / "set", {"test": [record(1)]}), repo)
+    assert done["removed"] == ["data/test-00001-of-00002.parquet"]
+    assert data_files(server, repo) == ["data/test-00000-of-00001.parquet"]
+
+
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
