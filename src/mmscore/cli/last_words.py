@@ -1,29 +1,40 @@
 """What `mmscore score` says at its end: where its files are, and which command says more."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from mmconvert.closing import close, command
 from mmscore.places import STDIN
 from mmscore.report import Report
 
 
-def last_words(report: Report, files: Mapping[str, str | None]) -> None:
+def last_words(
+    report: Report, files: Mapping[str, str | None], asked: Sequence[str], options: Mapping[str, str | None]
+) -> None:
     """Print places and the next step on stderr, where files were written or somebody watches.
 
     Args:
         report: What was found.
         files: Label -> file that was written, None for none.
+        asked: Recipes as the user named them, none where they followed from the files.
+        options: Those by which the files were read, None where one was not given.
     """
     if any(files.values()) or (sys.stderr is not None and sys.stderr.isatty()):
-        close({**files, "next": _next(report)}, err=True)
+        close({**files, "next": _next(report, asked, options, page=files.get("page"))}, err=True)
 
 
-def _next(report: Report) -> str | None:
-    """Name the command that tells how two files differ, or why one has its number."""
-    recipes = list(dict.fromkeys(entry.recipe for entry in report.entries))
+def _next(report: Report, asked: Sequence[str], options: Mapping[str, str | None], *, page: str | None) -> str | None:
+    """Name the command that tells how files differ, or why one has its number."""
+    recipes = list(dict.fromkeys(asked or [entry.recipe for entry in report.entries]))
     files = list(dict.fromkeys(entry.predictions for entry in report.entries))
-    if STDIN in files or len(files) > 2:
+    if STDIN in files or (len(files) > 2 and page):
         return None
+    given = [word for name, value in options.items() if value for word in (name, value)]
+    if len(files) > 2:
+        return command("mmscore", *files, *_each("--recipe", recipes), *given, "--html", "report.html")
     verb, most = ("compare", 1) if len(files) == 2 else ("explain", 2)
-    return command("mmscore", verb, *files, *(word for name in recipes[:most] for word in ("--recipe", name)))
+    return command("mmscore", verb, *files, *_each("--recipe", recipes[:most]), *given)
+
+
+def _each(option: str, values: Sequence[str]) -> list[str]:
+    return [word for value in values for word in (option, value)]

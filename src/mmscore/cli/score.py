@@ -141,11 +141,11 @@ def score(
     else:
         _show(report)
     if not quiet:
-        for entry in report.entries:
-            for message in entry.messages:
-                click.echo(printable(f"mmscore: {message}"), err=True)
+        for message in dict.fromkeys(message for entry in report.entries for message in entry.messages):
+            click.echo(printable(f"mmscore: {message}"), err=True)
         files = {"report": output, "table": csv_file, "page": html_file, "rows": rows_file, "log": log_file}
-        last_words(report, files)
+        said = {"--answers": answers, "--dataset": dataset, "--format": format, "--recipe-options": recipe_options}
+        last_words(report, files, recipes, said)
     if sent:
         click.echo(pushed_text(place.scored(sent, quiet=quiet)), err=as_json)
     return 0 if report.complete or allow_rejects else EXIT_PARTIAL

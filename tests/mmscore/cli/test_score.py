@@ -71,7 +71,16 @@ def test_the_last_words_say_where_files_are_and_what_says_more(run, good, tmp_pa
     other = write_predictions(tmp_path / "other.parquet", choices(("A", "A"), ("B", "A")))
     _, _, err = run(good, other, "-o", report, "--recipe", "own_choice")
     assert err.endswith(f"  next:    mmscore compare {good} {other} --recipe own_choice\n")
+    third = write_predictions(tmp_path / "third.parquet", choices(("B", "A"), ("B", "A")))
+    _, _, err = run(good, other, third, "-o", report, "--recipe", "own_choice")
+    assert err.endswith(f"  next:    mmscore {good} {other} {third} --recipe own_choice --html report.html\n")
     assert run(good, "-o", report, "--quiet")[2] == run(good)[2] == ""
+
+
+def test_the_next_command_reads_the_files_as_this_one_did(run, good, tmp_path):
+    options = ["--recipe", "vlmevalkit_mcq@v1", "--dataset", "Colours"]
+    _, _, err = run(good, *options, "-o", tmp_path / "r.json")
+    assert err.endswith(f"  next:    mmscore explain {good} --recipe vlmevalkit_mcq@v1 --dataset Colours\n")
 
 
 def test_html_writes_a_page_that_lists_as_many_rows_as_wanted(run, good, tmp_path):
