@@ -1,6 +1,7 @@
 """Fixtures for every test: where the shared reference material stands, and a clean environment."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,11 @@ from support.hub_server import HubServer, hub_server
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
+
+# Whoever starts the suite in the background (`scripts/test &`, nohup) has it ignore Ctrl-C, and so would the programs
+# that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run: a failure is of the change at hand. HYPOTHESIS_PROFILE=search looks for new ones.
 settings.register_profile("steady", derandomize=True)
