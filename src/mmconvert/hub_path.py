@@ -11,7 +11,7 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -139,7 +139,7 @@ class HubPath(type(Path())):  # type: ignore[misc]  # the class of this system's
         if at is None or at.path not in _tree(at):
             raise FileNotFoundError(f"{self}: no such file on the Hub")
         with _asked(str(self)):
-            return hf_hub_download(at.repo, at.path, repo_type="dataset", revision=at.commit)
+            return _again(lambda: hf_hub_download(at.repo, at.path, repo_type="dataset", revision=at.commit))
 
     def exists(self, **_: Any) -> bool:
         """Tell whether the commit has such a file or folder."""
@@ -286,8 +286,15 @@ def _folders_of(repo: str, commit: str) -> frozenset[str]:
 
 
 def _commit(repo: str, revision: str | None) -> str:
-    commit: str = _api().dataset_info(repo, revision=revision, timeout=_SECONDS).sha
+    commit: str = _again(lambda: _api().dataset_info(repo, revision=revision, timeout=_SECONDS).sha)
     return commit
+
+
+def _again(ask: Callable[[], str]) -> str:
+    """Ask again where the Hub fails for a moment."""
+    from mmconvert.hub_faults import RETRY_SECONDS, retried
+
+    return retried(ask, RETRY_SECONDS)
 
 
 @functools.cache

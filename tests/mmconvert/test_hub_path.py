@@ -269,6 +269,13 @@ def test_a_hub_that_fails_while_it_is_read_is_one_message(server, program, large
     assert not (tmp_path / "out").exists()
 
 
+def test_a_hub_that_fails_for_a_moment_is_asked_again(server, program, small, tmp_path):
+    for pattern in ("GET /api/datasets/user/small", "GET .*/tree/", "/resolve/.*manifest", "/resolve/.*parquet"):
+        server.fail(pattern, 503, times=1)
+    code, _, err = program("mmconvert", "convert", "user/small", "-o", tmp_path / "out", "--quiet")
+    assert (code, open_dataset(tmp_path / "out").num_rows, server.faults[0].times) == (0, 4, 0), err
+
+
 def test_a_gated_dataset_says_what_to_do(server, program, large, tmp_path):
     server.fail("/resolve/", 403, **{"X-Error-Code": "GatedRepo"})
     code, out, err = program("mmconvert", "convert", "user/large", "-o", tmp_path / "out")
