@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from huggingface_hub.constants import ENDPOINT
 
 from mmconvert import __version__
@@ -89,11 +90,19 @@ def _report(config: str) -> str:
 def _config(rows: Rows, entries: Sequence[Entry]) -> str:
     """Name the configuration after the model and the benchmark."""
     models = [entry.model for entry in entries][:1] or [", ".join(rows.distinct("model")) or rows.title]
-    datasets = [entry.dataset for entry in entries if entry.dataset] or rows.distinct("dataset")
+    datasets = [entry.dataset for entry in entries if entry.dataset] or rows.distinct("dataset") or _sources(rows)
     named = "_".join([*models, *(datasets[:1] if len(set(datasets)) == 1 else [])])
     config = _NO_NAME.sub("-", named).strip(".-") or PREDICTIONS
     check_names(config, DEFAULT_SPLIT)
     return config
+
+
+def _sources(rows: Rows) -> list[str]:
+    """Name the files that the questions came from: rows of two files are no one benchmark."""
+    if "source" not in rows.names:
+        return []
+    found = (pc.unique(pc.struct_field(batch.column("source"), "file")) for batch in rows.read(["source"]))
+    return sorted({Path(file).stem for files in found for file in files.to_pylist() if file})
 
 
 def _constants(rows: Rows, entries: Sequence[Entry]) -> dict[str, str]:

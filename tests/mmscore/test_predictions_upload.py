@@ -10,6 +10,7 @@ import pytest
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from mmconvert.card_yaml import front_matter
+from mmconvert.record import Source
 from mmscore.model_card import joined
 from mmscore.predictions import RUN_METADATA
 from support.datasets_on_disk import record, write_dataset
@@ -155,6 +156,17 @@ def test_predictions_that_nobody_scored_yet_leave_no_old_numbers(server, mmscore
     assert (code, "1 old files removed" in out) == (0, True), err
     assert "Not scored yet." in card(server, repo)
     assert not any(path.startswith("reports/") for path in server.dataset(repo).files())
+
+
+def test_questions_of_two_files_are_two_benchmarks(server, mmscore, repo, tmp_path):
+    for name in ("cats", "dogs"):
+        rows = [replace(record(n), source=Source("vmcq", f"{name}.jsonl", n)) for n in range(2)]
+        folder = write_dataset(tmp_path / name, {"test": rows})
+        ask = ("predict", folder, "-o", tmp_path / f"{name}.parquet", "--backend", "echo", "--model", "text=A")
+        code, _, err = mmscore(*ask, "--push", repo, "--quiet")
+        assert code == 0, err
+    shards = [path for path in server.dataset(repo).files() if path.endswith(".parquet")]
+    assert sorted(shards) == [f"text-A_{name}/test-00000-of-00001.parquet" for name in ("cats", "dogs")]
 
 
 def test_joined_references_go_along_and_so_do_questions_that_nobody_was_asked(mmscore, repo, tmp_path):
