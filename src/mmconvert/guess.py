@@ -91,6 +91,8 @@ def guess(path: Path) -> tuple[str, str]:
         return fitting[0], f"recognised by {shown}"
     if fitting:
         raise Error(f"{path}: may be {' or '.join(fitting)}. Say which: --format {fitting[0]}")
+    if head.suffix in READERS and not head.columns:
+        raise Error(f"{path}: holds no rows by which to tell its format. Give a file with rows, or --format NAME.")
     kind = f"{head.suffix} files" if head.suffix else "folders"
     if not refusals:
         raise Error(f"{path}: no format reads {kind}. See: mmconvert list formats")

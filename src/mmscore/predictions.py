@@ -106,8 +106,8 @@ def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction"), 
     rows = _from_parquet(str(path), files, required) if files else _from_kit(str(path), place.path, format)
     rows = replace(rows, title=place.title)
     if not len(rows):
-        first = f" The first of {len(rows.rejected)} reasons: {rows.rejected[0].message}" if rows.rejected else ""
-        raise Error(f"{path}: holds no rows that can be read.{first}")
+        first = f"The first of {len(rows.rejected)} reasons: {rows.rejected[0].message}" if rows.rejected else ""
+        raise Error(f"{path}: holds no rows that can be read. {first or 'Give a file with rows.'}")
     _check_ids(rows)
     return rows
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.errors import Error
@@ -100,3 +102,13 @@ def test_a_broken_row_does_not_hide_the_format_of_the_others(broken: str, place:
     lines = (FILES / "ms_swift/train.jsonl").read_text().splitlines()
     lines.insert(place, broken)
     assert guess(written(tmp_path / "a.jsonl", "\n".join(lines)))[0] == "ms_swift"
+
+
+@pytest.mark.parametrize("name", ["none.jsonl", "none.parquet"])
+def test_a_file_without_rows_is_not_said_to_lack_columns(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text("\n", encoding="utf-8")
+    if path.suffix == ".parquet":
+        pq.write_table(pa.table({"id": pa.array([], pa.string()), "prediction": pa.array([], pa.string())}), path)
+    with pytest.raises(Error, match="holds no rows by which to tell its format"):
+        guess(path)
