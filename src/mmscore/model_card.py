@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import CommitOperationAdd, HfApi
+from huggingface_hub import CommitInfo, CommitOperationAdd, HfApi
 from huggingface_hub.errors import EntryNotFoundError
 
 from mmconvert import __version__
 from mmconvert.card_yaml import front_matter, with_values
 from mmconvert.errors import UsageError
-from mmconvert.hub_faults import explained
+from mmconvert.hub_faults import RETRY_SECONDS, explained, retried
 from mmscore.predictions_card import INDEX
 
 CARD = "README.md"
@@ -33,19 +33,24 @@ def propose(model: str, index: Sequence[Mapping[str, Any]]) -> str:
     """
     api = HfApi(library_name="mmscore", library_version=__version__)
     with explained(model):
-        head = api.model_info(model).sha
-        try:
-            text = Path(api.hf_hub_download(model, CARD, revision=head)).read_text(encoding="utf-8", errors="replace")
-        except EntryNotFoundError:
-            text = ""
-        commit = api.create_commit(
-            model,
-            [CommitOperationAdd(CARD, joined(text, index[0]["results"], model.rpartition("/")[2]).encode())],
-            commit_message="Add evaluation results of mmscore",
-            create_pr=True,
-            parent_commit=head,
-        )
+        # A pull request that was made although its answer got lost would be made twice.
+        commit = retried(lambda: _proposed(api, model, index[0]["results"]), RETRY_SECONDS, once="/commit/")
     return str(commit.pr_url)
+
+
+def _proposed(api: HfApi, model: str, results: Sequence[Mapping[str, Any]]) -> CommitInfo:
+    head = api.model_info(model).sha
+    try:
+        text = Path(api.hf_hub_download(model, CARD, revision=head)).read_text(encoding="utf-8", errors="replace")
+    except EntryNotFoundError:
+        text = ""
+    return api.create_commit(
+        model,
+        [CommitOperationAdd(CARD, joined(text, results, model.rpartition("/")[2]).encode())],
+        commit_message="Add evaluation results of mmscore",
+        create_pr=True,
+        parent_commit=head,
+    )
 
 
 def require_one(model: str, index: Sequence[Mapping[str, Any]]) -> None:

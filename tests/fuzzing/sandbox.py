@@ -32,6 +32,8 @@ _EXECUTES = ("pickle.find_class", "subprocess.Popen", "os.system", "os.exec", "o
 _CODE = ("exec", "compile")
 _WRITES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod")
 _NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.bind", "socket.sendto", "socket.gethostbyname")
+_OF_MACHINE = ("/proc/sys/kernel/random/boot_id", f"/proc/{os.getpid()}/stat")
+"""What `mmconvert.presence` reads to say which process writes an output."""
 
 
 class Watch:
@@ -40,7 +42,7 @@ class Watch:
     def __init__(self, scratch: Path) -> None:
         self._scratch = os.path.realpath(scratch)
         libraries = {sys.prefix, sys.base_prefix, *(p for p in sys.path if p)}
-        self._readable = tuple(os.path.realpath(p) + os.sep for p in [*libraries, "/usr/share/zoneinfo"])
+        self._readable = tuple(os.path.realpath(p) + os.sep for p in [*libraries, "/usr/share/zoneinfo"]) + _OF_MACHINE
         self._armed = False
         self.breaches: list[str] = []
         sys.addaudithook(self._event)

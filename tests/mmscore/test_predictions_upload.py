@@ -292,6 +292,7 @@ def test_numbers_are_proposed_for_the_card_of_a_model(server, mmscore, repo, fir
     model = server.repos["models/user/model-a"] = Repo("user/model-a")
     model.commit("main", {"README.md": Blob(MODEL_CARD.encode(), False)}, "new")
     arguments = (*RECIPE, "--push", repo, "--model-card", "user/model-a")
+    server.fail(r"GET /api/models/user/model-a", 503, times=1)
     code, out, err = mmscore(first, *arguments)
     assert (code, f"{server.url}/user/model-a/discussions/1: numbers proposed" in out) == (0, True), err
     assert model.files()["README.md"].decode() == MODEL_CARD

@@ -33,5 +33,5 @@ def verify(dataset: Path | str, as_json: bool, quiet: bool) -> int:
     if as_json:
         click.echo(json.dumps({"dataset": str(dataset), "faults": faults}, ensure_ascii=False))
     else:
-        click.echo("\n".join(faults) if faults else f"{dataset}: every byte is as it was written.")
+        click.echo("\n".join(faults) if faults else f"{dataset}: every byte of every shard is as it was written.")
     return EXIT_REFUSED if faults else 0

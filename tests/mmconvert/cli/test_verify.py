@@ -10,7 +10,7 @@ from support.terminal import mmconvert, one_message
 def test_a_whole_dataset_ends_with_0(tmp_path: Path) -> None:
     write_dataset(tmp_path / "ds", {"test": [record(1)]})
     ended = mmconvert("verify", tmp_path / "ds")
-    assert (ended.code, ended.out) == (0, f"{tmp_path}/ds: every byte is as it was written.\n")
+    assert (ended.code, ended.out) == (0, f"{tmp_path}/ds: every byte of every shard is as it was written.\n")
 
 
 def test_a_changed_byte_ends_with_1(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from mmscore.cli.score import score
+from mmscore.cli import program
 from mmscore.evaluation import Options, results
 from mmscore.html.page import write_report
 from mmscore.terminal_table import shown
@@ -186,7 +186,7 @@ def test_a_narrow_window_shows_a_result_beside_the_question(browser, tmp_path):
 def test_html_of_the_command_line_shows_what_json_says(browser, files, tmp_path, capsys):
     page_file, json_file = tmp_path / "r.html", tmp_path / "r.json"
     options = ["--recipe", "own_choice", "--html", str(page_file), "-o", str(json_file), "--quiet"]
-    assert score.main([str(files[0]), *options], standalone_mode=False) == 0
+    assert program.main(["score", str(files[0]), *options], standalone_mode=False) == 0
     (entry,) = json.loads(json_file.read_text())["entries"]
     with opened(browser, page_file) as page:
         assert float(page.locator(".large data").get_attribute("value")) == entry["metrics"]["accuracy"]["value"]
