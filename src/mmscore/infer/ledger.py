@@ -10,6 +10,7 @@ from typing import Any
 from mmconvert.errors import Error
 from mmconvert.progress import Advance, Done
 from mmconvert.record import Record
+from mmconvert.shards import weight
 from mmscore.answers import OK, Answer, AnswerStore, NoRoomError, answer_key, failed
 
 ELSEWHERE = Answer(status="elsewhere")
@@ -64,7 +65,7 @@ class Ledger:
         self._advance = advance
         self._seen: Counter[str] = Counter()
         self._own: set[str] = set()
-        self._left = 0
+        self._left = self._bytes = 0
 
     @property
     def rows(self) -> int:
@@ -74,11 +75,12 @@ class Ledger:
     def begin(self) -> None:
         """Begin with the first row again; what was asked before stays counted as asked."""
         self.summary = Summary(asked=self.summary.asked)
-        self.elsewhere, self._left = [], 0
+        self.elsewhere, self._left, self._bytes = [], 0, 0
         self._seen.clear()
 
     def key(self, record: Record) -> str:
         """Digest the row's prompt and the settings; the n-th row with the same prompt has its own answer."""
+        self._bytes += weight(record)
         prompt = answer_key(_prompt(record), *([record.options] if self._chooses else []))
         self._seen[prompt] += 1
         return answer_key(prompt, self._seen[prompt], *self._settings)
@@ -162,7 +164,8 @@ class Ledger:
             self.summary.prompt_tokens += answer.prompt_tokens or 0
             self.summary.completion_tokens += answer.completion_tokens or 0
         note = f"{self.summary.failed:,} failed" if self.summary.failed else ""
-        self._advance(Done(self.summary.rows, total=self._total, fresh=self.summary.asked, note=note))
+        done = Done(self.summary.rows, self._bytes, total=self._total, fresh=self.summary.asked, note=note)
+        self._advance(done)
 
 
 def _prompt(record: Record) -> dict[str, Any]:

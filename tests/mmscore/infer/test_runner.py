@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.errors import Error
+from mmconvert.progress import Done
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Turn
+from mmconvert.shards import weight
 from mmconvert.store import DatasetWriter, open_dataset
 from mmscore.answers import Answer, AnswerStore, failed, store_path
 from mmscore.holding import hold
@@ -61,6 +63,18 @@ def run(folder: Path, output: Path, backend: Scripted, **options: object) -> Sum
     job = Job(data, output, backend, "scripted", **{"generation": Generation(), **options})
     with hold(store_path(output)) as held, AnswerStore(held, fingerprint=data.fingerprint) as store:
         return predict(job, store, lambda _done: None)
+
+
+def test_rows_and_the_bytes_of_their_pictures_are_told_as_they_are_done(tmp_path: Path) -> None:
+    records = rows(10)
+    data = open_dataset(dataset(tmp_path / "d", records))
+    job = Job(data, tmp_path / "p.parquet", Scripted(), "m", generation=Generation())
+    told: list[Done] = []
+    with hold(store_path(job.output)) as held, AnswerStore(held, fingerprint=data.fingerprint) as store:
+        predict(job, store, told.append)
+    assert (told[-1].rows, told[-1].fresh, told[-1].total) == (10, 10, 10)
+    assert told[-1].bytes == sum(map(weight, records))
+    assert sorted(told, key=lambda done: done.rows) == told
 
 
 def counts(summary: Summary) -> tuple[int, int, int, int]:
