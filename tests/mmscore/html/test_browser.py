@@ -93,7 +93,7 @@ def test_the_numbers_of_groups_are_those_of_the_json_report(browser, models):
 def test_every_chart_has_a_name_a_table_and_the_colours_of_the_theme(browser, models, scheme):
     with opened(browser, models[0], color_scheme=scheme) as page:
         charts = page.locator(".canvas svg")
-        assert charts.count() == 6
+        expect(charts).to_have_count(6)
         for chart in page.locator(".chart", has=page.locator("svg")).all():
             assert chart.get_by_role("img").get_attribute("aria-label")
             assert chart.locator(".numbers tbody tr").count() > 0
@@ -248,7 +248,7 @@ def test_thousands_of_groups_stay_readable(browser, tmp_path):
         groups = panel(page, "By category")
         assert "The 40 largest of 2,000 groups; the table has 300 lines of 2,000" in groups.inner_text()
         assert groups.locator("tbody tr").count() == 300
-        assert groups.locator("svg .live").count() == 40
+        expect(groups.locator("svg .live")).to_have_count(40)
 
 
 def test_everything_that_can_be_used_has_a_name_and_every_matrix_a_caption(browser, models):
