@@ -1,22 +1,24 @@
 """A file that knows its sha256 when it is complete, and is on the disk then."""
 
+import errno
 import hashlib
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pyarrow as pa
 
+from mmconvert.direct_io import aligned_block, set_direct
 from mmconvert.output_file import OutputFile
 
-_BUFFER = 1 << 20
+_BLOCK, _BLOCKS = 2 << 20, 3
+_GATHERED = 1 << 20
 
 
 class HashedFile(OutputFile):
-    """Hashes bytes as they are written, while they are still near the processor.
-
-    Another thread brings them to the disk meanwhile, so that little is left to wait for at the end.
+    """Hashes bytes while they are near the processor, and gathers blocks that another thread writes to the disk.
 
     Attributes:
         stream: What pyarrow writes to: it gathers small pieces, each of which would wait for Python otherwise.
@@ -31,23 +33,62 @@ class HashedFile(OutputFile):
         super().__init__(path)
         self._digest = hashlib.sha256()
         self._thread = ThreadPoolExecutor(max_workers=1)
-        self._syncs: list[Future[None]] = []
-        self.stream = pa.BufferedOutputStream(pa.PythonFile(self, mode="w"), _BUFFER)
+        self._sent: list[Future[None]] = []
+        self._free: SimpleQueue[memoryview] = SimpleQueue()
+        for _ in range(_BLOCKS):
+            self._free.put(aligned_block(_BLOCK))
+        self._begin_block()
+        self._direct = True
+        self.stream = pa.BufferedOutputStream(pa.PythonFile(self, mode="w"), _GATHERED)
 
     def write(self, data: Any) -> int:
-        """Write bytes; after an error nothing is written any more."""
+        """Take bytes; they are written when a block is full, and not after an error."""
         self._digest.update(data)
-        return super().write(data)
+        rest = memoryview(data)
+        while rest:
+            taken = rest[: _BLOCK - self._filled]
+            self._filling.write(taken)
+            self._filled += len(taken)
+            rest = rest[len(taken) :]
+            if self._filled == _BLOCK:
+                self._send()
+        return len(data)
+
+    def _begin_block(self) -> None:
+        self._block, self._filled = self._free.get(), 0
+        # Arrow copies while other threads run Python; an assignment to the view would not.
+        self._filling = pa.FixedSizeBufferWriter(pa.py_buffer(self._block))
+
+    def _send(self) -> None:
+        self._sent.append(self._thread.submit(self._store, self._block, self._filled))
+        self._begin_block()
+
+    def _store(self, block: memoryview, size: int) -> None:
+        try:
+            self._direct = self._direct and set_direct(self._file.fileno(), size == _BLOCK)
+            super().write(block[:size])
+        finally:
+            self._free.put(block)
+
+    def _put(self, rest: memoryview) -> int:
+        try:
+            return super()._put(rest)
+        except OSError as error:
+            if error.errno != errno.EINVAL or not self._direct:
+                raise
+        # Some file systems say only now that they cannot, and none can where a write before was cut short.
+        self._direct = set_direct(self._file.fileno(), on=False)
+        return super()._put(rest)
 
     def sync_later(self) -> None:
-        """Begin to bring what was written to the disk.
+        """Begin to bring what was written to the disk, where it is not there already.
 
         Raises:
             OSError: What a write has met.
         """
-        self.stream.flush()
         self.check()
-        self._syncs.append(self._thread.submit(os.fsync, self._file.fileno()))
+        if self._sent and not self._direct:
+            self._sent.append(self._thread.submit(os.fsync, self._file.fileno()))
 
     def finish(self) -> str:
         """Wait until all is on the disk, close the file and give its sha256 as hex.
@@ -55,9 +96,12 @@ class HashedFile(OutputFile):
         Raises:
             OSError: The file is not whole.
         """
-        self.sync_later()
-        for sync in self._syncs:
-            sync.result()
+        self.stream.flush()
+        self._send()
+        self._sent.append(self._thread.submit(os.fsync, self._file.fileno()))
+        for sent in self._sent:
+            sent.result()
         self._thread.shutdown()
         self.stream.close()
+        self.check()
         return self._digest.hexdigest()

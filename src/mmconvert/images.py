@@ -56,6 +56,14 @@ def decode_base64(text: str) -> bytes:
         return _decode_loose_base64(text)
 
 
+def decode_plain_base64(data: bytes | memoryview) -> bytes | None:
+    """Decode base64 of the standard alphabet without white space; None for any other text, which may be good too."""
+    try:
+        return pybase64.b64decode(data, validate=True)
+    except ValueError:
+        return None
+
+
 def _decode_loose_base64(text: str) -> bytes:
     given, text = text, text.translate(_SPACE)
     if "-" in text or "_" in text:

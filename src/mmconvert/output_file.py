@@ -43,10 +43,13 @@ class OutputFile:
         rest = memoryview(data)
         try:
             while rest and self._error is None and not self._file.closed:
-                rest = rest[self._file.write(rest) :]
+                rest = rest[self._put(rest) :]
         except OSError as error:
             self._error = error
         return len(data)
+
+    def _put(self, rest: memoryview) -> int:
+        return self._file.write(rest)
 
     def flush(self) -> None:
         """Do nothing: every write goes through."""

@@ -12,26 +12,71 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert import hashed_file
+from mmconvert import direct_io, hashed_file
 from mmconvert.hashed_file import HashedFile
 
+PAGE = os.sysconf("SC_PAGE_SIZE")
 
-@given(pieces=st.lists(st.binary(max_size=300), max_size=8), every=st.integers(1, 3))
+
+def written(path: Path, pieces: list[bytes], every: int = 1) -> str:
+    file = HashedFile(path)
+    for number, piece in enumerate(pieces):
+        file.stream.write(piece)
+        if number % every == 0:
+            file.sync_later()
+    digest = file.finish()
+    assert file.closed
+    return digest
+
+
+@given(
+    pieces=st.lists(st.integers(0, 3 * PAGE).map(lambda size: os.urandom(size)), max_size=8),
+    every=st.integers(1, 3),
+    direct=st.booleans(),
+)
 def test_the_digest_is_that_of_the_file(
-    pieces: list[bytes], every: int, tmp_path_factory: pytest.TempPathFactory
+    pieces: list[bytes], every: int, direct: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("d") / "f"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hashed_file, "_BUFFER", 100)
-        file = HashedFile(path)
-        for number, piece in enumerate(pieces):
-            file.stream.write(piece)
-            if number % every == 0:
-                file.sync_later()
-        digest = file.finish()
+        patch.setattr(hashed_file, "_GATHERED", 100)
+        patch.setattr(hashed_file, "_BLOCK", PAGE)
+        if not direct:
+            patch.setattr(direct_io, "_DIRECT", 0)
+        digest = written(path, pieces, every)
     assert path.read_bytes() == b"".join(pieces)
     assert digest == hashlib.sha256(b"".join(pieces)).hexdigest()
-    assert file.closed
+
+
+def test_a_file_system_that_refuses_direct_writes_only_when_they_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A block that does not begin with a page is what the kernel refuses then.
+    monkeypatch.setattr(hashed_file, "aligned_block", lambda size: memoryview(bytearray(size + 1))[1:])
+    data = os.urandom(5 << 20)
+    assert written(tmp_path / "f", [data]) == hashlib.sha256(data).hexdigest()
+    assert (tmp_path / "f").read_bytes() == data
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="page caches are asked for on Linux only")
+def test_a_large_file_does_not_fill_the_page_cache(tmp_path: Path) -> None:
+    if not direct_io.set_direct(os.open(tmp_path / "probe", os.O_WRONLY | os.O_CREAT), on=True):
+        pytest.skip("the file system of the tests cannot write directly")
+    written(tmp_path / "f", [bytes(64 << 20)])
+    with (tmp_path / "f").open("rb") as file:
+        cached = pages_in_memory(file.fileno(), 64 << 20)
+    assert cached * PAGE < 4 << 20
+
+
+def pages_in_memory(handle: int, size: int) -> int:
+    import ctypes
+    import mmap
+
+    mapped = mmap.mmap(handle, size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    place = ctypes.addressof(ctypes.c_char.from_buffer(mapped))
+    told = (ctypes.c_ubyte * (size // PAGE))()
+    assert ctypes.CDLL(None).mincore(ctypes.c_void_p(place), ctypes.c_size_t(size), told) == 0
+    return sum(page & 1 for page in told)
 
 
 def test_what_a_write_met_is_raised_and_not_hashed_away(tmp_path: Path) -> None:
@@ -40,11 +85,14 @@ import pathlib, sys
 from mmconvert.hashed_file import HashedFile
 file = HashedFile(pathlib.Path(sys.argv[1]))
 file.stream.write(bytes(3_000_000))
-for step in (file.sync_later, file.finish):
-    try:
-        step()
-    except OSError as error:
-        print(error.errno)
+try:
+    file.finish()
+except OSError as error:
+    print(error.errno)
+try:
+    file.sync_later()
+except OSError as error:
+    print(error.errno)
 """
 
     def limited() -> None:

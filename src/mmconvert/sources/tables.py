@@ -4,7 +4,7 @@ A quote opens only at the start of a field; `""` inside is a quote; tabs and new
 Records end at LF or CRLF and nothing else. Only an empty cell is missing: None, NA and null are texts.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import BufferedReader
 from pathlib import Path
@@ -20,6 +20,9 @@ _SMALL_RECORD = 4096
 _QUOTE, _CARRIAGE_RETURN = ord('"'), ord("\r")
 
 Cell = bytes | memoryview
+Reader = Callable[[Cell], Any]
+"""Gives the value of a cell, which is good for this call only; None has it read as text."""
+
 DELIMITERS = {".tsv": b"\t", ".csv": b","}
 
 
@@ -211,7 +214,11 @@ def _names(cells: list[Cell], path: Path) -> list[str]:
 
 
 def rows(
-    path: Path, span: Span | None = None, *, may_lack: Callable[[str], bool] | None = None
+    path: Path,
+    span: Span | None = None,
+    *,
+    may_lack: Callable[[str], bool] | None = None,
+    readers: Mapping[str, Reader] | None = None,
 ) -> Iterator[Row | Rejected]:
     """Read a TSV (or CSV, by suffix).
 
@@ -219,15 +226,17 @@ def rows(
         path: The file.
         span: Piece to read, None for all.
         may_lack: Tells the columns whose cells may be left out at the end of a record; None for none.
+        readers: What reads the cells of a column by its name, which spares a text of each; None for none.
 
     Yields:
-        A row for each record, cells as text, None for empty ones; `Rejected` for a record with a wrong
+        A row for each record, cells as text, None for empty ones, or what their reader gave; `Rejected` for a record with a wrong
         number of cells or that is not UTF-8. Blank lines are passed over.
 
     Raises:
         Error: The file is empty or no UTF-8 text, its header is bad, or a quote never closes.
     """
     names = header(path)
+    read = [(place, readers[name]) for place, name in enumerate(names) if name in readers] if readers else []
     with path.open("rb") as file:
         number = span.row if span is not None else 0
         for cells, line, offset in _body(file, path, span):
@@ -236,7 +245,7 @@ def rows(
             where = Where(path.name, number, line, offset)
             number += 1
             try:
-                yield Row(_fields(names, cells, may_lack), where)
+                yield Row(_fields(names, cells, may_lack, read), where)
             except RowError as error:
                 yield replace(Rejected.of(error, where), **_rest_of(names, cells, where, error))
 
@@ -284,7 +293,7 @@ def cut(path: Path, size: int) -> Iterator[Span]:
         yield Span(start, path.stat().st_size, row, line)
 
 
-def row_at(path: Path, offset: int) -> dict[str, str | None]:
+def row_at(path: Path, offset: int) -> dict[str, Any]:
     """Read the one record that begins at a byte offset, as found in `Where.offset`.
 
     Raises:
@@ -294,10 +303,15 @@ def row_at(path: Path, offset: int) -> dict[str, str | None]:
     with path.open("rb") as file:
         file.seek(offset)
         cells, _, _ = next(_records(file, path.name, DELIMITERS.get(path.suffix.lower(), b"\t"), None))
-    return _fields(names, cells, None)
+    return _fields(names, cells, None, ())
 
 
-def _fields(names: list[str], cells: list[Cell], may_lack: Callable[[str], bool] | None) -> dict[str, str | None]:
+def _fields(
+    names: list[str],
+    cells: list[Cell],
+    may_lack: Callable[[str], bool] | None,
+    readers: Iterable[tuple[int, Reader]],
+) -> dict[str, Any]:
     missing = names[len(cells) :]
     if len(cells) > len(names) or (missing and not (may_lack and all(map(may_lack, missing)))):
         raise RowError(
@@ -305,9 +319,14 @@ def _fields(names: list[str], cells: list[Cell], may_lack: Callable[[str], bool]
             "",
             f"expected {len(names)} cells, found {len(cells)}. Check for a stray tab or newline, or quote the cell.",
         )
+    given = {}
+    for place, read in readers:
+        if place < len(cells) and (value := read(cells[place])) is not None:
+            given[names[place]] = value
     try:
-        fields: dict[str, str | None] = {
-            name: str(cell, "utf-8") or None for name, cell in zip(names, cells, strict=False)
+        fields: dict[str, Any] = {
+            name: given[name] if name in given else str(cell, "utf-8") or None
+            for name, cell in zip(names, cells, strict=False)
         }
     except UnicodeDecodeError:
         bad = next(name for name, cell in zip(names, cells, strict=False) if _text(cell) is None)

@@ -14,7 +14,7 @@ from typing import Any
 
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context
-from mmconvert.images import is_data_url
+from mmconvert.images import decode_plain_base64, is_data_url
 from mmconvert.inputs import lmudata_root
 from mmconvert.kits.vlmevalkit.datasets import is_circular
 from mmconvert.kits.vlmevalkit.lmu_rotations import ROTATION_OF, base_index, fingerprint, index_of, rotation
@@ -31,6 +31,9 @@ REFERENCE_LENGTH = 64
 WORDS = ("index", "question", "hint", "answer", "category", "l2-category", "split", "image", "image_path", "g_index")
 """The columns that have a meaning, beside the letters; case, `-` and `_` may differ."""
 
+_BASE64 = re.compile(rb"[0-9]*[A-Za-z+/]")
+"""How base64 begins that is neither a list nor a data URL, nor a number too long for a reference."""
+
 _TAKEN = ("category", "l2-category", "split", "prediction")
 
 
@@ -43,8 +46,8 @@ def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> It
         required: Columns the table must have, each as a choice of names.
 
     Yields:
-        Rows; an `image` cell that names another row is replaced by that row's picture, and a rotated copy
-        of another row names it under `ROTATION_OF`.
+        Rows; a picture in base64 is decoded, an `image` cell that names another row is replaced by that row's
+        picture, and a rotated copy of another row names it under `ROTATION_OF`.
 
     Raises:
         Error: A required column is missing, and the errors of `sources.tables.rows`.
@@ -52,7 +55,7 @@ def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> It
     names, spelled = respell(dict.fromkeys(tables.header(path)), WORDS)
     tables.require_columns(f"{path}:1", required, names)
     neighbours = _Neighbours(path, spelled, told=is_circular(path.stem) or "g_index" in names)
-    for item in tables.rows(path, span):
+    for item in tables.rows(path, span, readers={spelled.get("image", "image"): _decoded}):
         if isinstance(item, Row):
             try:
                 yield neighbours.resolved(item)
@@ -61,6 +64,11 @@ def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> It
                 yield replace(Rejected.of(error, item.where, index_of(item.fields)), row=without)
         else:
             yield item
+
+
+def _decoded(cell: tables.Cell) -> bytes | None:
+    """Decode a cell that holds one picture as plain base64; any other is taken apart as a text."""
+    return decode_plain_base64(cell) if len(cell) > REFERENCE_LENGTH and _BASE64.match(cell) else None
 
 
 def is_result(columns: Iterable[str]) -> bool:
@@ -211,7 +219,7 @@ class _Neighbours:
     def _with_picture(self, row: Row) -> Row:
         name = self._image_column
         cell = row.fields.get(name)
-        if cell is None or (len(cell) > REFERENCE_LENGTH and "[" not in cell[:2]):
+        if cell is None or isinstance(cell, bytes) or (len(cell) > REFERENCE_LENGTH and "[" not in cell[:2]):
             return row
         if looks_like_list(cell):
             with in_field(name):
@@ -271,6 +279,9 @@ def _images(fields: dict[str, Any], context: Context, name: str, how: Reading) -
         return images
     for place, written in _placed("image_path", paths, names):
         _check_name(written, place)
+    if isinstance(cell, bytes):
+        with in_field("image"):
+            return [context.pictures.of_bytes(cell, 1, *names[:1])]
     for slot, (place, text) in enumerate(_placed("image", cell, _list("image", cell)), 1):
         given = names[slot - 1] if slot <= len(names) else None
         with in_field(place):
