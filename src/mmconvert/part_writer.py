@@ -9,12 +9,14 @@ from mmconvert.record import Record
 from mmconvert.shards import ROW_GROUP_BYTES, RecordWriter, Shard
 from mmconvert.views import View
 
-_CHUNK_BYTES = ROW_GROUP_BYTES // 2
+_CHUNK_BYTES = ROW_GROUP_BYTES // 4
 _CHUNK_RECORDS = 1_000
+_WAITING = 4
+"""As many chunks as there are in a row group: so much is read while one is written."""
 
 
 class WritingThread:
-    """Does in order what it is handed, two calls at most waiting, so that memory is bounded.
+    """Does in order what it is handed, a few calls at most waiting, so that memory is bounded.
 
     Leaving its context waits for all of them; an error in one of them is raised there or by the next `submit`.
     """
@@ -34,8 +36,8 @@ class WritingThread:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Hand over a call; waits while two are waiting."""
-        while len(self._pending) >= 2:
+        """Hand over a call; waits while too many are waiting."""
+        while len(self._pending) >= _WAITING:
             self._pending.pop(0).result()
         future = self._pool.submit(call, *arguments)
         self._pending.append(future)
