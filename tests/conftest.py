@@ -2,14 +2,13 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from support.browser import browser, session_browser  # noqa: F401 - fixtures for every test
-from support.hub_server import HubServer, hub_server
+from support.hub_fixtures import hub, hub_process, hub_server, running_hub  # noqa: F401
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_OFFLINE", "1")
@@ -47,13 +46,6 @@ def shared() -> Path:
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["HF_HOME"] = str(tmp_path_factory.mktemp("hf"))
     os.environ["HF_DATASETS_CACHE"] = str(tmp_path_factory.mktemp("hf-datasets"))
-
-
-@pytest.fixture
-def hub() -> Iterator[HubServer]:
-    """An empty Hub on the loopback interface; its clients are subprocesses with `hub.environment(home)`."""
-    with hub_server() as server:
-        yield server
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,11 +7,26 @@ from mmconvert.dialogs import TOOL_ROLES, objects_in
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import reference
 from mmconvert.format import Context, Target
-from mmconvert.record import Image, Part
+from mmconvert.record import Image, Part, Turn
 
 ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _OWN = {"role", "content"}
 _MEDIA = ("input_audio", "video_url", "file", "audio_url")
+
+
+def plain_turn(message: Mapping[str, Any]) -> Turn | None:
+    """Read a message that is only a text in a role of ours, as most are; None for any other.
+
+    Example:
+        >>> plain_turn({"role": "user", "content": "Why?"})
+        Turn(role='user', content=(Part(type='text', text='Why?'),))
+        >>> plain_turn({"role": "developer", "content": "Be brief."})
+    """
+    if message.keys() == _OWN:
+        role, text = message["role"], message["content"]
+        if type(text) is str and type(role) is str and ROLES.get(role) == role:
+            return Turn(role, (Part("text", text),))
+    return None
 
 
 def opened(message: Mapping[str, Any], where: str) -> tuple[str, Any, dict[str, Any]]:

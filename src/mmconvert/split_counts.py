@@ -39,16 +39,19 @@ def split_counts(files: Iterable[Path]) -> Mapping[str, Mapping[str, int]]:
     for file in files:
         parquet = parquet_file(file)
         there = [name for name in COLUMNS if name in parquet.schema_arrow.names]
+        counted = _counted if parquet.metadata.num_rows > _FEW else _few_counted
         for group in range(parquet.num_row_groups):
             table = parquet.read_row_group(group, columns=there)
             for name in there:
-                counts[name].update(_counted(table[name]))
+                counts[name].update(counted(table[name]))
     return {name: dict(sorted(found.items())) for name, found in counts.items() if found}
 
 
+def _few_counted(column: pa.ChunkedArray) -> Mapping[str, int]:
+    return Counter(value for value in column.to_pylist() if value is not None)
+
+
 def _counted(column: pa.ChunkedArray) -> Mapping[str, int]:
-    if len(column) <= _FEW:
-        return Counter(value for value in column.to_pylist() if value is not None)
     import pyarrow.compute as pc  # takes longer to load than a few rows to count
 
     pairs = pc.value_counts(column.drop_null())

@@ -16,46 +16,25 @@ from mmconvert.store import DatasetWriter
 from support.datasets_on_disk import picture, record, write_dataset
 from support.hub_client import hub_client
 from support.hub_repo import Blob
-from support.hub_server import HANG_UP, STALL, TOKEN, hub_server
+from support.hub_server import HANG_UP, STALL, TOKEN
 
 REPO_NUMBERS = itertools.count()
 
 
-@pytest.fixture(scope="module")
-def running():
-    with hub_server() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def client(running, tmp_path_factory):
-    with hub_client(running.environment(tmp_path_factory.mktemp("home"))) as call:
-        yield call
-
-
 @pytest.fixture
-def server(running):
-    yield running
-    running.faults.clear()
-    running.requests.clear()
-    # Equal bytes of another test would not be sent.
-    running.stored.clear()
-
-
-@pytest.fixture
-def repo(server):
+def repo(hub_server):
     """The name of a repository that no other test uses."""
     return f"user/demo{next(REPO_NUMBERS)}"
 
 
 @pytest.fixture
-def push(client):
-    return functools.partial(client, "push")
+def push(hub_process):
+    return functools.partial(hub_process, "push")
 
 
 @pytest.fixture
-def load(client):
-    return functools.partial(client, "load")
+def load(hub_process):
+    return functools.partial(hub_process, "load")
 
 
 @pytest.fixture
@@ -65,19 +44,19 @@ def small_shards(monkeypatch):
     monkeypatch.setattr("mmconvert.shards.ROW_GROUP_ROWS", 2)
 
 
-def data_files(server, repo):
-    return sorted(path for path in server.dataset(repo).files() if path.endswith(".parquet"))
+def data_files(hub_server, repo):
+    return sorted(path for path in hub_server.dataset(repo).files() if path.endswith(".parquet"))
 
 
 def test_a_pushed_dataset_loads_with_the_rows_and_pictures_of_the_folder(
-    server, repo, push, load, tmp_path, small_shards
+    hub_server, repo, push, load, tmp_path, small_shards
 ):
     folder = write_dataset(tmp_path / "set", {"train": map(record, range(5)), "test": map(record, range(5, 7))})
     (folder / "notes.txt").write_text("mine")
     done = push(folder, repo)
-    assert done["url"] == f"{server.url}/datasets/{repo}"
+    assert done["url"] == f"{hub_server.url}/datasets/{repo}"
     assert done["files"] == 6
-    files = server.dataset(repo).files()
+    files = hub_server.dataset(repo).files()
     assert sorted(files) == [
         ".gitattributes",
         ".mmconvert/manifest.json",
@@ -93,35 +72,35 @@ def test_a_pushed_dataset_loads_with_the_rows_and_pictures_of_the_folder(
 
 
 def test_a_second_push_removes_shards_that_the_new_split_no_longer_has(
-    server, repo, push, load, tmp_path, small_shards
+    hub_server, repo, push, load, tmp_path, small_shards
 ):
     folder = tmp_path / "set"
     push(write_dataset(folder, {"train": map(record, range(5)), "dev": [record(9)]}), repo)
-    server.dataset(repo).put("data/extra.txt", b"somebody's")
+    hub_server.dataset(repo).put("data/extra.txt", b"somebody's")
     done = push(write_dataset(folder, {"train": map(record, range(3))}), repo)
     assert done["removed"] == [f"data/train-0000{k}-of-00003.parquet" for k in range(3)]
-    assert data_files(server, repo) == [
+    assert data_files(hub_server, repo) == [
         "data/dev-00000-of-00001.parquet",
         "data/train-00000-of-00002.parquet",
         "data/train-00001-of-00002.parquet",
     ]
-    assert "data/extra.txt" in server.dataset(repo).files()
+    assert "data/extra.txt" in hub_server.dataset(repo).files()
     assert {split: len(rows) for split, rows in load(repo).items()} == {"train": 3, "dev": 1}
-    manifest = json.loads(server.dataset(repo).files()[".mmconvert/manifest.json"])
+    manifest = json.loads(hub_server.dataset(repo).files()[".mmconvert/manifest.json"])
     assert {split: sum(s["rows"] for s in shards) for split, shards in manifest["configs"]["default"].items()} == {
         "train": 3,
         "dev": 1,
     }
 
 
-def test_pushing_the_same_dataset_again_makes_no_commit_and_sends_no_bytes(server, repo, push, tmp_path):
+def test_pushing_the_same_dataset_again_makes_no_commit_and_sends_no_bytes(hub_server, repo, push, tmp_path):
     folder = write_dataset(tmp_path / "set", {"test": [record(1)]})
     push(folder, repo)
-    commits = len(server.dataset(repo).trees)
-    server.requests.clear()
+    commits = len(hub_server.dataset(repo).trees)
+    hub_server.requests.clear()
     assert push(folder, repo)["removed"] == []
-    assert len(server.dataset(repo).trees) == commits
-    assert not [line for line in server.requests if line.startswith("PUT")]
+    assert len(hub_server.dataset(repo).trees) == commits
+    assert not [line for line in hub_server.requests if line.startswith("PUT")]
 
 
 def test_another_configuration_joins_the_repository(repo, push, load, tmp_path):
@@ -131,39 +110,39 @@ def test_another_configuration_joins_the_repository(repo, push, load, tmp_path):
     assert [row[0] for row in load(repo)["test"]] == ["3"]
 
 
-def test_a_branch_is_made_where_it_is_missing_and_main_stays(server, repo, push, load, tmp_path):
+def test_a_branch_is_made_where_it_is_missing_and_main_stays(hub_server, repo, push, load, tmp_path):
     done = push(write_dataset(tmp_path / "set", {"test": [record(1)]}), repo, revision="v1.0")
-    assert done["url"] == f"{server.url}/datasets/{repo}/tree/v1.0"
-    assert data_files(server, repo) == []
+    assert done["url"] == f"{hub_server.url}/datasets/{repo}/tree/v1.0"
+    assert data_files(hub_server, repo) == []
     assert [row[0] for row in load(repo, revision="v1.0")["test"]] == ["1"]
 
 
-def test_a_pull_request_holds_the_upload_and_main_stays(server, repo, push, load, tmp_path):
+def test_a_pull_request_holds_the_upload_and_main_stays(hub_server, repo, push, load, tmp_path):
     done = push(write_dataset(tmp_path / "set", {"test": [record(1)]}), repo, create_pr=True)
-    assert done["url"] == f"{server.url}/datasets/{repo}/discussions/1"
-    assert data_files(server, repo) == []
+    assert done["url"] == f"{hub_server.url}/datasets/{repo}/discussions/1"
+    assert data_files(hub_server, repo) == []
     assert [row[0] for row in load(repo, revision="refs/pr/1")["test"]] == ["1"]
 
 
 @pytest.mark.parametrize("pattern", ["POST .*/repos/create", "POST .*/preupload/", "POST .*/commit/"])
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_pull_request_is_tried_again_where_none_was_made(server, repo, push, tmp_path, pattern, status):
-    server.fail(pattern, status, times=1)
+def test_a_pull_request_is_tried_again_where_none_was_made(hub_server, repo, push, tmp_path, pattern, status):
+    hub_server.fail(pattern, status, times=1)
     done = push(write_dataset(tmp_path / "set", {"test": [record(1)]}), repo, create_pr=True)
-    assert done["url"] == f"{server.url}/datasets/{repo}/discussions/1"
+    assert done["url"] == f"{hub_server.url}/datasets/{repo}/discussions/1"
 
 
 @pytest.mark.parametrize("status", [HANG_UP, 504])
-def test_a_pull_request_whose_answer_got_lost_is_not_made_twice(server, repo, push, tmp_path, status):
-    server.fail("POST .*/commit/", status, times=1)
+def test_a_pull_request_whose_answer_got_lost_is_not_made_twice(hub_server, repo, push, tmp_path, status):
+    hub_server.fail("POST .*/commit/", status, times=1)
     assert "Push again" in push(write_dataset(tmp_path / "set", {"test": [record(1)]}), repo, create_pr=True)["error"]
-    assert len([line for line in server.requests if "/commit/" in line]) == 1
+    assert len([line for line in hub_server.requests if "/commit/" in line]) == 1
 
 
-def test_the_cards_licence_and_text_on_the_hub_survive_a_push(server, repo, push, tmp_path):
+def test_the_cards_licence_and_text_on_the_hub_survive_a_push(hub_server, repo, push, tmp_path):
     folder = write_dataset(tmp_path / "set", {"test": [record(1)]})
     push(folder, repo)
-    there = server.dataset(repo)
+    there = hub_server.dataset(repo)
     card = there.files()["README.md"].decode()
     there.put("README.md", (card.replace("---\n", "---\nlicense: mit\n", 1) + "By hand.\n").encode())
     push(write_dataset(folder, {"test": [record(1), record(2)]}), repo)
@@ -173,107 +152,109 @@ def test_the_cards_licence_and_text_on_the_hub_survive_a_push(server, repo, push
     assert card.endswith("By hand.\n")
 
 
-def test_a_private_repository_is_made_private_and_a_public_one_is_not_taken_for_it(server, repo, push, tmp_path):
+def test_a_private_repository_is_made_private_and_a_public_one_is_not_taken_for_it(hub_server, repo, push, tmp_path):
     folder = write_dataset(tmp_path / "set", {"test": [record(1)]})
     push(folder, f"{repo}-secret", private=True)
-    assert server.dataset(f"{repo}-secret").private
+    assert hub_server.dataset(f"{repo}-secret").private
     push(folder, repo)
-    commits = len(server.dataset(repo).trees)
+    commits = len(hub_server.dataset(repo).trees)
     refused = push(folder, repo, private=True)
     assert refused["error"].startswith(f"{repo}: exists and is public.")
-    assert len(server.dataset(repo).trees) == commits
+    assert len(hub_server.dataset(repo).trees) == commits
 
 
-def test_a_token_that_is_not_accepted_stops_at_once_and_says_what_to_do(server, repo, push, tmp_path):
+def test_a_token_that_is_not_accepted_stops_at_once_and_says_what_to_do(hub_server, repo, push, tmp_path):
     refused = push(write_dataset(tmp_path / "set", {"test": [record(1)]}), repo, token="hf_wrong")
     assert refused["error"].startswith(f"{repo}: the Hub answered 401")
     assert "Set HF_TOKEN to a token that may write" in refused["error"]
     assert "hf_wrong" not in refused["error"]
-    assert len(server.requests) <= 2
+    assert len(hub_server.requests) <= 2
 
 
-def test_a_place_where_the_token_may_not_write_stops_at_once_and_says_what_to_do(server, push, tmp_path):
+def test_a_place_where_the_token_may_not_write_stops_at_once_and_says_what_to_do(hub_server, push, tmp_path):
     refused = push(write_dataset(tmp_path / "set", {"test": [record(1)]}), "other/demo")
     assert refused["error"].startswith("other/demo: the Hub answered 403")
     assert "take one with write access to other" in refused["error"]
-    assert len(server.requests) <= 2
-    assert "datasets/other/demo" not in server.repos
+    assert len(hub_server.requests) <= 2
+    assert "datasets/other/demo" not in hub_server.repos
 
 
 @pytest.mark.parametrize("pattern", ["POST .*/commit/", "POST .*/repos/create", "POST .*/preupload/"])
 @pytest.mark.parametrize("status", [503, 0], ids=["503", "hang-up"])
-def test_a_failure_that_passes_is_got_over(server, repo, push, tmp_path, pattern, status):
-    server.fail(pattern, status, times=1)
+def test_a_failure_that_passes_is_got_over(hub_server, repo, push, tmp_path, pattern, status):
+    hub_server.fail(pattern, status, times=1)
     assert "url" in push(write_dataset(tmp_path / "set", {"test": [record(1)]}), repo)
-    assert data_files(server, repo) == ["data/test-00000-of-00001.parquet"]
+    assert data_files(hub_server, repo) == ["data/test-00000-of-00001.parquet"]
 
 
-def test_the_hub_says_how_long_to_wait(server, repo, push, tmp_path):
+def test_the_hub_says_how_long_to_wait(hub_server, repo, push, tmp_path):
     folder = write_dataset(tmp_path / "set", {"test": [record(1)]})
-    server.fail("POST .*/commit/", 429, times=1, **{"Retry-After": "7"})
+    hub_server.fail("POST .*/commit/", 429, times=1, **{"Retry-After": "7"})
     assert push(folder, repo)["waits"] == [7]
-    server.fail("POST /api/repos/create", 429, times=1, RateLimit='"api";r=0;t=55')
+    hub_server.fail("POST /api/repos/create", 429, times=1, RateLimit='"api";r=0;t=55')
     assert push(folder, repo)["waits"] == [55]
-    server.fail("POST /api/repos/create", 429, times=1, **{"Retry-After": formatdate(time.time() + 90, usegmt=True)})
+    hub_server.fail(
+        "POST /api/repos/create", 429, times=1, **{"Retry-After": formatdate(time.time() + 90, usegmt=True)}
+    )
     [wait] = push(folder, repo)["waits"]
     assert 60 < wait <= 91
-    server.fail("POST /api/repos/create", 503, times=1, **{"Retry-After": "86400"})
+    hub_server.fail("POST /api/repos/create", 503, times=1, **{"Retry-After": "86400"})
     assert push(folder, repo)["waits"] == [hub_faults.MOST_SECONDS]
 
 
-def test_an_upload_that_is_cut_in_the_middle_is_sent_again(server, repo, push, tmp_path):
+def test_an_upload_that_is_cut_in_the_middle_is_sent_again(hub_server, repo, push, tmp_path):
     folder = write_dataset(tmp_path / "set", {"test": map(record, range(5))})
-    server.fail("PUT /lfs/", HANG_UP, times=1)
+    hub_server.fail("PUT /lfs/", HANG_UP, times=1)
     assert "url" in push(folder, repo)
-    assert data_files(server, repo) == ["data/test-00000-of-00001.parquet"]
+    assert data_files(hub_server, repo) == ["data/test-00000-of-00001.parquet"]
 
 
-def test_a_store_that_refuses_the_bytes_ends_the_push_with_advice(server, repo, push, tmp_path, small_shards):
-    server.fail("PUT /lfs/", 403)
+def test_a_store_that_refuses_the_bytes_ends_the_push_with_advice(hub_server, repo, push, tmp_path, small_shards):
+    hub_server.fail("PUT /lfs/", 403)
     refused = push(write_dataset(tmp_path / "set", {"test": map(record, range(5))}), repo)
     assert refused["error"].startswith(f"{repo}: the Hub answered 403")
-    assert data_files(server, repo) == []
+    assert data_files(hub_server, repo) == []
 
 
-def test_a_push_that_was_killed_goes_on_with_what_is_missing(server, repo, push, load, tmp_path, small_shards):
+def test_a_push_that_was_killed_goes_on_with_what_is_missing(hub_server, repo, push, load, tmp_path, small_shards):
     folder = write_dataset(tmp_path / "set", {"test": map(record, range(8))})
-    server.fail("PUT /lfs/", STALL, spare=2)
+    hub_server.fail("PUT /lfs/", STALL, spare=2)
     command = [sys.executable, "-m", "mmconvert", "push", str(folder), repo]
-    with subprocess.Popen(command, env=server.environment(tmp_path / "home"), stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, env=hub_server.environment(tmp_path / "home"), stderr=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 60
-        while (len(server.stored) < 2 or stalled(server) < 3) and time.monotonic() < deadline:
+        while (len(hub_server.stored) < 2 or stalled(hub_server) < 3) and time.monotonic() < deadline:
             time.sleep(0.01)
         process.kill()
-    assert len(server.stored) == 2
-    assert sorted(server.dataset(repo).files()) == [".gitattributes"]
-    server.faults.clear()
-    server.requests.clear()
+    assert len(hub_server.stored) == 2
+    assert sorted(hub_server.dataset(repo).files()) == [".gitattributes"]
+    hub_server.faults.clear()
+    hub_server.requests.clear()
     assert "url" in push(folder, repo)
-    assert stalled(server) == 2
+    assert stalled(hub_server) == 2
     assert load(repo) == load(folder)
 
 
-def stalled(server):
-    return sum(line.startswith("PUT /lfs/") for line in server.requests)
+def stalled(hub_server):
+    return sum(line.startswith("PUT /lfs/") for line in hub_server.requests)
 
 
-def test_several_configurations_and_splits_go_in_one_commit(server, repo, push, load, tmp_path, small_shards):
+def test_several_configurations_and_splits_go_in_one_commit(hub_server, repo, push, load, tmp_path, small_shards):
     folder = tmp_path / "set"
     write_dataset(folder, {"train": map(record, range(5)), "test": [record(5)]})
     with DatasetWriter(folder, append=True, about={"format": "vmcq"}) as writer:
         writer.write([record(6), record(7), record(8)], split="test", config="zh")
         writer.write([record(9)], split="dev", config="zh")
     push(folder, repo)
-    commits = len(server.dataset(repo).messages)
+    commits = len(hub_server.dataset(repo).messages)
     assert {split: len(rows) for split, rows in load(repo).items()} == {"train": 5, "test": 1}
     assert {split: len(rows) for split, rows in load(repo, "zh").items()} == {"test": 3, "dev": 1}
     with DatasetWriter(folder, overwrite=True, about={"format": "vmcq"}) as writer:
         writer.write([record(1)], split="train")
         writer.write([record(2)], split="test", config="zh")
     done = push(folder, repo)
-    assert len(server.dataset(repo).messages) == commits + 1
+    assert len(hub_server.dataset(repo).messages) == commits + 1
     assert len(done["removed"]) == 5
-    assert data_files(server, repo) == [
+    assert data_files(hub_server, repo) == [
         "data/test-00000-of-00001.parquet",
         "data/train-00000-of-00001.parquet",
         "zh/dev-00000-of-00001.parquet",
@@ -282,48 +263,48 @@ def test_several_configurations_and_splits_go_in_one_commit(server, repo, push, 
     assert {split: len(rows) for split, rows in load(repo, "zh").items()} == {"test": 1, "dev": 1}
 
 
-def test_what_the_hub_cannot_hold_is_refused_before_it_is_sent(server, repo, push, tmp_path):
+def test_what_the_hub_cannot_hold_is_refused_before_it_is_sent(hub_server, repo, push, tmp_path):
     folder = write_dataset(tmp_path / "set", {"test": [record(1)]})
     push(folder, repo)
-    there = server.dataset(repo)
+    there = hub_server.dataset(repo)
     many = {f"data/{number}.txt": Blob(b"", False) for number in range(hub_limits.FOLDER_FILES)}
     there.commit("main", {**there.tree("main"), **many}, "somebody's")
-    server.requests.clear()
+    hub_server.requests.clear()
     refused = push(write_dataset(folder, {"test": [record(2)]}), repo)
     assert refused["error"] == (
         f"{repo}: the Hub would refuse it: files in a folder: 10,001 of 10,000. "
         "Write fewer shards, or give configurations, which have folders of their own."
     )
-    assert not [line for line in server.requests if line.startswith("PUT")]
+    assert not [line for line in hub_server.requests if line.startswith("PUT")]
 
 
-def test_a_failure_that_stays_ends_with_advice_and_no_commit(server, repo, push, tmp_path):
-    server.fail("/commit/", 503)
+def test_a_failure_that_stays_ends_with_advice_and_no_commit(hub_server, repo, push, tmp_path):
+    hub_server.fail("/commit/", 503)
     refused = push(write_dataset(tmp_path / "set", {"test": [record(1)]}), repo)
     assert refused["error"].startswith(f"{repo}: the Hub answered 503")
     assert "Push again later" in refused["error"]
-    assert len([line for line in server.requests if "/commit/" in line]) == 3
-    assert data_files(server, repo) == []
+    assert len([line for line in hub_server.requests if "/commit/" in line]) == 3
+    assert data_files(hub_server, repo) == []
 
 
-def test_a_commit_of_somebody_else_in_between_is_taken_into_account(server, repo, push, tmp_path):
-    server.fail("/commit/", 412, times=1)
+def test_a_commit_of_somebody_else_in_between_is_taken_into_account(hub_server, repo, push, tmp_path):
+    hub_server.fail("/commit/", 412, times=1)
     assert "url" in push(write_dataset(tmp_path / "set", {"test": [record(1)]}), repo)
-    assert len([line for line in server.requests if "/tree/" in line]) == 2
+    assert len([line for line in hub_server.requests if "/tree/" in line]) == 2
 
 
-def test_a_shard_that_somebody_adds_in_between_goes_with_the_others(server, repo, push, tmp_path, monkeypatch):
-    asked = server._preupload
+def test_a_shard_that_somebody_adds_in_between_goes_with_the_others(hub_server, repo, push, tmp_path, monkeypatch):
+    asked = hub_server._preupload
 
     def somebody_first(place, revision, call):
         monkeypatch.undo()
         place.put("data/test-00001-of-00002.parquet", b"theirs")
         return asked(place, revision, call)
 
-    monkeypatch.setattr(server, "_preupload", somebody_first)
+    monkeypatch.setattr(hub_server, "_preupload", somebody_first)
     done = push(write_dataset(tmp_path / "set", {"test": [record(1)]}), repo)
     assert done["removed"] == ["data/test-00001-of-00002.parquet"]
-    assert data_files(server, repo) == ["data/test-00000-of-00001.parquet"]
+    assert data_files(hub_server, repo) == ["data/test-00000-of-00001.parquet"]
 
 
 @pytest.mark.parametrize(
@@ -334,17 +315,17 @@ def test_a_shard_that_somebody_adds_in_between_goes_with_the_others(server, repo
     ],
     ids=["no server", "offline"],
 )
-def test_a_hub_that_cannot_be_asked_is_said_so(server, tmp_path, environment, message):
+def test_a_hub_that_cannot_be_asked_is_said_so(hub_server, tmp_path, environment, message):
     folder = write_dataset(tmp_path / "set", {"test": [record(1)]})
-    with hub_client({**server.environment(tmp_path / "home"), **environment}) as call:
+    with hub_client({**hub_server.environment(tmp_path / "home"), **environment}) as call:
         assert call("push", folder, "user/demo")["error"].startswith(f"user/demo: {message}")
-    assert server.requests == []
+    assert hub_server.requests == []
 
 
-def test_paths_of_this_machine_stay_here(server, repo, push, tmp_path):
+def test_paths_of_this_machine_stay_here(hub_server, repo, push, tmp_path):
     about = {"input": [{"file": "/home/me/secret/a.tsv"}, "~/x.tsv", "..\\up\\b.tsv", "C:\\me\\c.tsv", "plain.tsv"]}
     push(write_dataset(tmp_path / "set", {"test": [record(1)]}, **about), repo)
-    files = server.dataset(repo).files()
+    files = hub_server.dataset(repo).files()
     assert json.loads(files[".mmconvert/manifest.json"])["input"] == [
         {"file": "a.tsv"},
         "x.tsv",

@@ -14,41 +14,20 @@ from mmconvert.record import Source
 from mmscore.model_card import joined
 from mmscore.predictions import RUN_METADATA
 from support.datasets_on_disk import record, write_dataset
-from support.hub_client import hub_client
 from support.hub_repo import Blob, Repo
-from support.hub_server import hub_server
 from support.predictions import choices, write_predictions
 
 NUMBERS = itertools.count()
 RECIPE = ("--recipe", "own_choice")
 
 
-@pytest.fixture(scope="module")
-def running():
-    with hub_server() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def client(running, tmp_path_factory):
-    with hub_client(running.environment(tmp_path_factory.mktemp("home"))) as call:
-        yield call
+@pytest.fixture
+def mmscore(hub_server, hub_process):
+    return functools.partial(hub_process, "command", "mmscore")
 
 
 @pytest.fixture
-def server(running):
-    yield running
-    running.faults.clear()
-    running.requests.clear()
-
-
-@pytest.fixture
-def mmscore(server, client):
-    return functools.partial(client, "command", "mmscore")
-
-
-@pytest.fixture
-def repo(server):
+def repo(hub_server):
     return f"user/preds{next(NUMBERS)}"
 
 
@@ -66,8 +45,8 @@ def second(tmp_path):
     return predictions(tmp_path / "b.parquet", "model-b", ("A", "A"), ("A", "A"), ("C", "C"), ("D", "B"))
 
 
-def card(server, repo):
-    return server.dataset(repo).files()["README.md"].decode()
+def card(hub_server, repo):
+    return hub_server.dataset(repo).files()["README.md"].decode()
 
 
 def entries(shown):
@@ -80,32 +59,32 @@ def numbers(found):
     return [(entry["model"], entry["dataset"], entry["metrics"], entry["counts"]) for entry in found]
 
 
-def test_pushed_predictions_score_and_load_as_the_file_does(server, mmscore, client, repo, first):
+def test_pushed_predictions_score_and_load_as_the_file_does(hub_server, mmscore, hub_process, repo, first):
     here = entries(mmscore(first, *RECIPE, "--push", repo, "--json", "--quiet"))
-    assert sorted(server.dataset(repo).files()) == [
+    assert sorted(hub_server.dataset(repo).files()) == [
         ".gitattributes",
         ".mmconvert/manifest.json",
         "README.md",
         "org-model-a_Colours/test-00000-of-00001.parquet",
         "reports/org-model-a_Colours.json",
     ]
-    assert len(server.dataset(repo).messages) == 2
+    assert len(hub_server.dataset(repo).messages) == 2
     there = entries(mmscore(repo, *RECIPE, "--json", "--quiet"))
     assert numbers(there) == numbers(here)
-    rows = client("rows", repo)
+    rows = hub_process("rows", repo)
     assert [row["prediction"] for row in rows["test"]] == ["A", "B", "C", "hm"]
-    report = json.loads(server.dataset(repo).files()["reports/org-model-a_Colours.json"])
+    report = json.loads(hub_server.dataset(repo).files()["reports/org-model-a_Colours.json"])
     assert numbers(report["entries"]) == numbers(here)
 
 
-def test_another_model_joins_and_the_card_keeps_text_and_numbers(server, mmscore, client, repo, first, second):
+def test_another_model_joins_and_the_card_keeps_text_and_numbers(hub_server, mmscore, hub_process, repo, first, second):
     one = entries(mmscore(first, *RECIPE, "--push", repo, "--json", "--quiet"))
-    server.dataset(repo).put("README.md", (card(server, repo) + "By hand.\n").encode())
+    hub_server.dataset(repo).put("README.md", (card(hub_server, repo) + "By hand.\n").encode())
     other = entries(mmscore(second, *RECIPE, "--push", repo, "--json", "--quiet"))
     assert numbers(entries(mmscore(repo, *RECIPE, "--json", "--quiet"))) == numbers([*one, *other])
-    assert [row["model"] for row in client("rows", repo, "model-b_Colours")["test"]] == ["model-b"] * 4
-    assert [row["model"] for row in client("rows", repo)["test"]] == ["org/model-a"] * 4
-    text = card(server, repo)
+    assert [row["model"] for row in hub_process("rows", repo, "model-b_Colours")["test"]] == ["model-b"] * 4
+    assert [row["model"] for row in hub_process("rows", repo)["test"]] == ["org/model-a"] * 4
+    text = card(hub_server, repo)
     assert text.endswith("By hand.\n")
     assert "| org/model-a | Colours | own\\_choice@1 | accuracy | 0.5 fraction | 0.15 to 0.85 | 4 | 1 | 0 |" in text
     assert "| model-b | Colours | own\\_choice@1 | accuracy | 0.75 fraction |" in text
@@ -113,11 +92,11 @@ def test_another_model_joins_and_the_card_keeps_text_and_numbers(server, mmscore
     assert f"mmscore {repo} --recipe own_choice@1" in text
 
 
-def test_the_numbers_stand_in_the_hubs_model_index(server, mmscore, repo, first):
+def test_the_numbers_stand_in_the_hubs_model_index(hub_server, mmscore, repo, first):
     [entry] = entries(mmscore(first, *RECIPE, "--push", repo, "--json", "--quiet"))
     [(name, result)] = [
         (name, result)
-        for model in [front_matter(card(server, repo))["model-index"]]
+        for model in [front_matter(card(hub_server, repo))["model-index"]]
         for name, results in [model_index_to_eval_results(model)]
         for result in results
         if result.metric_type == "accuracy"
@@ -127,14 +106,14 @@ def test_the_numbers_stand_in_the_hubs_model_index(server, mmscore, repo, first)
     assert (result.task_type, result.metric_config) == ("visual-question-answering", "own_choice@1")
     assert result.metric_args["ci95"] == metric["ci95"]
     assert result.metric_args["signature"] == entry["signature"]
-    assert result.source_url == f"{server.url}/datasets/{repo}"
+    assert result.source_url == f"{hub_server.url}/datasets/{repo}"
 
 
-def test_a_model_that_is_pushed_again_has_its_new_numbers_only(server, mmscore, repo, tmp_path, first, second):
+def test_a_model_that_is_pushed_again_has_its_new_numbers_only(hub_server, mmscore, repo, tmp_path, first, second):
     mmscore(first, second, *RECIPE, "--push", repo)
     again = predictions(tmp_path / "again.parquet", "org/model-a", ("A", "A"))
     mmscore(again, *RECIPE, "--push", repo)
-    index = front_matter(card(server, repo))["model-index"]
+    index = front_matter(card(hub_server, repo))["model-index"]
     found = {
         model["name"]: [m["value"] for r in model["results"] for m in r["metrics"] if m["type"] == "accuracy"]
         for model in index
@@ -143,29 +122,29 @@ def test_a_model_that_is_pushed_again_has_its_new_numbers_only(server, mmscore, 
     assert [len(entry["messages"]) for entry in entries(mmscore(repo, *RECIPE, "--json", "--quiet"))] == [0, 0]
 
 
-def test_predictions_that_nobody_scored_yet_leave_no_old_numbers(server, mmscore, repo, tmp_path):
+def test_predictions_that_nobody_scored_yet_leave_no_old_numbers(hub_server, mmscore, repo, tmp_path):
     rows = (replace(record(number), answer="A", answers=("A",)) for number in range(3))
     folder = write_dataset(tmp_path / "set", {"test": rows})
     ask = ("predict", folder, "-o", tmp_path / "p.parquet", "--backend", "echo", "--model", "text=A", "--quiet")
     code, out, err = mmscore(*ask, "--push", repo)
     assert (code, f"/datasets/{repo}: 3 rows, 3 files" in out) == (0, True), err
-    assert "Not scored yet." in card(server, repo)
+    assert "Not scored yet." in card(hub_server, repo)
     mmscore(tmp_path / "p.parquet", "--recipe", "own_short_answer", "--push", repo, "--quiet")
-    assert "Not scored yet." not in card(server, repo)
+    assert "Not scored yet." not in card(hub_server, repo)
     code, out, err = mmscore(*ask, "--restart", "--push", repo)
     assert (code, "1 old files removed" in out) == (0, True), err
-    assert "Not scored yet." in card(server, repo)
-    assert not any(path.startswith("reports/") for path in server.dataset(repo).files())
+    assert "Not scored yet." in card(hub_server, repo)
+    assert not any(path.startswith("reports/") for path in hub_server.dataset(repo).files())
 
 
-def test_questions_of_two_files_are_two_benchmarks(server, mmscore, repo, tmp_path):
+def test_questions_of_two_files_are_two_benchmarks(hub_server, mmscore, repo, tmp_path):
     for name in ("cats", "dogs"):
         rows = [replace(record(n), source=Source("vmcq", f"{name}.jsonl", n)) for n in range(2)]
         folder = write_dataset(tmp_path / name, {"test": rows})
         ask = ("predict", folder, "-o", tmp_path / f"{name}.parquet", "--backend", "echo", "--model", "text=A")
         code, _, err = mmscore(*ask, "--push", repo, "--quiet")
         assert code == 0, err
-    shards = [path for path in server.dataset(repo).files() if path.endswith(".parquet")]
+    shards = [path for path in hub_server.dataset(repo).files() if path.endswith(".parquet")]
     assert sorted(shards) == [f"text-A_{name}/test-00000-of-00001.parquet" for name in ("cats", "dogs")]
 
 
@@ -198,23 +177,23 @@ def test_a_breakdown_by_a_column_of_the_users_can_be_made_again(mmscore, repo, t
     assert (there["groups"], set(here["groups"]["colour"])) == (here["groups"], {"x", "y"})
 
 
-def test_a_dry_run_lists_what_would_be_sent_and_asks_nobody(server, mmscore, repo, first):
+def test_a_dry_run_lists_what_would_be_sent_and_asks_nobody(hub_server, mmscore, repo, first):
     code, out, err = mmscore(first, *RECIPE, "--push", repo, "--dry-run", "--quiet")
-    assert (code, err, server.requests) == (0, "", [])
+    assert (code, err, hub_server.requests) == (0, "", [])
     assert "reports/org-model-a_Colours.json" in out
     assert f"4 files, 4 rows for {repo}; nothing was sent" in out
 
 
-def test_a_branch_a_pull_request_and_a_private_repository(server, mmscore, client, repo, first):
+def test_a_branch_a_pull_request_and_a_private_repository(hub_server, mmscore, hub_process, repo, first):
     mmscore(first, *RECIPE, "--push", repo, "--private", "--revision", "v1", "--quiet")
-    assert server.dataset(repo).private
-    assert list(server.dataset(repo).files()) == [".gitattributes"]
-    assert len(client("rows", repo, revision="v1")["test"]) == 4
+    assert hub_server.dataset(repo).private
+    assert list(hub_server.dataset(repo).files()) == [".gitattributes"]
+    assert len(hub_process("rows", repo, revision="v1")["test"]) == 4
     code, out, err = mmscore(first, *RECIPE, "--push", repo, "--create-pr", "--quiet")
-    assert (code, f"{server.url}/datasets/{repo}/discussions/1" in out) == (0, True), err
+    assert (code, f"{hub_server.url}/datasets/{repo}/discussions/1" in out) == (0, True), err
 
 
-def test_paths_of_this_machine_stay_here(server, mmscore, repo, tmp_path):
+def test_paths_of_this_machine_stay_here(hub_server, mmscore, repo, tmp_path):
     rows = [
         {**row, "prediction_error": f"OSError: {tmp_path}/model/weights.bin is missing", "prediction_status": status}
         for row, status in zip(choices(("A", "A"), ("B", "A")), ("ok", "failed"), strict=True)
@@ -223,7 +202,7 @@ def test_paths_of_this_machine_stay_here(server, mmscore, repo, tmp_path):
     file = write_predictions(tmp_path / "p.parquet", rows)
     pq.write_table(pq.read_table(file).replace_schema_metadata({RUN_METADATA: json.dumps(run)}), file)
     mmscore(file, *RECIPE, "--push", repo, "--quiet")
-    files = server.dataset(repo).files()
+    files = hub_server.dataset(repo).files()
     assert not [path for path, data in files.items() if str(tmp_path).encode() in data]
     [shard] = [path for path in files if path.endswith(".parquet")]
     (tmp_path / "there.parquet").write_bytes(files[shard])
@@ -232,16 +211,16 @@ def test_paths_of_this_machine_stay_here(server, mmscore, repo, tmp_path):
     assert table["prediction_error"][0].as_py() == "OSError: weights.bin is missing"
 
 
-def test_predictions_and_datasets_do_not_mix(server, mmscore, client, repo, tmp_path, first):
+def test_predictions_and_datasets_do_not_mix(hub_server, mmscore, hub_process, repo, tmp_path, first):
     folder = write_dataset(tmp_path / "set", {"test": [record(1)]})
-    client("push", folder, repo)
+    hub_process("push", folder, repo)
     code, _, err = mmscore(first, *RECIPE, "--push", repo, "--quiet")
     assert (code, f"{repo}: holds a dataset, which predictions cannot join. Name another repository." in err) == (
         1,
         True,
     )
     mmscore(first, *RECIPE, "--push", f"{repo}-other", "--quiet")
-    assert "holds predictions, which a dataset cannot join" in client("push", folder, f"{repo}-other")["error"]
+    assert "holds predictions, which a dataset cannot join" in hub_process("push", folder, f"{repo}-other")["error"]
 
 
 @pytest.mark.parametrize(
@@ -254,11 +233,11 @@ def test_predictions_and_datasets_do_not_mix(server, mmscore, client, repo, tmp_
         (("predict", "{}", "-o", "p.parquet", "--model", "answer", "--dry-run"), "what --push USER/REPO would send"),
     ],
 )
-def test_a_wrong_usage_is_told_before_anything_is_sent(server, mmscore, first, arguments, words):
+def test_a_wrong_usage_is_told_before_anything_is_sent(hub_server, mmscore, first, arguments, words):
     options = () if "predict" in arguments else RECIPE
     code, _, err = mmscore(*(word.format(first) for word in arguments), *options)
     assert (code, words in err) == (2, True), err
-    assert server.requests == []
+    assert hub_server.requests == []
 
 
 def test_published_predictions_of_several_models_are_told_apart(mmscore, repo, first, second):
@@ -288,13 +267,13 @@ By hand.
 """
 
 
-def test_numbers_are_proposed_for_the_card_of_a_model(server, mmscore, repo, first, tmp_path):
-    model = server.repos["models/user/model-a"] = Repo("user/model-a")
+def test_numbers_are_proposed_for_the_card_of_a_model(hub_server, mmscore, repo, first, tmp_path):
+    model = hub_server.repos["models/user/model-a"] = Repo("user/model-a")
     model.commit("main", {"README.md": Blob(MODEL_CARD.encode(), False)}, "new")
     arguments = (*RECIPE, "--push", repo, "--model-card", "user/model-a")
-    server.fail(r"GET /api/models/user/model-a", 503, times=1)
+    hub_server.fail(r"GET /api/models/user/model-a", 503, times=1)
     code, out, err = mmscore(first, *arguments)
-    assert (code, f"{server.url}/user/model-a/discussions/1: numbers proposed" in out) == (0, True), err
+    assert (code, f"{hub_server.url}/user/model-a/discussions/1: numbers proposed" in out) == (0, True), err
     assert model.files()["README.md"].decode() == MODEL_CARD
     model.refs["main"] = model.refs["refs/pr/1"]
     again = predictions(tmp_path / "again.parquet", "org/model-a", ("A", "A"))
@@ -307,10 +286,10 @@ def test_numbers_are_proposed_for_the_card_of_a_model(server, mmscore, repo, fir
     assert (name, values) == ("A", {("MMMU", "accuracy"): 40.1, ("Colours", "accuracy"): 1.0})
 
 
-def test_a_models_card_takes_the_numbers_of_one_model(server, mmscore, repo, first, second):
+def test_a_models_card_takes_the_numbers_of_one_model(hub_server, mmscore, repo, first, second):
     code, _, err = mmscore(first, second, *RECIPE, "--push", repo, "--model-card", "user/model-a", "--quiet")
     assert (code, "takes the numbers of one model, found: org/model-a, model-b" in err) == (2, True)
-    assert f"datasets/{repo}" not in server.repos
+    assert f"datasets/{repo}" not in hub_server.repos
     code, _, err = mmscore(first, *RECIPE, "--push", repo, "--model-card", "user/none", "--quiet")
     assert (code, "user/none: the Hub answered 404" in err) == (1, True)
 
@@ -320,10 +299,10 @@ def test_a_model_without_a_card_gets_one():
     assert front_matter(text)["model-index"][0]["name"] == "m"
 
 
-def test_a_function_does_what_the_option_does(server, mmscore, client, repo, first):
-    listed = client("publish", first, repo, recipe="own_choice", by="task", dry_run=True)
-    assert (listed["url"], listed["rows"], server.requests) == (None, 4, [])
-    done = client("publish", first, repo, recipe=["own_choice"], private=True)
-    assert (done["url"], [*done["files"]]) == (f"{server.url}/datasets/{repo}", [*listed["files"]])
-    assert server.dataset(repo).private
+def test_a_function_does_what_the_option_does(hub_server, mmscore, hub_process, repo, first):
+    listed = hub_process("publish", first, repo, recipe="own_choice", by="task", dry_run=True)
+    assert (listed["url"], listed["rows"], hub_server.requests) == (None, 4, [])
+    done = hub_process("publish", first, repo, recipe=["own_choice"], private=True)
+    assert (done["url"], [*done["files"]]) == (f"{hub_server.url}/datasets/{repo}", [*listed["files"]])
+    assert hub_server.dataset(repo).private
     assert [entry["recipe"] for entry in entries(mmscore(repo, *RECIPE, "--json", "--quiet"))] == ["own_choice"]

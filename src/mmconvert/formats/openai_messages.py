@@ -21,7 +21,7 @@ from mmconvert.exported_images import reference
 from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.losses import unheld
-from mmconvert.openai_chat import ends_with_assistant, opened, part_json, part_types, read_content
+from mmconvert.openai_chat import ends_with_assistant, opened, part_json, part_types, plain_turn, read_content
 from mmconvert.placeholders import image_slot, interleave, slots_in, turn_text
 from mmconvert.record import Image, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl, tables
@@ -85,6 +85,9 @@ def _messages(value: Any) -> list[dict[str, Any]]:
 def _turn(
     message: Mapping[str, Any], number: int, pictures: Mapping[int, Image], shown_before: int, context: Context
 ) -> tuple[Turn, Sequence[Image], dict[str, Any]]:
+    plain = plain_turn(message)
+    if plain is not None and (plain.role != "user" or not slots_in(plain.content[0].text)):
+        return plain, (), {}
     where = f"messages[{number}]"
     role, content, extra = opened(message, where)
     if role == "user" and isinstance(content, str) and slots_in(content):

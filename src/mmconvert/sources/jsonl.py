@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -10,6 +11,7 @@ from mmconvert.errors import Error, RowError, got
 from mmconvert.sources import Rejected, Row, Span, Where
 
 _SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_INDENTED = re.compile(rb"\n\s")
 _BUFFER = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _OTHER_MAGIC = {
@@ -157,12 +159,15 @@ def cut(path: Path, size: int) -> Iterator[Span]:
     Raises:
         Error: The file is empty or no UTF-8 text.
     """
-    at = number = 0
+    at = number = line = 0
     first: tuple[int, int, int] | None = None
-    with path.open("rb", buffering=_BUFFER) as file:
-        refuse_other_magic(file.read(4), path, "JSON Lines")
-        file.seek(0)
-        for line, raw in enumerate(file, 1):
+    for block in _whole_lines(path):
+        if first is not None and at + len(block) <= first[0] + size and _without_blanks(block):
+            lines = block.count(b"\n")
+            at, number, line = at + len(block), number + lines, line + lines
+            continue
+        for raw in BytesIO(block):
+            line += 1
             start, at = at, at + len(raw)
             if _is_blank(raw.removeprefix(_BOM) if line == 1 else raw):
                 continue
@@ -174,6 +179,19 @@ def cut(path: Path, size: int) -> Iterator[Span]:
             number += 1
     if first is not None:
         yield Span(first[0], at, *first[1:])
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        refuse_other_magic(file.read(4), path, "JSON Lines")
+        file.seek(0)
+        while block := file.read(_BUFFER) + file.readline():
+            yield block
+
+
+def _without_blanks(block: bytes) -> bool:
+    """Tell of whole lines whether none of them can be blank, without looking at each."""
+    return block.endswith(b"\n") and not block[:1].isspace() and not _INDENTED.search(block)
 
 
 def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:

@@ -229,8 +229,8 @@ def rows(
         readers: What reads the cells of a column by its name, which spares a text of each; None for none.
 
     Yields:
-        A row for each record, cells as text, None for empty ones, or what their reader gave; `Rejected` for a record with a wrong
-        number of cells or that is not UTF-8. Blank lines are passed over.
+        A row for each record, cells as text, None for empty ones, or what their reader gave; `Rejected` for a
+        record with a wrong number of cells or that is not UTF-8. Blank lines are passed over.
 
     Raises:
         Error: The file is empty or no UTF-8 text, its header is bad, or a quote never closes.

@@ -116,6 +116,30 @@ def test_a_row_of_each_benchmark_of_the_kits_list_has_its_task_and_columns(name:
     assert shown == len(record.images) == (2 if row[-1].startswith("[") else 1)
 
 
+@pytest.mark.parametrize(
+    ("written", "code"),
+    [
+        (cell(1), None),
+        (f" {cell(1)} ", None),
+        (cell(1).rstrip("="), None),
+        ("data:image/png;base64," + cell(1), None),
+        (listed(cell(1)), None),
+        (cell(1)[:60] + "?" + cell(1)[60:], "image.base64"),
+        (cell(1)[:-40], "image.truncated"),
+        (base64.b64encode(b"no picture at all" * 9).decode(), "image.format"),
+        ("7" * 80, "image.reference"),
+        (cell(1)[:80] + "\udcff" + cell(1)[80:], "text.encoding"),
+    ],
+)
+def test_a_picture_is_read_however_its_base64_is_written(written: str, code: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    text = f"index\tquestion\tanswer\timage\n1\tWhy?\ta\t{written}\n2\tWhy?\ta\t{cell(2)}\n"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    records = read(path)
+    assert [record.images[0].bytes for record in records] == [*([picture(1)] if code is None else []), picture(2)]
+    assert [(reject.code, reject.field) for reject in records.rejects] == ([] if code is None else [(code, "image")])
+
+
 def test_numbered_pictures_stand_where_the_question_names_them(tmp_path: Path) -> None:
     header, row, _ = BENCHMARKS["MMMU_DEV_VAL"]
     (record,) = read(table(tmp_path / "MMMU_DEV_VAL.tsv", header, row))

@@ -6,6 +6,8 @@ from types import ModuleType
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mmconvert.sources import Row, jsonl, parquet, tables
 
@@ -32,6 +34,25 @@ def test_text_in_pieces(suffix: str, size: int, tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8", newline="")
     same(source, path, size)
     assert len(list(source.cut(path, 1))) > 2
+
+
+LINES = st.sampled_from(
+    ['{"a": 1}\n', '{"a": "x"}\r\n', "\n", "  \n", "\t\r\n", '  {"a": 2}\n', "{bad\n", '{"a": "\u2028"}\n']
+)
+
+
+@settings(deadline=None)
+@given(
+    lines=st.lists(LINES, min_size=1, max_size=30), end=st.sampled_from(["", '{"a": 3}', " "]), size=st.integers(1, 90)
+)
+def test_lines_that_are_skipped_over_are_counted(
+    lines: list[str], end: str, size: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("lines") / "t.jsonl"
+    path.write_text("".join(lines) + end, encoding="utf-8", newline="")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonl, "_BUFFER", 16)
+        same(jsonl, path, size)
 
 
 @pytest.mark.parametrize("size", [1, 400, 10_000])

@@ -53,6 +53,15 @@ def test_cells_may_be_left_out_where_the_format_says_so(tmp_path: Path) -> None:
     assert cells("a\tx\n1\n", tmp_path, may_lack=lambda name: name == "x") == [["1", None]]
 
 
+def test_a_column_may_have_a_reader_of_its_own(tmp_path: Path) -> None:
+    readers = {"b": lambda cell: len(cell) if len(cell) > 1 else None, "z": lambda cell: 1 / 0}
+    long = "x" * 5000
+    text = f'a\tb\n1\t{long}\n2\t"q\tr"\n3\ts\n4\t\n5\n'
+    *good, short = cells(text, tmp_path, readers=readers)
+    assert good == [["1", 5000], ["2", 3], ["3", "s"], ["4", None]]
+    assert short.code == "table.cells"
+
+
 def test_lines_are_counted_through_quoted_newlines(tmp_path: Path) -> None:
     *_, bad = cells('a\tb\n"1\n2\n3"\tx\n\nonly\n', tmp_path)
     assert (bad.where.row, bad.where.line) == (1, 6)
