@@ -26,7 +26,7 @@ from mmconvert.occupancy import occupied
 from mmconvert.part_tally import Told, followed
 from mmconvert.parts import Part, PartError, PartResult, all_parts, convert_part, cores_a_part, without_duplicates
 from mmconvert.plugins import load
-from mmconvert.publishing import published_file
+from mmconvert.publishing import published_file, require_folder
 from mmconvert.reading import ReadOptions, Records, too_long
 from mmconvert.record import Record
 from mmconvert.rejects_file import place_of_rejects, write_rejects
@@ -83,8 +83,7 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
             f"{target.path}: format {format!r} is written to {' or '.join(plugin.suffixes)}. Name the file so."
         )
     require_honoured(target, plugin, format)
-    if not target.path.parent.is_dir():
-        raise UsageError(f"{target.path}: its folder does not exist. Name a file in a folder that does.")
+    require_folder(target.path)
     with occupied(target.path), published_file(target.path) as temporary:
         return list(plugin.write(records, replace(target, path=temporary, name=target.path.resolve().name)))
 

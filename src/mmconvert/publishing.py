@@ -9,10 +9,14 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+from mmconvert.errors import UsageError
 from mmconvert.shards import sync_folder
 
 NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
 """What a file system says that gives a file no second name."""
+
+_STORE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
+"""How a URL begins that a `Path` was made of."""
 
 
 def temporary(place: Path, kind: str = "new") -> Path:
@@ -64,6 +68,25 @@ def _runs(pid: int) -> bool:
     except PermissionError:
         pass
     return True
+
+
+def require_folder(place: Path) -> None:
+    """Refuse a place whose folder does not exist.
+
+    Raises:
+        UsageError: It does not, or the place is the URL of a store, which this is not written to.
+
+    Example:
+        >>> require_folder(Path("s3://bucket/p.html"))
+        Traceback (most recent call last):
+        mmconvert.errors.UsageError: s3://bucket/p.html: this is written to local files only. Copy it there afterwards.
+    """
+    if place.resolve().parent.is_dir():
+        return
+    if _STORE.match(str(place)):
+        url = str(place).replace(":/", "://", 1)
+        raise UsageError(f"{url}: this is written to local files only. Copy it there afterwards.")
+    raise UsageError(f"{place}: its folder does not exist. Name a place in a folder that does.")
 
 
 @contextlib.contextmanager

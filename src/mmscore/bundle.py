@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, UsageError, no_such_path
-from mmconvert.publishing import clear_leftovers, temporary
+from mmconvert.publishing import clear_leftovers, require_folder, temporary
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA
 from mmconvert.shards import sync_folder, write_synced
 from mmscore.choice import named_recipe
@@ -90,8 +90,7 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
     """
     if output.exists() or output.is_symlink():
         raise UsageError(f"{output}: exists already. Name a folder that does not.")
-    if not output.resolve().parent.is_dir():
-        raise UsageError(f"{output}: its folder does not exist. Name a place in a folder that does.")
+    require_folder(output)
     refuse_own_code(request)
     for path in request.predictions:
         if not Path(path).exists():

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.conversion import Records, read, write
-from mmconvert.errors import UsageError
 from mmconvert.format import Loss, Target
+from mmconvert.publishing import require_folder
 from mmconvert.record import Record
 from mmscore.places import located
 
@@ -75,8 +75,7 @@ def submit(
         UsageError: The file is missing, or the format or its columns are unknown.
         Error: The file is damaged, or the format cannot hold a value.
     """
-    if not output.resolve().parent.is_dir():
-        raise UsageError(f"{output}: its folder does not exist. Name a file in a folder that does.")
+    require_folder(output)
     place = located(predictions).path
     records = read(place, format or (_TABLE if place.suffix.lower() == ".parquet" else None))
     bare: list[Loss] = []

@@ -15,6 +15,7 @@ from mmconvert.inputs import plan
 from mmconvert.previewing import Previewed
 from mmconvert.previewing import preview as write_preview
 from mmconvert.progress import progress
+from mmconvert.publishing import require_folder
 
 ROWS = 200
 SUFFIXES = (".html", ".htm")
@@ -96,8 +97,7 @@ def previewed(inputs: Sequence[str], output: Path, how: ReadOptions, *, rows: in
         UsageError: A name is unknown, a path is missing, or the page cannot stand where it shall.
         Error: The only file would be refused as a whole.
     """
-    if not output.resolve().parent.is_dir():
-        raise UsageError(f"{output}: its folder does not exist. Name a file in a folder that does.")
+    require_folder(output)
     if output.suffix.lower() not in SUFFIXES:
         # What stands there is replaced, and should be no table.
         raise UsageError(f"{output}: a page is an HTML file. Name it so: {output.with_suffix(SUFFIXES[0])}.")

@@ -152,6 +152,7 @@ def test_a_hostile_file_stays_text(browser: Browser, tmp_path: Path) -> None:
     [
         (("no.tsv", "-o", "p.html"), "no.tsv: no such file"),
         ((DEMO / "vmcq/colours.tsv", "-o", "none/p.html"), "its folder does not exist"),
+        ((DEMO / "vmcq/colours.tsv", "-o", "s3://b/p.html"), "s3://b/p.html: this is written to local files only."),
         ((DEMO / "vmcq/colours.tsv", "-o", "p.tsv"), "a page is an HTML file. Name it so: p.html."),
         ((DEMO / "vmcq/colours.tsv", "-o", "p.html", "--transform", "circulr"), "circular"),
     ],
