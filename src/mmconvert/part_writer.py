@@ -11,8 +11,8 @@ from mmconvert.views import View
 
 _CHUNK_BYTES = ROW_GROUP_BYTES // 4
 _CHUNK_RECORDS = 1_000
-_WAITING = 4
-"""As many chunks as there are in a row group: so much is read while one is written."""
+WAITING = 4
+"""Calls that may wait: as many chunks as a row group has, so that as much is read while one is written."""
 
 
 class WritingThread:
@@ -37,7 +37,7 @@ class WritingThread:
 
     def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Hand over a call; waits while too many are waiting."""
-        while len(self._pending) >= _WAITING:
+        while len(self._pending) >= WAITING:
             self._pending.pop(0).result()
         future = self._pool.submit(call, *arguments)
         self._pending.append(future)

@@ -19,6 +19,7 @@ from mmconvert.prompt import rewording
 from mmconvert.record import Image, Record
 from mmconvert.record_shape import checked
 from mmconvert.sources import Rejected, Row, Span, Where
+from mmconvert.sources.tables import as_texts
 from mmconvert.transform import Step, steps, transformed
 
 
@@ -180,7 +181,7 @@ class Records:
                 if options.every_problem:
                     self.rejects += self._further(row, rejected, lambda one: self._made(one, strict, chain, reword))
             elif options.every_problem and not self._good and isinstance(row, Row):
-                self._good = row.fields
+                self._good = as_texts(row).fields
             for record in records:
                 written += 1
                 yield record
@@ -189,9 +190,10 @@ class Records:
         row, unread = (item.row, (first, *first.others)) if isinstance(item, Rejected) else (item, ())
         if row is None:
             return
+        row = as_texts(row)
         if self._good is None:
             good = (item for item in self._rows() if isinstance(item, Row) and read(item).rejected is None)
-            self._good = next((item.fields for item in good), {})
+            self._good = next((as_texts(item).fields for item in good), {})
 
         last = _Made(row, ())
 
@@ -282,7 +284,7 @@ def _swallowing(row: Row) -> Iterator[str]:
 
 
 def _with_row(rejected: Rejected, row: Row | Rejected) -> Rejected:
-    return replace(_without_row(rejected), row=row if isinstance(row, Row) else rejected.row)
+    return replace(_without_row(rejected), row=as_texts(row) if isinstance(row, Row) else rejected.row)
 
 
 def _without_row(rejected: Rejected) -> Rejected:

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from mmconvert.part_writer import WritingThread
+from mmconvert.part_writer import WAITING, WritingThread
 
 
 def test_calls_are_done_in_order_in_one_other_thread() -> None:
@@ -17,11 +17,11 @@ def test_calls_are_done_in_order_in_one_other_thread() -> None:
     assert done[0][1] != threading.get_ident()
 
 
-def test_at_most_two_calls_wait() -> None:
+def test_few_calls_wait() -> None:
     gate, handed = threading.Event(), []
 
     def hand_over(thread: WritingThread) -> None:
-        for number in range(3):
+        for number in range(WAITING + 1):
             thread.submit(gate.wait)
             handed.append(number)
 
@@ -29,10 +29,11 @@ def test_at_most_two_calls_wait() -> None:
         other = threading.Thread(target=hand_over, args=(thread,))
         other.start()
         other.join(0.3)
-        assert handed == [0, 1]
+        before = [*handed]
         gate.set()
         other.join()
-    assert handed == [0, 1, 2]
+    assert before == [*range(WAITING)]
+    assert handed == [*range(WAITING + 1)]
 
 
 def test_an_error_of_a_call_is_raised_where_it_is_waited_for() -> None:

@@ -20,6 +20,7 @@ from mmconvert.reading import ReadOptions, Records
 from mmconvert.record import Record, from_arrow, to_arrow
 from mmconvert.record_shape import checked
 from mmconvert.sources import Row
+from mmconvert.sources.tables import as_texts
 
 LARGEST = 1 << 20
 """Bytes of an example that are damaged and cut; a larger one is tried with its head."""
@@ -175,7 +176,7 @@ def _only_named_errors(it: Subject, path: Path, root: Path, what: str, *, must_f
 def _odd_rows_refused(it: Subject) -> Iterator[str]:
     for path in it.examples:
         context = Context(Pictures.within([path if path.is_dir() else path.parent]), it.name.rpartition("@")[2])
-        for row in _first_rows(it, path):
+        for row in map(as_texts, _first_rows(it, path)):
             of_table = all(isinstance(value, str | None) for value in row.fields.values())
             for field in row.fields:
                 if not field.startswith(OWN):

@@ -10,6 +10,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+import pybase64
+
 from mmconvert.errors import Error, RowError, did_you_mean
 from mmconvert.sources import Rejected, Row, Span, Where
 from mmconvert.sources.jsonl import refuse_other_magic
@@ -21,7 +23,7 @@ _QUOTE, _CARRIAGE_RETURN = ord('"'), ord("\r")
 
 Cell = bytes | memoryview
 Reader = Callable[[Cell], Any]
-"""Gives the value of a cell, which is good for this call only; None has it read as text."""
+"""Gives the bytes that a cell holds as base64, or None to have it read as text; the cell is good for this call only."""
 
 DELIMITERS = {".tsv": b"\t", ".csv": b","}
 
@@ -248,6 +250,24 @@ def rows(
                 yield Row(_fields(names, cells, may_lack, read), where)
             except RowError as error:
                 yield replace(Rejected.of(error, where), **_rest_of(names, cells, where, error))
+
+
+def as_texts(row: Row) -> Row:
+    """Give a row of a table as it is written: what a reader decoded is base64 again.
+
+    Rows of other files are left as they are.
+
+    Example:
+        >>> as_texts(Row({"image": b"hi"}, Where("t.tsv", 0))).fields
+        {'image': 'aGk='}
+    """
+    if Path(row.where.file).suffix.lower() not in DELIMITERS:
+        return row
+    return replace(row, fields={name: _written(value) for name, value in row.fields.items()})
+
+
+def _written(value: Any) -> Any:
+    return pybase64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
 def _body(file: BufferedReader, path: Path, span: Span | None) -> Iterator[tuple[list[Cell], int, int]]:

@@ -8,6 +8,7 @@ from mmconvert.errors import UsageError
 from mmconvert.kits.vlmevalkit.lmu_rotations import ROTATION_OF
 from mmconvert.pandas_tables import Cell, read_cells
 from mmconvert.sources import Rejected, Row
+from mmconvert.sources.tables import as_texts
 
 WORKBOOK = ".xlsx"
 SUFFIXES = (".tsv", ".csv", WORKBOOK)
@@ -31,7 +32,7 @@ def retyped(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Reject
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{path}: only a {', '.join(SUFFIXES)} table can be read as pandas reads it.")
-    items = list(rows)
+    items = [as_texts(item) if isinstance(item, Row) else item for item in rows]
     table = [item.fields for item in items if isinstance(item, Row)]
     names = [name for name in dict.fromkeys(name for fields in table for name in fields) if name != ROTATION_OF]
     sheet = path.suffix.lower() == WORKBOOK
