@@ -111,6 +111,8 @@ def of_zip(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
             parts = [(info.filename, archive.read(info)) for info in archive.infolist()]
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, OSError, ValueError):
         return of_bytes(data, rng, others)
+    if not parts:  # earlier damage emptied it
+        return of_bytes(data, rng, others)
     at = rng.randrange(len(parts))
     name, part = parts[at]
     match rng.randrange(10):
