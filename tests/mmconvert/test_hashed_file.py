@@ -60,7 +60,9 @@ def test_a_file_system_that_refuses_direct_writes_only_when_they_come(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="page caches are asked for on Linux only")
 def test_a_large_file_does_not_fill_the_page_cache(tmp_path: Path) -> None:
-    if not direct_io.set_direct(os.open(tmp_path / "probe", os.O_WRONLY | os.O_CREAT), on=True):
+    with (tmp_path / "probe").open("wb") as probe:
+        direct = direct_io.set_direct(probe.fileno(), on=True)
+    if not direct:
         pytest.skip("the file system of the tests cannot write directly")
     written(tmp_path / "f", [bytes(64 << 20)])
     with (tmp_path / "f").open("rb") as file:
