@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.direct_io import aligned_block, set_direct
+from mmconvert.direct_io import give_back, set_direct, take_block
 from mmconvert.output_file import OutputFile
 
-_BLOCK, _BLOCKS = 2 << 20, 3
+_BLOCKS = 3
 _GATHERED = 1 << 20
 
 
@@ -36,7 +36,7 @@ class HashedFile(OutputFile):
         self._sent: list[Future[None]] = []
         self._free: SimpleQueue[memoryview] = SimpleQueue()
         for _ in range(_BLOCKS):
-            self._free.put(aligned_block(_BLOCK))
+            self._free.put(take_block())
         self._begin_block()
         self._direct = True
         self.stream = pa.BufferedOutputStream(pa.PythonFile(self, mode="w"), _GATHERED)
@@ -46,11 +46,11 @@ class HashedFile(OutputFile):
         self._digest.update(data)
         rest = memoryview(data)
         while rest:
-            taken = rest[: _BLOCK - self._filled]
+            taken = rest[: len(self._block) - self._filled]
             self._filling.write(taken)
             self._filled += len(taken)
             rest = rest[len(taken) :]
-            if self._filled == _BLOCK:
+            if self._filled == len(self._block):
                 self._send()
         return len(data)
 
@@ -65,7 +65,7 @@ class HashedFile(OutputFile):
 
     def _store(self, block: memoryview, size: int) -> None:
         try:
-            self._direct = self._direct and set_direct(self._file.fileno(), size == _BLOCK)
+            self._direct = self._direct and set_direct(self._file.fileno(), size == len(block))
             super().write(block[:size])
         finally:
             self._free.put(block)
@@ -104,4 +104,7 @@ class HashedFile(OutputFile):
         self._thread.shutdown()
         self.stream.close()
         self.check()
+        give_back(self._block)
+        while not self._free.empty():
+            give_back(self._free.get())
         return self._digest.hexdigest()

@@ -19,7 +19,9 @@ from mmconvert.record import SCHEMA, Record, to_arrow
 
 SHARD_BYTES = 480 << 20
 ROW_GROUP_BYTES = 16 << 20
-ROW_GROUP_ROWS = 5_000
+"""Bytes of a row group, by those of its Arrow columns; rows do not bound it, so that text compresses well."""
+BATCH_RECORDS = 5_000
+"""Most records that wait to become Arrow columns, in which they take a tenth of the memory."""
 CHUNKING = {"min_chunk_size": 512 << 10, "max_chunk_size": 1 << 20, "norm_level": 0}
 """Pages end where the content says, so that the Hub stores once what two versions share. Content is looked at
 from the least size on only; pyarrow's own least size is half of this one."""
@@ -82,17 +84,18 @@ class ShardWriter:
     def _path(self) -> Path:
         return self._folder / f"{self._split}-{len(self.shards):05d}.parquet"
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Append one row group; begin a new file where the current one is full."""
+    def write(self, *batches: pa.RecordBatch) -> None:
+        """Append batches as one row group; begin a new file where the current one is full."""
         if self._bytes >= SHARD_BYTES:
             self._finish_shard()
         if self._writer is None:
             self._file = HashedFile(self._path())
             self._writer = pq.ParquetWriter(self._file.stream, self._schema, **self._options)
-        self._writer.write_batch(batch)
+        table = pa.Table.from_batches(batches)
+        self._writer.write_table(table, row_group_size=table.num_rows)
         self._file.sync_later()
-        self._rows += batch.num_rows
-        self._bytes += batch.nbytes
+        self._rows += table.num_rows
+        self._bytes += table.nbytes
 
     def _finish_shard(self) -> None:
         if self._writer is None:
@@ -144,6 +147,8 @@ class RecordWriter:
         self._to_batch = to_batch
         self._pending: list[Record] = []
         self._bytes = 0
+        self._group: list[pa.RecordBatch] = []
+        self._group_bytes = 0
 
     def write(self, records: Sequence[Record], size: int | None = None) -> None:
         """Append records.
@@ -154,18 +159,27 @@ class RecordWriter:
         """
         self._pending += records
         self._bytes += sum(map(weight, records)) if size is None else size
-        if self._bytes >= ROW_GROUP_BYTES or len(self._pending) >= ROW_GROUP_ROWS:
-            self._flush()
+        if self._bytes >= ROW_GROUP_BYTES or len(self._pending) >= BATCH_RECORDS:
+            self._end_batch()
+            if self._group_bytes >= ROW_GROUP_BYTES:
+                self._end_group()
 
-    def _flush(self) -> None:
+    def _end_batch(self) -> None:
         if self._pending:
             batch = self._to_batch(self._pending)
             self._pending, self._bytes = [], 0
-            self._writer.write(batch)
+            self._group.append(batch)
+            self._group_bytes += batch.nbytes
+
+    def _end_group(self) -> None:
+        if self._group:
+            self._writer.write(*self._group)
+            self._group, self._group_bytes = [], 0
 
     def close(self) -> list[Shard]:
         """Finish the last shard and give all of them."""
-        self._flush()
+        self._end_batch()
+        self._end_group()
         return self._writer.close()
 
 

@@ -40,7 +40,8 @@ def test_the_digest_is_that_of_the_file(
     path = tmp_path_factory.mktemp("d") / "f"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hashed_file, "_GATHERED", 100)
-        patch.setattr(hashed_file, "_BLOCK", PAGE)
+        patch.setattr(direct_io, "BLOCK", PAGE)
+        patch.setattr(direct_io, "_idle", [])
         if not direct:
             patch.setattr(direct_io, "_DIRECT", 0)
         digest = written(path, pieces, every)
@@ -52,10 +53,21 @@ def test_a_file_system_that_refuses_direct_writes_only_when_they_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A block that does not begin with a page is what the kernel refuses then.
-    monkeypatch.setattr(hashed_file, "aligned_block", lambda size: memoryview(bytearray(size + 1))[1:])
+    unaligned = [memoryview(bytearray(direct_io.BLOCK + 1))[1:] for _ in range(8)]
+    monkeypatch.setattr(direct_io, "_idle", unaligned)
     data = os.urandom(5 << 20)
     assert written(tmp_path / "f", [data]) == hashlib.sha256(data).hexdigest()
     assert (tmp_path / "f").read_bytes() == data
+
+
+def test_files_one_after_the_other_take_the_same_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_io, "_idle", [])
+    first, second = os.urandom(9 << 20), os.urandom(9 << 20)
+    assert written(tmp_path / "a", [first]) == hashlib.sha256(first).hexdigest()
+    blocks = {id(block) for block in direct_io._idle}
+    assert written(tmp_path / "b", [second]) == hashlib.sha256(second).hexdigest()
+    assert {id(block) for block in direct_io._idle} == blocks
+    assert (tmp_path / "a").read_bytes() + (tmp_path / "b").read_bytes() == first + second
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="page caches are asked for on Linux only")

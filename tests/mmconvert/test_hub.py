@@ -41,7 +41,8 @@ def load(hub_process):
 def small_shards(monkeypatch):
     """A new shard for every two rows."""
     monkeypatch.setattr("mmconvert.shards.SHARD_BYTES", 1)
-    monkeypatch.setattr("mmconvert.shards.ROW_GROUP_ROWS", 2)
+    monkeypatch.setattr("mmconvert.shards.ROW_GROUP_BYTES", 400)
+    monkeypatch.setattr("mmconvert.shards.BATCH_RECORDS", 2)
 
 
 def data_files(hub_server, repo):
