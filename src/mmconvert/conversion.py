@@ -207,7 +207,7 @@ class _Job:
 
     @property
     def about(self) -> dict[str, Any]:
-        inputs = [fingerprint(source) for source in self.inputs]
+        inputs = [fingerprint(file) for source in self.inputs for file in source.each()]
         return {"format": self.formats, "input": inputs, "options": _jsonable(self.how)}
 
     def writer(self) -> DatasetWriter:
@@ -318,7 +318,7 @@ def _plan(job: _Job) -> dict[str, Any]:
     """Name all that the bytes of a dataset depend on."""
     where = job.where
     return {
-        "files": [[str(s.path.resolve()), s.split, s.subset] for s in job.inputs],
+        "files": [[str(s.path.resolve()), s.split, s.subset] for source in job.inputs for s in source.each()],
         **job.about,
         "limits": [job.how.max_image_bytes, job.how.max_rows],
         "image roots": list(map(str, job.how.image_roots)),

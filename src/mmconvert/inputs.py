@@ -38,6 +38,7 @@ class Input:
         subset: Name of the subset.
         id_prefix: Words in front of ids that another file has too.
         folder: URL of the folder in a store that the file alone was fetched from; None for a file with its folder.
+        more: Further files that are read on behind it, as one.
     """
 
     path: Path
@@ -45,6 +46,7 @@ class Input:
     subset: str | None = None
     id_prefix: str = ""
     folder: str | None = None
+    more: tuple[Path, ...] = ()
 
     @classmethod
     def of(cls, path: Path) -> "Input":
@@ -56,6 +58,10 @@ class Input:
         if not path.exists():
             raise no_such_path(path)
         return cls(path)
+
+    def each(self) -> "list[Input]":
+        """Give its files one by one."""
+        return [replace(self, path=path, more=()) for path in (self.path, *self.more)]
 
     @property
     def beside(self) -> Path | str:
@@ -75,6 +81,7 @@ def plan(
     split: str | None = None,
     subsets: Sequence[str] = (),
     download: Callable[[str], Path] | None = None,
+    whole_splits: bool = False,
 ) -> list[Input]:
     """Turn INPUT arguments into files.
 
@@ -83,6 +90,7 @@ def plan(
         split: Split of every input that names none itself.
         subsets: Take only these subsets (file stems) of folders.
         download: Gives the local file of an address; None to refuse addresses.
+        whole_splits: Read the shards of each split of a dataset of ours as one file, by one worker.
 
     Returns:
         The files in order; of a folder, sorted by name.
@@ -98,7 +106,8 @@ def plan(
         check_names(DEFAULT_CONFIG, chosen)
         dataset = _dataset(path)
         if dataset is not None:
-            found += [(path, Input(file, own)) for own, files in dataset.files.items() for file in files]
+            shards = [Input(files[0], own, more=(*files[1:],)) for own, files in dataset.files.items() if files]
+            found += [(path, one) for split in shards for one in ([split] if whole_splits else split.each())]
         elif isinstance(path, HubPath) and path.is_dir():
             found += [(file, Input(file, own_split or split or _split_of(file))) for file in _files_on_the_hub(path)]
         elif files := _files_in(path):

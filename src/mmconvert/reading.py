@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ class ReadOptions:
         max_rows: Most rows of one file, None for any number.
         keep_urls: Keep http(s) pictures as references.
         allow_remote: Fetch http(s) pictures from public hosts.
-        limit: Stop after this many records, None for all.
+        limit: Stop after the row that gives the record of this number, None for all.
         transforms: Steps that every record goes through, `NAME:k=v,...` each, in order.
         seed: Seed of what transforms draw.
         prompt: `NAME:k=v,...` of the wording that records get after the transforms, None for the format's.
@@ -136,7 +136,8 @@ class Records:
             yield Span(first.offset or 0, end, first.row, first.line or 1), self._read(rows)
 
     def _rows(self) -> Iterator[Row | Rejected]:
-        rows: Iterator[Row | Rejected] = self.plugin.rows(self._input.path, self._span)
+        files = (self._input.path, *self._input.more)
+        rows = chain.from_iterable(self.plugin.rows(path, self._span) for path in files)
         return self._reading(self._input.path, rows) if self._reading is not None else rows
 
     def _read(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
@@ -158,17 +159,19 @@ class Records:
             self._input.id_prefix,
             self.warnings,
         )
-        chain = steps(options.transforms, options.seed, pictures)
+        through = steps(options.transforms, options.seed, pictures)
         reword = rewording(options.prompt, options.prompt_suffix)
-        made: Iterator[_Made] = (self._made(item, context, chain, reword) for item in islice(rows, options.first_rows))
+        made: Iterator[_Made] = (
+            self._made(item, context, through, reword) for item in islice(rows, options.first_rows)
+        )
         strict = replace(context, pictures=replace(pictures, decode=options.decode), warnings=Counter())
         if options.decode:
             from mmconvert.decoding import decoded_ahead  # Pillow takes time to load
 
-            made = decoded_ahead(made, _pictures, lambda one: self._made(one.row, strict, chain, reword))
+            made = decoded_ahead(made, _pictures, lambda one: self._made(one.row, strict, through, reword))
         written = 0
         for row, records, rejected in made:
-            if written == options.limit:
+            if options.limit is not None and written >= options.limit:
                 return
             self.rows_read += 1
             self.where = row.where
@@ -179,7 +182,7 @@ class Records:
             if rejected is not None:
                 self.rejects.append(_with_row(rejected, row) if options.keep_refused else _without_row(rejected))
                 if options.every_problem:
-                    self.rejects += self._further(row, rejected, lambda one: self._made(one, strict, chain, reword))
+                    self.rejects += self._further(row, rejected, lambda one: self._made(one, strict, through, reword))
             elif options.every_problem and not self._good and isinstance(row, Row):
                 self._good = as_texts(row).fields
             for record in records:
@@ -210,7 +213,7 @@ class Records:
         self.mended += [(row.where, record.id) for record in last.records if record.sample in own - put]
 
     def _made(
-        self, row: Row | Rejected, context: Context, chain: Sequence[Step], reword: Callable[[Record], Record]
+        self, row: Row | Rejected, context: Context, through: Sequence[Step], reword: Callable[[Record], Record]
     ) -> "_Made":
         if isinstance(row, Rejected):
             return _Made(row, (), row)
@@ -218,8 +221,8 @@ class Records:
             context.warn(remark)
         try:
             records: Iterable[Record] = map(checked, self.plugin.records(row, context))
-            if chain:
-                records = (made for record in records for made in transformed(record, chain))
+            if through:
+                records = (made for record in records for made in transformed(record, through))
             return _Made(row, tuple(map(reword, records)))
         except RowError as error:
             return _Made(row, (), Rejected.of(error, row.where, _row_id(row)))

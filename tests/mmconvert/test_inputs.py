@@ -102,6 +102,18 @@ def test_a_dataset_of_ours_is_read_by_its_splits(tmp_path: Path) -> None:
     ]
 
 
+def test_a_split_of_ours_can_be_taken_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmconvert.shards.SHARD_BYTES", 1)
+    monkeypatch.setattr("mmconvert.shards.ROW_GROUP_BYTES", 1)
+    write_dataset(tmp_path / "ds", {"test": map(record, range(3)), "train": [record(3)]})
+    whole = plan([str(tmp_path / "ds")], whole_splits=True)
+    assert [(one.path.name, one.split, len(one.more)) for one in whole] == [
+        ("test-00000-of-00003.parquet", "test", 2),
+        ("train-00000-of-00001.parquet", "train", 0),
+    ]
+    assert [file for one in whole for file in one.each()] == plan([str(tmp_path / "ds")])
+
+
 def test_two_datasets_are_told_apart_by_their_folders(tmp_path: Path) -> None:
     write_dataset(tmp_path / "one", {"test": [record(1)]})
     write_dataset(tmp_path / "two", {"test": [record(1)]})

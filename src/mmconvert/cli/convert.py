@@ -68,7 +68,12 @@ _EXCLUSIVE = (("append", "overwrite"), ("share", "append"), ("share", "overwrite
     show_default=True,
     help="Lay rows out for training: the answer as the assistant's turn, or as prompt and completion.",
 )
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N records of each file.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Stop after N records of each file, or of each split of a dataset; what one row gives is kept together.",
+)
 @click.option(
     "--on-bad", type=click.Choice(["reject", "fail"]), default="reject", show_default=True, help="Refused rows."
 )
@@ -193,7 +198,14 @@ def converted(
     )
     download = _download(inputs, given["allow_remote"], given["md5"], given["sha256"])
     with _place(output, where) as (folder, where):
-        planned = plan(inputs, split=given["split"], subsets=given["subsets"], download=download)
+        planned = plan(
+            inputs,
+            split=given["split"],
+            subsets=given["subsets"],
+            download=download,
+            # Whoever reads a split alone knows when to stop.
+            whole_splits=how.limit is not None,
+        )
         # What a plug-in prints, or a cluster, must not stand between the lines that a program reads here.
         with contextlib.redirect_stdout(sys.stderr), progress("convert", quiet=quiet) as advance:
             told = None if quiet else lambda rows, size, share: advance(Done(rows, size, share=share))

@@ -12,6 +12,7 @@ import pytest
 
 from mmconvert.store import open_dataset
 from mmconvert.verification import verify
+from support.datasets_on_disk import record, write_dataset
 from support.terminal import mmconvert, one_message
 
 DEMO = Path(__file__).parents[3] / "src/mmconvert/demo/files"
@@ -52,6 +53,39 @@ def test_a_clean_run_ends_with_0_and_says_what_comes_next(tmp_path: Path) -> Non
         f"  next:     mmscore predict {tmp_path}/out -o predictions.parquet --model MODEL",
     ]
     assert len(datasets.load_dataset(str(tmp_path / "out"), split="test")) == 4
+
+
+@pytest.fixture
+def shards_of_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A dataset whose splits `train` and `test` have five and three rows, two in each shard."""
+    with monkeypatch.context() as patch:
+        patch.setattr("mmconvert.shards.SHARD_BYTES", 1)
+        patch.setattr("mmconvert.shards.ROW_GROUP_BYTES", 1)
+        patch.setattr("mmconvert.shards.BATCH_RECORDS", 2)
+        patch.setattr("mmconvert.shards.weight", lambda record: 0)
+        folder = write_dataset(tmp_path / "own", {"train": map(record, range(5)), "test": map(record, range(5, 8))})
+    assert len([*folder.glob("data/*.parquet")]) == 5
+    return folder
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_limit_counts_the_rows_of_a_split_whatever_its_shards(
+    workers: int, shards_of_two: Path, tmp_path: Path
+) -> None:
+    ended = mmconvert("convert", shards_of_two, "-o", tmp_path / "few", "--limit", 3, "--workers", workers)
+    assert (ended.code, ended.err) == (0, "")
+    assert "6 rows (train: 3, test: 3)" in ended.out
+    ids = [row.id for row in open_dataset(tmp_path / "few").records()]
+    assert ids == ["0", "1", "2", "5", "6", "7"]
+    manifest = json.loads((tmp_path / "few/.mmconvert/manifest.json").read_text())
+    assert len(manifest["input"]) == 5
+
+
+def test_a_limit_counts_what_transforms_make_of_whole_rows(shards_of_two: Path, tmp_path: Path) -> None:
+    given = ["--limit", 4, "--transform", "duplicate:times=3"]
+    ended = mmconvert("convert", shards_of_two, "-o", tmp_path / "few", *given)
+    assert (ended.code, ended.err) == (0, "")
+    assert "12 rows (train: 6, test: 6)" in ended.out
 
 
 def test_refused_rows_end_with_3_unless_they_are_allowed(table: str) -> None:
