@@ -189,12 +189,12 @@ class Spent:
         """Say it in a sentence."""
         lost = self.failed - self.unasked
         failed = f", {lost} rows without a verdict (--rejudge failed asks them again)" if lost else ""
-        failed += f", {self.unasked} rows not asked for want of calls or tokens" if self.unasked else ""
+        failed += f", {self.unasked:,} rows not asked for want of calls or tokens" if self.unasked else ""
         again = f", repeat {self.repeat + 1}" if self.repeat else ""
         return (
-            f"{self.predictions}: judge {self.judge} ({self.model}{again}): {self.rows} rows, {self.stored} replies "
-            f"from the store, {self.asked} new in {self.calls} calls, {self.prompt_tokens:,} + "
-            f"{self.completion_tokens:,} tokens{failed}"
+            f"{self.predictions}: judge {self.judge} ({self.model}{again}): {self.rows:,} rows, "
+            f"{self.stored:,} replies from the store, {self.asked:,} new in {self.calls:,} calls, "
+            f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens{failed}"
         )
 
 

@@ -378,8 +378,8 @@ def _generation(given: Mapping[str, Any]) -> Generation:
 
 
 def _sentence(summary: Summary) -> str:
-    failed = f", {summary.failed} failed (see prediction_error; --resume asks them again)" if summary.failed else ""
+    failed = f", {summary.failed:,} failed (see prediction_error; --resume asks them again)" if summary.failed else ""
     return (
-        f"{summary.output}: {summary.rows} rows, {summary.asked} asked, {summary.reused} reused{failed}, "
+        f"{summary.output}: {summary.rows:,} rows, {summary.asked:,} asked, {summary.reused:,} reused{failed}, "
         f"{summary.seconds:.1f} s" + ("" if summary.cost is None else f"; its tokens cost {summary.cost:.4g}")
     )

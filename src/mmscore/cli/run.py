@@ -234,7 +234,7 @@ def _predict(
     digest = opened.digest(rows, limit)
     if not restart and _stands(output, digest):
         outcome.rows = pq.read_metadata(output).num_rows
-        _log(outcome.folder, f"{PREDICTIONS} stands, {outcome.rows} rows")
+        _log(outcome.folder, f"{PREDICTIONS} stands, {outcome.rows:,} rows")
         return
     given = {**opened.task.given, "limit": limit}
     if given["engine"] == LOCAL and (given["processes"] or 1) > 1:
@@ -244,7 +244,7 @@ def _predict(
             job = job_of(rows, output, opened.backend(), given, task=digest)
             summary = ask(job, held, restart=restart, quiet=quiet)
     outcome.rows, outcome.failed = summary.rows, summary.failed
-    counts = f"{summary.rows} rows, {summary.asked} asked, {summary.reused} reused, {summary.failed} failed"
+    counts = f"{summary.rows:,} rows, {summary.asked:,} asked, {summary.reused:,} reused, {summary.failed:,} failed"
     _log(outcome.folder, f"{PREDICTIONS}: {counts}, {summary.seconds:.1f} s")
 
 
@@ -315,8 +315,8 @@ def _sentence(outcome: Outcome) -> str:
         + ", ".join(f"{name} {'-' if value is None else format(value, '.4g')}" for name, value in values.items())
         for recipe, values in (outcome.scores or {}).items()
     ]
-    lacking = f", {outcome.failed} failed" if outcome.failed else ""
-    return "\n  ".join([f"{where}: {outcome.rows} rows{lacking}", *shown])
+    lacking = f", {outcome.failed:,} failed" if outcome.failed else ""
+    return "\n  ".join([f"{where}: {outcome.rows:,} rows{lacking}", *shown])
 
 
 def _plan_text(plan: Plan, *, as_json: bool) -> str:

@@ -169,7 +169,7 @@ def _checked(entry: Entry, scored: Scored, rows: RowsWriter | None, max_failed: 
         found = {"failed": counts.failed, "judge_failed": counts.judge_failed, "missing": counts.missing}
         listed = ", ".join(f"{n} {fate}" for fate, n in (found | {"rejected": counts.rejected}).items() if n)
         raise Error(
-            f"{entry.predictions}: {counts.unscored} of {counts.total} rows have no score ({listed}), more than "
+            f"{entry.predictions}: {counts.unscored:,} of {counts.total:,} rows have no score ({listed}), more than "
             f"--max-failed {max_failed:g} allows. Predict them again, or allow more."
         )
     if rows is not None:
