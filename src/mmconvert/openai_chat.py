@@ -22,10 +22,9 @@ def plain_turn(message: Mapping[str, Any]) -> Turn | None:
         Turn(role='user', content=(Part(type='text', text='Why?'),))
         >>> plain_turn({"role": "developer", "content": "Be brief."})
     """
-    if message.keys() == _OWN:
-        role, text = message["role"], message["content"]
-        if type(text) is str and type(role) is str and ROLES.get(role) == role:
-            return Turn(role, (Part("text", text),))
+    role, text = message.get("role"), message.get("content")
+    if len(message) == 2 and type(text) is str and type(role) is str and ROLES.get(role) == role:
+        return Turn(role, (Part("text", text),))
     return None
 
 
