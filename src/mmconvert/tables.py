@@ -1,14 +1,17 @@
 """What several formats read alike: keys, numbered pictures, spellings of columns, extra fields."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from mmconvert.errors import RowError, got, in_field
-from mmconvert.format import Context
+from mmconvert.format import Context, Loss
+from mmconvert.options import is_option
 from mmconvert.placeholders import image_slot
 from mmconvert.record import Image, Record, canonical_json
 from mmconvert.sources import Row
+from mmconvert.sources.jsonl import parse_json
 
 HEADERS = "headers"
 """Key in `extra` for columns that the source spelled unlike the format's own word."""
@@ -30,9 +33,61 @@ def take_id(fields: dict[str, Any], row: Row, context: Context) -> str:
     return str(value)
 
 
+def placed(records: Iterable[Record]) -> Iterator[Record]:
+    """Number records by their place in the file that is written: what a reader will number rows without an id by."""
+    for place, record in enumerate(records):
+        yield record if record.source.row == place else replace(record, source=replace(record.source, row=place))
+
+
 def own_id(record: Record) -> dict[str, str]:
-    """Give the field `id` for a writer, {} where the id is only the row's number."""
-    return {} if record.id.endswith(f"{record.source.row:09d}") else {"id": record.id}
+    """Give the field `id` for a writer, {} where the id is only the row's number; see `placed`.
+
+    Example:
+        >>> from mmconvert.record import Source
+        >>> where = Source("vmcq", "a.jsonl", 7)
+        >>> [own_id(Record(key, key, (), "vqa", where)) for key in ("000000007", "q000000007", "000000008")]
+        [{}, {'id': 'q000000007'}, {'id': '000000008'}]
+    """
+    return {} if record.id == f"{record.source.row:09d}" else {"id": record.id}
+
+
+def with_extra(
+    fields: dict[str, Any], extra: Mapping[str, Any], taken: Container[str], record: Record, losses: list[Loss]
+) -> dict[str, Any]:
+    """Add the fields that the source had beside.
+
+    Args:
+        fields: What the format writes of the record.
+        extra: Further fields.
+        taken: Names that mean something to the format, written or not; such a field is a loss.
+        record: Whose row it is.
+        losses: Collects what is left out.
+    """
+    for name, value in extra.items():
+        if name not in fields and name not in taken:
+            fields[name] = value
+        elif fields.get(name) != value:
+            losses.append(Loss(record.id, name, "the format has another use for the field"))
+    return fields
+
+
+def letter_or_label(record: Record) -> Any:
+    """Give the reference for a field that asks for the letter of an option.
+
+    Returns:
+        What the source wrote where it names the answer or there are no options, else the letter; None for no label.
+
+    Example:
+        >>> from mmconvert.record import Source
+        >>> where = Source("f", "f", 0)
+        >>> asked = Record("1", "1", (), "multiple_choice", where, options=("a", "b"), answer="B", label='"b"')
+        >>> letter_or_label(asked), letter_or_label(replace(asked, label="1"))
+        ('b', 'B')
+    """
+    label = None if record.label is None else parse_json(record.label)
+    if label is None or not is_option(record.answer, record.options):
+        return label
+    return label if isinstance(label, str) and label.strip().upper() == record.answer else record.answer
 
 
 def take_numbered_pictures(fields: dict[str, Any], context: Context) -> dict[int, Image]:
