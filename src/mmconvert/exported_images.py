@@ -32,7 +32,7 @@ def with_bytes(
             yield record
         else:
             message = f"the row is left out: the picture {address} was kept as an address and has no bytes."
-            losses.append(Loss(record.id, "images", message))
+            losses.append(Loss(record.id, "images", message, left_out=True))
 
 
 def data_url(image: Image) -> str:

@@ -74,11 +74,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something of a record that the target format cannot hold."""
+    """Something of a record that the target format cannot hold; the whole record where it is `left_out`."""
 
     id: str
     field: str
     message: str
+    left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,20 +42,24 @@ def training_rows(
     Yields:
         Rows in order.
     """
+    written = 0
     for record in records:
         try:
             _check(record, addresses)
-            made = row(replace(record, messages=sft_turns(record)))
+            source = replace(record.source, row=written)  # what rows without an id are numbered by
+            made = row(replace(record, messages=sft_turns(record), source=source))
         except RowError as error:
             losses.append(
                 Loss(
                     record.id,
                     error.field or "messages",
                     f"the row is left out: {with_next_step(error.code, error.field, error.message)}",
+                    left_out=True,
                 )
             )
             continue
         losses += _unheld(record, held)
+        written += 1
         yield made
 
 

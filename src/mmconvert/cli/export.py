@@ -74,7 +74,7 @@ def export(
     if as_json:
         click.echo(json.dumps(done.to_json(), ensure_ascii=False))
     elif not quiet:
-        click.echo(printable(f"{done.output}: {done.rows_read - done.rows_rejected:,} rows as {to}"))
+        click.echo(printable(f"{done.output}: {done.rows_written:,} rows as {to}"))
     if not quiet:
         for loss in done.losses[:_SHOWN_LOSSES]:
             click.echo(printable(f"row {loss.id} {loss.field}: {loss.message}"), err=True)
@@ -100,6 +100,11 @@ class Exported:
     rows_read: int
     rows_rejected: int
     losses: list[Loss]
+
+    @property
+    def rows_written(self) -> int:
+        """Rows of the file: those that could be read and that the format can hold."""
+        return self.rows_read - self.rows_rejected - sum(loss.left_out for loss in self.losses)
 
     def to_json(self) -> dict[str, Any]:
         """Give the object that `mmconvert export --json` prints."""

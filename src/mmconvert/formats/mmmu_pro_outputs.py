@@ -21,9 +21,8 @@ from mmconvert.literals import parse_list
 from mmconvert.losses import unheld
 from mmconvert.record import LETTERS, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl
-from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import write_jsonl
-from mmconvert.tables import rest
+from mmconvert.tables import letter_or_label, rest, with_extra
 
 DATASET = "MMMU_Pro"
 REQUIRED = ("id", "options", "answer", "response")
@@ -150,15 +149,15 @@ def _fields(record: Record, said: dict[str, str], target: Target, losses: list[L
     losses += unheld(record, _HELD, target, derived)
     if record.subset != said.get("setting"):
         losses.append(Loss(record.id, "subset", "only the file's name says it: {model}_{setting}_{mode}.jsonl"))
-    fields = {
+    fields: dict[str, Any] = {
         "id": record.sample,
         "question": record.question,
         "options": options or str([option or "" for option in record.options]),
-        "answer": None if record.label is None else parse_json(record.label),
+        "answer": letter_or_label(record),
         "subject": record.category,
-        **extra,
-        "response": response if record.prediction is None else record.prediction,
     }
+    with_extra(fields, extra, (), record, losses)
+    fields["response"] = response if record.prediction is None else record.prediction
     return {name: value for name, value in fields.items() if value is not None}
 
 

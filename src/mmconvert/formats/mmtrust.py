@@ -28,9 +28,8 @@ from mmconvert.record import Image, Record
 from mmconvert.rewording import last_turn_images, last_user_turn, words
 from mmconvert.sources import Rejected, Row, Span, json_array, json_object
 from mmconvert.sources.json_head import is_object
-from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import write_json_array, write_json_object
-from mmconvert.tables import own_id, rest
+from mmconvert.tables import letter_or_label, own_id, placed, rest, with_extra
 
 RESULTS, SUMMARY = "per_sample_results", "total_results"
 IMAGE_PATH = "image_path"
@@ -107,17 +106,28 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     every = chain([] if first is None else [first], stream)
     if first is None or first.prediction is None:
         kept = with_bytes(every, losses, lambda record: last_turn_images(record)[:1])
-        write_json_array((_sample(record, target, losses) for record in kept), target.path)
+        write_json_array((_sample(record, target, losses) for record in placed(kept)), target.path)
     else:
-        write_json_object({SUMMARY: {}}, RESULTS, (_result(record, target, losses) for record in every), target.path)
+        rows = (_result(record, target, losses) for record in placed(_answered(every, losses)))
+        write_json_object({SUMMARY: {}}, RESULTS, rows, target.path)
     yield from dict.fromkeys(losses)
+
+
+def _answered(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
+    for record in records:
+        if record.prediction is None:
+            # A log's row without `pred` is an empty answer.
+            losses.append(Loss(record.id, "prediction", "there is none; the row is left out", left_out=True))
+        else:
+            yield record
 
 
 def _sample(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     picture = _only_picture(record, losses)
     losses += unheld(record, _HELD, target)
     path = {} if picture is None else {IMAGE_PATH: stored_path(picture, target)}
-    return {**path, "text": _asked(record, losses), "target": _label(record), **_extra(record)}
+    fields = {**path, "text": _asked(record, losses), "target": letter_or_label(record)}
+    return with_extra(fields, _extra(record), {"content", IMAGE_PATH}, record, losses)
 
 
 def _result(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
@@ -127,8 +137,12 @@ def _result(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     if record.images or record.attachments:
         losses.append(Loss(record.id, "images", "a log names pictures and holds none"))
     content = text if path is None else {IMAGE_PATH: path, "text": text}
-    fields = {"content": content if record.messages else None, "pred": record.prediction, "label": _label(record)}
-    return {**{name: value for name, value in fields.items() if value is not None}, **extra}
+    label = letter_or_label(record)
+    fields = {"content": content if record.messages else None, "pred": record.prediction, "label": label}
+    fields = {name: value for name, value in fields.items() if value is not None}
+    # A log's row may have `target` beside `label`, which goes first.
+    taken = {"content", "pred", "response", "label", *(() if "label" in fields else ("target",))}
+    return with_extra(fields, extra, taken, record, losses)
 
 
 def _asked(record: Record, losses: list[Loss]) -> str:
@@ -139,7 +153,11 @@ def _asked(record: Record, losses: list[Loss]) -> str:
         losses.append(Loss(record.id, "messages", "a sample is a single turn"))
     if record.options:
         losses.append(Loss(record.id, "options", "options have no field of their own; they stand in the text only"))
-    return "" if at is None else words(record.messages[at])
+    if at is None:
+        return ""
+    if "image" in [part.type for part in record.messages[at].content[1:]]:
+        losses.append(Loss(record.id, "messages", "a sample's picture stands in front of its text"))
+    return words(record.messages[at])
 
 
 def _only_picture(record: Record, losses: list[Loss]) -> Image | None:
@@ -147,10 +165,6 @@ def _only_picture(record: Record, losses: list[Loss]) -> Image | None:
     if len(record.images) > 1 or record.attachments:
         losses.append(Loss(record.id, "images", "a sample holds one picture"))
     return shown[0] if shown else None
-
-
-def _label(record: Record) -> Any:
-    return None if record.label is None else parse_json(record.label)
 
 
 def _extra(record: Record) -> dict[str, Any]:

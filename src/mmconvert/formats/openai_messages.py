@@ -27,7 +27,7 @@ from mmconvert.record import Image, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl, tables
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter, write_jsonl
-from mmconvert.tables import own_id, rest, take_id, take_numbered_pictures, unshown
+from mmconvert.tables import own_id, placed, rest, take_id, take_numbered_pictures, unshown, with_extra
 from mmconvert.training_rows import messages_extra
 
 
@@ -127,9 +127,9 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     if target.path.suffix.lower() in tables.DELIMITERS:
         with TableWriter(target) as table:
-            table.write_all(lambda: (_fields(record, target, losses) for record in records))
+            table.write_all(lambda: (_fields(record, target, losses) for record in placed(records)))
     else:
-        write_jsonl((_fields(record, target, losses) for record in records), target.path)
+        write_jsonl((_fields(record, target, losses) for record in placed(records)), target.path)
     yield from dict.fromkeys(losses)
 
 
@@ -150,10 +150,14 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     fields.update({f"image_{i.slot}": reference(i, target) for i in record.attachments})
     if record.options:
         losses.append(Loss(record.id, "options", "options have no field of their own; they stand in the prompt only"))
-    if len(record.answers) > 1 and target.path.suffix.lower() in tables.DELIMITERS:
-        losses.append(Loss(record.id, "answers", "a cell holds one text; .jsonl holds a list"))
+    if target.path.suffix.lower() in tables.DELIMITERS:
+        if len(record.answers) > 1:
+            losses.append(Loss(record.id, "answers", "a cell holds one text; .jsonl holds a list"))
+        if fields.get("answer") == "":
+            losses.append(Loss(record.id, "answer", 'an empty cell is no answer; .jsonl holds ""'))
     losses += unheld(record, ("options", "attachments"), target)
-    return {**fields, **extra}
+    pictures = {name for name in extra if image_slot(name) is not None}
+    return with_extra(fields, extra, {"id", "messages", "answer", *pictures}, record, losses)
 
 
 FORMAT = Format(

@@ -23,7 +23,7 @@ from mmconvert.record import Image, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import write_jsonl
-from mmconvert.tables import own_id, rest
+from mmconvert.tables import own_id, placed, rest
 
 DATASET = "POPE"
 CATEGORIES = ("random", "popular", "adversarial")
@@ -113,7 +113,7 @@ def _mismatch(sample: Sample) -> str | None:
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     name = NAME.fullmatch(Path(target.name or target.path.name).stem)
-    write_jsonl((_fields(record, name, target, losses) for record in records), target.path)
+    write_jsonl((_fields(record, name, target, losses) for record in placed(records)), target.path)
     yield from dict.fromkeys(losses)
 
 

@@ -151,6 +151,9 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
         if len(record.messages) > 1:
             yield Loss(record.id, "messages", "only the question has a place")
         yield from unheld(record, (*_TEXTS, *_NUMBERS, "options", "prediction"), target)
+        for name in SCHEMA.names:
+            if record.extra.get(name) is not None:
+                yield Loss(record.id, name, "the format has another use for the field")
         if record.prediction is None:
             yield Loss(record.id, "prediction", "there is none, and a reader refuses such a row")
         if record.prediction == "" and suffix in tables.DELIMITERS:

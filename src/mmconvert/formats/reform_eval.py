@@ -276,9 +276,13 @@ def _family(record: Record) -> str:
 def _of(name: str, records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
     for record in records:
         if _family(record) != name:
-            losses.append(Loss(record.id, "category", f"a file holds one family, this one {name}; the row is left out"))
+            message = f"a file holds one family, this one {name}; the row is left out"
+            losses.append(Loss(record.id, "category", message, left_out=True))
         elif record.options and (None in record.options or not is_option(record.answer, record.options)):
-            losses.append(Loss(record.id, "options", "the family wants one answer and no gap; the row is left out"))
+            message = "the family wants one answer and no gap; the row is left out"
+            losses.append(Loss(record.id, "options", message, left_out=True))
+        elif not record.options and not record.answers:
+            losses.append(Loss(record.id, "answer", "an item has an answer; the row is left out", left_out=True))
         else:
             yield record
 
@@ -335,7 +339,9 @@ def _answer(record: Record, family: Family) -> Any:
         return record.options[place] if family.answer_is_text else place
     if family.task == "caption":
         return list(record.answers)
-    return parse_json(record.label) if record.label is not None else record.answer
+    label = parse_json(record.label) if record.label is not None else record.answer
+    # Numbers are answers of some families, not of those that other formats' records are written as.
+    return label if record.category in SHAPES or isinstance(label, str | list) else record.answer
 
 
 FORMAT = Format(

@@ -29,7 +29,7 @@ from mmconvert.record import LETTERS, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, json_array
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import write_json_array
-from mmconvert.tables import rest
+from mmconvert.tables import rest, with_extra
 
 NAME = re.compile(
     r"(?P<dataset>.+?)_(?P<formulation>SingleChoice|Generation|OCROpenEnded|KIEOpenEnded)"
@@ -295,9 +295,9 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
             for turn in record.messages[:-1]
         ]
         or None,
-        **extra,
     }
-    return {**{name: value for name, value in fields.items() if value is not None}, "prediction": prediction}
+    fields = {name: value for name, value in fields.items() if value is not None}
+    return {**with_extra(fields, extra, {"prediction"}, record, losses), "prediction": prediction}
 
 
 def _answer_field(record: Record, losses: list[Loss]) -> dict[str, Any]:

@@ -26,9 +26,8 @@ from mmconvert.kits.vlmevalkit.lmu_table import Reading
 from mmconvert.losses import unheld
 from mmconvert.record import LETTERS, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span, json_array, jsonl, tables, xlsx
-from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter, write_json_array, write_jsonl
-from mmconvert.tables import respell, take_headers
+from mmconvert.tables import letter_or_label, respell, take_headers, with_extra
 from mmconvert.workbook_writer import write_workbook
 
 WORKBOOK = ".xlsx"
@@ -107,7 +106,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
 
     def rows() -> Iterator[dict[str, Any]]:
-        return (_fields(record, model) for record in records)
+        return (_fields(record, model, losses) for record in records)
 
     suffix = target.path.suffix.lower()
     if suffix == WORKBOOK:
@@ -121,16 +120,19 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
         (write_jsonl if suffix == ".jsonl" else write_json_array)(rows(), target.path)
     for record in records:
         losses += _losses(record, dataset, target)
-    yield from losses
+    yield from dict.fromkeys(losses)
 
 
-def _fields(record: Record, model: str | None) -> dict[str, Any]:
+_TAKEN = {"index", "question", "hint", *LETTERS, "answer", "category", "l2-category", "split", "prediction"}
+
+
+def _fields(record: Record, model: str | None, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
     headers = take_headers(extra)
     if extra.get("model") == model:
         extra.pop("model", None)
-    label = None if record.label is None else parse_json(record.label)
-    fields = {
+    label = letter_or_label(record)
+    fields: dict[str, Any] = {
         "index": index_cell(record),
         "question": record.question,
         "hint": record.hint,
@@ -139,9 +141,8 @@ def _fields(record: Record, model: str | None) -> dict[str, Any]:
         "category": record.category,
         "l2-category": record.l2_category,
         "split": record.split,
-        **extra,
-        "prediction": record.prediction,
     }
+    fields = {**with_extra(fields, extra, _TAKEN, record, losses), "prediction": record.prediction}
     return {headers.get(name, name): value for name, value in fields.items() if value is not None}
 
 

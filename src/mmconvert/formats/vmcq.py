@@ -24,7 +24,7 @@ from mmconvert.record import Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl, tables
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter, write_jsonl
-from mmconvert.tables import own_id, rest, take_id, take_numbered_pictures, unshown
+from mmconvert.tables import letter_or_label, own_id, placed, rest, take_id, take_numbered_pictures, unshown, with_extra
 
 _REQUIRED = ("question", "options")
 
@@ -109,9 +109,9 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     if target.path.suffix.lower() in tables.DELIMITERS:
         with TableWriter(target, first=("id", "question", "options", "answer")) as table:
-            table.write_all(lambda: (_fields(record, target, losses) for record in records))
+            table.write_all(lambda: (_fields(record, target, losses) for record in placed(records)))
     else:
-        write_jsonl((_fields(record, target, losses) for record in records), target.path)
+        write_jsonl((_fields(record, target, losses) for record in placed(records)), target.path)
     yield from dict.fromkeys(losses)
 
 
@@ -127,10 +127,11 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     fields["question"] = _question(record)
     fields["options"] = extra.pop("options", None) or [option or "" for option in record.options]
     if record.label is not None:
-        fields["answer"] = parse_json(record.label)
+        fields["answer"] = letter_or_label(record)
     shown = {image.slot: image for image in (*record.images, *record.attachments)}
     fields.update({f"image_{slot}": reference(image, target) for slot, image in sorted(shown.items())})
-    return {**fields, **extra}
+    pictures = {name for name in extra if image_slot(name) is not None}
+    return with_extra(fields, extra, {"id", *_REQUIRED, "answer", *pictures}, record, losses)
 
 
 def _question(record: Record) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mmconvert.kits.reform_eval.dialogs import HISTORY, capitalized, capitalized_question, rounds_before, with_history
 from mmconvert.record import Record
-from mmconvert.restating import restated
+from mmconvert.restating import RAW_OPTIONS, restated
 from mmconvert.transform import Setting, Transform
 
 
@@ -36,7 +36,9 @@ def capitalize(record: Record, parameters: Mapping[str, Any], setting: Setting) 
         for said in rounds_before(record)
     ]
     options = tuple(option and capitalized(option) for option in record.options)
-    extra = {**record.extra, HISTORY: before} if before else record.extra
+    extra = {name: value for name, value in record.extra.items() if name not in RAW_OPTIONS}
+    if before:
+        extra[HISTORY] = before
     changed = replace(record, question=capitalized_question(record.question), options=options, extra=extra)
     said = [(one["question"], one["answer_options"][one["answer"]]) for one in before]
     yield restated(replace(changed, messages=with_history(record.messages, said)))

@@ -129,7 +129,7 @@ def test_logs_come_back_as_they_were(rows: list[dict[str, Any]], folder: Path) -
 def test_what_a_sample_cannot_hold_is_named(tmp_path: Path, repository: Path) -> None:
     source = repository / "src/mmconvert/demo/files/vmcq/colours.tsv"
     losses = write(read(source), Target(tmp_path / "s.json", "files"), "mmtrust")
-    assert {loss.field for loss in losses} == {"options", "images"}
+    assert {loss.field for loss in losses} == {"options", "images", "messages"}
     after = list(read(tmp_path / "s.json"))
     assert after[0].images[0].bytes == next(iter(read(source))).images[0].bytes
 
