@@ -20,6 +20,7 @@ from mmconvert.cli.convert import convert
 from mmconvert.closing import close, command
 from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, context, mapping_file, printable
 from mmconvert.errors import Error
+from mmconvert.plugin_options import parse_spec
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import OK, answer_key, store_path
 from mmscore.cli.predict import LOCAL, answer, ask, job_of, model_options, opened_backend, plugin_of
@@ -221,9 +222,9 @@ class _Opened:
         folder = Path(self.task.given["model"])
         files = sorted(folder.rglob("*")) if folder.is_dir() else []
         weights = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
-        return answer_key(
-            given, file_identity(plugin_of(self.task.given)), weights, rows.fingerprint, limit, __version__
-        )
+        protocol = self.task.given["protocol"]
+        plugins = [plugin_of(self.task.given), *([] if protocol is None else [parse_spec(protocol)[0]])]
+        return answer_key(given, *map(file_identity, plugins), weights, rows.fingerprint, limit, __version__)
 
 
 def _predict(

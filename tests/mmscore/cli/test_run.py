@@ -119,6 +119,22 @@ def test_a_model_is_not_even_opened_where_every_reply_stands(run):
     assert set(pq.read_table("results/mine/quiz/predictions.parquet")["prediction"].to_pylist()) == {"C"}
 
 
+def test_an_edited_protocol_asks_anew(run):
+    proto = (
+        "from mmconvert.record import Part, Turn\n"
+        "from mmscore.infer.protocol import Protocol\n"
+        "def history(record, before, parameters):\n"
+        "    return (Turn('user', (*record.messages[-1].content, Part('text', 'TAG'))),)\n"
+        "P = Protocol('Tags.', history)\n"
+    )
+    Path("proto.py").write_text(proto)
+    models = [{**task()["models"][0], "protocol": "proto.py@P"}]
+    for tag, count in (("TAG", 8), ("TAG", 8), ("OTHER", 16)):
+        Path("proto.py").write_text(proto.replace("TAG", tag))
+        assert run(task(models=models))[0] == 0
+        assert len(asked()) == count
+
+
 def test_rows_that_failed_are_asked_by_the_next_run(run):
     models = [{"model": "answer:log=asked.log,fail=4", "backend": "echo", "name": "right"}]
     code, out, _ = run(task(models=models), "--json")
