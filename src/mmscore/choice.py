@@ -40,18 +40,30 @@ def named_recipe(name: str | Recipe, options: str | Path | None = None) -> Choic
     if isinstance(name, Recipe):
         version = next(iter(name.versions))
         return _configured(Choice(name.versions[version], version, name, "asked for"), options)
-    head, *rest = name.split("@")
-    if head.endswith(".py") and rest:
-        head = f"{head}@{rest.pop(0)}"
+    head, version = name_and_version(name)
     recipe = load(RECIPES, head)
     recipe = recipe.as_recipe() if hasattr(recipe, "as_recipe") else recipe
     if not isinstance(recipe, Recipe):
         raise UsageError(f"{head}: is no recipe {got(recipe)}. See mmscore.recipe.Recipe.")
-    version = "@".join(rest) if rest else next(iter(recipe.versions))
-    if version not in recipe.versions:
+    if version is None:
+        version = next(iter(recipe.versions))
+    elif version not in recipe.versions:
         hint = did_you_mean(version, recipe.versions)
         raise UsageError(f"recipe {head!r} has no version {version!r}.{hint} Known: {', '.join(recipe.versions)}.")
     return _configured(Choice(head, version, recipe, "asked for"), options)
+
+
+def name_and_version(text: str) -> tuple[str, str | None]:
+    """Take apart `NAME[@VERSION]`, where NAME may be `file.py@NAME`; the version is None where there is none.
+
+    Example:
+        >>> name_and_version("a@b/mine.py@RECIPE@2")
+        ('a@b/mine.py@RECIPE', '2')
+    """
+    # Folders may have an @ too: what stands before the last .py@ is a path.
+    file, mark, rest = text.rpartition(".py@")
+    name, at, version = rest.partition("@")
+    return file + mark + name, version if at else None
 
 
 def _configured(choice: Choice, path: str | Path | None) -> Choice:

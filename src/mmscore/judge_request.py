@@ -12,7 +12,7 @@ from typing import Any
 from mmconvert.errors import UsageError, did_you_mean, first_line, got, no_such_path
 from mmconvert.plugins import available, load
 from mmscore.answers import AnswerStore
-from mmscore.choice import Choice
+from mmscore.choice import Choice, name_and_version
 from mmscore.holding import hold
 from mmscore.judging import DryJury, Setting, Spent
 from mmscore.panel import AGGREGATIONS, MEAN, Panel, Sitting
@@ -121,7 +121,7 @@ def chosen_panel(request: JudgeRequest, choice: Choice) -> Panel:
 
 
 def _chosen(named: str, request: JudgeRequest, choice: Choice) -> Setting:
-    name, version = _split(named)
+    name, version = name_and_version(named)
     judge: Judge = load(JUDGES, name)
     _check_fit(name, choice)
     if version is None:
@@ -142,13 +142,6 @@ def _chosen(named: str, request: JudgeRequest, choice: Choice) -> Setting:
         labels=None if request.score_mapping is None else _labels(request, name, judge, version),
         pattern=None if request.score_pattern is None else _pattern(request.score_pattern, name, judge, version),
     )
-
-
-def _split(name: str) -> tuple[str, str | None]:
-    head, *rest = name.split("@")
-    if head.endswith(".py") and rest:
-        head = f"{head}@{rest.pop(0)}"
-    return head, "@".join(rest) if rest else None
 
 
 def _check_fit(name: str, choice: Choice) -> None:

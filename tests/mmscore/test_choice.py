@@ -2,7 +2,7 @@ import pytest
 
 from mmconvert.errors import UsageError
 from mmconvert.plugins import available, load
-from mmscore.choice import fitting_recipe
+from mmscore.choice import fitting_recipe, named_recipe
 from mmscore.recipe import Facts
 
 
@@ -44,3 +44,14 @@ def test_every_recipe_is_well_formed(name):
     assert recipe.parity
     assert recipe.versions
     assert recipe.default_for(_facts()) is None
+
+
+def test_a_recipe_may_lie_in_a_folder_with_an_at(tmp_path):
+    file = tmp_path / "a@b" / "mine.py"
+    file.parent.mkdir()
+    file.write_text("from mmscore.recipes.own_choice import RECIPE\n")
+    version = next(iter(load("mmscore.recipes", "own_choice").versions))
+    for name in (f"{file}@RECIPE", f"{file}@RECIPE@{version}"):
+        assert (named_recipe(name).name, named_recipe(name).version) == (f"{file}@RECIPE", version)
+    with pytest.raises(UsageError, match="has no version '@'"):
+        named_recipe(f"{file}@RECIPE@@")

@@ -310,10 +310,10 @@ def file_identity(plugin: str) -> str:
         >>> file_identity("echo")
         'echo'
     """
-    path = Path(plugin.partition("@")[0])
-    if "@" not in plugin or not path.is_file():
+    file, _, name = plugin.rpartition("@")
+    if not Path(file).is_file():
         return plugin
-    return f"{plugin.partition('@')[2]}:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    return f"{name}:{hashlib.sha256(Path(file).read_bytes()).hexdigest()}"
 
 
 def honour(backend: str, options: ModelOptions, *flags: str) -> None:

@@ -70,6 +70,15 @@ def test_a_file_of_the_user_s_is_a_backend_and_is_known_by_its_content(tmp_path)
     assert file_identity("echo") == "echo"
 
 
+def test_a_file_in_a_folder_with_an_at_is_known_by_its_content(tmp_path):
+    file = tmp_path / "a@b" / "mine.py"
+    file.parent.mkdir()
+    file.write_text("def f(records): ...\n")
+    before = file_identity(f"{file}@f")
+    file.write_text("def f(records): return 1\n")
+    assert file_identity(f"{file}@f") != before
+
+
 def test_a_file_s_object_that_is_no_backend_is_told_what_it_lacks(tmp_path):
     (tmp_path / "mine.py").write_text("class Half:\n    name = 'half'\n\n    def __init__(self, options): ...\n")
     with pytest.raises(UsageError, match="has no identity, batch_size, answer"):
