@@ -1,0 +1,226 @@
+"""`mmconvert export`: what a file says of ids, letters and further fields reads back, or is named as lost."""
+
+import json
+from base64 import b64encode
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmconvert.conversion import read
+from support.datasets_on_disk import picture, record, write_dataset
+from support.terminal import mmconvert
+
+DEMO = Path(__file__).parents[3] / "src/mmconvert/demo/files"
+CHOICES = DEMO / "reform_eval/colours.json"
+ANSWERED = DEMO / "reform_predictions/Colours_SingleChoice_generation_demo_demo-1b.json"
+
+OTHER_USE = "the format has another use for the field"
+
+
+@pytest.fixture(autouse=True)
+def _in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def export(source: str | Path, file: str, to: str) -> set[tuple[str, str, str]]:
+    """Export, and give the losses; the exit code must go with them."""
+    ended = mmconvert("export", source, "-o", file, "--to", to, "--json")
+    said = json.loads(ended.out)
+    assert ended.code == (3 if said["losses"] or said["rows_rejected"] else 0), ended.err
+    return {(loss["id"], loss["field"], loss["message"]) for loss in said["losses"]}
+
+
+def fields_lost(losses: set[tuple[str, str, str]]) -> set[tuple[str, str]]:
+    return {(key, field) for key, field, _ in losses}
+
+
+def rows_of(file: str) -> list[dict[str, Any]]:
+    text = Path(file).read_text()
+    if not file.endswith(".json"):
+        return [json.loads(line) for line in text.splitlines()]
+    whole = json.loads(text)
+    rows: list[dict[str, Any]] = (
+        whole if isinstance(whole, list) else whole.get("per_sample_results", whole.get("data"))
+    )
+    return rows
+
+
+def jsonl(name: str, *rows: dict[str, Any]) -> str:
+    Path(name).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return name
+
+
+def chat(text: str, **more: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": text}], "answer": "x", **more}
+
+
+def table(name: str, *rows: dict[str, str]) -> str:
+    lines = ["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]
+    Path(name).write_text("\n".join(lines) + "\n")
+    return name
+
+
+@pytest.mark.parametrize(
+    ("source", "file", "to"),
+    [
+        (CHOICES, "back.jsonl", "vmcq"),
+        (CHOICES, "back.json", "mmtrust"),
+        (ANSWERED, "demo-1b_vision_direct.jsonl", "mmmu_pro_outputs"),
+        (ANSWERED, "demo-1b_Colours.jsonl", "vlmevalkit_predictions"),
+    ],
+)
+def test_an_answer_is_the_same_letter_in_a_format_of_letters(source: Path, file: str, to: str) -> None:
+    export(source, file, to)
+    answers = [made.answer for made in read(source)]
+    assert set(answers) <= set("ABCD")
+    assert [made.answer for made in read(file, to)] == answers
+
+
+@pytest.mark.parametrize("to", ["vmcq", "openai_messages"])
+def test_a_field_of_the_source_does_not_take_the_place_of_the_id(to: str) -> None:
+    picked = {"question": "Which?", "A": "a", "B": "b", "answer": "A", "image": b64encode(picture(1)).decode()}
+    source = table("lmu.tsv", {"index": "12", "id": "dev_X", **picked}, {"index": "13", "id": "dev_X", **picked})
+    assert {("12", "id", OTHER_USE), ("13", "id", OTHER_USE)} <= export(source, "back.jsonl", to)
+    assert [made.id for made in read("back.jsonl", to)] == ["12", "13"]
+
+
+@pytest.mark.parametrize(
+    ("to", "field", "value"),
+    [
+        ("mmtrust", "pred", 5),
+        ("mmtrust", "label", "other"),
+        ("mmmu_pro_outputs", "subject", "other"),
+        ("reform_predictions", "prediction", 5),
+        ("vlmevalkit_predictions", "index", "other"),
+    ],
+)
+def test_a_field_of_the_source_does_not_replace_one_of_the_format(to: str, field: str, value: object) -> None:
+    row = {"id": "a", "question": "Which?", "options": ["x", "y"], "answer": "B", "prediction": "B", "category": "own"}
+    source = jsonl("p.jsonl", {**row, "extra": json.dumps({field: value})})
+    file = "back.json" if to in ("mmtrust", "reform_predictions") else "m_vision_direct.jsonl"
+    assert ("a", field, OTHER_USE) in export(source, file, to)
+    (written,) = rows_of(file)
+    assert written.get(field) != value
+
+
+NUMBERED = ["q000000000", "000000001", "000000009"]
+"""Ids that end like a row's number, are it, and are another row's."""
+
+
+@pytest.mark.parametrize("to", ["vmcq", "openai_messages"])
+def test_an_id_is_written_unless_it_is_the_number_of_the_row(to: str) -> None:
+    asked = {"question": "Which?", "options": ["x", "y"], "answer": "A"}
+    rows = [asked if to == "vmcq" else chat("Which?")] * len(NUMBERED)
+    source = jsonl("ids.jsonl", *({**row, "id": key} for row, key in zip(rows, NUMBERED, strict=True)))
+    export(source, "back.jsonl", to)
+    assert [row.get("id") for row in rows_of("back.jsonl")] == ["q000000000", None, "000000009"]
+    assert [made.id for made in read("back.jsonl", to)] == NUMBERED
+
+
+@pytest.mark.parametrize("to", ["pope", "mmtrust"])
+def test_an_id_that_a_format_cannot_say_is_a_loss_unless_it_is_the_number_of_the_row(to: str) -> None:
+    source = jsonl("ids.jsonl", *(chat("Which?", id=key, answer="yes") for key in NUMBERED))
+    losses = fields_lost(export(source, "back.json", to))
+    assert {key for key, field in losses if field == "id"} == {"q000000000", "000000009"}
+
+
+@pytest.mark.parametrize("to", ["sharegpt", "llava"])
+def test_a_training_file_has_each_id_but_the_number_of_the_row(to: str) -> None:
+    export(jsonl("ids.jsonl", *(chat("Which?", id=key) for key in NUMBERED)), "back.json", to)
+    assert [row.get("id") for row in rows_of("back.json")] == ["q000000000", None, "000000009"]
+
+
+@pytest.mark.parametrize("to", ["openai_messages", "sharegpt", "llava"])
+def test_ids_of_rows_after_a_refused_one_are_written(to: str) -> None:
+    source = jsonl("rows.jsonl", chat("0"), chat("1", answer={}), chat("2"))
+    file = "back.jsonl" if to == "openai_messages" else "back.json"
+    ended = mmconvert("export", source, "-o", file, "--to", to, "--json")
+    assert (ended.code, json.loads(ended.out)["rows_rejected"]) == (3, 1)
+    assert [row.get("id") for row in rows_of(file)] == [None, "000000002"]
+
+
+@pytest.mark.parametrize("to", ["pope", "mmtrust"])
+def test_ids_of_rows_after_a_refused_one_are_named_where_a_format_cannot_say_them(to: str) -> None:
+    source = jsonl("rows.jsonl", chat("0", answer="yes"), chat("1", answer={}), chat("2", answer="yes"))
+    losses = fields_lost(export(source, "back.json", to))
+    assert [key for key, field in losses if field == "id"] == ["000000002"]
+
+
+@pytest.mark.parametrize("to", ["sharegpt", "llava"])
+def test_ids_of_rows_after_one_left_out_are_written(to: str) -> None:
+    content = [{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}]
+    remote = {"messages": [{"role": "user", "content": content}], "answer": "x"}
+    export(jsonl("rows.jsonl", remote, chat("1")), "back.json", to)
+    assert [row.get("id") for row in rows_of("back.json")] == ["000000001"]
+
+
+@pytest.mark.parametrize("to", ["openai_messages", "sharegpt", "pope", "mmtrust"])
+def test_ids_of_a_second_file_are_written_or_named(to: str) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        jsonl(name, chat(name, answer="yes"))
+    assert mmconvert("convert", "a.jsonl", "b.jsonl", "-o", "ds", "--quiet").code == 0
+    first, second = (made.id for made in read("ds"))
+    file = "back.jsonl" if to == "openai_messages" else "back.json"
+    losses = fields_lost(export("ds", file, to))
+    if to in ("pope", "mmtrust"):
+        assert {(first, "id"), (second, "id")} <= losses
+    else:
+        assert [row.get("id") for row in rows_of(file)] == [first, second]
+
+
+def test_options_written_anew_are_the_ones_that_are_exported() -> None:
+    row = {"id": "a", "question": "is it red", "options": '["yes it is", "no"]', "answer": "A"}
+    source = jsonl("o.jsonl", row)
+    assert mmconvert("convert", source, "-o", "ds", "--transform", "capitalize", "--quiet").code == 0
+    export("ds", "back.jsonl", "vmcq")
+    (made,) = read("ds")
+    assert made.options == ("Yes it is", "No")
+    assert [back.options for back in read("back.jsonl", "vmcq")] == [made.options]
+
+
+def test_a_log_leaves_out_a_row_without_an_answer_of_the_model() -> None:
+    answered = [replace(record(number), prediction="x") for number in (1, 3)]
+    write_dataset(Path("ds"), {"test": [answered[0], record(2), answered[1]]})
+    ended = mmconvert("export", "ds", "-o", "back.json", "--to", "mmtrust")
+    assert (ended.code, ended.out) == (3, "back.json: 2 rows as mmtrust\n")
+    assert "row 2 prediction: there is none; the row is left out" in ended.err
+    assert [back.prediction for back in read("back.json", "mmtrust")] == ["x", "x"]
+
+
+def test_an_empty_answer_is_lost_in_a_cell_and_kept_in_a_list_of_rows() -> None:
+    source = jsonl("e.jsonl", chat("Which?", id="e", answer=""), chat("Which?", id="f"))
+    assert fields_lost(export(source, "back.tsv", "openai_messages")) == {("e", "answer")}
+    assert export(source, "back.jsonl", "openai_messages") == set()
+    assert [made.answer for made in read("back.jsonl")] == ["", "x"]
+
+
+def test_an_item_of_reform_eval_has_a_text_for_an_answer() -> None:
+    asked = [{"type": "image_url", "image_url": {"url": "a.png"}}, {"type": "text", "text": "How many?"}]
+    Path("a.png").write_bytes(picture(1))
+    messages = [{"role": "user", "content": asked}]
+    source = jsonl("u.jsonl", {"messages": messages, "id": "a"}, {"messages": messages, "id": "b", "answer": 5})
+    ended = mmconvert("export", source, "-o", "back.json", "--to", "reform_eval")
+    assert (ended.code, ended.out) == (3, "back.json: 1 rows as reform_eval\n")
+    assert "row a answer: an item has an answer; the row is left out" in ended.err
+    assert [item["answer"] for item in rows_of("back.json")] == ["5"]
+    assert [(made.id, made.answer) for made in read("back.json", "reform_eval")] == [("b", "5")]
+
+
+def test_a_further_field_called_like_a_column_of_predictions_is_named_as_lost() -> None:
+    row = {"question": "Is there a cat in the image?", "answer": "yes", "source": "web", "split": "val", "note": 1}
+    source = jsonl("m_coco_pope_random.json", row)
+    losses = export(source, "back.jsonl", "predictions")
+    assert losses == {("000000000", "source", OTHER_USE), ("000000000", "split", OTHER_USE)}
+    (written,) = rows_of("back.jsonl")
+    assert (written["note"], "source" in written, "split" in written) == (1, False, False)
+
+
+@pytest.mark.parametrize(("words", "lost"), [(("See ", " here"), True), (("", "See here"), False)])
+def test_a_picture_inside_the_text_is_named_for_a_sample(words: tuple[str, str], lost: bool) -> None:
+    Path("a.png").write_bytes(picture(1))
+    before, after = ([{"type": "text", "text": text}] if text else [] for text in words)
+    content = [*before, {"type": "image_url", "image_url": {"url": "a.png"}}, *after]
+    source = jsonl("i.jsonl", {"messages": [{"role": "user", "content": content}], "answer": "x"})
+    assert (("000000000", "messages") in fields_lost(export(source, "back.json", "mmtrust"))) is lost
