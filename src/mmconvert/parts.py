@@ -52,7 +52,8 @@ class Part:
         how: How to read.
         fail_on_bad: Stop at the first refused row.
         taken: Ids that earlier parts of the same file have given to the same split.
-        foreign: Ids of other files or splits; here they get `source.id_prefix` in front.
+        foreign: Groups, or samples without one, of which other files or splits have rows too; here their rows get
+            `source.id_prefix` in front of id, sample and group.
         view: How rows are laid out, a name of `VIEWS`.
         tally: File in which the part tells how far it is; None for nobody to tell.
     """
@@ -73,11 +74,12 @@ class Part:
 
 @dataclass(slots=True)
 class PartResult:
-    """What a part gave; `ids` are those of its records, in order."""
+    """What a part gave; `ids` are those of its records, in order, `kin` what else `_kin` gives for them."""
 
     part: Part
     shards: list[Shard] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
+    kin: dict[str, str] = field(default_factory=dict)
     rejects: list[Rejected] = field(default_factory=list)
     warnings: Counter[str] = field(default_factory=Counter)
     rows_read: int = 0
@@ -220,15 +222,17 @@ def _copy(
         except RowError as error:
             records.rejects.append(Rejected.of(error, records.where, record.id))
             continue
-        renamed = record.id in part.foreign
+        renamed = _kin(record) in part.foreign
         if renamed:
-            record = replace(record, id=f"{part.source.id_prefix}{record.id}")
+            record = _prefixed(record, part.source.id_prefix)
         if record.id in seen:
             message = f"the id stands in an earlier row too {got(record.id)}. Give every row an id of its own."
             records.rejects.append(Rejected(records.where, "id.duplicate", message, "id", record.id))
             continue
         seen.add(record.id)
         result.ids.append(record.id)
+        if _kin(record) != record.id:
+            result.kin[record.id] = _kin(record)
         if renamed:
             result.warnings[_RENAMED] += 1
         size = weight(record)
@@ -244,11 +248,23 @@ def _copy(
     return writer.close()
 
 
+def _kin(record: Record) -> str:
+    """Give what a row shares with those that it belongs to: its group, or its sample without one."""
+    return record.sample if record.group is None else record.group
+
+
+def _prefixed(record: Record, prefix: str) -> Record:
+    """Tell a row, its copies and the rows of its group from those of another file that are called alike."""
+    group = None if record.group is None else f"{prefix}{record.group}"
+    return replace(record, id=f"{prefix}{record.id}", sample=f"{prefix}{record.sample}", group=group)
+
+
 def without_duplicates(results: list[PartResult], kept: Iterable[str] = ()) -> None:
     """Convert again the parts that repeat an id of an earlier part, of whatever split.
 
     Parts are converted apart and do not see each other's ids; repeats between them are rare. A repeat in
-    the same file and split is refused, any other gets the words in front that tell the files apart.
+    the same file and split is refused, any other gets the words in front that tell the files apart, and with it
+    the rows that it belongs to.
 
     Args:
         results: Those of all parts in order; replaced in place where a part is converted again.
@@ -263,7 +279,8 @@ def without_duplicates(results: list[PartResult], kept: Iterable[str] = ()) -> N
             if not repeated:
                 break
             foreign = {key for key in repeated if not part.foreign and owners[key] != part.source}
-            part = replace(part, taken=part.taken | (repeated - foreign), foreign=part.foreign | foreign)
+            kin = {results[number].kin.get(key, key) for key in foreign}
+            part = replace(part, taken=part.taken | (repeated - foreign), foreign=part.foreign | kin)
             for shard in results[number].shards:
                 (part.folder / shard.file).unlink()
             [results[number]] = convert_part(part)

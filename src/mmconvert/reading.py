@@ -171,8 +171,6 @@ class Records:
             made = decoded_ahead(made, _pictures, lambda one: self._made(one.row, strict, through, reword))
         written = 0
         for row, records, rejected in made:
-            if options.limit is not None and written >= options.limit:
-                return
             self.rows_read += 1
             self.where = row.where
             if options.every_problem and isinstance(row, Row):
@@ -188,6 +186,8 @@ class Records:
             for record in records:
                 written += 1
                 yield record
+            if options.limit is not None and written >= options.limit:
+                return
 
     def _further(self, item: Row | Rejected, first: Rejected, read: Callable[[Row], "_Made"]) -> Iterator[Rejected]:
         row, unread = (item.row, (first, *first.others)) if isinstance(item, Rejected) else (item, ())

@@ -30,8 +30,9 @@ def place_of_rejects(wish: Path | None, inputs: Sequence[Input], output: Path) -
         raise UsageError(f"{wish}: is a folder. Name a file for the refused rows.")
     if file.is_relative_to(output):
         raise UsageError(f"{wish}: lies inside {output}, which is replaced as a whole. Name a file beside it.")
-    if any(file == source.path.resolve() for source in inputs):
-        raise UsageError(f"{wish}: is the input itself. Name another file for the refused rows.")
+    read = [one.path.resolve() for source in inputs for one in source.each()]
+    if any(file == path or (path.is_dir() and file.is_relative_to(path)) for path in read):
+        raise UsageError(f"{wish}: is the input itself, or lies in it. Name another file for the refused rows.")
     return wish
 
 

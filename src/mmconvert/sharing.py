@@ -183,7 +183,7 @@ class Share:
             link_or_copy(self.data / shard.file, part.folder / shard.file)
         rejects = [Rejected(**{**reject, "where": Where(**reject["where"])}) for reject in told["rejects"]]
         counts = {name: told[name] for name in _COUNTS}
-        return PartResult(part, shards, told["ids"], rejects, Counter(told["warnings"]), **counts)
+        return PartResult(part, shards, told["ids"], told["kin"], rejects, Counter(told["warnings"]), **counts)
 
     def remove(self) -> None:
         """Remove the work, now that the dataset stands; only while it is occupied."""
@@ -203,7 +203,7 @@ def convert_shared(task: SharedPart) -> None:
     for shard in result.shards:
         (own / shard.file).replace(task.folder / "data" / shard.file)
     sync_folder(task.folder / "data")
-    told = {name: getattr(result, name) for name in ("ids", "warnings", *_COUNTS)}
+    told = {name: getattr(result, name) for name in ("ids", "kin", "warnings", *_COUNTS)}
     told["shards"] = [asdict(shard) for shard in result.shards]
     told["rejects"] = [_plain(reject) for reject in result.rejects]
     new = own / _told(task.part)

@@ -1,7 +1,9 @@
 """The pipeline: what is read, refused, counted, published, and what is left alone."""
 
+import base64
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from mmconvert.inputs import plan
 from mmconvert.parts import SMALL_FILE
 from mmconvert.store import open_dataset
 from mmconvert.verification import verify
+from support.records import picture_bytes
 
 
 def table(path: Path, rows: list[str]) -> Path:
@@ -83,15 +86,63 @@ def test_ids_of_several_files_do_not_collide(tmp_path: Path) -> None:
     assert [(r.id, r.sample, r.subset) for r in records] == [
         ("1", "1", "a"),
         ("2", "2", "a"),
-        ("b-1", "1", "b"),
+        ("b-1", "b-1", "b"),
         ("3", "3", "b"),
         ("a-1", "a-1", "b"),
-        ("c-1", "1", "c"),
-        ("c-b-1", "b-1", "c"),
+        ("c-1", "c-1", "c"),
+        ("c-b-1", "c-b-1", "c"),
     ]
     assert (summary.rows_written, summary.rows_rejected, summary.rows_read) == (7, 1, 8)
     assert [r["row"] for r in rejects(tmp_path / "out.rejects.jsonl")] == [2]
     assert any("name of its own in front (3 times)" in warning for warning in summary.warnings)
+
+
+@pytest.mark.parametrize("longer", ["a", "b"])
+def test_what_belongs_together_gets_the_same_words_in_front(longer: str, tmp_path: Path) -> None:
+    image = base64.b64encode(picture_bytes("PNG")).decode()
+    for name in ("a", "b"):
+        rounds = 3 if name == longer else 2
+        said = [str([f"{name}{n}" for n in range(rounds)])] * 2
+        row = "\t".join(["0", image, *said])
+        (tmp_path / f"{name}.tsv").write_text(f"index\timage\tquestion\tanswer\n{row}\n", encoding="utf-8")
+    converted(tmp_path / "out", tmp_path / "a.tsv", tmp_path / "b.tsv", how=ReadOptions(format="lmudata"))
+    found = [(r.id, r.sample, r.group) for r in open_dataset(tmp_path / "out").records()]
+    first, second = (3, 2) if longer == "a" else (2, 3)
+    assert found == [
+        *((f"0#{n}", f"0#{n}", "0") for n in range(first)),
+        *((f"b-0#{n}", f"b-0#{n}", "b-0") for n in range(second)),
+    ]
+
+
+def test_copies_of_questions_of_two_files_are_not_mixed(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        rows = [{"id": "1", "question": f"{name}?", "options": ["x", "y"], "answer": "A"}]
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    how = ReadOptions(format="vmcq", transforms=("circular",))
+    converted(tmp_path / "out", tmp_path / "a.jsonl", tmp_path / "b.jsonl", how=how)
+    found = [(r.id, r.sample, r.variant, r.group) for r in open_dataset(tmp_path / "out").records()]
+    assert found == [("1#0", "1", 0, "1"), ("1#1", "1", 1, "1"), ("b-1#0", "b-1", 0, "b-1"), ("b-1#1", "b-1", 1, "b-1")]
+
+
+def test_a_limit_leaves_the_row_behind_it_alone(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "messages": [{"role": "user", "content": "hi"}]} for n in range(2)]
+    rows[1]["image_1"] = "https://example.com/a.png"  # which would be refused
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    summary = converted(tmp_path / "out", tmp_path / "a.jsonl", how=ReadOptions(format="openai_messages", limit=1))
+    assert (summary.rows_read, summary.rows_written, summary.rows_rejected) == (1, 1, 0)
+
+
+def test_refused_rows_never_go_into_an_input(tmp_path: Path, repository: Path) -> None:
+    source = table(tmp_path / "in/a.tsv", [*GOOD, *BAD])
+    converted(tmp_path / "own", source)
+    [shard] = (tmp_path / "own/data").iterdir()
+    shutil.copytree(repository / "src/mmconvert/demo/files/mmmu_outputs", tmp_path / "kit")
+    replies = next((tmp_path / "kit").rglob("*.json"))
+    for name, wish in ((tmp_path / "in", source), (tmp_path / "own", shard), (tmp_path / "kit", replies)):
+        before = {path: path.read_bytes() for path in name.rglob("*") if path.is_file()}
+        with pytest.raises(UsageError, match="is the input itself"):
+            converted(tmp_path / "out", name, rejects=wish, how=ReadOptions())
+        assert {path: path.read_bytes() for path in name.rglob("*") if path.is_file()} == before
 
 
 def test_the_same_file_twice_is_refused_row_by_row(tmp_path: Path) -> None:
@@ -114,7 +165,11 @@ def test_ids_are_unique_in_the_dataset_and_not_only_in_a_split(tmp_path: Path) -
     assert ids(tmp_path / "out") == ["1", "2", "b-1", "b-2", "3"]
     converted(tmp_path / "out", f"test={second}", append=True)
     assert ids(tmp_path / "out", "test") == ["test-1", "test-2", "test-3"]
-    assert [r.sample for r in open_dataset(tmp_path / "out").records("test")] == ["1", "2", "3"]
+    assert [r.sample for r in open_dataset(tmp_path / "out").records("test")] == [
+        "test-1",
+        "test-2",
+        "test-3",
+    ]
     converted(tmp_path / "out", second, append=True, config="other")
     assert [r.id for r in open_dataset(tmp_path / "out", "other").records()] == ["1", "2", "3"]
 
