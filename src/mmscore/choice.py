@@ -40,14 +40,13 @@ def named_recipe(name: str | Recipe, options: str | Path | None = None) -> Choic
     if isinstance(name, Recipe):
         version = next(iter(name.versions))
         return _configured(Choice(name.versions[version], version, name, "asked for"), options)
-    head, version = name_and_version(name)
+    head, wanted = name_and_version(name)
     recipe = load(RECIPES, head)
     recipe = recipe.as_recipe() if hasattr(recipe, "as_recipe") else recipe
     if not isinstance(recipe, Recipe):
         raise UsageError(f"{head}: is no recipe {got(recipe)}. See mmscore.recipe.Recipe.")
-    if version is None:
-        version = next(iter(recipe.versions))
-    elif version not in recipe.versions:
+    version = next(iter(recipe.versions)) if wanted is None else wanted
+    if version not in recipe.versions:
         hint = did_you_mean(version, recipe.versions)
         raise UsageError(f"recipe {head!r} has no version {version!r}.{hint} Known: {', '.join(recipe.versions)}.")
     return _configured(Choice(head, version, recipe, "asked for"), options)
