@@ -10,6 +10,9 @@ import numpy.typing as npt
 Z95 = 1.959963984540054
 """97.5 % point of the normal distribution."""
 
+_TOPS = {"fraction": 1.0, "percent": 100.0}
+"""Most that a share can be, by unit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -113,7 +116,8 @@ def macro(estimates: Iterable[Estimate]) -> Estimate:
         estimates: One estimate a group, all in one unit; groups without rows do not take part.
 
     Returns:
-        The unweighted mean in the same unit; `n` counts rows. No error where a group has none.
+        The unweighted mean in the same unit; `n` counts rows. No error where a group has none. The interval
+        stays in 0 to 1, or 0 to 100 percent, where that of every group does.
 
     Example:
         >>> macro([Estimate(1.0, 10), Estimate(0.5, 90)]).value
@@ -129,4 +133,8 @@ def macro(estimates: Iterable[Estimate]) -> Estimate:
     if len(errors) < count:
         return whole
     error = math.sqrt(math.fsum(e * e for e in errors)) / count
-    return replace(whole, stderr=error, ci95=(value - Z95 * error, value + Z95 * error))
+    low, high = value - Z95 * error, value + Z95 * error
+    top = _TOPS.get(first.unit)
+    if top is not None and all(e.ci95 and e.ci95[0] >= 0 and e.ci95[1] <= top for e in present):
+        low, high = max(0.0, low), min(top, high)
+    return replace(whole, stderr=error, ci95=(low, high))

@@ -72,6 +72,14 @@ def test_macro_weighs_groups_the_same():
     assert math.isnan(macro([]).value)
 
 
+def test_an_interval_of_shares_over_groups_stays_among_shares():
+    low, high = macro([mean([0, 0, 0, 1]), mean([0, 0])]).ci95
+    assert (low, high < 1) == (0, True)
+    percents = [mean(values).scaled(100, "percent") for values in ([1, 1, 1, 0], [1, 1])]
+    assert macro(percents).ci95[1] == 100
+    assert macro([mean([-1, 1, 0]), mean([0, 1])]).ci95[0] < 0
+
+
 def test_scaling_scales_everything():
     found = Estimate(0.5, 4, 0.1, (0.4, 0.6)).scaled(100, "percent")
     assert (found.value, found.stderr, found.ci95, found.unit) == (50, 10, (40, 60), "percent")
