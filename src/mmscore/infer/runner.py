@@ -9,7 +9,7 @@ process is told to stop.
 import contextlib
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from mmscore.infer.asking import Answered, Read, answered
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Generation, file_identity
 from mmscore.infer.dialogs import COLUMNS, ROW, Dialogs
 from mmscore.infer.first_picture import first_picture_then_text
-from mmscore.infer.ledger import Ledger, Summary, refusal
+from mmscore.infer.ledger import UNASKED, Ledger, Summary, refusal
 from mmscore.infer.predictions_file import PredictionWriter
 from mmscore.infer.protocol import Playing
 from mmscore.infer.several_replies import asked_again, output_rows, reply_keys
@@ -186,9 +186,22 @@ def _answered(job: Job, ledger: Ledger) -> Answered:
 
 
 def _by_rounds(job: Job, playing: Playing, ledger: Ledger) -> Answered:
-    """Answer the first rounds, then the second ones with what was said in the first; rows come at the end."""
-    dialogs = Dialogs(playing, _batches(job, COLUMNS), chosen=job.method == LIKELIHOOD)
+    """Answer the first rounds, then the second ones with what was said in the first; rows come at the end.
+
+    Told to stop, it gives all rows, `UNASKED` where they have no answer, and then raises KeyboardInterrupt.
+    """
     answers: defaultdict[int, list[Answer]] = defaultdict(list)
+    try:
+        _play(job, playing, ledger, answers)
+    except KeyboardInterrupt:
+        yield from _all_rows(job, answers)
+        raise
+    yield from _all_rows(job, answers)
+
+
+def _play(job: Job, playing: Playing, ledger: Ledger, answers: defaultdict[int, list[Answer]]) -> None:
+    """Answer round after round, into the answers by the row's number in the dataset."""
+    dialogs = Dialogs(playing, _batches(job, COLUMNS), chosen=job.method == LIKELIHOOD)
     total = 0
     for number, count in dialogs.rows.items():
         total += count * job.n
@@ -196,13 +209,17 @@ def _by_rounds(job: Job, playing: Playing, ledger: Ledger) -> Answered:
             answered(_read_round(job, ledger, dialogs, number), job.backend, ledger, total)
         ) as round_rows:
             for rows, found in round_rows:
-                dialogs.listen(rows, found)
                 for row, answer in zip(rows[ROW].to_pylist(), found, strict=True):
                     answers[row].append(answer)
+                dialogs.listen(rows, found)
+
+
+def _all_rows(job: Job, answers: Mapping[int, Sequence[Answer]]) -> Answered:
     start = 0
     for batch in _batches(job, [name for name in _COLUMNS if name not in PICTURE_COLUMNS]):
         numbers, start = range(start, start + batch.num_rows), start + batch.num_rows
-        yield output_rows(batch, job.n), [answer for number in numbers for answer in answers[number]]
+        found = [[*answers.get(number, ()), *[UNASKED] * job.n][: job.n] for number in numbers]
+        yield output_rows(batch, job.n), [answer for row in found for answer in row]
 
 
 def _in_company(job: Job, ledger: Ledger) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from mmconvert.record import Part, Record, Turn
 from mmscore.infer.backend import Generation
+from mmscore.infer.predictions_file import interrupted
 from mmscore.infer.protocol import open_protocol
 from support.asking import Says, asked, said, written
 from support.questions import picture, record
@@ -158,3 +159,20 @@ def test_a_round_without_those_before_it_is_not_asked(tmp_path, output):
     assert asked(folder, tmp_path / "q.parquet", backend, protocol=PROTOCOL).failed == 1
     error = pq.read_table(tmp_path / "q.parquet")["prediction_error"][1].as_py()
     assert error == "messages: there are 0 turns of the assistant before round 1."
+
+
+def test_a_run_that_is_stopped_between_rounds_leaves_every_row_with_what_it_has(tmp_path, output):
+    def say(row: Record) -> str:
+        if row.id == "y1":
+            raise KeyboardInterrupt
+        return echo(row)
+
+    folder = written(tmp_path / "d", [*dialog("x", 3), *dialog("y", 2)])
+    with pytest.raises(KeyboardInterrupt):
+        asked(folder, output, Says(say, batch_size=1), protocol=PROTOCOL)
+    table = pq.read_table(output)
+    assert table["prediction_status"].to_pylist() == ["ok", "ok", "skipped", "ok", "skipped"]
+    assert interrupted(output)
+    rest = Says(echo)
+    assert asked(folder, output, rest, protocol=PROTOCOL).rows == 5
+    assert [row.id for row in rest.asked] == ["y1", "x2"]
