@@ -15,7 +15,7 @@ from mmconvert.cli.preview import ROWS, previewed
 from mmconvert.cli.push import publish
 from mmconvert.command_line import context, option_values
 from mmconvert.conversion import Summary
-from mmconvert.errors import Error, UsageError
+from mmconvert.errors import Error, UsageError, got
 from mmconvert.inputs import plan
 from mmconvert.keywords import python_call
 from mmconvert.previewing import Previewed
@@ -126,7 +126,7 @@ def convert(
         mmconvert.errors.UsageError: convert: no option 'fromat'. Did you mean format? ...
     """
     names = _names(inputs)
-    given = _given(convert_command, {**options}, [*names, "-o", str(output)])
+    given = _given(convert_command, {**options}, ["-o", str(output), "--", *names])
     return converted(names, str(output), given, quiet=quiet)
 
 
@@ -180,7 +180,7 @@ def export(
         UsageError: A name is unknown, or the format cannot honour an option.
         Error: The dataset cannot be read, or the file cannot be written.
     """
-    given = _given(export_command, {**options, "to": to}, [str(dataset), "-o", str(output)])
+    given = _given(export_command, {**options, "to": to}, ["-o", str(output), "--", str(dataset)])
     return exported(Path(dataset), str(output), given, quiet=quiet)
 
 
@@ -221,6 +221,8 @@ def preview(
         UsageError: A name is unknown, or a path is missing.
         Error: The only file would be refused as a whole; there is no page.
     """
+    if type(rows) is not int or rows < 1:
+        raise UsageError(f"preview: rows is a whole number from 1 {got(rows)}.")
     how = ReadOptions(
         format=format,
         image_roots=tuple(_names(image_root)),

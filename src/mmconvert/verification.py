@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 
 from mmconvert.digest import hash_file
-from mmconvert.errors import Error
+from mmconvert.errors import Error, no_such_path
 from mmconvert.hub_path import on_the_hub
 from mmconvert.manifest import MANIFEST, folder_of, read_manifest
 from mmconvert.progress import Advance, Done
@@ -26,13 +26,15 @@ def verify(path: str | Path, advance: Advance = lambda done: None) -> list[str]:
         One sentence for each fault: a file that is missing, changed, unreadable, or not ours; [] when all is well.
 
     Raises:
-        UsageError: As `mmconvert.storage.local`.
+        UsageError: Nothing stands there, or as `mmconvert.storage.local`.
         Error: There is no manifest to compare with, or the store failed.
     """
     place = on_the_hub(path)
     if place is None and is_url(str(path)):
         return _faults_in_store(str(path), advance)
     folder = place or Path(path)
+    if not folder.exists():
+        raise no_such_path(folder)
     return _faults(
         folder,
         lambda file: nullcontext(folder / file),

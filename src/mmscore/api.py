@@ -143,7 +143,7 @@ def predict(
         model = str(getattr(given_object, "name", None) or getattr(given_object, "__name__", None) or plugin)
     wishes = {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}
     values = option_values(predict_command, {**wishes, "model": model, "backend": plugin}, "predict")
-    arguments = [str(dataset), "-o", str(output)]
+    arguments = ["-o", str(output), "--", str(dataset)]
     params = context(predict_command, arguments, values).params
     given = {name: value for name, value in params.items() if name not in _ARGUMENTS + _PUSHES}
     work = functools.partial(answer_anywhere, resume=resume, restart=restart, share=share, quiet=quiet)
@@ -211,7 +211,7 @@ def push(
         Error: As `score`, or the Hub refuses.
     """
     wishes: dict[str, Any] = {"push": repo_id, "private": private, "revision": revision, "create_pr": create_pr}
-    named = [predictions] if isinstance(predictions, str | Path) else predictions
+    named = [predictions] if isinstance(predictions, str | Path) else list(predictions)
     place = Pushing.checked({**wishes, "model_card": model_card}, [str(path) for path in named], dry_run=dry_run)
     by = options.get("by", ())
     given: dict[str, Any] = {**options, "by": (by,) if isinstance(by, str) else tuple(by)}

@@ -101,3 +101,32 @@ def test_progress_is_on_standard_error_when_wanted(table, capsys):
 def test_keywords_know_their_types():
     assert keywords(mmconvert.convert)["overwrite"] is bool
     assert "options" not in keywords(mmconvert.convert)
+
+
+def test_a_file_that_is_named_like_an_option_is_a_file(table, monkeypatch):
+    monkeypatch.chdir(table.parent)
+    table.rename(table.with_name("-x.tsv"))
+    assert mmconvert.convert(Path("-x.tsv"), "out").rows_written == 1
+    Path("out").rename("-out")
+    assert mmconvert.export(Path("-out"), "back.tsv", to="lmudata").rows_read == 1
+
+
+def test_what_is_not_there_cannot_be_verified(tmp_path):
+    with pytest.raises(UsageError, match="no such file or folder"):
+        mmconvert.verify(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("rows", [0, "3"])
+def test_a_page_shows_a_row_at_least(table, rows):
+    with pytest.raises(UsageError, match="rows is a whole number from 1"):
+        mmconvert.preview(table, table.parent / "p.html", rows=rows)
+
+
+def test_what_plug_ins_print_goes_where_it_is_told(table, capsys):
+    (table.parent / "loud.py").write_text(
+        "from mmconvert.transform import Transform\n"
+        "def apply(record, parameters, setting):\n    print('hear')\n    yield record\n"
+        "LOUD = Transform(summary='Speak', apply=apply)\n"
+    )
+    mmconvert.convert(table, table.parent / "out", transform=f"{table.parent}/loud.py@LOUD", workers=1)
+    assert capsys.readouterr() == ("hear\n", "")

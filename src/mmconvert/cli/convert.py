@@ -147,7 +147,9 @@ def convert(
         if repo_id is not None:
             pushed.append(publish(folder, repo_id, quiet=quiet or as_json, **pushes))
 
-    summary = converted(inputs, output, given, quiet=quiet, then=push)
+    # What a plug-in prints, or a cluster, must not stand between the lines that a program reads here.
+    with contextlib.redirect_stdout(sys.stderr):
+        summary = converted(inputs, output, given, quiet=quiet, then=push)
     if as_json:
         more = {"push": pushed[0]} if pushed else {}
         click.echo(json.dumps({**summary.to_json(), **more}, ensure_ascii=False))
@@ -206,8 +208,7 @@ def converted(
             # Whoever reads a split alone knows when to stop.
             whole_splits=how.limit is not None,
         )
-        # What a plug-in prints, or a cluster, must not stand between the lines that a program reads here.
-        with contextlib.redirect_stdout(sys.stderr), progress("convert", quiet=quiet) as advance:
+        with progress("convert", quiet=quiet) as advance:
             told = None if quiet else lambda rows, size, share: advance(Done(rows, size, share=share))
             summary = run_convert(planned, folder, how, where, told)
         if is_url(output):

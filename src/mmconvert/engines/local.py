@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mmconvert.cores import usable_cores
 from mmconvert.engines import Engine
 from mmconvert.errors import Error
+from mmconvert.spawning import without_main
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
@@ -96,7 +97,9 @@ class _Children:
         with self._lock:
             self._pool = self._pool or self._begun()
         try:
-            return self._pool.submit(function, task).result()
+            with without_main():
+                future = self._pool.submit(function, task)
+            return future.result()
         except BrokenProcessPool:
             raise Error("a worker process died, perhaps because memory ran out. Run again with --workers 1.") from None
 

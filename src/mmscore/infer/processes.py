@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
 from mmconvert.errors import Error
+from mmconvert.spawning import without_main
 from mmscore.infer.ledger import Summary
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -54,7 +55,8 @@ def together(work: Callable[[int], Summary], count: int) -> Together:
     ]
     try:
         for member, (_, writing) in zip(members, pairs, strict=True):
-            member.start()
+            with without_main():
+                member.start()
             # The process has its own: when it dies, reading must end rather than wait.
             writing.close()
         said = [_ended(member, reading) for member, (reading, _) in zip(members, pairs, strict=True)]

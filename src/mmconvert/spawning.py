@@ -1,0 +1,26 @@
+"""Starting child processes that do not run the user's script again."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+_MAIN = "__main__"
+_lock = threading.Lock()
+
+
+@contextmanager
+def without_main() -> Iterator[None]:
+    """Start children of `multiprocessing` inside: none of them loads the main module, which it would as a rule.
+
+    A script that converts at its top level would convert again in every child, and one from standard input has
+    no file to load. Our tasks are functions of modules and plug-ins that go by name.
+    """
+    with _lock:
+        main = sys.modules[_MAIN]
+        sys.modules[_MAIN] = ModuleType(_MAIN)
+        try:
+            yield
+        finally:
+            sys.modules[_MAIN] = main
