@@ -5,10 +5,12 @@ What the columns mean stands in `mmconvert.kits.vlmevalkit.lmu_table`; here is w
 Kept: columns without a place, and headers in the file's own spelling, in `extra`.
 Refused: rows without index, question or picture, references in a circle (`image.reference`), the letter of no
 option.
-Lost: nothing.
+Lost: rows without picture or question, with the letter of no option, or whose placeholders are not what the prompt
+shows; hidden pictures where no placeholder says what is shown; the numbers of pictures with gaps; empty texts; further
+fields under a name of the format's own.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,14 +24,17 @@ from mmconvert.kits.vlmevalkit.lmu_dialogs import rounds
 from mmconvert.kits.vlmevalkit.lmu_rotations import index_cell, said_by_index
 from mmconvert.kits.vlmevalkit.lmu_table import Reading
 from mmconvert.losses import unheld
-from mmconvert.placeholders import slots_in
+from mmconvert.options import is_option, plain_prompt
+from mmconvert.placeholders import PLACEHOLDER, slots_in
 from mmconvert.record import LETTERS, Image, Record, canonical_json
+from mmconvert.rewording import last_turn_images
 from mmconvert.sources import Rejected, Row, Span
-from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter
-from mmconvert.tables import respell, take_headers
+from mmconvert.tables import letter_or_label, respell, take_headers, with_extra
 
 _GROUP = "g_index"
+_TAKEN = {*lmu_table.WORDS, *LETTERS, "prediction"} - {_GROUP}
+_COLUMN = {"l2-category": "l2_category", **dict.fromkeys(LETTERS, "options")}
 _HELD = ("hint", "options", "category", "l2_category", "split", "prediction", "attachments")
 
 CAPTION_PROMPT = (
@@ -68,26 +73,57 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     first = ("index", "question", "hint", *LETTERS, "answer", "category", "l2-category", "split", "prediction")
     with TableWriter(target, first) as table:
-        table.write_all(lambda: (_fields(record, target, losses) for record in with_bytes(records, losses, _pictures)))
+        table.write_all(lambda: _table_rows(records, target, losses))
     yield from dict.fromkeys(losses)
+
+
+def _table_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
+    for record in with_bytes(records, losses, _pictures):
+        unreadable = _unreadable(record)
+        if unreadable is None:
+            yield _fields(record, target, losses)
+        else:
+            losses.append(Loss(record.id, unreadable[0], f"{unreadable[1]}; the row is left out", left_out=True))
+
+
+def _unreadable(record: Record) -> tuple[str, str] | None:
+    """Name the field for which a reader would refuse the row or show other pictures, and why."""
+    label = letter_or_label(record)
+    # An empty option is an empty cell, so that there is none.
+    options = [option or None for option in record.options]
+    if not record.images:
+        return "images", "the format wants a picture"
+    if not (record.question or "").strip() and not (record.question is None and record.task == "caption"):
+        return "question", "the format wants a question"
+    if any(options) and label not in (None, "") and not is_option(str(label).strip().upper(), options):
+        return "answer", "the format wants the letter of an option that has a text"
+    named, shown = _named(record), last_turn_images(record) or record.images
+    if named and sorted(named) != sorted(image.slot for image in shown):
+        return "question", "its placeholders name other pictures than the prompt shows"
+    return None
 
 
 def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
     headers = take_headers(extra)
     images = _pictures(record)
+    # A reader counts the list of pictures.
+    places = {image.slot: place for place, image in enumerate(images, 1)}
+    if any(places[slot] != slot for slot in _named(record)):
+        losses.append(Loss(record.id, "question", "its placeholders are numbered anew, as the pictures have gaps"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the last user turn has a place"))
-    if record.attachments and not slots_in(record.question or ""):
+    if record.attachments and not _named(record):
         losses.append(Loss(record.id, "attachments", "the row would show them"))
-    said = ("group",) if str(extra.get(_GROUP)) == record.group else said_by_index(record)
-    losses += unheld(record, (*_HELD, *said), target)
+    said = ("group",) if str(extra.get(_GROUP)) == record.group else ()
+    losses += unheld(record, (*_HELD, *said, *said_by_index(record)), target)
+    question, hint, *options = (_numbered(text, places) for text in (record.question, record.hint, *record.options))
     fields: dict[str, Any] = {
         "index": index_cell(record),
-        "question": record.question,
-        "hint": record.hint,
-        **dict(zip(LETTERS, record.options, strict=False)),
-        "answer": None if record.label is None else parse_json(record.label),
+        "question": question,
+        "hint": hint,
+        **dict(zip(LETTERS, options, strict=False)),
+        "answer": letter_or_label(record),
         "category": record.category,
         "l2-category": record.l2_category,
         "split": record.split,
@@ -101,13 +137,29 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     fields["image_path"] = _one_or_list(names)
     if isinstance(fields["answer"], list | dict | int | float):
         fields["answer"] = canonical_json(fields["answer"])
-    return {headers.get(name, name): value for name, value in {**fields, **extra}.items()}
+    filled = {name for name, value in fields.items() if value is not None}
+    # A reader takes any spelling of a word whose column is not there.
+    respelled = respell(dict.fromkeys((*filled, *extra)), lmu_table.WORDS)[1].values()
+    fields = with_extra(fields, extra, {*_TAKEN, *respelled}, record, losses)
+    losses += [
+        Loss(record.id, _COLUMN.get(name, name), "an empty cell is no text") for name in fields if fields[name] == ""
+    ]
+    return {headers.get(name, name): value for name, value in fields.items()}
+
+
+def _named(record: Record) -> list[int]:
+    """List the slots that a reader of the row finds placeholders of."""
+    return slots_in(plain_prompt(record.question or "", record.hint, record.options))
+
+
+def _numbered(text: str | None, places: Mapping[int, int]) -> str | None:
+    return text and PLACEHOLDER.sub(lambda match: match[0].replace(match[1], str(places[int(match[1])])), text)
 
 
 def _pictures(record: Record) -> list[Image]:
-    """List the pictures that a row holds, by slot; attachments only where the question says what it shows."""
-    hidden = record.attachments if slots_in(record.question or "") else ()
-    return sorted({image.slot: image for image in (*record.images, *hidden)}.values(), key=lambda image: image.slot)
+    """List the pictures that a row holds, by slot; attachments only where placeholders say what it shows."""
+    hidden = record.attachments if _named(record) else ()
+    return sorted({image.slot: image for image in (*hidden, *record.images)}.values(), key=lambda image: image.slot)
 
 
 def _one_or_list(values: list[str]) -> str | list[str] | None:

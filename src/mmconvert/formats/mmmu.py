@@ -8,10 +8,12 @@ cards of MMMU/MMMU and MMMU/MMMU_Pro.
 Kept: explanation, topic, subfield, image types and the options as written in `extra`.
 Refused: rows without id, with neither question nor picture, a placeholder without its picture, the letter of no
 option.
-Lost: nothing.
+Lost: rows that a reader would refuse or whose placeholders are not what the prompt shows; hidden pictures where no
+placeholder says what is shown; pictures behind the seventh; gaps between options; an answer that is empty or "?";
+columns that MMMU has not.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ import pyarrow.parquet as pq
 
 from mmconvert.dialogs import picture, placed
 from mmconvert.errors import RowError, got, in_field
+from mmconvert.exported_images import with_bytes
 from mmconvert.format import Context, Format, Loss, Sample, Target
 from mmconvert.kits.mmmu.subjects import DOMAIN_OF
 from mmconvert.literals import looks_like_list, parse_list
@@ -27,14 +30,15 @@ from mmconvert.losses import unheld
 from mmconvert.options import answer_letter, option_texts, plain_prompt
 from mmconvert.placeholders import image_slot, interleave, slots_in
 from mmconvert.record import IMAGE_TYPE, Image, Part, Record, Turn, canonical_json, with_features
+from mmconvert.rewording import last_turn_images
 from mmconvert.sources import Rejected, Row, Span, parquet
-from mmconvert.sources.jsonl import parse_json
-from mmconvert.tables import json_rest, unshown
+from mmconvert.tables import json_rest, letter_or_label, unshown
 
 _COLUMNS = (
     "id", "question", "options", "explanation", *(f"image_{k}" for k in range(1, 8)), "img_type", "answer",
     "topic_difficulty", "question_type", "subfield",
 )  # fmt: skip
+_BESIDE = ("explanation", "img_type", "topic_difficulty", "question_type", "subfield")
 _HELD = ("options", "attachments", "sample")
 _OPEN_PROMPT = "Answer the question using a single word or phrase."
 
@@ -158,47 +162,93 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     schema = with_features(pa.schema([(n, IMAGE_TYPE if n in pictures else pa.string()) for n in _COLUMNS]))
     losses: list[Loss] = []
     with pq.ParquetWriter(target.path, schema) as writer:
-        for record in records:
-            row = _fields(record, target, losses)
-            writer.write_batch(pa.RecordBatch.from_pylist([row], schema=schema))
+        for record in with_bytes(records, losses, _stored):
+            row = _fields(record)
+            unreadable = _unreadable(record, row)
+            if unreadable is None:
+                losses += _losses(record, row, target)
+                writer.write_batch(pa.RecordBatch.from_pylist([row], schema=schema))
+            else:
+                losses.append(Loss(record.id, unreadable[0], f"{unreadable[1]}; the row is left out", left_out=True))
     yield from losses
 
 
-def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    extra = dict(record.extra)
-    options = extra.pop("options", None)
-    fields: dict[str, Any] = {
-        "id": record.sample,
+def _fields(record: Record) -> dict[str, Any]:
+    options, label = record.extra.get("options"), letter_or_label(record)
+    return {
+        "id": record.id,
         "question": record.question,
-        "options": options if isinstance(options, str) else canonical_json(list(record.options)),
-        "answer": None if record.label is None else parse_json(record.label),
+        "options": (
+            options if isinstance(options, str) and _says(options, record) else canonical_json(list(_filled(record)))
+        ),
+        "answer": label if isinstance(label, str | None) else record.label,
         "question_type": "multiple-choice" if record.options else "open",
+        **{name: record.extra[name] for name in _BESIDE if isinstance(record.extra.get(name), str)},
+        **{
+            name: {"bytes": image.bytes, "path": None}
+            for image in _stored(record)
+            if (name := f"image_{image.slot}") in _COLUMNS
+        },
     }
-    fields["answer"] = fields["answer"] if isinstance(fields["answer"], str | None) else record.label
-    pictures = [*record.images, *record.attachments]
-    if record.attachments and not slots_in(record.question or ""):
-        losses.append(Loss(record.id, "attachments", "the row would show them"))
-        pictures = [*record.images]
-    for image in pictures:
-        if image.bytes is None:
-            losses.append(Loss(record.id, "images", f"{image.url} was kept as an address and has no bytes"))
-        elif f"image_{image.slot}" in _COLUMNS:
-            fields[f"image_{image.slot}"] = {"bytes": image.bytes, "path": None}
-        else:
-            losses.append(Loss(record.id, "images", f"there is no column image_{image.slot}"))
-    for name, value in extra.items():
-        if name in _COLUMNS and isinstance(value, str):
-            fields[name] = value
-        else:
-            losses.append(Loss(record.id, name, "the format has no such column"))
-    subject = _said_subject(record.sample)
-    said = {"split": _said_split(record.sample), "category": subject, "l2_category": DOMAIN_OF.get(subject or "")}
-    losses += unheld(record, _HELD, target, said)
+
+
+def _filled(record: Record) -> tuple[str, ...]:
+    return tuple(option or "" for option in record.options)
+
+
+def _says(written: Any, record: Record) -> bool:
+    """Tell whether the options as a source wrote them are those of the record."""
+    try:
+        return _options(written) == record.options
+    except RowError:
+        return False
+
+
+def _stored(record: Record) -> list[Image]:
+    """List the pictures that a row holds; attachments only where placeholders say what it shows."""
+    hidden = record.attachments if _named(record) else ()
+    return list({image.slot: image for image in (*hidden, *record.images)}.values())
+
+
+def _named(record: Record) -> list[int]:
+    return slots_in(plain_prompt(record.question or "", None, record.options))
+
+
+def _unreadable(record: Record, row: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Name the field for which a reader would refuse the row or show other pictures, and why."""
+    pictures = {image.slot: image for image in _stored(record) if f"image_{image.slot}" in row}
+    try:
+        options = _options(row["options"])
+        _answers(row["answer"], options)
+        _prompt(record.question, options, pictures)
+    except RowError as error:
+        return error.field, error.message.rstrip(".")
+    named, shown = _named(record), last_turn_images(record) or record.images
+    if named and sorted(named) != sorted(image.slot for image in shown):
+        return "question", "its placeholders name other pictures than the prompt shows"
+    return None
+
+
+def _losses(record: Record, row: Mapping[str, Any], target: Target) -> Iterator[Loss]:
+    if None in record.options:
+        yield Loss(record.id, "options", "a gap is written as an empty option")
+    if _answers(row["answer"], _filled(record)) != record.answers:
+        yield Loss(record.id, "answer", "a reader would take it for another, or for none")
+    if record.attachments and not _named(record):
+        yield Loss(record.id, "attachments", "the row would show them")
+    for image in _stored(record):
+        if f"image_{image.slot}" not in row:
+            yield Loss(record.id, "images", f"there is no column image_{image.slot}")
+    for name, value in record.extra.items():
+        if row.get(name) != value and not (name == "options" and _says(value, record)):
+            yield Loss(record.id, name, "the format has no such column, or another use for it")
+    subject = _said_subject(record.id)
+    said = {"split": _said_split(record.id), "category": subject, "l2_category": DOMAIN_OF.get(subject or "")}
+    yield from unheld(record, _HELD, target, said)
     if record.sample != record.id:
-        losses.append(Loss(record.id, "id", "the format has one id for a row"))
+        yield Loss(record.id, "sample", "the format has one id for a row")
     if len(record.messages) > 1:
-        losses.append(Loss(record.id, "messages", "only the question has a place"))
-    return fields
+        yield Loss(record.id, "messages", "only the question has a place")
 
 
 FORMAT = Format(

@@ -4,16 +4,20 @@ import base64
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mmconvert.conversion import read, write
 from mmconvert.errors import UsageError
 from mmconvert.format import Target
+from mmconvert.images import Pictures
 from mmconvert.inputs import plan
-from mmconvert.record import Record
+from mmconvert.placeholders import interleave
+from mmconvert.record import Record, Source, Turn, canonical_json
 from mmscore.choice import facts_of, fitting_recipe
 from mmscore.predictions import open_rows
 from support.datasets_on_disk import picture
@@ -330,3 +334,98 @@ def test_a_field_of_the_source_may_be_called_as_our_own_notes(
     target = Target(tmp_path / ("a.tsv" if format_ == "lmudata" else "a.json"))
     write(noted, target, format_)
     assert len(list(read(target.path, format_))) == len(noted)
+
+
+def shades(records: Iterable[Record]) -> list[list[bytes | None]]:
+    return [[image.bytes for image in record.images] for record in records]
+
+
+def asked(question: str, *slots: int, shown: str | None = None, **fields: Any) -> Record:
+    """A record with pictures of these slots, shown where another text or the question itself names them."""
+    images = {slot: Pictures(()).of_bytes(picture(slot), slot) for slot in slots}
+    parts, seen = interleave(question if shown is None else shown, images, "question")
+    hidden = tuple(image for image in images.values() if image not in seen)
+    record = Record("q", "q", (Turn("user", parts),), "vqa", Source("x", "x.jsonl", 0), images=seen, attachments=hidden)
+    return replace(record, question=question, **fields)
+
+
+def answered(text: str, *options: str | None) -> dict[str, Any]:
+    return {"options": options, "answer": text, "answers": (text,), "label": canonical_json(text)}
+
+
+def written(record: Record, folder: Path) -> tuple[list[tuple[str, bool]], list[Record]]:
+    """The fields that are lost, and whether the row with them; and what is read back, another row aside."""
+    other = replace(asked("<image 1>Other?", 1), id="other", sample="other")
+    losses = write([record, other], Target(folder / "out.tsv"), "lmudata")
+    records = read(folder / "out.tsv", "lmudata")
+    back = list(records)
+    assert (records.rejects, back.pop().id) == ([], "other")
+    assert all(loss.message.endswith("the row is left out") for loss in losses if loss.left_out)
+    return [(loss.field, loss.left_out) for loss in losses], back
+
+
+def test_pictures_with_gaps_are_numbered_anew(tmp_path: Path) -> None:
+    record = asked("<image 2> or", 2, 3, 5, shown="<image_5><image 2> or", hint="<image_5>")
+    lost, (back,) = written(record, tmp_path)
+    assert (lost, back.question, back.hint) == ([("question", False)], "<image 1> or", "<image_3>")
+    assert [image.bytes for image in back.images] == [picture(5), picture(2)]
+    assert [image.bytes for image in back.attachments] == [picture(3)]
+
+
+def test_mmmus_demo_comes_back_from_a_table(repository: Path, tmp_path: Path) -> None:
+    source = read(repository / "src/mmconvert/demo/files/mmmu/validation.parquet")
+    losses = write(source, Target(tmp_path / "out.tsv"), "lmudata")
+    records = read(tmp_path / "out.tsv")
+    assert shades(records) == shades(source)
+    assert records.rejects == []
+    assert {loss.field for loss in losses} == {"question", "explanation"}
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [("<image 1>What does <image 2> mean?", "<image 1>"), ("<image 1><image 2>Tag <image 1>?", "<image 1><image 2>")],
+)
+def test_a_text_that_only_looks_like_a_placeholder_leaves_the_row_out(
+    question: str, shown: str, tmp_path: Path
+) -> None:
+    assert written(asked(question, 1, 2, shown=shown), tmp_path) == ([("question", True)], [])
+
+
+def test_a_picture_of_an_earlier_turn_may_be_named(tmp_path: Path) -> None:
+    record = asked("<image 1>?", 1)
+    dialog = (*record.messages, Turn("assistant", ()), replace(record.messages[0], content=()))
+    lost, (back,) = written(replace(record, messages=dialog), tmp_path)
+    assert (lost, shades([back])) == ([("messages", False)], [[picture(1)]])
+
+
+def test_a_row_without_picture_or_question_is_left_out(tmp_path: Path) -> None:
+    assert written(asked("What?"), tmp_path) == ([("images", True)], [])
+    assert written(asked(" ", 1, shown="<image 1>"), tmp_path) == ([("question", True)], [])
+
+
+def test_an_empty_option_is_a_gap_that_cannot_be_the_answer(tmp_path: Path) -> None:
+    record = asked("<image 1>?", 1)
+    lost, (back,) = written(replace(record, **answered("C", "red", "", "blue")), tmp_path)
+    assert (lost, back.options, back.answer) == ([("options", False)], ("red", None, "blue"), "C")
+    assert written(replace(record, **answered("B", "red", "", "blue")), tmp_path) == ([("answer", True)], [])
+
+
+def test_an_answer_that_the_source_gave_as_text_is_written_as_its_letter(tmp_path: Path) -> None:
+    record = asked("<image 1>?", 1, **{**answered("B", "red", "blue"), "label": '"blue"'})
+    lost, (back,) = written(record, tmp_path)
+    assert (lost, back.answer, back.label) == ([], "B", '"B"')
+
+
+def test_further_fields_do_not_take_the_place_of_the_formats_own(tmp_path: Path) -> None:
+    extra = {"index": 7, "question": "other", "image": "x.png", "Hint": "read as one", "A": "red", "note": "kept"}
+    lost, (back,) = written(asked("<image 1>?", 1, extra=extra), tmp_path)
+    assert [field for field, _ in lost] == ["index", "question", "image", "Hint", "A"]
+    assert (back.id, back.question, back.hint, back.extra) == ("q", "<image 1>?", None, {"note": "kept"})
+
+
+def test_headers_and_groups_of_a_table_come_back(tmp_path: Path) -> None:
+    row = ("1", "Which?", "look", "red", "blue", "A", cell(1), "1", "n")
+    path = table(tmp_path / "t.tsv", "Index Question HINT A B answer Image G_Index Note", row)
+    assert write(read(path), Target(tmp_path / "back.tsv"), "lmudata") == []
+    (old,), (new,) = read(path), read(tmp_path / "back.tsv")
+    assert replace(new, source=old.source) == old

@@ -1,14 +1,18 @@
 """MMMU, MMMU-Pro and repackagings of them as parquet."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from mmconvert.conversion import read, write
 from mmconvert.format import Target
-from mmconvert.record import Record
+from mmconvert.images import Pictures
+from mmconvert.placeholders import interleave
+from mmconvert.record import Record, Source, Turn, canonical_json
 from support.datasets_on_disk import picture
 
 
@@ -69,3 +73,79 @@ def test_pictures_that_no_placeholder_names_come_first(tmp_path: Path) -> None:
     row = {"id": "dev_Math_1", "question": "What?", "options": "[]", "answer": "7", "image_1": cell(1)}
     record = only(parquet(tmp_path / "dev.parquet", **row))
     assert (shown(record)[0], len(record.images), record.attachments) == ("<picture>", 1, ())
+
+
+def asked(question: str, *slots: int, shown: str | None = None, **fields: Any) -> Record:
+    """A record with pictures of these slots, shown where another text or the question itself names them."""
+    images = {slot: Pictures(()).of_bytes(picture(slot), slot) for slot in slots}
+    parts, seen = interleave(question if shown is None else shown, images, "question")
+    hidden = tuple(image for image in images.values() if image not in seen)
+    record = Record("q", "q", (Turn("user", parts),), "vqa", Source("x", "x.jsonl", 0), images=seen, attachments=hidden)
+    return replace(record, question=question, **fields)
+
+
+def answered(text: str, *options: str | None) -> dict[str, Any]:
+    return {"options": options, "answer": text, "answers": (text,), "label": canonical_json(text)}
+
+
+def written(record: Record, folder: Path) -> tuple[list[tuple[str, bool]], list[Record]]:
+    """The fields that are lost, and whether the row with them; and what is read back."""
+    losses = write([record], Target(folder / "out.parquet"), "mmmu")
+    records = read(folder / "out.parquet", "mmmu")
+    back = list(records)
+    assert records.rejects == []
+    assert all(loss.message.endswith("the row is left out") for loss in losses if loss.left_out)
+    return [(loss.field, loss.left_out) for loss in losses], back
+
+
+@pytest.mark.parametrize(
+    ("record", "field"),
+    [
+        (asked("<image 1>What does <image 2> mean?", 1, shown="<image 1>"), "question"),
+        (asked("<image 1>What does <image 2> mean?", 1, 2, shown="<image 1>"), "question"),
+        (asked("<image 1><image 2>Tag <image 1>?", 1, 2, shown="<image 1><image 2>"), "question"),
+        (asked("See <image 8>", 8), "question"),
+        (replace(asked("What?"), question=None), "question"),
+        (asked("What?", **answered("A", "red")), "options"),
+        (asked("What?", **answered("AB", "red", "blue")), "answer"),
+    ],
+)
+def test_a_row_that_would_be_read_as_another_is_left_out(record: Record, field: str, tmp_path: Path) -> None:
+    assert written(record, tmp_path) == ([(field, True)], [])
+
+
+def test_pictures_that_options_name_stay_where_they_are(tmp_path: Path) -> None:
+    options = answered("B", "<image 3>", "<image 2>")
+    record = asked("Which?", 1, 2, 3, shown="<image 3><image 2>", **options)
+    lost, (back,) = written(record, tmp_path)
+    assert (lost, [image.slot for image in (*back.images, *back.attachments)]) == ([], [3, 2, 1])
+
+
+def test_a_gap_between_options_is_an_empty_one(tmp_path: Path) -> None:
+    lost, (back,) = written(asked("What?", **answered("C", "red", None, "blue")), tmp_path)
+    assert (lost, back.options, back.answer) == ([("options", False)], ("red", "", "blue"), "C")
+
+
+def test_an_answer_that_reads_as_none_is_named(tmp_path: Path) -> None:
+    for text in ("", "?"):
+        lost, (back,) = written(asked("What?", **answered(text)), tmp_path)
+        assert (lost, back.answer) == ([("answer", False)], None)
+
+
+def test_an_answer_that_the_source_gave_as_text_is_written_as_its_letter(tmp_path: Path) -> None:
+    lost, (back,) = written(asked("What?", **{**answered("B", "red", "blue"), "label": '"blue"'}), tmp_path)
+    assert (lost, back.answer, back.label) == ([], "B", '"B"')
+
+
+def test_further_fields_do_not_take_the_place_of_the_formats_own(tmp_path: Path) -> None:
+    extra = {"id": "7", "question": "other", "image_1": "x.png", "options": "['a', 'b']", "subfield": "kept"}
+    lost, (back,) = written(asked("What?", extra=extra), tmp_path)
+    assert [field for field, _ in lost] == ["id", "question", "image_1", "options"]
+    assert (back.id, back.question, back.options, back.extra["subfield"]) == ("q", "What?", (), "kept")
+
+
+def test_records_of_one_question_keep_ids_of_their_own(tmp_path: Path) -> None:
+    records = [replace(asked("What?"), id=f"q#{number}", variant=number) for number in (1, 2)]
+    losses = write(records, Target(tmp_path / "out.parquet"), "mmmu")
+    assert {loss.field for loss in losses} == {"sample", "variant"}
+    assert [record.id for record in read(tmp_path / "out.parquet")] == ["q#1", "q#2"]
