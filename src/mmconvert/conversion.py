@@ -360,6 +360,11 @@ def _summary(results: Sequence[PartResult], formats: str, output: Path) -> Summa
         warnings += result.warnings
         summary.reasons += map(str, result.rejects[: _SHOWN_REASONS - len(summary.reasons)])
     summary.warnings = [f"{text} ({count} times)" if count > 1 else text for text, count in warnings.items()]
+    if summary.rows_written:
+        empty = [split for split, rows in summary.splits.items() if not rows]
+        summary.warnings += [
+            f"split {split} has no rows and is left out: load_dataset opens no such" for split in empty
+        ]
     return summary
 
 

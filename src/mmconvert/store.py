@@ -182,7 +182,9 @@ class DatasetWriter:
             self.add(writer.close(), split, config)
         configs: dict[str, dict[str, list[Shard]]] = {name: dict(splits) for name, splits in self._kept.items()}
         for config, splits in self._made.items():
-            for split, shards in splits.items():
+            # `load_dataset` opens no split without rows, and no other one beside it.
+            filled = {split: shards for split, shards in splits.items() if shards}
+            for split, shards in (filled or ({} if config in configs else splits)).items():
                 configs.setdefault(config, {})[split] = numbered(self._new, split, shards)
         infos = {name: [split_info(self._new, *split) for split in splits.items()] for name, splits in configs.items()}
         text = card(

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from datasets import load_dataset
 
 from mmconvert.conversion import ReadOptions, Summary, WriteOptions, convert, read, write
 from mmconvert.errors import Error, UsageError
@@ -143,6 +144,16 @@ def test_refused_rows_never_go_into_an_input(tmp_path: Path, repository: Path) -
         with pytest.raises(UsageError, match="is the input itself"):
             converted(tmp_path / "out", name, rejects=wish, how=ReadOptions())
         assert {path: path.read_bytes() for path in name.rglob("*") if path.is_file()} == before
+
+
+def test_a_split_without_rows_is_left_out(tmp_path: Path) -> None:
+    good, bad = table(tmp_path / "a.tsv", GOOD), table(tmp_path / "b.tsv", BAD)
+    summary = converted(tmp_path / "out", f"dev={good}", f"test={bad}")
+    assert summary.splits == {"dev": 2, "test": 0}
+    assert summary.warnings == ["split test has no rows and is left out: load_dataset opens no such"]
+    assert {name: len(rows) for name, rows in load_dataset(str(tmp_path / "out")).items()} == {"dev": 2}
+    summary = converted(tmp_path / "out", f"val={bad}", append=True, allow_empty=True)
+    assert {name: len(rows) for name, rows in load_dataset(str(tmp_path / "out")).items()} == {"dev": 2}
 
 
 def test_the_same_file_twice_is_refused_row_by_row(tmp_path: Path) -> None:
