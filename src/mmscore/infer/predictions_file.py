@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -64,9 +65,13 @@ class PredictionWriter:
         self._bytes = 0
         self._file: OutputFile
         self._writer: pq.ParquetWriter
+        self._thread = ThreadPoolExecutor(max_workers=1)
+        # Does the writing: no KeyboardInterrupt is raised in it, so what is begun is written whole.
 
     def __enter__(self) -> "PredictionWriter":
         """Begin the file beside its place; one that a killed run left is replaced."""
+        # It starts before there is a row to lose; the first array of a process loads pandas, which takes its time.
+        self._thread.submit(pa.array, [])
         with self._plain_errors():
             self._file = OutputFile(self._new)
         self._writer = pq.ParquetWriter(self._file, self._schema, **parquet_options(self._schema))
@@ -76,6 +81,10 @@ class PredictionWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Publish, or remove what was written."""
+        with self._thread:
+            self._thread.submit(self._finish, kind).result()
+
+    def _finish(self, kind: type[BaseException] | None) -> None:
         stopped = kind is not None and issubclass(kind, KeyboardInterrupt) and self._bytes > 0
         keeps = kind is None or (stopped and (not self.path.exists() or interrupted(self.path)))
         try:
@@ -129,6 +138,9 @@ class PredictionWriter:
             rows: Rows of a dataset; columns outside the schema are passed over.
             answers: One answer a row, in the same order.
         """
+        self._thread.submit(self._append, rows, answers).result()
+
+    def _append(self, rows: pa.RecordBatch, answers: Sequence[Answer]) -> None:
         columns = {name: rows.column(name) for name in _FROM_RECORD}
         columns.update(_answer_columns(answers, self._constants))
         arrays = [columns[field.name].cast(field.type) for field in self._schema]

@@ -107,10 +107,21 @@ def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
         PredictionWriter(job.output, model=job.backend.name, method=job.method, about=_about(job)) as writer,
         contextlib.closing(_answered(job, ledger)) as rows,
     ):
-        for batch, answers in rows:
-            writer.write(batch, answers)
+        _write(rows, writer)
     ledger.summary.output, ledger.summary.seconds = str(job.output), round(time.monotonic() - start, 3)
     return ledger.summary
+
+
+def _write(rows: Answered, writer: PredictionWriter) -> None:
+    try:
+        for batch, answers in rows:
+            writer.write(batch, answers)
+    except KeyboardInterrupt as stop:
+        # It may have come here, and the rows do not know of it: they give what they have, and raise it.
+        writer.write(*rows.throw(stop))
+        for batch, answers in rows:
+            writer.write(batch, answers)
+        raise
 
 
 def _about(job: Job) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """A run asks every row once, keeps the order, and keeps what it was told, whatever happens on the way."""
 
 import json
+import os
+import signal
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +21,7 @@ from mmscore.answers import Answer, AnswerStore, failed, store_path
 from mmscore.holding import hold
 from mmscore.infer.backend import Generation
 from mmscore.infer.ledger import Summary
-from mmscore.infer.predictions_file import RUN_METADATA
+from mmscore.infer.predictions_file import RUN_METADATA, PredictionWriter
 from mmscore.infer.runner import Job, predict
 from support.questions import picture, record
 
@@ -158,6 +161,27 @@ def test_a_run_that_broke_keeps_every_batch_that_was_answered(tmp_path, output):
     unbroken = tmp_path / "unbroken.parquet"
     run(folder, unbroken, Scripted(batch_size=3))
     assert output.read_bytes() == unbroken.read_bytes()
+
+
+def test_a_run_that_is_stopped_while_rows_are_written_leaves_those_that_it_came_to(tmp_path, output, monkeypatch):
+    append = PredictionWriter._append
+
+    def stopped(writer: PredictionWriter, *given: object) -> None:
+        monkeypatch.setattr(PredictionWriter, "_append", append)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+        append(writer, *given)
+
+    records = rows(9)
+    folder = dataset(tmp_path / "d", records[:3], train=records[3:6], val=records[6:])
+    monkeypatch.setattr(PredictionWriter, "_append", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run(folder, output, Scripted(batch_size=1))
+    table = pq.read_table(output)
+    assert sorted(table["id"].to_pylist()) == [r.id for r in records]
+    assert table["prediction_status"].to_pylist() == ["ok"] * 3 + ["skipped"] * 6
+    run(folder, output, Scripted(batch_size=1))
+    assert pq.read_table(output)["prediction_status"].to_pylist() == ["ok"] * 9
 
 
 def test_the_old_output_stands_until_the_new_one_is_whole(tmp_path, output):
