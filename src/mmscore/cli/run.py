@@ -118,7 +118,10 @@ def run(
 
 
 def _places(plan: Plan, done: Sequence[Outcome], again: str) -> dict[str, str | None]:
-    following = f"mmscore rank {plan.work_dir}/*/*/{REPORT}" if len(plan.models) > 1 and plan.steps != PREDICT else None
+    # Datasets by their names here: a report need not know its own. A name is for a report of one recipe.
+    reports = [f"{outcome.dataset}={outcome.folder / REPORT}" for outcome in done]
+    ranked = len(plan.models) > 1 and all(len(outcome.scores or ()) == 1 for outcome in done)
+    following = command("mmscore", "rank", "--by", "dataset", *reports) if ranked else None
     if any(outcome.status != "ok" for outcome in done):
         following = f"{again}  (asks what has no reply yet; {plan.work_dir}/*/*/{LOG} says why)"
     return {"results": f"{plan.work_dir}/MODEL/DATASET", "next": following}

@@ -95,6 +95,18 @@ def test_html_puts_all_models_on_a_page_for_each_dataset_with_its_pictures(run):
         assert "data:image/webp" in page
 
 
+def test_the_next_command_ranks_the_models_on_datasets_without_a_name(capsys):
+    models = [{"model": "answer", "backend": "echo"}, {"model": "text=B", "backend": "echo", "name": "always-b"}]
+    Path("task.yaml").write_text(yaml.safe_dump(task(models=models)))
+    with pytest.raises(SystemExit):
+        run_program(program, ["run", "task.yaml"], program="mmscore")
+    (following,) = re.findall("next: +mmscore (rank .*)", capsys.readouterr().err)
+    with pytest.raises(SystemExit) as ended:
+        run_program(program, following.split(), program="mmscore")
+    assert ended.value.code == 0
+    assert "100.00 (1)" in capsys.readouterr().out
+
+
 def test_a_second_run_asks_nothing_again_and_writes_the_same(run):
     assert run(task())[0] == 0
     first = {str(f): f.read_bytes() for f in Path("results").rglob("*.*") if f.suffix in (".parquet", ".json", ".csv")}
