@@ -23,6 +23,23 @@ def last_user_turn(record: Record) -> int | None:
     return users[-1] if users else None
 
 
+def shows_what_is_named(named: Sequence[int], record: Record) -> bool:
+    """Tell whether the last user turn shows those pictures that placeholders in a record's fields name."""
+    shown = last_turn_images(record) or record.images
+    return sorted(named) == sorted(image.slot for image in shown)
+
+
+def stand_for_pictures(named: Sequence[int], record: Record) -> bool:
+    """Tell whether placeholders in a record's fields stand for its pictures, and not for themselves.
+
+    Args:
+        named: Their numbers, repeats kept.
+        record: Its last user turn shows those pictures, or as some kits' prompts do a part of all that there are.
+    """
+    every = {image.slot for image in (*record.images, *record.attachments)}
+    return shows_what_is_named(named, record) or sorted(named) == sorted(every)
+
+
 def last_turn_images(record: Record) -> tuple[Image, ...]:
     """List the pictures that the last user turn shows, in reading order."""
     start, end = _span(record)

@@ -27,7 +27,7 @@ from mmconvert.losses import unheld
 from mmconvert.options import is_option, plain_prompt
 from mmconvert.placeholders import PLACEHOLDER, slots_in
 from mmconvert.record import LETTERS, Image, Record, canonical_json
-from mmconvert.rewording import last_turn_images
+from mmconvert.rewording import shows_what_is_named, stand_for_pictures
 from mmconvert.sources import Rejected, Row, Span
 from mmconvert.table_writer import TableWriter
 from mmconvert.tables import letter_or_label, respell, take_headers, with_extra
@@ -97,8 +97,8 @@ def _unreadable(record: Record) -> tuple[str, str] | None:
         return "question", "the format wants a question"
     if any(options) and label not in (None, "") and not is_option(str(label).strip().upper(), options):
         return "answer", "the format wants the letter of an option that has a text"
-    named, shown = _named(record), last_turn_images(record) or record.images
-    if named and sorted(named) != sorted(image.slot for image in shown):
+    named = _named(record)
+    if named and not stand_for_pictures(named, record):
         return "question", "its placeholders name other pictures than the prompt shows"
     return None
 
@@ -111,6 +111,8 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     places = {image.slot: place for place, image in enumerate(images, 1)}
     if any(places[slot] != slot for slot in _named(record)):
         losses.append(Loss(record.id, "question", "its placeholders are numbered anew, as the pictures have gaps"))
+    if _named(record) and not shows_what_is_named(_named(record), record):
+        losses.append(Loss(record.id, "messages", "a reader shows every picture that a placeholder names"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the last user turn has a place"))
     if record.attachments and not _named(record):

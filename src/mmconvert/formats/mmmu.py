@@ -30,7 +30,7 @@ from mmconvert.losses import unheld
 from mmconvert.options import answer_letter, option_texts, plain_prompt
 from mmconvert.placeholders import image_slot, interleave, slots_in
 from mmconvert.record import IMAGE_TYPE, Image, Part, Record, Turn, canonical_json, with_features
-from mmconvert.rewording import last_turn_images
+from mmconvert.rewording import shows_what_is_named, stand_for_pictures
 from mmconvert.sources import Rejected, Row, Span, parquet
 from mmconvert.tables import json_rest, letter_or_label, unshown
 
@@ -223,8 +223,8 @@ def _unreadable(record: Record, row: Mapping[str, Any]) -> tuple[str, str] | Non
         _prompt(record.question, options, pictures)
     except RowError as error:
         return error.field, error.message.rstrip(".")
-    named, shown = _named(record), last_turn_images(record) or record.images
-    if named and sorted(named) != sorted(image.slot for image in shown):
+    named = _named(record)
+    if named and not stand_for_pictures(named, record):
         return "question", "its placeholders name other pictures than the prompt shows"
     return None
 
@@ -247,6 +247,8 @@ def _losses(record: Record, row: Mapping[str, Any], target: Target) -> Iterator[
     yield from unheld(record, _HELD, target, said)
     if record.sample != record.id:
         yield Loss(record.id, "sample", "the format has one id for a row")
+    if _named(record) and not shows_what_is_named(_named(record), record):
+        yield Loss(record.id, "messages", "a reader shows every picture that a placeholder names")
     if len(record.messages) > 1:
         yield Loss(record.id, "messages", "only the question has a place")
 

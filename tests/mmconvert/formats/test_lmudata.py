@@ -383,12 +383,17 @@ def test_mmmus_demo_comes_back_from_a_table(repository: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("question", "shown"),
-    [("<image 1>What does <image 2> mean?", "<image 1>"), ("<image 1><image 2>Tag <image 1>?", "<image 1><image 2>")],
+    [("<image 1>What does <image 3> mean?", "<image 1>"), ("<image 1><image 2>Tag <image 1>?", "<image 1><image 2>")],
 )
 def test_a_text_that_only_looks_like_a_placeholder_leaves_the_row_out(
     question: str, shown: str, tmp_path: Path
 ) -> None:
     assert written(asked(question, 1, 2, shown=shown), tmp_path) == ([("question", True)], [])
+
+
+def test_a_prompt_that_shows_a_part_of_the_pictures_is_named(tmp_path: Path) -> None:
+    lost, (back,) = written(asked("<image 1> or <image 2>?", 1, 2, shown="<image 1>"), tmp_path)
+    assert (lost, shades([back])) == ([("messages", False)], [[picture(1), picture(2)]])
 
 
 def test_a_picture_of_an_earlier_turn_may_be_named(tmp_path: Path) -> None:

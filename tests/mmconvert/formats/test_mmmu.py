@@ -102,7 +102,7 @@ def written(record: Record, folder: Path) -> tuple[list[tuple[str, bool]], list[
     ("record", "field"),
     [
         (asked("<image 1>What does <image 2> mean?", 1, shown="<image 1>"), "question"),
-        (asked("<image 1>What does <image 2> mean?", 1, 2, shown="<image 1>"), "question"),
+        (asked("<image 1>What does <image 3> mean?", 1, 2, shown="<image 1>"), "question"),
         (asked("<image 1><image 2>Tag <image 1>?", 1, 2, shown="<image 1><image 2>"), "question"),
         (asked("See <image 8>", 8), "question"),
         (replace(asked("What?"), question=None), "question"),
@@ -112,6 +112,11 @@ def written(record: Record, folder: Path) -> tuple[list[tuple[str, bool]], list[
 )
 def test_a_row_that_would_be_read_as_another_is_left_out(record: Record, field: str, tmp_path: Path) -> None:
     assert written(record, tmp_path) == ([(field, True)], [])
+
+
+def test_a_prompt_that_shows_a_part_of_the_pictures_is_named(tmp_path: Path) -> None:
+    lost, (back,) = written(asked("<image 1> or <image 2>?", 1, 2, shown="<image 1>"), tmp_path)
+    assert (lost, [image.slot for image in back.images]) == ([("messages", False)], [1, 2])
 
 
 def test_pictures_that_options_name_stay_where_they_are(tmp_path: Path) -> None:
