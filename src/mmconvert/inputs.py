@@ -105,6 +105,10 @@ def plan(
         chosen = own_split or split or DEFAULT_SPLIT
         check_names(DEFAULT_CONFIG, chosen)
         dataset = _dataset(path)
+        if dataset is not None and own_split is not None:
+            raise UsageError(
+                f"{name}: a dataset brings its own splits, {', '.join(dataset.files)}. Leave out {own_split}=."
+            )
         if dataset is not None:
             shards = [Input(files[0], own, more=(*files[1:],)) for own, files in dataset.files.items() if files]
             found += [(path, one) for split in shards for one in ([split] if whole_splits else split.each())]

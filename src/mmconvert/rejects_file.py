@@ -31,8 +31,10 @@ def place_of_rejects(wish: Path | None, inputs: Sequence[Input], output: Path) -
     if file.is_relative_to(output):
         raise UsageError(f"{wish}: lies inside {output}, which is replaced as a whole. Name a file beside it.")
     read = [one.path.resolve() for source in inputs for one in source.each()]
-    if any(file == path or (path.is_dir() and file.is_relative_to(path)) for path in read):
-        raise UsageError(f"{wish}: is the input itself, or lies in it. Name another file for the refused rows.")
+    if file in read:
+        raise UsageError(f"{wish}: is the input itself. Name another file for the refused rows.")
+    if any(path.is_dir() and file.is_relative_to(path) for path in read):
+        raise UsageError(f"{wish}: lies in the input. Name another file for the refused rows.")
     return wish
 
 

@@ -102,6 +102,12 @@ def test_a_dataset_of_ours_is_read_by_its_splits(tmp_path: Path) -> None:
     ]
 
 
+def test_a_split_is_not_named_anew_in_silence(tmp_path: Path) -> None:
+    write_dataset(tmp_path / "ds", {"test": [record(1)], "train": [record(1)]})
+    with pytest.raises(UsageError, match="brings its own splits, test, train"):
+        plan([f"dev={tmp_path}/ds"])
+
+
 def test_a_split_of_ours_can_be_taken_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmconvert.shards.SHARD_BYTES", 1)
     monkeypatch.setattr("mmconvert.shards.ROW_GROUP_BYTES", 1)

@@ -45,7 +45,7 @@ _EXCLUSIVE = (("append", "overwrite"), ("share", "append"), ("share", "overwrite
     "--format", "format_", metavar="NAME", help="Format, or file.py@NAME; guessed from the content by default."
 )
 @image_root_option
-@click.option("--split", metavar="NAME", help="Split name (default: test).")
+@click.option("--split", metavar="NAME", help="Split name of files (default: test); a dataset of ours brings its own.")
 @click.option("--config-name", default=DEFAULT_CONFIG, show_default=True, metavar="NAME", help="Config name.")
 @click.option(
     "--subset", "subsets", multiple=True, metavar="NAME", help="Only these files of a folder; or the file's subset."
