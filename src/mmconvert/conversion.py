@@ -30,6 +30,7 @@ from mmconvert.publishing import published_file, require_folder
 from mmconvert.reading import ReadOptions, Records, too_long
 from mmconvert.record import Record
 from mmconvert.rejects_file import place_of_rejects, write_rejects
+from mmconvert.remembered import begin_run
 from mmconvert.sharing import alone, clear, join
 from mmconvert.sources import Rejected
 from mmconvert.storage import local
@@ -167,11 +168,11 @@ def convert(
             published, the rejects file is written all the same. Or another process is writing the dataset.
     """
     started = time.perf_counter()
+    begin_run()
     if where.view not in VIEWS:
         raise UsageError(f"unknown view {where.view!r}.{did_you_mean(where.view, VIEWS)} Known: {', '.join(VIEWS)}.")
     rejects_file = place_of_rejects(where.rejects, inputs, output)
-    files = [Records(source, how) for source in inputs]
-    job = _Job(inputs, files, output, how, where, rejects_file, told)
+    job = _Job(inputs, [Records(source, how) for source in inputs], output, how, where, rejects_file, told)
     try:
         summary = _in_company(job) if where.share else _alone(job)
     except Error as error:
@@ -360,11 +361,9 @@ def _summary(results: Sequence[PartResult], formats: str, output: Path) -> Summa
         warnings += result.warnings
         summary.reasons += map(str, result.rejects[: _SHOWN_REASONS - len(summary.reasons)])
     summary.warnings = [f"{text} ({count} times)" if count > 1 else text for text, count in warnings.items()]
-    if summary.rows_written:
-        empty = [split for split, rows in summary.splits.items() if not rows]
-        summary.warnings += [
-            f"split {split} has no rows and is left out: load_dataset opens no such" for split in empty
-        ]
+    empty = [split for split, rows in summary.splits.items() if summary.rows_written and not rows]
+    left_out = "has no rows and is left out: load_dataset opens no such"
+    summary.warnings += [f"split {split} {left_out}" for split in empty]
     return summary
 
 

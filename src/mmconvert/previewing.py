@@ -14,6 +14,7 @@ from mmconvert.inputs import Input
 from mmconvert.progress import Advance, Done
 from mmconvert.reading import ReadOptions, Records
 from mmconvert.record import Record
+from mmconvert.remembered import begin_run
 from mmconvert.sources import Rejected
 from mmconvert.viewer.items import Choice, Column, Item, Shown, Text
 from mmconvert.viewer.page import write_page
@@ -80,6 +81,7 @@ def preview(
         UsageError: A name in the options is unknown.
         Error: The only file would be refused as a whole; there is no page.
     """
+    begin_run()
     how = replace(how, decode=True, every_problem=True, keep_refused=True)
     done = Previewed()
     facts: dict[str, str] = {}

@@ -141,6 +141,8 @@ def predict(
     plugin = backend if isinstance(backend, str) or backend is None else plugin_name(backend)
     if given_object is not None and model is None:
         model = str(getattr(given_object, "name", None) or getattr(given_object, "__name__", None) or plugin)
+    elif model is None and plugin is not None and "@" in plugin:
+        model = plugin.rpartition("@")[2]
     wishes = {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}
     values = option_values(predict_command, {**wishes, "model": model, "backend": plugin}, "predict")
     arguments = ["-o", str(output), "--", str(dataset)]

@@ -96,6 +96,7 @@ def chosen_panel(request: JudgeRequest, choice: Choice) -> Panel:
         UsageError: A judge, its version or its strategy is unknown, it does not fit the recipe, or
             it cannot take an option.
     """
+    _check_numbers(request)
     if request.aggregation not in AGGREGATIONS:
         hint = did_you_mean(request.aggregation, AGGREGATIONS)
         raise UsageError(f"no aggregation {request.aggregation!r}.{hint} Known: {', '.join(AGGREGATIONS)}.")
@@ -118,6 +119,13 @@ def chosen_panel(request: JudgeRequest, choice: Choice) -> Panel:
         for repeat in range(request.repeats if setting.asks else 1)
     )
     return Panel(settings, request.aggregation, request.min_valid)
+
+
+def _check_numbers(request: JudgeRequest) -> None:
+    for name in ("concurrency", "repeats", "min_valid", "max_calls", "max_total_tokens"):
+        value = getattr(request, name)
+        if value is not None and (type(value) is not int or value < 1):
+            raise UsageError(f"{name} is a whole number from 1 {got(value)}.")
 
 
 def _chosen(named: str, request: JudgeRequest, choice: Choice) -> Setting:

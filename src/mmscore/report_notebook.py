@@ -111,12 +111,13 @@ def figure(report: Report, by: str | None, metric: str | None) -> "go.Figure":
     except ModuleNotFoundError:
         raise UsageError('plot: needs the package plotly. Install it: pip install "mmconvert[report]"') from None
     metric = _chosen(metric, [name for entry in report.entries for name in entry.metrics], "metric")
-    columns = [column for entry in report.entries for column, values in entry.groups.items() if len(values) > 1]
+    groups = [(column, values) for entry in report.entries for column, values in entry.groups.items()]
+    columns = [column for column, values in groups if len(values) > 1 or column == by]
     by = _chosen(by, columns, "breakdown") if by is not None or columns else None
     chart = go.Figure()
     for entry in report.entries:
-        groups = {"all rows": entry.metrics} if by is None else entry.groups.get(by, {})
-        found = {value: metrics[metric] for value, metrics in groups.items() if metric in metrics}
+        shown = {"all rows": entry.metrics} if by is None else entry.groups.get(by, {})
+        found = {value: metrics[metric] for value, metrics in shown.items() if metric in metrics}
         if found:
             chart.add_trace(_bars(f"{entry.model}, {entry.recipe}@{entry.version}", found))
     unit = next(e.metrics[metric].unit for e in report.entries if metric in e.metrics)

@@ -48,6 +48,9 @@ def test_a_function_an_object_and_a_name_answer(tmp_path, dataset):
     assert tables[1]["prediction"] == ["B"] * 3
     assert tables[2]["prediction"] == ["C"] * 2
     assert (summary.rows, summary.failed, summary.output) == (2, 0, str(outputs[2]))
+    (tmp_path / "own.py").write_text("def fn(records):\n    return ['D' for _ in records]\n")
+    mmscore.predict(dataset, tmp_path / "own.parquet", backend=f"{tmp_path}/own.py@fn")
+    assert pq.read_table(tmp_path / "own.parquet")["model"].to_pylist() == ["fn"] * 3
 
 
 def test_an_output_that_stands_is_asked_about_again_only_when_told_so(tmp_path, dataset):

@@ -92,6 +92,12 @@ def test_a_chart_has_a_bar_for_each_value_with_its_interval(report):
     assert HOSTILE not in chart.to_json()
 
 
+def test_a_chart_of_one_value_is_drawn_when_it_is_asked_for(report):
+    for entry in report.entries:
+        entry.groups["task"] = {"vqa": entry.metrics}
+    assert [list(trace.x) for trace in report.plot(by="task").data] == [["vqa"], ["vqa"]]
+
+
 def test_a_chart_of_what_is_not_there_names_what_is(report):
     with pytest.raises(UsageError, match=r"plot: no breakdown \(got 'categroy'\)\. Did you mean category\?"):
         report.plot("categroy")

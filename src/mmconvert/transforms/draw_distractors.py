@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from mmconvert.canvas import asked_turn
 from mmconvert.errors import Error, RowError, UsageError, did_you_mean, got
 from mmconvert.options import plain_prompt
 from mmconvert.record import LETTERS, Record, canonical_json
+from mmconvert.remembered import once_a_run
 from mmconvert.rewording import suffixed
 from mmconvert.transform import Setting, Transform
 
@@ -87,12 +87,12 @@ def _choices(record: Record, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return choices_in(lists[kind])
 
 
-@cache
+@once_a_run
 def _lists(folder: Path) -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.json"))}
 
 
-@cache
+@once_a_run
 def choices_in(path: Path) -> tuple[str, ...]:
     """Read a list of answers.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from mmconvert.errors import Error, UsageError
 from mmconvert.images import SUFFIXES
 from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, size_of
 from mmconvert.record import Record
+from mmconvert.remembered import once_a_run
 from mmconvert.transform import Setting, Transform
 
 ENDINGS = {f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg", "tif")}
@@ -47,7 +47,7 @@ def folder_image(record: Record, parameters: Mapping[str, Any], setting: Setting
     yield illustrated(record, make, parameters, setting)
 
 
-@cache
+@once_a_run
 def names_in(folder: Path) -> tuple[str, ...]:
     """List the names of a folder's pictures, sorted; looked up once.
 

@@ -13,7 +13,7 @@ MMTrustEval's related-image-generated and adversarial-* run models; here they st
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,6 +26,7 @@ from mmconvert.images import SUFFIXES
 from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, text_digest
 from mmconvert.plugins import load
 from mmconvert.record import Image, Record
+from mmconvert.remembered import once_a_run
 from mmconvert.rewording import last_turn_images
 from mmconvert.transform import Setting, Transform
 
@@ -136,7 +137,7 @@ def _call(function: Callable[[Any], Any], argument: Any) -> Any:
         ) from error
 
 
-@cache
+@once_a_run
 def _method(name: str) -> Method:
     if "@" not in name:
         raise UsageError(f"own_image: name your function as function=file.py@NAME {got(name)}.")

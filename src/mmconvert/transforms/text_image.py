@@ -19,6 +19,7 @@ from mmconvert.canvas import check_pixels, png
 from mmconvert.errors import RowError, UsageError, got
 from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, size_of
 from mmconvert.record import Record
+from mmconvert.remembered import once_a_run
 from mmconvert.transform import Setting, Transform
 
 LEADING = 1.1
@@ -119,7 +120,7 @@ def wrapped(text: str, font: PIL.ImageFont.FreeTypeFont, max_width: int) -> Line
     return Lines("\n".join(lines).strip(), len(lines))
 
 
-@cache
+@once_a_run
 def _font(file: str, size: int) -> PIL.ImageFont.FreeTypeFont:
     # The basic layout is the same everywhere; the other one needs a library that not every Pillow has.
     basic = PIL.ImageFont.Layout.BASIC

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import Error, RowError, UsageError, got
+from mmconvert.remembered import once_a_run
 from mmconvert.sources.jsonl import parse_json
 
 OWN = "reform_eval_pools.json"
@@ -46,7 +47,7 @@ def own_pools() -> dict[str, Pool]:
     return _pools(json.loads(files("mmconvert").joinpath("data", OWN).read_text(encoding="utf-8")), OWN)
 
 
-@cache
+@once_a_run
 def read_pools(path: Path | None) -> dict[str, Pool]:
     """Read a pools file; see the module for its shape.
 

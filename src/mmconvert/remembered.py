@@ -1,0 +1,21 @@
+"""What is read of a user's files once a run: a later run of the same process reads it anew."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_remembered: list[Any] = []
+
+
+def once_a_run(function: _F) -> _F:
+    """Remember what a function gives for its arguments until the next run begins."""
+    remembered: Any = cache(function)
+    _remembered.append(remembered)
+    return remembered  # type: ignore[no-any-return]
+
+
+def begin_run() -> None:
+    """Forget what earlier runs have read: in a notebook, files and the current folder change between them."""
+    for one in _remembered:
+        one.cache_clear()
