@@ -221,6 +221,7 @@ def _copy(
             record = view.of(record)
         except RowError as error:
             records.rejects.append(Rejected.of(error, records.where, record.id))
+            records.counted -= 1
             continue
         renamed = _kin(record) in part.foreign
         if renamed:
@@ -228,6 +229,7 @@ def _copy(
         if record.id in seen:
             message = f"the id stands in an earlier row too {got(record.id)}. Give every row an id of its own."
             records.rejects.append(Rejected(records.where, "id.duplicate", message, "id", record.id))
+            records.counted -= 1
             continue
         seen.add(record.id)
         result.ids.append(record.id)

@@ -81,6 +81,7 @@ class Records:
         rejects: Refused rows of the last iteration.
         mended: With `every_problem`, place and id of the refused rows that would have given a record.
         rows_read: Rows seen in the last iteration.
+        counted: Records that count for the limit; whoever takes them may take back one that is of no use.
         where: Place of the row that gave the latest record.
         warnings: Remarks of the last iteration with their counts.
     """
@@ -112,7 +113,7 @@ class Records:
         self.rejects: list[Rejected] = []
         self.mended: list[tuple[Where, str]] = []
         self.warnings: Counter[str] = Counter()
-        self.rows_read = 0
+        self.rows_read = self.counted = 0
         self.where = Where(source.path.name, 0)
 
     def __iter__(self) -> Iterator[Record]:
@@ -169,7 +170,7 @@ class Records:
             from mmconvert.decoding import decoded_ahead  # Pillow takes time to load
 
             made = decoded_ahead(made, _pictures, lambda one: self._made(one.row, strict, through, reword))
-        written = 0
+        self.counted = 0
         for row, records, rejected in made:
             self.rows_read += 1
             self.where = row.where
@@ -184,9 +185,9 @@ class Records:
             elif options.every_problem and not self._good and isinstance(row, Row):
                 self._good = as_texts(row).fields
             for record in records:
-                written += 1
+                self.counted += 1
                 yield record
-            if options.limit is not None and written >= options.limit:
+            if options.limit is not None and self.counted >= options.limit:
                 return
 
     def _further(self, item: Row | Rejected, first: Rejected, read: Callable[[Row], "_Made"]) -> Iterator[Rejected]:

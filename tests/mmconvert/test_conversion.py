@@ -125,6 +125,16 @@ def test_copies_of_questions_of_two_files_are_not_mixed(tmp_path: Path) -> None:
     assert found == [("1#0", "1", 0, "1"), ("1#1", "1", 1, "1"), ("b-1#0", "b-1", 0, "b-1"), ("b-1#1", "b-1", 1, "b-1")]
 
 
+def test_rows_that_the_view_refuses_do_not_count_for_a_limit(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "messages": [{"role": "user", "content": "hi"}]} for n in (0, 1, 1, 2, 3)]
+    for row in rows[1:]:
+        row["answer"] = "ho"
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    how = ReadOptions(format="openai_messages", limit=2)
+    converted(tmp_path / "out", tmp_path / "a.jsonl", how=how, view="sft")
+    assert ids(tmp_path / "out") == ["1", "2"]
+
+
 def test_a_limit_leaves_the_row_behind_it_alone(tmp_path: Path) -> None:
     rows = [{"id": str(n), "messages": [{"role": "user", "content": "hi"}]} for n in range(2)]
     rows[1]["image_1"] = "https://example.com/a.png"  # which would be refused
