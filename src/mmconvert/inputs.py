@@ -120,7 +120,7 @@ def plan(
         else:
             found.append((path, Input(path, chosen, folder=folder)))
     if subsets and not subsets_used:
-        if len(found) != 1 or len(subsets) != 1:
+        if sum(len(one.each()) for _, one in found) != 1 or len(subsets) != 1:
             raise UsageError("--subset picks files of a folder, or names the one subset of one file. Give one name.")
         found = [(path, replace(source, subset=subsets[0])) for path, source in found]
     for path, _ in found:
