@@ -51,7 +51,7 @@ def own_id(record: Record) -> dict[str, str]:
     return {} if record.id == f"{record.source.row:09d}" else {"id": record.id}
 
 
-def with_extra(
+def add_extra(
     fields: dict[str, Any], extra: Mapping[str, Any], taken: Container[str], record: Record, losses: list[Loss]
 ) -> dict[str, Any]:
     """Add the fields that the source had beside.

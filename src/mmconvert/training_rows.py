@@ -10,7 +10,7 @@ from mmconvert.format import Loss
 from mmconvert.image_markers import Markers, check_count, marked_text
 from mmconvert.next_steps import with_next_step
 from mmconvert.record import Record, Turn
-from mmconvert.tables import HEADERS, own_id
+from mmconvert.tables import HEADERS, add_extra, own_id
 from mmconvert.views import asks_for_letters, sft_turns
 
 PROMPTED = ("options", "hint", "instruction")
@@ -130,14 +130,8 @@ def messages_extra(record: Record) -> Sequence[Mapping[str, Any]]:
 
 def with_extra(fields: dict[str, Any], record: Record, losses: list[Loss]) -> dict[str, Any]:
     """Add the fields that the source had beside; one whose name is taken is a loss."""
-    for name, value in record.extra.items():
-        if name in (MESSAGES_EXTRA, HEADERS):
-            continue
-        if name in fields:
-            losses.append(Loss(record.id, name, "the format has another use for the field"))
-        else:
-            fields[name] = value
-    return fields
+    extra = {name: value for name, value in record.extra.items() if name not in (MESSAGES_EXTRA, HEADERS)}
+    return add_extra(fields, extra, (), record, losses)
 
 
 def lost_extra(record: Record, losses: list[Loss], kept: Sequence[str] = ()) -> None:

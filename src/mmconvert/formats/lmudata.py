@@ -30,7 +30,7 @@ from mmconvert.record import LETTERS, Image, Record, canonical_json
 from mmconvert.rewording import shows_what_is_named, stand_for_pictures
 from mmconvert.sources import Rejected, Row, Span
 from mmconvert.table_writer import TableWriter
-from mmconvert.tables import letter_or_label, respell, take_headers, with_extra
+from mmconvert.tables import add_extra, letter_or_label, respell, take_headers
 
 _GROUP = "g_index"
 _TAKEN = {*lmu_table.WORDS, *LETTERS, "prediction"} - {_GROUP}
@@ -142,7 +142,7 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     filled = {name for name, value in fields.items() if value is not None}
     # A reader takes any spelling of a word whose column is not there.
     respelled = respell(dict.fromkeys((*filled, *extra)), lmu_table.WORDS)[1].values()
-    fields = with_extra(fields, extra, {*_TAKEN, *respelled}, record, losses)
+    fields = add_extra(fields, extra, {*_TAKEN, *respelled}, record, losses)
     losses += [
         Loss(record.id, _COLUMN.get(name, name), "an empty cell is no text") for name in fields if fields[name] == ""
     ]

@@ -22,7 +22,7 @@ from mmconvert.losses import unheld
 from mmconvert.record import LETTERS, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl
 from mmconvert.table_writer import write_jsonl
-from mmconvert.tables import letter_or_label, rest, with_extra
+from mmconvert.tables import add_extra, letter_or_label, rest
 
 DATASET = "MMMU_Pro"
 REQUIRED = ("id", "options", "answer", "response")
@@ -156,7 +156,7 @@ def _fields(record: Record, said: dict[str, str], target: Target, losses: list[L
         "answer": letter_or_label(record),
         "subject": record.category,
     }
-    with_extra(fields, extra, (), record, losses)
+    add_extra(fields, extra, (), record, losses)
     fields["response"] = response if record.prediction is None else record.prediction
     return {name: value for name, value in fields.items() if value is not None}
 

@@ -29,7 +29,7 @@ from mmconvert.rewording import last_turn_images, last_user_turn, words
 from mmconvert.sources import Rejected, Row, Span, json_array, json_object
 from mmconvert.sources.json_head import is_object
 from mmconvert.table_writer import write_json_array, write_json_object
-from mmconvert.tables import letter_or_label, own_id, placed, rest, with_extra
+from mmconvert.tables import add_extra, letter_or_label, own_id, placed, rest
 
 RESULTS, SUMMARY = "per_sample_results", "total_results"
 IMAGE_PATH = "image_path"
@@ -127,7 +127,7 @@ def _sample(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     losses += unheld(record, _HELD, target)
     path = {} if picture is None else {IMAGE_PATH: stored_path(picture, target)}
     fields = {**path, "text": _asked(record, losses), "target": letter_or_label(record)}
-    return with_extra(fields, _extra(record), {"content", IMAGE_PATH}, record, losses)
+    return add_extra(fields, _extra(record), {"content", IMAGE_PATH}, record, losses)
 
 
 def _result(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _result(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     fields = {name: value for name, value in fields.items() if value is not None}
     # A log's row may have `target` beside `label`, which goes first.
     taken = {"content", "pred", "response", "label", *(() if "label" in fields else ("target",))}
-    return with_extra(fields, extra, taken, record, losses)
+    return add_extra(fields, extra, taken, record, losses)
 
 
 def _asked(record: Record, losses: list[Loss]) -> str:

@@ -27,7 +27,7 @@ from mmconvert.record import Image, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl, tables
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter, write_jsonl
-from mmconvert.tables import own_id, placed, rest, take_id, take_numbered_pictures, unshown, with_extra
+from mmconvert.tables import add_extra, own_id, placed, rest, take_id, take_numbered_pictures, unshown
 from mmconvert.training_rows import messages_extra
 
 
@@ -157,7 +157,7 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
             losses.append(Loss(record.id, "answer", 'an empty cell is no answer; .jsonl holds ""'))
     losses += unheld(record, ("options", "attachments"), target)
     pictures = {name for name in extra if image_slot(name) is not None}
-    return with_extra(fields, extra, {"id", "messages", "answer", *pictures}, record, losses)
+    return add_extra(fields, extra, {"id", "messages", "answer", *pictures}, record, losses)
 
 
 FORMAT = Format(

@@ -23,7 +23,7 @@ from mmconvert.record import Image, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import write_jsonl
-from mmconvert.tables import own_id, placed, rest, with_extra
+from mmconvert.tables import add_extra, own_id, placed, rest
 
 DATASET = "POPE"
 CATEGORIES = ("random", "popular", "adversarial")
@@ -136,9 +136,9 @@ def _fields(record: Record, name: re.Match[str] | None, target: Target, losses: 
         losses.append(Loss(record.id, "answer", "a label is yes or no"))
         label = None
     if record.prediction is None:
-        return with_extra({"text": record.question, "label": label}, extra, ("answer",), record, losses)
+        return add_extra({"text": record.question, "label": label}, extra, ("answer",), record, losses)
     fields = {"question": record.question, "answer": record.prediction, "label": label}
-    with_extra(fields, extra, (), record, losses)
+    add_extra(fields, extra, (), record, losses)
     return {key: value for key, value in fields.items() if value is not None}
 
 

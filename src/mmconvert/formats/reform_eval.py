@@ -35,7 +35,7 @@ from mmconvert.sources import Rejected, Row, Span, json_array, json_object
 from mmconvert.sources.json_head import is_object
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import write_json_array, write_json_object
-from mmconvert.tables import rest, with_extra
+from mmconvert.tables import add_extra, rest
 
 OF_FILE = "of_file"
 """Key in `extra` for what the file says once for all items (version, instructs, ...)."""
@@ -328,7 +328,7 @@ def _fields(record: Record, name: str, target: Target, losses: list[Loss]) -> di
     }
     fields = {field: value for field, value in fields.items() if field}
     # Of the kit's own items `extra` has what the file said where the record says it otherwise.
-    return {**fields, **extra} if record.category in SHAPES else with_extra(fields, extra, (), record, losses)
+    return {**fields, **extra} if record.category in SHAPES else add_extra(fields, extra, (), record, losses)
 
 
 def _stored(picture: Image, target: Target) -> str:

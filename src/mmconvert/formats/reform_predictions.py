@@ -29,7 +29,7 @@ from mmconvert.record import LETTERS, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, json_array
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import write_json_array
-from mmconvert.tables import rest, with_extra
+from mmconvert.tables import add_extra, rest
 
 NAME = re.compile(
     r"(?P<dataset>.+?)_(?P<formulation>SingleChoice|Generation|OCROpenEnded|KIEOpenEnded)"
@@ -297,7 +297,7 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
         or None,
     }
     fields = {name: value for name, value in fields.items() if value is not None}
-    return {**with_extra(fields, extra, {"prediction"}, record, losses), "prediction": prediction}
+    return {**add_extra(fields, extra, {"prediction"}, record, losses), "prediction": prediction}
 
 
 def _answer_field(record: Record, losses: list[Loss]) -> dict[str, Any]:

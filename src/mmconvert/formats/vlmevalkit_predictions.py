@@ -27,7 +27,7 @@ from mmconvert.losses import unheld
 from mmconvert.record import LETTERS, Record, canonical_json
 from mmconvert.sources import Rejected, Row, Span, json_array, jsonl, tables, xlsx
 from mmconvert.table_writer import TableWriter, write_json_array, write_jsonl
-from mmconvert.tables import letter_or_label, respell, take_headers, with_extra
+from mmconvert.tables import add_extra, letter_or_label, respell, take_headers
 from mmconvert.workbook_writer import write_workbook
 
 WORKBOOK = ".xlsx"
@@ -142,7 +142,7 @@ def _fields(record: Record, model: str | None, losses: list[Loss]) -> dict[str, 
         "l2-category": record.l2_category,
         "split": record.split,
     }
-    fields = {**with_extra(fields, extra, _TAKEN, record, losses), "prediction": record.prediction}
+    fields = {**add_extra(fields, extra, _TAKEN, record, losses), "prediction": record.prediction}
     return {headers.get(name, name): value for name, value in fields.items() if value is not None}
 
 

@@ -24,7 +24,7 @@ from mmconvert.record import Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl, tables
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter, write_jsonl
-from mmconvert.tables import letter_or_label, own_id, placed, rest, take_id, take_numbered_pictures, unshown, with_extra
+from mmconvert.tables import add_extra, letter_or_label, own_id, placed, rest, take_id, take_numbered_pictures, unshown
 
 _REQUIRED = ("question", "options")
 
@@ -131,7 +131,7 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     shown = {image.slot: image for image in (*record.images, *record.attachments)}
     fields.update({f"image_{slot}": reference(image, target) for slot, image in sorted(shown.items())})
     pictures = {name for name in extra if image_slot(name) is not None}
-    return with_extra(fields, extra, {"id", *_REQUIRED, "answer", *pictures}, record, losses)
+    return add_extra(fields, extra, {"id", *_REQUIRED, "answer", *pictures}, record, losses)
 
 
 def _question(record: Record) -> str:
