@@ -7,20 +7,18 @@ import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mmconvert.conversion import read, write
 from mmconvert.errors import UsageError
 from mmconvert.format import Target
-from mmconvert.images import Pictures
 from mmconvert.inputs import plan
-from mmconvert.placeholders import interleave
-from mmconvert.record import Record, Source, Turn, canonical_json
+from mmconvert.record import Record, Turn
 from mmscore.choice import facts_of, fitting_recipe
 from mmscore.predictions import open_rows
 from support.datasets_on_disk import picture
+from support.numbered_pictures import answered, asked
 
 
 def cell(shade: int) -> str:
@@ -338,19 +336,6 @@ def test_a_field_of_the_source_may_be_called_as_our_own_notes(
 
 def shades(records: Iterable[Record]) -> list[list[bytes | None]]:
     return [[image.bytes for image in record.images] for record in records]
-
-
-def asked(question: str, *slots: int, shown: str | None = None, **fields: Any) -> Record:
-    """A record with pictures of these slots, shown where another text or the question itself names them."""
-    images = {slot: Pictures(()).of_bytes(picture(slot), slot) for slot in slots}
-    parts, seen = interleave(question if shown is None else shown, images, "question")
-    hidden = tuple(image for image in images.values() if image not in seen)
-    record = Record("q", "q", (Turn("user", parts),), "vqa", Source("x", "x.jsonl", 0), images=seen, attachments=hidden)
-    return replace(record, question=question, **fields)
-
-
-def answered(text: str, *options: str | None) -> dict[str, Any]:
-    return {"options": options, "answer": text, "answers": (text,), "label": canonical_json(text)}
 
 
 def written(record: Record, folder: Path) -> tuple[list[tuple[str, bool]], list[Record]]:

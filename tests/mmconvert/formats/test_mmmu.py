@@ -10,10 +10,9 @@ import pytest
 
 from mmconvert.conversion import read, write
 from mmconvert.format import Target
-from mmconvert.images import Pictures
-from mmconvert.placeholders import interleave
-from mmconvert.record import Record, Source, Turn, canonical_json
+from mmconvert.record import Record
 from support.datasets_on_disk import picture
+from support.numbered_pictures import answered, asked
 
 
 def cell(shade: int) -> dict:
@@ -73,19 +72,6 @@ def test_pictures_that_no_placeholder_names_come_first(tmp_path: Path) -> None:
     row = {"id": "dev_Math_1", "question": "What?", "options": "[]", "answer": "7", "image_1": cell(1)}
     record = only(parquet(tmp_path / "dev.parquet", **row))
     assert (shown(record)[0], len(record.images), record.attachments) == ("<picture>", 1, ())
-
-
-def asked(question: str, *slots: int, shown: str | None = None, **fields: Any) -> Record:
-    """A record with pictures of these slots, shown where another text or the question itself names them."""
-    images = {slot: Pictures(()).of_bytes(picture(slot), slot) for slot in slots}
-    parts, seen = interleave(question if shown is None else shown, images, "question")
-    hidden = tuple(image for image in images.values() if image not in seen)
-    record = Record("q", "q", (Turn("user", parts),), "vqa", Source("x", "x.jsonl", 0), images=seen, attachments=hidden)
-    return replace(record, question=question, **fields)
-
-
-def answered(text: str, *options: str | None) -> dict[str, Any]:
-    return {"options": options, "answer": text, "answers": (text,), "label": canonical_json(text)}
 
 
 def written(record: Record, folder: Path) -> tuple[list[tuple[str, bool]], list[Record]]:

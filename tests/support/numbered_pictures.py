@@ -1,0 +1,22 @@
+"""Records whose texts name their pictures by number."""
+
+from dataclasses import replace
+from typing import Any
+
+from mmconvert.images import Pictures
+from mmconvert.placeholders import interleave
+from mmconvert.record import Record, Source, Turn, canonical_json
+from support.datasets_on_disk import picture
+
+
+def asked(question: str, *slots: int, shown: str | None = None, **fields: Any) -> Record:
+    """A record with pictures of these slots, shown where another text or the question itself names them."""
+    images = {slot: Pictures(()).of_bytes(picture(slot), slot) for slot in slots}
+    parts, seen = interleave(question if shown is None else shown, images, "question")
+    hidden = tuple(image for image in images.values() if image not in seen)
+    record = Record("q", "q", (Turn("user", parts),), "vqa", Source("x", "x.jsonl", 0), images=seen, attachments=hidden)
+    return replace(record, question=question, **fields)
+
+
+def answered(text: str, *options: str | None) -> dict[str, Any]:
+    return {"options": options, "answer": text, "answers": (text,), "label": canonical_json(text)}
