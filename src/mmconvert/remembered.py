@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _remembered: list[Any] = []
@@ -10,9 +10,9 @@ _remembered: list[Any] = []
 
 def once_a_run(function: _F) -> _F:
     """Remember what a function gives for its arguments until the next run begins."""
-    remembered: Any = cache(function)
+    remembered = cache(function)
     _remembered.append(remembered)
-    return remembered  # type: ignore[no-any-return]
+    return cast(_F, remembered)
 
 
 def begin_run() -> None:
