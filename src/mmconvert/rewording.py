@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mmconvert.errors import RowError
-from mmconvert.options import plain_prompt
+from mmconvert.options import letters_of, plain_prompt
 from mmconvert.placeholders import PLACEHOLDER, slots_in
 from mmconvert.record import Image, Part, Record, Turn
-from mmconvert.wording import REPLY, Wording
+from mmconvert.wording import OPTION_NAMES, REPLY, Wording
 
 
 def last_user_turn(record: Record) -> int | None:
@@ -80,10 +80,12 @@ def reworded(record: Record, wording: Wording) -> Record:
     at = last_user_turn(record)
     turn = Turn("user", wording.parts)
     messages = (*record.messages, turn) if at is None else (*record.messages[:at], turn, *record.messages[at + 1 :])
-    extra = record.extra
+    extra = {name: value for name, value in record.extra.items() if name != OPTION_NAMES}
+    if wording.names not in (None, letters_of(record.options)):
+        extra[OPTION_NAMES] = wording.names
     if wording.reply is not None and messages[-1].role == "user":
         messages = (*messages, Turn("assistant", (Part("text", wording.reply),)))
-        extra = {**extra, REPLY: wording.reply}
+        extra[REPLY] = wording.reply
     hidden = {
         image.slot: image for image in (*record.attachments, *record.images[start:end]) if image.slot not in shown
     }

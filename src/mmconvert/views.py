@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from mmconvert.errors import RowError
+from mmconvert.options import letters_of
 from mmconvert.placeholders import slots_in
 from mmconvert.record import LETTERS, SCHEMA, Part, Record, Turn, to_arrow, with_features
-from mmconvert.wording import REPLY
+from mmconvert.wording import OPTION_NAMES, REPLY
 
 EVAL = "eval"
 
@@ -27,8 +28,9 @@ def reference_reply(record: Record) -> str | None:
     """Word the reference as a model should have said it.
 
     Returns:
-        Letter and text of each right option (the letter alone where the option is a picture), the first
-        reference elsewhere, None for an unlabelled record.
+        Name and text of each right option (the name alone where the option is a picture), the first
+        reference elsewhere, None for an unlabelled record. An option's name is its letter, or what the prompt
+        shows in its place.
 
     Example:
         >>> from mmconvert.record import Source
@@ -39,14 +41,18 @@ def reference_reply(record: Record) -> str | None:
         'A dog runs.'
     """
     if asks_for_letters(record):
-        return "\n".join(_choice(letter, record.options) for letter in record.answer or "")
+        return "\n".join(_choice(letter, record) for letter in record.answer or "")
     return record.answers[0] if record.answers else record.answer
 
 
-def _choice(letter: str, options: Sequence[str | None]) -> str:
+def _choice(letter: str, record: Record) -> str:
     place = LETTERS.find(letter)
-    text = options[place] if 0 <= place < len(options) else None
-    return f"{letter}. {text}" if text and not slots_in(text) else letter
+    text = record.options[place] if 0 <= place < len(record.options) else None
+    letters = letters_of(record.options)
+    names = record.extra.get(OPTION_NAMES)
+    shown = dict(zip(letters, names if isinstance(names, str) else letters, strict=False))
+    name = shown.get(letter, letter)
+    return f"{name}. {text}" if text and not slots_in(text) else name
 
 
 def sft_turns(record: Record) -> tuple[Turn, ...]:

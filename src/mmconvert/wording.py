@@ -7,6 +7,9 @@ from mmconvert.record import Part
 REPLY = "reply_begins"
 """Field of `extra` that tells a begun reply, the last turn of such a record, from an answer."""
 
+OPTION_NAMES = "options_named"
+"""Field of `extra` with the names that the last user turn gives to the options, where they are not their letters."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wording:
@@ -16,11 +19,13 @@ class Wording:
         parts: Text and image parts in reading order.
         slots: The k of `image_k` that each image part shows, in the same order.
         reply: How the reply begins: an assistant's turn that the model goes on with; None for none.
+        names: How the text names the options that have a text, a character each; None: by their letters.
     """
 
     parts: tuple[Part, ...]
     slots: tuple[int, ...] = ()
     reply: str | None = None
+    names: str | None = None
 
 
 def pictures_first(text: str, slots: tuple[int, ...]) -> Wording:

@@ -1,7 +1,9 @@
 """The assistant's turn that an evaluation record lacks, and how training views are stored."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import datasets
@@ -15,9 +17,18 @@ from mmconvert.conversion import ReadOptions, WriteOptions, convert, read
 from mmconvert.errors import RowError, UsageError
 from mmconvert.guess import guess
 from mmconvert.inputs import Input
+from mmconvert.prompts.evalscope import evalscope
+from mmconvert.prompts.lmms_mmmu import lmms_mmmu
+from mmconvert.prompts.mmbench import mmbench
+from mmconvert.prompts.mmmu import mmmu
+from mmconvert.prompts.mmmu_pro import mmmu_pro
+from mmconvert.prompts.reform_eval import reform_eval
+from mmconvert.prompts.vlmevalkit import vlmevalkit
 from mmconvert.record import LETTERS, SCHEMA, Part, Record, Source, Turn, from_arrow
-from mmconvert.rewording import reworded
+from mmconvert.rewording import plain_wording, reworded, words
 from mmconvert.store import open_dataset
+from mmconvert.transform import Setting
+from mmconvert.transforms.option_mark import option_mark
 from mmconvert.verification import verify
 from mmconvert.views import PROMPT_COMPLETION_SCHEMA, VIEWS, prompt_completion, reference_reply, sft_turns
 from mmconvert.wording import Wording
@@ -25,6 +36,7 @@ from support.dialogs import content, dialogs
 from support.records import records
 
 USER = Turn("user", (Part("text", "Which?"),))
+GAP, FULL = ("red", None, "blue"), ("red", "green", "blue")
 ASKED = Record("1", "1", (USER,), "vqa", Source("f", "f", 0))
 
 
@@ -76,6 +88,37 @@ def test_a_reply_that_is_begun_is_completed() -> None:
     assert begun.messages == (USER, said("It is a"))
     assert sft_turns(begun) == (USER, said("It is a cat"))
     assert prompt_completion(begun) == ((USER,), (said("It is a cat"),))
+
+
+@pytest.mark.parametrize(
+    ("style", "options", "shown", "reply"),
+    [
+        (evalscope, GAP, "B) blue", "B. blue"),
+        (mmmu, GAP, "(B) blue", "B. blue"),
+        (mmmu_pro, GAP, "B. blue", "B. blue"),
+        (lmms_mmmu, GAP, "B. blue", "B. blue"),
+        (vlmevalkit, GAP, "C. blue", "C. blue"),
+        (mmbench, GAP, "C. blue", "C. blue"),
+        (plain_wording, GAP, "C. blue", "C. blue"),
+        (partial(reform_eval, alphabet_choice="lower"), FULL, "(c) blue", "c. blue"),
+        (partial(reform_eval, alphabet_choice="number", sep_style="two"), FULL, "(3) blue", "3. blue"),
+        (reform_eval, FULL, "(C) blue", "C. blue"),
+    ],
+)
+def test_a_reply_names_options_as_the_prompt_does(
+    style: Callable[[Record], Wording], options: tuple[str | None, ...], shown: str, reply: str
+) -> None:
+    asked = replace(ASKED, task="multiple_choice", question="Which?", options=options, answer="C")
+    worded = reworded(asked, style(asked))
+    assert shown in words(worded.messages[-1])
+    assert reference_reply(worded) == reply
+    assert reference_reply(reworded(worded, plain_wording(worded))) == "C. blue"
+
+
+def test_marks_that_were_chosen_are_learned() -> None:
+    asked = replace(ASKED, task="multiple_choice", question="Which?", options=FULL, answer="B")
+    (marked,) = option_mark(asked, {"mark": "number"}, Setting("option_mark"))
+    assert sft_turns(marked)[-1] == said("2. green")
 
 
 def test_a_monologue_has_no_prompt() -> None:

@@ -94,6 +94,7 @@ def evalscope(record: Record, template: str = DEFAULT) -> Wording:
     return Wording(
         (*(Part("image") for _ in before), *(part for part in parts if part.type == "image" or part.text.strip())),
         (*before, *(image.slot for image in shown)),
+        names="".join(label_of(position) for position in range(len(options))),
     )
 
 

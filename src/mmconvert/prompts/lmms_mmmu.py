@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from mmconvert.errors import RowError
-from mmconvert.record import Part, Record
+from mmconvert.record import LETTERS, Part, Record
 from mmconvert.wording import Wording, pictures_first
 
 # Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmmu/_default_template_yaml
@@ -35,7 +36,8 @@ def lmms_mmmu(record: Record, interleaved: bool = False) -> Wording:
     options = None if record.task != "multiple_choice" else [x for x in record.options if x is not None]
     text = lmms_mmmu_text(record.question or "", options)
     slots = named_images(text)
-    return interleave(text, slots) if interleaved else pictures_first(text, slots)
+    wording = interleave(text, slots) if interleaved else pictures_first(text, slots)
+    return replace(wording, names=LETTERS[: len(options or ())] or None)
 
 
 def lmms_mmmu_text(question: str, options: Sequence[Any] | None) -> str:

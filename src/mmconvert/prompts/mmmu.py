@@ -1,11 +1,12 @@
 """MMMU's own wording: the question, options as `(A) text`, one closing line; the first picture only."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from string import ascii_uppercase
 from typing import Any
 
 from mmconvert.errors import RowError, got
-from mmconvert.record import Record
+from mmconvert.record import LETTERS, Record
 from mmconvert.wording import Wording, pictures_first
 
 # Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/configs/llava1.5.yaml, as YAML folds it
@@ -27,7 +28,8 @@ def mmmu(record: Record) -> Wording:
     """
     options = None if record.task != "multiple_choice" else [x for x in record.options if x is not None]
     first = tuple(image.slot for image in (*record.images, *record.attachments) if image.slot == 1)[:1]
-    return pictures_first(mmmu_text(record.question or "", options), first)
+    wording = pictures_first(mmmu_text(record.question or "", options), first)
+    return replace(wording, names=LETTERS[: len(options or ())] or None)
 
 
 def mmmu_text(question: str, options: Sequence[Any] | None) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from mmconvert.errors import UsageError, did_you_mean
-from mmconvert.record import Part, Record
+from mmconvert.record import LETTERS, Part, Record
 from mmconvert.wording import Wording
 
 Mode = Literal["direct", "cot"]
@@ -44,7 +44,7 @@ def mmmu_pro(record: Record, mode: Mode = "direct", script: str = "gpt") -> Word
     """
     options = [option for option in record.options if option is not None]
     text, order = mmmu_pro_text(record.question or "", options, mode, script)
-    return Wording((Part("text", text), *(Part("image"),) * len(order)), order)
+    return Wording((Part("text", text), *(Part("image"),) * len(order)), order, names=LETTERS[: len(options)] or None)
 
 
 def mmmu_pro_text(

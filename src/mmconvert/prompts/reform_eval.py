@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from mmconvert.errors import RowError, UsageError, did_you_mean, got
 from mmconvert.kits.reform_eval.dialogue import (
+    ALPHABETS,
     FIRST_QUERIES,
     Processor,
     dialogue_text,
@@ -116,10 +117,11 @@ def reform_eval(
     rng = Random(f"{seed}:{record.id}")
     if chat:
         options = record.options if record.options and infer_method == "generation" else None
-        asked = question_with_options(record.question or "", options, settings.alphabet(rng))
+        marks = settings.alphabet(rng)
+        asked = question_with_options(record.question or "", options, marks)
         slots = tuple(image.slot for image in last_turn_images(record))
         wording = pictures_first(f"{record.instruction} {asked}" if record.instruction else asked, slots)
-        return replace(wording, reply=settings.prefix)
+        return replace(wording, reply=settings.prefix, names=marks[: len(options or ())] or None)
     sample = {
         "question": record.question or "",
         "answer_options": record.options or None,
@@ -127,7 +129,8 @@ def reform_eval(
         "history": [{"from": HUMAN[t.role], "value": words(t)} for t in record.messages[:-1] if t.role in HUMAN],
     }
     slots = tuple(dict.fromkeys(image.slot for image in record.images))
-    return pictures_first(WRITERS[processor](sample, settings, rng), slots)
+    names = ALPHABETS.get(settings.mark or "", "")[: len(record.options)]
+    return replace(pictures_first(WRITERS[processor](sample, settings, rng), slots), names=names or None)
 
 
 _DEFAULTS = {name: one.default for name, one in inspect.signature(reform_eval).parameters.items() if name != "record"}
