@@ -15,6 +15,7 @@ from mmconvert.errors import UsageError
 from mmconvert.format import Target
 from mmconvert.inputs import plan
 from mmconvert.record import Record, Turn
+from mmconvert.rewording import plain_wording, reworded
 from mmscore.choice import facts_of, fitting_recipe
 from mmscore.predictions import open_rows
 from support.datasets_on_disk import picture
@@ -236,7 +237,10 @@ def test_a_list_of_questions_gives_a_record_a_round_with_what_was_said_before(tm
         ["<picture>", "<picture>", "Same?"], ["no"], ["And now", "<picture>"], ["yes"], ["Sure?"],
     ]  # fmt: skip
     assert [len(r.images) for r in (first, second, third)] == [2, 3, 3]
-    assert (second.question, second.answer, second.label) == ("And now<ImageHere>", "yes", '"yes"')
+    assert (second.question, second.answer, second.label) == ("And now<image 3>", "yes", '"yes"')
+    assert [reworded(r, plain_wording(r)).messages for r in (first, second, third)] == [
+        r.messages for r in (first, second, third)
+    ]
 
 
 def test_a_dialog_without_markers_shows_its_pictures_first_and_without_answers_leaves_them_empty(

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.literals import looks_like_list, parse_list
-from mmconvert.record import Part, Record, Turn, canonical_json
+from mmconvert.record import Image, Part, Record, Turn, canonical_json
 
 MARKER = "<ImageHere>"
 
@@ -27,8 +27,8 @@ def rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
         pictured: The table holds pictures; else markers stay in the text.
 
     Yields:
-        Records `<id>#0`, `<id>#1`, ...; `group` is the dialog's id, `round` counts from 0, and the last
-        round has the pictures that none shows as attachments.
+        Records `<id>#0`, `<id>#1`, ...; `group` is the dialog's id, `round` counts from 0, `question` names
+        pictures by `<image k>`, and the last round has the pictures that none shows as attachments.
 
     Raises:
         RowError: `dialog.answers`, `dialog.replies`: they do not go with the questions;
@@ -54,6 +54,7 @@ def rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
                 "placeholder.no_image", "question", f"{MARKER} stands there more than {len(pictures)} times."
             )
         turns.append(turn)
+        named = iter(pictures[shown - question.count(MARKER) : shown] if pictured else ())
         name = f"{record.id}#{number}"
         answer = answers[number] if answers else None
         yield replace(
@@ -66,13 +67,22 @@ def rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
             task="chat",
             images=tuple(pictures[:shown]),
             attachments=tuple(pictures[shown:]) if number == len(questions) - 1 else (),
-            question=question,
+            question="".join(_named(question, named)),
             answer=answer,
             answers=() if answer is None else (answer,),
             label=None if answer is None else canonical_json(answer),
             prediction=replies[number] if replies else None,
         )
         turns.append(Turn("assistant", (Part("text", answer or ""),)))
+
+
+def _named(question: str, pictures: Iterator[Image]) -> Iterator[str]:
+    """Name the pictures that a question shows by their slots; markers without one stay."""
+    first, *rest = question.split(MARKER)
+    yield first
+    for text in rest:
+        picture = next(pictures, None)
+        yield f"{MARKER if picture is None else f'<image {picture.slot}>'}{text}"
 
 
 def _questions(record: Record) -> list[str]:
