@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import Any
 
-from mmconvert.dialogs import MESSAGES_EXTRA, ROLES, image_parts
+from mmconvert.dialogs import MEDIA, MESSAGES_EXTRA, ROLES, image_parts, listed
 from mmconvert.errors import RowError
 from mmconvert.format import Loss
 from mmconvert.image_markers import Markers, check_count, marked_text
@@ -128,10 +128,11 @@ def messages_extra(record: Record) -> Sequence[Mapping[str, Any]]:
     return [*known, *({} for _ in record.messages)][: len(record.messages)]
 
 
-def with_extra(fields: dict[str, Any], record: Record, losses: list[Loss]) -> dict[str, Any]:
-    """Add the fields that the source had beside; one whose name is taken is a loss."""
+def with_extra(fields: dict[str, Any], record: Record, losses: list[Loss], taken: Sequence[str] = ()) -> dict[str, Any]:
+    """Add the fields that the source had beside; one whose name is taken, as in `add_extra`, is a loss."""
     extra = {name: value for name, value in record.extra.items() if name not in (MESSAGES_EXTRA, HEADERS)}
-    return add_extra(fields, extra, (), record, losses)
+    media = (name for name in MEDIA if listed(extra.get(name)))
+    return add_extra(fields, extra, {"id", *media, *taken}, record, losses)
 
 
 def lost_extra(record: Record, losses: list[Loss], kept: Sequence[str] = ()) -> None:

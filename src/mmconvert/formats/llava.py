@@ -79,7 +79,7 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     if record.images:
         fields["image"] = stored_path(record.images[0], target)
     fields["conversations"] = message_rows(record, KEYS, NAMES, MARKERS)
-    return with_extra(fields, record, losses)
+    return with_extra(fields, record, losses, ("image",))
 
 
 FORMAT = Format(

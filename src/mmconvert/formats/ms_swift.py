@@ -87,7 +87,7 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     fields: dict[str, Any] = {**source_id(record), "messages": message_rows(record, KEYS, NAMES, MARKERS)}
     if record.images:
         fields["images"] = [reference(image, target) for image in record.images]
-    return with_extra(fields, record, losses)
+    return with_extra(fields, record, losses, (*_PICTURES, "system"))
 
 
 FORMAT = Format(

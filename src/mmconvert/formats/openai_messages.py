@@ -12,6 +12,8 @@ Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +45,9 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     images: list[Image] = []
     extras: list[dict[str, Any]] = []
     question: str | None = None
+    free = (slot for slot in count(1) if slot not in pictures)
     for number, message in enumerate(messages):
-        turn, shown, extra = _turn(message, number, pictures, len(images), context)
+        turn, shown, extra = _turn(message, number, pictures, free, context)
         turns.append(turn)
         images += shown
         extras.append(extra)
@@ -83,7 +86,7 @@ def _messages(value: Any) -> list[dict[str, Any]]:
 
 
 def _turn(
-    message: Mapping[str, Any], number: int, pictures: Mapping[int, Image], shown_before: int, context: Context
+    message: Mapping[str, Any], number: int, pictures: Mapping[int, Image], free: Iterator[int], context: Context
 ) -> tuple[Turn, Sequence[Image], dict[str, Any]]:
     plain = plain_turn(message)
     if plain is not None and (plain.role != "user" or not slots_in(plain.content[0].text)):
@@ -93,7 +96,8 @@ def _turn(
     if role == "user" and isinstance(content, str) and slots_in(content):
         parts, shown = interleave(content, pictures, f"{where}.content")
     else:
-        parts, shown = read_content(content, where, shown_before, context)
+        parts, shown = read_content(content, where, 0, context)
+        shown = tuple(replace(image, slot=next(free)) for image in shown)
     return Turn(role, parts), shown, extra
 
 

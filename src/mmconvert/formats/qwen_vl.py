@@ -148,7 +148,7 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     if paths:
         fields["image"] = paths[0] if len(paths) == 1 else paths
     fields["conversations"] = message_rows(record, KEYS, NAMES, MARKERS, SHOWN_BY)
-    return with_extra(fields, record, losses)
+    return with_extra(fields, record, losses, ("image",))
 
 
 def _inline_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _inline_fields(record: Record, target: Target, losses: list[Loss]) -> dict[s
     for turn, more in zip(record.messages, messages_extra(record), strict=True):
         kept = {name: value for name, value in more.items() if name not in KEYS}
         turns.append({"from": turn.role, "value": _inline_text(turn, images), **kept})
-    return with_extra({**source_id(record), "conversations": turns}, record, losses)
+    return with_extra({**source_id(record), "conversations": turns}, record, losses, ("image",))
 
 
 def _inline_text(turn: Turn, images: Iterator[tuple[int, str]]) -> str:

@@ -103,7 +103,7 @@ def _fields(record: Record, form: str, target: Target, losses: list[Loss]) -> di
         form: message_rows(record, FORMS[form], NAMES[form], MARKERS),
         "images": [stored_path(image, target) for image in record.images],
     }
-    return with_extra(fields, record, losses)
+    return with_extra(fields, record, losses, (*FORMS, "images", "system"))
 
 
 def _add_to_info(target: Target, form: str) -> None:

@@ -189,7 +189,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 def _line(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     turns = _turns(record, target, messages_extra(record))
     fields = {**source_id(record), "images": [stored_path(image, target) for image in record.images], **turns}
-    return with_extra(fields, record, losses)
+    return with_extra(fields, record, losses, ("images", "image", "messages", "prompt", "completion"))
 
 
 def _cells(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:

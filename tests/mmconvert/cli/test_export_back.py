@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mmconvert.conversion import read
+from mmconvert.record import Part, Turn
 from support.datasets_on_disk import picture, record, write_dataset
 from support.terminal import mmconvert
 
@@ -224,3 +225,39 @@ def test_a_picture_inside_the_text_is_named_for_a_sample(words: tuple[str, str],
     content = [*before, {"type": "image_url", "image_url": {"url": "a.png"}}, *after]
     source = jsonl("i.jsonl", {"messages": [{"role": "user", "content": content}], "answer": "x"})
     assert (("000000000", "messages") in fields_lost(export(source, "back.json", "mmtrust"))) is lost
+
+
+@pytest.mark.parametrize(
+    ("to", "file"),
+    [
+        ("llava", "back.json"),
+        ("qwen_vl", "back.jsonl"),
+        ("sharegpt", "back.json"),
+        ("sharegpt", "back.jsonl"),
+        ("ms_swift", "back.jsonl"),
+        ("trl", "back.jsonl"),
+    ],
+)
+def test_a_field_of_the_source_is_not_read_as_a_picture_a_prompt_or_turns(to: str, file: str) -> None:
+    turns = tuple(Turn(role, (Part("text", role),)) for role in ("user", "assistant"))
+    words = dict.fromkeys(("image", "images", "system", "videos", "conversations", "prompt"), "other")
+    given = replace(record(1), messages=turns, images=(), extra={**words, "note": 7})
+    losses = export(write_dataset(Path("ds"), {"test": [given]}), file, to)
+    (back,) = read(file, to)
+    assert (back.messages, back.images, back.extra["note"]) == (turns, (), 7)
+    kept = [name for name in words if ("1", name, OTHER_USE) not in losses]
+    assert {name: back.extra.get(name) for name in kept} == dict.fromkeys(kept, "other")
+
+
+def test_a_picture_that_only_a_column_holds_is_kept_beside_those_of_parts() -> None:
+    shown, hidden = (f"data:image/png;base64,{b64encode(picture(n)).decode()}" for n in (1, 2))
+    part = {"type": "image_url", "image_url": {"url": shown}}
+    source = jsonl("in.jsonl", {"messages": [{"role": "user", "content": [part]}], "image_1": hidden, "answer": "x"})
+    (given,) = read(source, "openai_messages")
+    assert [[image.bytes for image in images] for images in (given.images, given.attachments)] == [
+        [picture(1)],
+        [picture(2)],
+    ]
+    assert export(source, "back.jsonl", "openai_messages") == set()
+    (back,) = read("back.jsonl", "openai_messages")
+    assert (back.images, back.attachments) == (given.images, given.attachments)
