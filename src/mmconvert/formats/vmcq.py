@@ -109,16 +109,30 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     if target.path.suffix.lower() in tables.DELIMITERS:
         with TableWriter(target, first=("id", "question", "options", "answer")) as table:
-            table.write_all(lambda: (_fields(record, target, losses) for record in placed(records)))
+            table.write_all(lambda: _written(records, target, losses))
     else:
-        write_jsonl((_fields(record, target, losses) for record in placed(records)), target.path)
+        write_jsonl(_written(records, target, losses), target.path)
     yield from dict.fromkeys(losses)
+
+
+def _written(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
+    for record in placed(_asked(records, losses)):
+        yield _fields(record, target, losses)
+
+
+def _asked(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
+    for record in records:
+        if len(record.options) < 2:
+            losses.append(Loss(record.id, "options", "fewer than two; the row is left out", left_out=True))
+        elif not _question(record).strip():
+            losses.append(Loss(record.id, "question", "there is none; the row is left out", left_out=True))
+        else:
+            yield record
 
 
 def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
-    gaps = [option for option in record.options if option is None]
-    if gaps or not record.options:
+    if None in record.options:
         losses.append(Loss(record.id, "options", "the format wants an unbroken list of options"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the question has a place"))

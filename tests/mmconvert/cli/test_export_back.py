@@ -261,3 +261,12 @@ def test_a_picture_that_only_a_column_holds_is_kept_beside_those_of_parts() -> N
     assert export(source, "back.jsonl", "openai_messages") == set()
     (back,) = read("back.jsonl", "openai_messages")
     assert (back.images, back.attachments) == (given.images, given.attachments)
+
+
+def test_what_is_no_choice_is_left_out_of_visual_multiple_choice() -> None:
+    choice = replace(record(1), question="Which?", options=("x", "y"), task="multiple_choice")
+    turns = (Turn("user", (Part("text", " "),)),)
+    blank = replace(choice, id="2", sample="2", question=" ", messages=turns, images=())
+    write_dataset(Path("ds"), {"test": [record(0), choice, blank]})
+    assert fields_lost(export("ds", "back.jsonl", "vmcq")) == {("0", "options"), ("2", "question")}
+    assert [made.id for made in read("back.jsonl", "vmcq")] == ["1"]
