@@ -172,6 +172,8 @@ def _option_value(value: Any, option: click.Option, where: str) -> Any:
             )
         if isinstance(single, bool) and not option.is_flag:
             raise UsageError(f"{where}: YAML reads this as true or false {got(single)}. Put it in quotes.")
+        if isinstance(option.type, click.types.IntParamType) and isinstance(single, float) and single % 1:
+            raise UsageError(f"{where}: expected a whole number {got(single)}.")
     return values if option.multiple else value
 
 

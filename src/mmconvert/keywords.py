@@ -1,13 +1,15 @@
-"""What public functions owe their caller: an unknown keyword meets the nearest, remedies name keywords."""
+"""What public functions owe their caller: wrong keywords and paths are told at once, remedies name keywords."""
 
 import functools
 import inspect
+import os
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from mmconvert.errors import Error, UsageError, did_you_mean
+from mmconvert.errors import Error, UsageError, did_you_mean, got
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -15,8 +17,16 @@ _R = TypeVar("_R")
 _OPTION = re.compile(r"--([a-z][a-z0-9-]*)(?: (\.$|[A-Z][A-Z_]*\b))?")
 
 
+_PATH = str | Path
+_PATHS = _PATH | Sequence[_PATH]
+_EXPECTED: Mapping[Any, str] = {_PATH: "a path", _PATHS: "a path or a list of paths"}
+
+
 def python_call(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorate a function that does what a command does."""
+    """Decorate a function that does what a command does.
+
+    What its signature calls a path, or paths, is checked: `str(None)` is the name of a file, too.
+    """
     signature = inspect.signature(function)
     open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values())
 
@@ -27,6 +37,7 @@ def python_call(function: Callable[_P, _R]) -> Callable[_P, _R]:
             if name not in known:
                 near = did_you_mean(name, known)
                 raise UsageError(f"{function.__name__}: no option {name!r}.{near} See help({function.__name__}).")
+        _require_paths(function, signature.bind_partial(*args, **given).arguments)
         try:
             return function(*args, **given)
         except Error as error:
@@ -35,6 +46,16 @@ def python_call(function: Callable[_P, _R]) -> Callable[_P, _R]:
             raise
 
     return called
+
+
+def _require_paths(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    hints = typing.get_type_hints(function)
+    for name, value in arguments.items():
+        expected = _EXPECTED.get(hints.get(name))
+        paths = value if hints.get(name) == _PATHS and isinstance(value, list | tuple) else [value]
+        for path in paths:
+            if expected is not None and not isinstance(path, str | os.PathLike):
+                raise UsageError(f"{function.__name__}: {name}: expected {expected} {got(path)}.")
 
 
 def keywords(function: Callable[..., Any]) -> dict[str, Any]:

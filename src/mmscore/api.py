@@ -108,7 +108,7 @@ def predict(
     quiet: bool = True,
     **options: Unpack[PredictOptions],
 ) -> Summary:
-    """Ask a model about every row of a dataset and write its replies to a predictions file.
+    """Ask a model about every row of a dataset and write its replies to a predictions file; `push` publishes it.
 
     Args:
         dataset: Folder or parquet file of ours, or its URL.
@@ -135,8 +135,6 @@ def predict(
         Traceback (most recent call last):
         mmconvert.errors.UsageError: missing: no such file or folder. See what is there: ls .
     """
-    if pushes := [name for name in _PUSHES if name in options]:
-        raise UsageError(f"predict: {pushes[0]} is of the command line. Push with mmscore.push({str(output)!r}, ...).")
     given_object = None if backend is None or isinstance(backend, str) else backend
     plugin = backend if isinstance(backend, str) or backend is None else plugin_name(backend)
     if given_object is not None and model is None:

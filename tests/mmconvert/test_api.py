@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,22 @@ def test_what_plug_ins_print_goes_where_it_is_told(table, capsys):
     )
     mmconvert.convert(table, table.parent / "out", transform=f"{table.parent}/loud.py@LOUD", workers=1)
     assert capsys.readouterr() == ("hear\n", "")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: mmconvert.convert(None, "o"), "convert: inputs: expected a path or a list of paths (got None)."),
+        (
+            lambda: mmconvert.convert([b"a.tsv"], "o"),
+            "convert: inputs: expected a path or a list of paths (got b'a.tsv').",
+        ),
+        (lambda: mmconvert.convert("a.tsv", None), "convert: output: expected a path (got None)."),
+        (lambda: mmconvert.export("d", output=3, to="vmcq"), "export: output: expected a path (got 3)."),
+        (lambda: mmconvert.convert("a.tsv", "o", limit=2.5), "convert limit: expected a whole number (got 2.5)."),
+    ],
+)
+def test_what_is_no_path_or_no_whole_number_is_not_taken_for_one(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert str(caught.value) == said
