@@ -90,7 +90,9 @@ def guess(path: Path) -> tuple[str, str]:
         shown = ", ".join(head.columns[:_SHOWN_NAMES]) or head.suffix or "the folder's files"
         return fitting[0], f"recognised by {shown}"
     if fitting:
-        raise Error(f"{path}: may be {' or '.join(fitting)}. Say which: --format {fitting[0]}")
+        raise Error(
+            f"{path}: may be {' or '.join(fitting)}. Say which: {' or '.join(f'--format {n}' for n in fitting)}."
+        )
     if head.suffix in READERS and not head.columns:
         raise Error(f"{path}: holds no rows by which to tell its format. Give a file with rows, or --format NAME.")
     kind = f"{head.suffix} files" if head.suffix else "folders"

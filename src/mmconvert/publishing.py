@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mmconvert.errors import UsageError
@@ -87,6 +87,32 @@ def require_folder(place: Path) -> None:
         url = str(place).replace(":/", "://", 1)
         raise UsageError(f"{url}: this is written to local files only. Copy it there afterwards.")
     raise UsageError(f"{place}: its folder does not exist. Name a place in a folder that does.")
+
+
+def require_apart(outputs: Iterable[str | Path | None], inputs: Iterable[str | Path]) -> None:
+    """Refuse to write a file that is read as well, or two into one place.
+
+    Args:
+        outputs: Files to write; None for one that nobody wants.
+        inputs: What is read.
+
+    Raises:
+        UsageError: Two of them are one file.
+
+    Example:
+        >>> require_apart(["report.json", "./a.parquet"], ["a.parquet"])
+        Traceback (most recent call last):
+        mmconvert.errors.UsageError: ./a.parquet: is read as well, and would be replaced. Name another file.
+    """
+    read = {os.path.realpath(path) for path in inputs}
+    written = set()
+    for path in (path for path in outputs if path is not None):
+        place = os.path.realpath(path)
+        if place in read:
+            raise UsageError(f"{path}: is read as well, and would be replaced. Name another file.")
+        if place in written:
+            raise UsageError(f"{path}: is named for two files. Name another one.")
+        written.add(place)
 
 
 @contextlib.contextmanager

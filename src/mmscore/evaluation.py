@@ -120,7 +120,9 @@ def score(
     """
     named = [predictions] if isinstance(predictions, str | Path) else predictions
     paths = [one for path in named for one in models_in(path)]
-    names = [recipe] if isinstance(recipe, str | Recipe) else list(recipe)
+    if not paths:
+        raise UsageError("predictions: no file is named. Name one at least.")
+    names = [recipe] if isinstance(recipe, str | Recipe) else list(recipe or ())
     options = Options(
         *(answers, dataset, (by,) if isinstance(by, str) else tuple(by), average),
         judge=JudgeRequest(judge) if isinstance(judge, str) else judge,
@@ -282,7 +284,7 @@ def _score_one(
     rows: Rows, choice: Choice, options: Options, panel: Panel | None, sitting: Sitting | None = None
 ) -> Result:
     recipe, version = choice.recipe, choice.version
-    fingerprint = Fingerprint(columns_read(recipe, panel), rows.names)
+    fingerprint = Fingerprint(columns_read(recipe, panel), rows.names | {"dataset"} if options.dataset else rows.names)
     raw, refusals = score_rows(
         *(rows, recipe, version),
         dataset=options.dataset,

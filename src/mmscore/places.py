@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from mmconvert.errors import no_such_path
+from mmconvert.errors import UsageError, no_such_path
 from mmconvert.hub_path import on_the_hub
 from mmconvert.storage import fetched as fetched_url
 from mmconvert.storage import is_url
@@ -50,6 +50,8 @@ def located(name: str | Path) -> Place:
         from mmconvert.inputs import spooled
 
         return Place(spooled(sys.stdin.buffer), "stdin")
+    if not str(name):
+        raise UsageError("the name of a file is empty. Is a variable of the command line not set?")
     path = on_the_hub(name)
     if path is not None:
         return Place(path, _title(str(name)))

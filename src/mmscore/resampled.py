@@ -119,12 +119,14 @@ def with_errors(metrics: Metrics, scored: Scored, recipe: Recipe, version: str) 
         version: One of the recipe's versions.
 
     Returns:
-        The numbers, in order; those that have an error keep it. None gets one with fewer than two clusters, or
-        with more than 100,000 rows, which would take minutes.
+        The numbers, in order; those that have an error keep it. None gets one with fewer than two rows or clusters,
+        or with more than 100,000 rows, which would take minutes.
 
     Reference: Efron and Tibshirani (1993), chapters 6 and 13.
     """
-    lacking = [name for name, number in metrics.items() if number.stderr is None and math.isfinite(number.value)]
+    # A number of one row is the same in every draw that has the row: no error can be told of it.
+    lacking = [n for n, number in metrics.items() if number.stderr is None and number.n > 1]
+    lacking = [n for n in lacking if math.isfinite(metrics[n].value)]
     if not lacking or not 1 < len(scored) <= _MOST_ROWS:
         return metrics
     side = scored.take(_order(scored)).only(recipe.keep)

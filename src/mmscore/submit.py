@@ -8,7 +8,7 @@ from typing import Any
 
 from mmconvert.conversion import Records, read, write
 from mmconvert.format import Loss, Target
-from mmconvert.publishing import require_folder
+from mmconvert.publishing import require_apart, require_folder
 from mmconvert.record import Record
 from mmscore.places import located
 
@@ -76,6 +76,7 @@ def submit(
         Error: The file is damaged, or the format cannot hold a value.
     """
     require_folder(output)
+    require_apart([output], [predictions])
     place = located(predictions).path
     records = read(place, format or (_TABLE if place.suffix.lower() == ".parquet" else None))
     bare: list[Loss] = []

@@ -19,6 +19,7 @@ from mmconvert.format import IMAGES, Loss, Target
 from mmconvert.manifest import MANIFEST, folder_of, read_manifest
 from mmconvert.plugins import load
 from mmconvert.progress import Advance, Done, progress
+from mmconvert.publishing import require_apart
 from mmconvert.record import Record
 from mmconvert.storage import is_url, send_file
 from mmconvert.store import open_dataset
@@ -150,6 +151,7 @@ def _exported(dataset: Path, output: str, given: Mapping[str, Any], *, quiet: bo
     total = open_dataset(folder).num_rows if (dataset / MANIFEST).is_file() else None
     records = read(folder)
     path = _file(output, records, to)
+    require_apart([path], [dataset])
     path.resolve().parent.mkdir(parents=True, exist_ok=True)
     wishes = {name: given[name] for name in ("images", "image_dir", "columns", "csv_safe")}
     with progress("export", quiet=quiet) as advance:

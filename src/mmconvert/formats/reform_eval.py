@@ -243,6 +243,8 @@ def _mismatch(sample: Sample) -> str | None:
         items = sample.rows
     if not items or not isinstance(items[0], dict):
         return "no member 'data' that lists items"
+    if "prediction" in items[0]:
+        return "its items have a 'prediction', as results do"
     if {*items[0]} == _QUESTION_ALONE:
         return "TDIUC's questions have their answers in another file; name the folder that holds both"
     try:

@@ -5,6 +5,7 @@ import json
 import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.publishing import require_apart
 from mmscore.cli.judge_options import judge_options
 from mmscore.compare import Comparison
 from mmscore.compare import compare as run
@@ -55,6 +56,7 @@ def compare(
     Exit code 3: some rows have no score on one of the sides; they are named.
     """
     options = Options(answers, dataset, by, judge=judge, format=format, recipe_options=recipe_options)
+    require_apart([output], [a, b])
     found = run(a, b, recipe, options, resamples=resamples, seed=seed)
     text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
     if output:

@@ -5,6 +5,7 @@ import json
 import click
 
 from mmconvert.command_line import OPTIONS_FILE
+from mmconvert.publishing import require_apart
 from mmscore.explain import LIMIT, Explanation
 from mmscore.explain import explain as run
 from mmscore.report import publish
@@ -40,6 +41,7 @@ def explain(
     numbers comes from each pair of rules; these contributions add up to the difference.
     """
     places = {"answers": answers, "dataset": dataset, "format": format, "recipe_options": recipe_options}
+    require_apart([output], [predictions])
     found = run(predictions, recipes, score=score, limit=limit, **places)
     text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
     if output:

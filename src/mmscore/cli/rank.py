@@ -9,6 +9,7 @@ import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.errors import UsageError
+from mmconvert.publishing import require_apart
 from mmscore.evaluation import Options, score_each
 from mmscore.kits.mmtrusteval import ranking as mmtrusteval
 from mmscore.kits.reform_eval.ranking import COLUMNS, METHOD_COLUMNS, SIZES, place_in_dimension
@@ -97,6 +98,7 @@ def rank_models(
     Exit code 3: some model lacks a dataset that another has, or one of MMTrustEval's 32 tasks, or rows have no
     score; they are named.
     """
+    require_apart((output, csv_file, markdown_file), [path for path, _ in map(_taken_apart, predictions)])
     found = _ranking(predictions, by, _Wishes(recipe, recipe_options, format, metric, model, method))
     text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
     for path, data in ((output, text + "\n"), (csv_file, to_csv(found)), (markdown_file, to_markdown(found))):

@@ -9,6 +9,7 @@ import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.errors import Error, UsageError
+from mmconvert.publishing import require_apart
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
 from mmscore.cli.last_words import last_words
@@ -111,6 +112,7 @@ def score(
     if dry_run and (judge is not None or place.repo_id is None):
         _check_dry({"--output": output, "--csv": csv_file, "--html": html_file, "--rows": rows_file, "--log": log_file})
         return show_estimates(paths, recipes, options, as_json=as_json)
+    require_apart((output, csv_file, html_file, rows_file, log_file), [*paths, *([answers] if answers else ())])
     if html_pictures:
         _check_pictures(html_pictures, html_file)
     with contextlib.ExitStack() as stack:

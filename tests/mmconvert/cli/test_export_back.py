@@ -270,3 +270,10 @@ def test_what_is_no_choice_is_left_out_of_visual_multiple_choice() -> None:
     write_dataset(Path("ds"), {"test": [record(0), choice, blank]})
     assert fields_lost(export("ds", "back.jsonl", "vmcq")) == {("0", "options"), ("2", "question")}
     assert [made.id for made in read("back.jsonl", "vmcq")] == ["1"]
+
+
+def test_a_kits_json_with_a_column_of_a_question_file_is_recognised() -> None:
+    row = {"id": "7", "question": "Which?", "answer": "A", "prediction": "A", "method": "generation"}
+    export(jsonl("p.jsonl", row), "m_MMBench.json", "vlmevalkit_predictions")
+    (back,) = read("m_MMBench.json")
+    assert (back.source.format, back.id, back.prediction) == ("vlmevalkit_predictions", "7", "A")

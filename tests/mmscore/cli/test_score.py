@@ -183,3 +183,39 @@ def test_the_installed_command_gives_its_exit_code(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
     assert done.returncode == 2
     assert "no such file" in done.stderr
+
+
+def test_no_file_is_written_over_what_is_read_or_over_another(run, good, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = good.read_bytes()
+    for flag in ("-o", "--csv", "--rows", "--html"):
+        code, _, err = run(good, "--recipe", "vlmevalkit_mcq", flag, "./good.parquet")
+        assert (code, err) == (
+            2, "mmscore: ./good.parquet: is read as well, and would be replaced. Name another file.\n"
+        )  # fmt: skip
+    code, _, err = run(good, "--recipe", "vlmevalkit_mcq", "-o", "one", "--csv", "one")
+    assert (code, err) == (2, "mmscore: one: is named for two files. Name another one.\n")
+    assert (good.read_bytes(), sorted(p.name for p in tmp_path.iterdir())) == (before, ["good.parquet"])
+
+
+def test_a_name_that_is_empty_is_not_the_current_folder(run, good, monkeypatch):
+    monkeypatch.chdir(good.parent)
+    code, _, err = run("score", "")
+    assert (code, "variable of the command line" in err) == (2, True)
+
+
+def test_a_number_of_one_row_has_no_interval(run, tmp_path):
+    said = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("???", "A")))
+    _, out, _ = run(said, "--recipe", "own_choice", "--json")
+    number = json.loads(out)["entries"][0]["metrics"]["accuracy_if_unparsed_dropped"]
+    assert (number["value"], number["n"], number["stderr"], number["ci95"]) == (1.0, 1, None, None)
+
+
+def test_a_benchmark_that_is_named_is_in_the_signature(run, tmp_path):
+    rows = [{"id": "1", "answer": "10", "answers": ["10"], "question": "How many?", "prediction": "10.4"}]
+    said = write_predictions(tmp_path / "p.parquet", rows)
+    signed = set()
+    for dataset in ("ChartQA_TEST", "DocVQA_VAL"):
+        _, out, _ = run(said, "--recipe", "vlmevalkit_vqa", "--dataset", dataset, "--json")
+        signed.add(json.loads(out)["entries"][0]["signature"])
+    assert len(signed) == 2
