@@ -9,7 +9,7 @@ from mmconvert.errors import UsageError, did_you_mean
 from mmconvert.plugin_options import parse_spec, typed
 from mmconvert.plugins import load
 from mmconvert.record import Record
-from mmconvert.rewording import reworded, suffixed
+from mmconvert.rewording import reworded, suffixed, unbegun
 from mmconvert.wording import Wording
 
 Prompt = Callable[[Record], Wording]
@@ -74,6 +74,7 @@ def rewording(prompt: str | None, suffix: str | None = None) -> Callable[[Record
 
     def reword(record: Record) -> Record:
         if word is not None:
+            record = unbegun(record)
             record = reworded(record, word(record))
         return suffixed(record, suffix) if suffix else record
 

@@ -21,6 +21,7 @@ from mmconvert.record_shape import checked
 from mmconvert.sources import Rejected, Row, Span, Where
 from mmconvert.sources.tables import as_texts
 from mmconvert.transform import Step, steps, transformed
+from mmconvert.views import without_reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +223,8 @@ class Records:
             context.warn(remark)
         try:
             records: Iterable[Record] = map(checked, self.plugin.records(row, context))
+            if through or self._options.prompt or self._options.prompt_suffix:
+                records = map(without_reply, records)
             if through:
                 records = (made for record in records for made in transformed(record, through))
             return _Made(row, tuple(map(reword, records)))

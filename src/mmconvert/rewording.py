@@ -56,8 +56,17 @@ def words(turn: Turn) -> str:
     return "".join(part.text for part in turn.content)
 
 
+def unbegun(record: Record) -> Record:
+    """Take the reply off that an earlier wording began: another wording begins its own, or none."""
+    if REPLY not in record.extra:
+        return record
+    extra = {name: value for name, value in record.extra.items() if name != REPLY}
+    begun = bool(record.messages) and record.messages[-1].role == "assistant"
+    return replace(record, messages=record.messages[:-1] if begun else record.messages, extra=extra)
+
+
 def reworded(record: Record, wording: Wording) -> Record:
-    """Put a wording into the last user turn; the other turns stay as they are.
+    """Put a wording into the last user turn; the other turns stay as they are, but for a reply that was begun.
 
     Args:
         record: The record; one without a user turn gets one at the end.
@@ -70,6 +79,7 @@ def reworded(record: Record, wording: Wording) -> Record:
     Raises:
         RowError: `placeholder.no_image`: the wording shows a picture that the record has not.
     """
+    record = unbegun(record)
     pool = {image.slot: image for image in (*record.attachments, *record.images)}
     for slot in wording.slots:
         if slot not in pool:

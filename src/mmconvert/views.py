@@ -75,6 +75,26 @@ def sft_turns(record: Record) -> tuple[Turn, ...]:
     return (*turns, Turn("assistant", (Part("text", reply if begun is None else f"{begun} {reply}"),)))
 
 
+def without_reply(record: Record) -> Record:
+    """Take off the reply that a training view put behind the prompt; a dialog keeps its own last words.
+
+    Args:
+        record: Any record; one whose last turn is not the reference's words stays as it is.
+
+    Returns:
+        The record as it was before `sft_turns`.
+    """
+    turns = record.messages
+    own_words = record.task == "chat" and record.round is None
+    if own_words or len(turns) < 2 or turns[-1].role != "assistant" or turns[-2].role == "assistant":
+        return record
+    begun, reply = record.extra.get(REPLY), reference_reply(record)
+    if reply is None or turns[-1].content != (Part("text", reply if begun is None else f"{begun} {reply}"),):
+        return record
+    start = () if begun is None else (Turn("assistant", (Part("text", str(begun)),)),)
+    return replace(record, messages=(*turns[:-1], *start))
+
+
 def prompt_completion(record: Record) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
     """Cut the turns to train on before the assistant's last words.
 
@@ -141,7 +161,7 @@ class View:
 
 
 VIEWS = {
-    EVAL: View(SCHEMA, lambda record: record, to_arrow),
+    EVAL: View(SCHEMA, without_reply, to_arrow),
     "sft": View(SCHEMA, _as_sft, to_arrow),
     "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _as_prompt_completion, _split_batch),
 }

@@ -12,11 +12,13 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 
+import mmconvert
 from mmconvert.cli import program
 from mmconvert.conversion import ReadOptions, WriteOptions, convert, read
 from mmconvert.errors import RowError, UsageError
 from mmconvert.guess import guess
 from mmconvert.inputs import Input
+from mmconvert.prompt import rewording
 from mmconvert.prompts.evalscope import evalscope
 from mmconvert.prompts.lmms_mmmu import lmms_mmmu
 from mmconvert.prompts.mmbench import mmbench
@@ -119,6 +121,32 @@ def test_marks_that_were_chosen_are_learned() -> None:
     asked = replace(ASKED, task="multiple_choice", question="Which?", options=FULL, answer="B")
     (marked,) = option_mark(asked, {"mark": "number"}, Setting("option_mark"))
     assert sft_turns(marked)[-1] == said("2. green")
+
+
+def test_another_wording_begins_its_own_reply() -> None:
+    begun = reworded(replace(ASKED, question="Which?"), Wording(USER.content, reply="It is a"))
+    assert reworded(begun, Wording(USER.content, reply="I think")).messages == (USER, said("I think"))
+    asked = rewording("reform_eval")(begun)
+    assert ([turn.role for turn in asked.messages], asked.extra) == (["user"], {})
+
+
+@pytest.mark.parametrize("view", ["sft", "prompt-completion"])
+def test_options_of_a_training_dataset_are_moved_together_with_its_reply(tmp_path: Path, view: str) -> None:
+    row = {"question": "Which?", "options": ["red", "green", "blue"], "answer": "C"}
+    (tmp_path / "in.jsonl").write_text(json.dumps(row) + "\n")
+    mmconvert.convert(tmp_path / "in.jsonl", tmp_path / "a", view=view)
+    for again in (view, "eval"):
+        mmconvert.convert(tmp_path / "a", tmp_path / again, view=again, transform="circular", overwrite=True)
+    asked = list(read(tmp_path / "eval"))
+    learned = list(read(tmp_path / view))
+    assert [record.messages[-1].role for record in asked] == ["user"] * 3
+    assert [words(record.messages[-1]) for record in learned] == ["C. blue", "B. blue", "A. blue"]
+    assert all("A. blue" in words(record.messages[-2]) for record in learned[2:])
+
+
+def test_a_dialog_that_ends_with_its_own_reference_keeps_it() -> None:
+    own = replace(ASKED, task="chat", messages=(USER, said("cat")), answers=("cat",))
+    assert VIEWS["eval"].of(own) == own
 
 
 def test_a_monologue_has_no_prompt() -> None:
