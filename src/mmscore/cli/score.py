@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -20,8 +20,20 @@ from mmscore.judge_request import JudgeRequest
 from mmscore.places import located
 from mmscore.predictions import models_in
 from mmscore.report import Entry, Report, publish
+from mmscore.result import Result
 from mmscore.rows_file import RowsWriter
 from mmscore.scored import Scored
+
+_FILES = {
+    "output": ("--output", "report"),
+    "csv_file": ("--csv", "table"),
+    "html_file": ("--html", "page"),
+    "rows_file": ("--rows", "rows"),
+    "log_file": ("--log", "log"),
+}
+"""Parameters that name a file to write -> the option, and what the last lines call it."""
+_READ_SO = ("answers", "dataset", "format", "recipe_options")
+"""Parameters that another command on the same files needs too."""
 
 
 @click.command()
@@ -75,28 +87,12 @@ from mmscore.scored import Scored
 @OPTIONS_FILE
 def score(
     predictions: tuple[str, ...],
-    recipes: tuple[str, ...],
-    recipe_options: str | None,
-    format: str | None,
-    answers: str | None,
-    dataset: str | None,
-    model: str | None,
-    by: tuple[str, ...],
-    average: str,
     judge: JudgeRequest | None,
     dry_run: bool,
-    output: str | None,
-    csv_file: str | None,
-    html_file: str | None,
-    html_rows: int,
-    html_pictures: str | None,
-    rows_file: str | None,
-    log_file: str | None,
-    max_failed: float,
     allow_rejects: bool,
     as_json: bool,
     quiet: bool,
-    **pushes: Any,
+    **given: Any,
 ) -> int:
     """Give the number a kit would give for PREDICTIONS, with its uncertainty.
 
@@ -105,56 +101,93 @@ def score(
     side. Without --recipe the recipe follows from dataset, task and source. --push publishes the predictions
     with their references, the report and a card with the numbers, in one commit.
     """
-    wishes: dict[str, Any] = {"judge": judge, "format": format, "model": model, "recipe_options": recipe_options}
-    options = Options(answers, dataset, by, average, **wishes, log=log_file is not None)
-    place = Pushing.checked(pushes, predictions, dry_run=dry_run)
+    options = options_of(given, judge)
+    place = Pushing.checked(given, predictions, dry_run=dry_run)
     paths = [one for path in predictions for one in models_in(path)]
     if dry_run and (judge is not None or place.repo_id is None):
-        _check_dry({"--output": output, "--csv": csv_file, "--html": html_file, "--rows": rows_file, "--log": log_file})
-        return show_estimates(paths, recipes, options, as_json=as_json)
-    require_apart((output, csv_file, html_file, rows_file, log_file), [*paths, *([answers] if answers else ())])
-    if html_pictures:
-        _check_pictures(html_pictures, html_file)
+        _check_dry(given)
+        return show_estimates(paths, given["recipes"], options, as_json=as_json)
+    sent: list[Result] = []
+    with scoring_progress(options, quiet=quiet) as options:
+        keep = sent.append if place.repo_id is not None else lambda result: None
+        report = scored(paths, given, options, then=keep)
+    if as_json:
+        click.echo(_text(report))
+    else:
+        _show(report)
+    if not quiet:
+        for message in dict.fromkeys(message for entry in report.entries for message in entry.messages):
+            click.echo(printable(f"mmscore: {message}"), err=True)
+        files = {label: given[name] for name, (_, label) in _FILES.items()}
+        said = {f"--{name.replace('_', '-')}": given[name] for name in _READ_SO}
+        last_words(report, files, given["recipes"], said)
+    if sent:
+        click.echo(pushed_text(place.scored(sent, quiet=quiet)), err=as_json)
+    return 0 if report.complete or allow_rejects else EXIT_PARTIAL
+
+
+def options_of(given: Mapping[str, Any], judge: JudgeRequest | None) -> Options:
+    """Take how to score from the command's options by parameter name, and a judge of whom they ask."""
+    return Options(
+        **{name: given[name] for name in ("answers", "dataset", "by", "average", "format", "model", "recipe_options")},
+        judge=judge,
+        log=given["log_file"] is not None,
+    )
+
+
+def scored(
+    paths: Sequence[str],
+    given: Mapping[str, Any],
+    options: Options,
+    *,
+    then: Callable[[Result], None] = lambda result: None,
+) -> Report:
+    """Do what the command does, for its options by parameter name: score, and write the files that they name.
+
+    Args:
+        paths: Places of predictions.
+        given: The command's options.
+        options: How to score, see `options_of`.
+        then: Called with what became of each file and recipe.
+
+    Raises:
+        UsageError: A file would be written over what is read, or as `mmscore.evaluation.results`.
+        Error: As there, or a file has a larger share of rows without a score than the options allow.
+    """
+    files = [given[name] for name in _FILES]
+    require_apart(files, [*paths, *([options.answers] if options.answers else ())])
+    output, csv_file, html_file, rows_file, log_file = files
+    if given["html_pictures"]:
+        _check_pictures(given["html_pictures"], html_file)
+    entries, shown = [], []
     with contextlib.ExitStack() as stack:
         rows = stack.enter_context(RowsWriter(rows_file)) if rows_file else None
-        options = stack.enter_context(scoring_progress(options, quiet=quiet))
-        entries, shown, sent = [], [], []
-        for result in results(paths, recipes, options):
-            entries.append(_checked(result.entry, result.scored, rows, max_failed))
+        for result in results(paths, given["recipes"], options):
+            entries.append(_checked(result.entry, result.scored, rows, given["max_failed"]))
             if log_file:
                 publish(log_file, kit_log(result.entry, result.scored, options).encode())
             if html_file:
                 shown.append(result)
-            if place.repo_id is not None:
-                sent.append(result)
+            then(result)
     report = Report(tuple(entries))
-    text = json.dumps(report.to_json(), ensure_ascii=False, indent=1)
     if output:
-        publish(output, text.encode() + b"\n")
+        publish(output, _text(report).encode() + b"\n")
     if csv_file:
         publish(csv_file, report.to_csv().encode())
     if html_file:
         # Imported here: who wants no page needs neither pictures nor the page's writer.
         from mmscore.html.page import write_report
 
-        write_report(html_file, shown, pictures=html_pictures or answers, most=html_rows)
-    if as_json:
-        click.echo(text)
-    else:
-        _show(report)
-    if not quiet:
-        for message in dict.fromkeys(message for entry in report.entries for message in entry.messages):
-            click.echo(printable(f"mmscore: {message}"), err=True)
-        files = {"report": output, "table": csv_file, "page": html_file, "rows": rows_file, "log": log_file}
-        said = {"--answers": answers, "--dataset": dataset, "--format": format, "--recipe-options": recipe_options}
-        last_words(report, files, recipes, said)
-    if sent:
-        click.echo(pushed_text(place.scored(sent, quiet=quiet)), err=as_json)
-    return 0 if report.complete or allow_rejects else EXIT_PARTIAL
+        write_report(html_file, shown, pictures=given["html_pictures"] or options.answers, most=given["html_rows"])
+    return report
 
 
-def _check_dry(files: Mapping[str, str | None]) -> None:
-    if named := [flag for flag, file in files.items() if file]:
+def _text(report: Report) -> str:
+    return json.dumps(report.to_json(), ensure_ascii=False, indent=1)
+
+
+def _check_dry(given: Mapping[str, Any]) -> None:
+    if named := [flag for name, (flag, _) in _FILES.items() if given[name]]:
         raise UsageError(f"{', '.join(named)}: --dry-run scores nothing and writes no file. Leave one of them out.")
 
 
