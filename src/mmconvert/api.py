@@ -22,6 +22,7 @@ from mmconvert.previewing import Previewed
 from mmconvert.progress import progress
 from mmconvert.reading import ReadOptions
 from mmconvert.record import Record
+from mmconvert.storage import local
 from mmconvert.store import Dataset
 from mmconvert.store import open_dataset as _open_dataset
 from mmconvert.verification import verify as find_faults
@@ -181,7 +182,7 @@ def export(
         Error: The dataset cannot be read, or the file cannot be written.
     """
     given = _given(export_command, {**options, "to": to}, ["-o", str(output), "--", str(dataset)])
-    return exported(Path(dataset), str(output), given, quiet=quiet)
+    return exported(local(dataset), str(output), given, quiet=quiet)
 
 
 @python_call

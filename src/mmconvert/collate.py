@@ -73,7 +73,7 @@ def _turns(row: Mapping[str, Any]) -> list[dict[str, Any]]:
         raise Error(f"row {row.get('id')!r}: has no reply to learn. Convert with --view sft or prompt-completion.")
     pictures = iter(row["images"])
     talk = _with_pictures(turns, pictures)
-    if next(pictures, None) is not None:
+    if any(True for _ in pictures):
         raise Error(f"row {row.get('id')!r}: has more pictures than its turns show. Convert it again.")
     return talk
 
@@ -85,7 +85,10 @@ def _with_pictures(turns: Sequence[Mapping[str, Any]], pictures: Iterator[Any]) 
 def _part(part: Mapping[str, Any], pictures: Iterator[Any]) -> dict[str, Any]:
     if part["type"] != "image":
         return {"type": "text", "text": part["text"]}
-    picture = next(pictures, None)
+    try:
+        picture = next(pictures)
+    except StopIteration:
+        raise Error("messages: the turns show more pictures than the row has. Convert it again.") from None
     if picture is None:
-        raise Error("messages: the turns show more pictures than the row has. Convert it again.")
+        raise Error("images: a picture was kept as an address. Convert with --allow-remote, without --keep-urls.")
     return {"type": "image", "image": picture}

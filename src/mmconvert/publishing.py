@@ -89,15 +89,30 @@ def require_folder(place: Path) -> None:
     raise UsageError(f"{place}: its folder does not exist. Name a place in a folder that does.")
 
 
+def require_file(place: str | Path) -> None:
+    """Refuse a place where a device or a pipe stands: a file that appears there would take its place.
+
+    Raises:
+        UsageError: It is one.
+
+    Example:
+        >>> require_file("/dev/null")
+        Traceback (most recent call last):
+        mmconvert.errors.UsageError: /dev/null: is a device or a pipe, which a file would replace. Name a file.
+    """
+    if os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place):
+        raise UsageError(f"{place}: is a device or a pipe, which a file would replace. Name a file.")
+
+
 def require_apart(outputs: Iterable[str | Path | None], inputs: Iterable[str | Path]) -> None:
-    """Refuse to write a file that is read as well, or two into one place.
+    """Refuse to write a file that is read as well, two into one place, or one over a device.
 
     Args:
         outputs: Files to write; None for one that nobody wants.
         inputs: What is read.
 
     Raises:
-        UsageError: Two of them are one file.
+        UsageError: Two of them are one file, or as `require_file`.
 
     Example:
         >>> require_apart(["report.json", "./a.parquet"], ["a.parquet"])
@@ -107,6 +122,7 @@ def require_apart(outputs: Iterable[str | Path | None], inputs: Iterable[str | P
     read = {os.path.realpath(path) for path in inputs}
     written = set()
     for path in (path for path in outputs if path is not None):
+        require_file(path)
         place = os.path.realpath(path)
         if place in read:
             raise UsageError(f"{path}: is read as well, and would be replaced. Name another file.")
@@ -124,7 +140,11 @@ def published_file(place: Path) -> Iterator[Path]:
 
     Yields:
         The temporary path to write to; it has the suffix of the place.
+
+    Raises:
+        UsageError: As `require_file`.
     """
+    require_file(place)
     clear_leftovers(place)
     new = temporary(place)
     try:

@@ -224,7 +224,10 @@ def _flat(rows: Iterable[Sequence[Any]]) -> list[Any]:
 
 def _pictures(images: Sequence[Image]) -> pa.Array:
     paths = pa.nulls(len(images), pa.string())
-    return pa.StructArray.from_arrays([binary([i.bytes for i in images]), paths], fields=list(IMAGE_TYPE))
+    columns = [binary([i.bytes for i in images]), paths]
+    # What was kept as an address is null: `datasets` opens no picture that has neither bytes nor path.
+    absent = pa.array([i.bytes is None for i in images]) if any(i.bytes is None for i in images) else None
+    return pa.StructArray.from_arrays(columns, fields=list(IMAGE_TYPE), mask=absent)
 
 
 def _images_array(records: Sequence[Record]) -> pa.Array:
@@ -347,7 +350,7 @@ def from_row(row: Mapping[str, Any]) -> Record:
         images=images,
         options=tuple(row["options"]),
         answers=tuple(row["answers"]),
-        attachments=tuple(_image(a["image"]["bytes"], a["info"]) for a in row["attachments"]),
+        attachments=tuple(_image((a["image"] or {}).get("bytes"), a["info"]) for a in row["attachments"]),
         extra=json.loads(row["extra"]),
         **{name: row[name] for name in _PLAIN},
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mmconvert.errors import UsageError
 from mmconvert.inputs import Input
-from mmconvert.publishing import clear_leftovers, published_file
+from mmconvert.publishing import clear_leftovers, published_file, require_file
 from mmconvert.shards import write_synced
 from mmconvert.sources import Rejected
 
@@ -28,6 +28,7 @@ def place_of_rejects(wish: Path | None, inputs: Sequence[Input], output: Path) -
     file = wish.resolve()
     if file.is_dir():
         raise UsageError(f"{wish}: is a folder. Name a file for the refused rows.")
+    require_file(wish)
     if file.is_relative_to(output):
         raise UsageError(f"{wish}: lies inside {output}, which is replaced as a whole. Name a file beside it.")
     read = [one.path.resolve() for source in inputs for one in source.each()]

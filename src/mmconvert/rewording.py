@@ -41,7 +41,9 @@ def stand_for_pictures(named: Sequence[int], record: Record) -> bool:
 
 
 def last_turn_images(record: Record) -> tuple[Image, ...]:
-    """List the pictures that the last user turn shows, in reading order."""
+    """List the pictures that the last user turn shows, in reading order; all of a record that has no such turn yet."""
+    if last_user_turn(record) is None:
+        return record.images
     start, end = _span(record)
     return record.images[start:end]
 

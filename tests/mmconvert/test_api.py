@@ -150,3 +150,9 @@ def test_what_is_no_path_or_no_whole_number_is_not_taken_for_one(call: Callable[
     with pytest.raises(UsageError) as caught:
         call()
     assert str(caught.value) == said
+
+
+def test_a_dataset_of_a_store_is_exported(table, tmp_path):
+    mmconvert.convert(table, "memory://bucket/here")
+    done = mmconvert.export("memory://bucket/here", tmp_path / "back.tsv", to="lmudata")
+    assert (done.rows_written, (tmp_path / "back.tsv").is_file()) == (1, True)

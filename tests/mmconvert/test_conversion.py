@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from datasets import load_dataset
 
+import mmconvert
 from mmconvert.conversion import ReadOptions, Summary, WriteOptions, convert, read, write
 from mmconvert.errors import Error, UsageError
 from mmconvert.format import Target
@@ -367,3 +368,14 @@ def test_a_format_is_written_only_to_its_own_kinds_of_file(tmp_path: Path) -> No
         write(records, Target(tmp_path / "x.parquet"), "mmmu_outputs")
     with pytest.raises(UsageError, match=r"unknown format 'predictons'. Did you mean predictions"):
         write(records, Target(tmp_path / "x.tsv"), "predictons")
+
+
+def test_a_pipe_is_not_replaced_by_refused_rows_nor_removed(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "in.jsonl").write_text('{"messages": [{"role": "user", "content": "a"}], "answer": "x"}\n')
+    with pytest.raises(UsageError, match="is a device or a pipe"):
+        mmconvert.convert(tmp_path / "in.jsonl", tmp_path / "out", rejects=tmp_path / "pipe")
+    with pytest.raises(UsageError, match="is a device or a pipe"):
+        mmconvert.export(tmp_path / "in.jsonl", tmp_path / "pipe", to="openai_messages")
+    assert (tmp_path / "pipe").is_fifo()
+    assert not (tmp_path / "out").exists()

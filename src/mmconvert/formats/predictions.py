@@ -68,7 +68,8 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     numbers = {name: _integer(fields.pop(name, None), name) for name in _NUMBERS}
     with in_field("options"):
         options = option_texts(raw) if (raw := fields.pop("options", None)) else ()
-    label, answer = fields.pop("label", None), fields.pop("answer", None)
+    answer = fields.pop("answer", None)
+    label = _label(fields.pop("label", None), answer)
     answers = _answers(fields.pop("answers", None), answer)
     task = context.task or _text(fields.pop("task", None), "task") or ("multiple_choice" if options else "vqa")
     question = texts.pop("question")
@@ -83,7 +84,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         options=options,
         answer=answers[0] if answers else None,
         answers=answers,
-        label=label if label is not None else None if answer is None else canonical_json(answer),
+        label=label,
         dataset=context.dataset or texts.pop("dataset"),
         subset=context.subset or texts.pop("subset"),
         extra=rest(extra),
@@ -91,6 +92,19 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         **{name: value for name, value in texts.items() if name not in ("dataset", "subset")},  # type: ignore[arg-type]
         **numbers,  # type: ignore[arg-type]
     )
+
+
+def _label(value: Any, answer: Any) -> str | None:
+    """Read the reference as a table of ours has it, as JSON; a text that is none stands for itself."""
+    if value is None:
+        return None if answer is None else canonical_json(answer)
+    if isinstance(value, str):
+        with contextlib.suppress(RowError):
+            return canonical_json(parse_json(value))
+    try:
+        return canonical_json(value)
+    except (TypeError, ValueError):
+        raise RowError("label.type", "label", f"expected a value that JSON can say {got(value)}.") from None
 
 
 def _own_extra(value: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from mmconvert.errors import UsageError, did_you_mean
 from mmconvert.record import LETTERS, Record
+from mmconvert.rewording import last_turn_images
 from mmconvert.wording import Wording, pictures_first
 
 Language = Literal["en", "cn"]
@@ -41,7 +42,7 @@ def lmms_mmbench(record: Record, language: Language = "en") -> Wording:
         raise UsageError(f"lmms_mmbench has no language {language!r}.{hint} Known: {', '.join(CLOSING)}.")
     row = {"question": record.question, "hint": record.hint, **dict(zip(LETTERS, record.options, strict=False))}
     text = lmms_mmbench_text(row, language, CLOSING[language])
-    return pictures_first(text, tuple(image.slot for image in record.images))
+    return pictures_first(text, tuple(image.slot for image in last_turn_images(record)))
 
 
 def lmms_mmbench_text(row: Mapping[str, Any], language: Language = "en", closing: str | None = None) -> str:

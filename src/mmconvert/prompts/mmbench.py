@@ -7,6 +7,7 @@ from typing import Any
 
 from mmconvert.errors import RowError, did_you_mean, got
 from mmconvert.record import LETTERS, Record
+from mmconvert.rewording import last_turn_images
 from mmconvert.wording import Wording, pictures_first
 
 # Source: open-compass/MMBench@20faed3 README, section on loading the data (the pipeline's document)
@@ -51,7 +52,7 @@ def mmbench(record: Record, sys_prompt: str = SYS_PROMPT) -> Wording:
     Parity: open-compass/MMBench@20faed3 README.
     """
     options = {letter: text for letter, text in zip(LETTERS, record.options, strict=False) if text is not None}
-    slots = tuple(image.slot for image in record.images)
+    slots = tuple(image.slot for image in last_turn_images(record))
     return pictures_first(mmbench_text(record.question or "", options, record.hint, sys_prompt), slots)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from mmconvert.errors import RowError, UsageError, did_you_mean, got
 from mmconvert.literals import looks_like_list, parse_list
 from mmconvert.record import LETTERS, Part, Record
+from mmconvert.rewording import last_turn_images
 from mmconvert.wording import Wording
 
 Row = Mapping[str, Any]
@@ -61,7 +62,7 @@ def vlmevalkit(record: Record, dataset_class: str | None = None) -> Wording:
     """
     name = dataset_class or OWN_CLASS.get(record.task, "CustomVQADataset")
     row = {"question": record.question, "hint": record.hint, **dict(zip(LETTERS, record.options, strict=False))}
-    slots = [image.slot for image in record.images]
+    slots = [image.slot for image in last_turn_images(record)]
     turn = messages(name, record.dataset or "", row, slots)
     parts = tuple(Part("image") if x["type"] == "image" else Part("text", str(x["value"])) for x in turn)
     return Wording(parts, tuple(x["value"] for x in turn if x["type"] == "image"))

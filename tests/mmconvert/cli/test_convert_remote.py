@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
+import datasets
 import pytest
 from click.testing import CliRunner, Result
 
@@ -60,6 +61,9 @@ def test_nothing_is_fetched_by_default(tmp_path: Path) -> None:
         table = convert(f"https://127.0.0.1:{server.port}/T.tsv", "-o", tmp_path / "table")
     assert (done.returncode, json.loads(done.stdout)["rows_rejected"]) == (3, 3), done.stderr
     assert (kept.returncode, json.loads(kept.stdout)["rows_rejected"]) == (3, 1), kept.stderr
+    shown = datasets.load_dataset(str(tmp_path / "kept"), cache_dir=str(tmp_path / "cache"), split="test")
+    assert [row["images"] for row in shown] == [[], [None], [None]]
+    assert [len(record.images) for record in read(tmp_path / "kept")] == [0, 1, 1]
     assert (table.returncode, "--allow-remote" in table.stderr) == (2, True), table.stderr
     codes = [json.loads(line)["code"] for line in (tmp_path / "out.rejects.jsonl").read_text().splitlines()]
     assert codes == ["image.remote", "image.remote", "image.path"]

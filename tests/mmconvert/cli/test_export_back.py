@@ -277,3 +277,11 @@ def test_a_kits_json_with_a_column_of_a_question_file_is_recognised() -> None:
     export(jsonl("p.jsonl", row), "m_MMBench.json", "vlmevalkit_predictions")
     (back,) = read("m_MMBench.json")
     assert (back.source.format, back.id, back.prediction) == ("vlmevalkit_predictions", "7", "A")
+
+
+def test_a_label_that_is_a_plain_text_is_the_reference() -> None:
+    source = table("p.tsv", {"id": "1", "question": "What?", "prediction": "red", "label": "red fox"})
+    export(source, "back.jsonl", "openai_messages")
+    assert rows_of("back.jsonl")[0]["answer"] == "red fox"
+    export(source, "own.jsonl", "predictions")
+    assert [made.label for made in read("own.jsonl")] == ['"red fox"'] == [made.label for made in read(source)]

@@ -1,0 +1,25 @@
+"""A wording of the last turn shows the pictures of that turn, not those of the rounds before."""
+
+from collections.abc import Callable
+
+import pytest
+
+from mmconvert.prompts.lmms_mmbench import lmms_mmbench
+from mmconvert.prompts.mmbench import mmbench
+from mmconvert.prompts.vlmevalkit import vlmevalkit
+from mmconvert.record import Image, Part, Record, Source, Turn
+from mmconvert.rewording import reworded
+from mmconvert.wording import Wording
+from support.records import picture_bytes
+
+BEFORE = (Turn("user", (Part("image"), Part("text", "What?"))), Turn("assistant", (Part("text", "A cat."),)))
+PICTURE = Image(picture_bytes("PNG"), 1, format="PNG", width=3, height=2)
+
+
+@pytest.mark.parametrize("style", [vlmevalkit, mmbench, lmms_mmbench])
+def test_pictures_of_earlier_turns_are_not_shown_again(style: Callable[[Record], Wording]) -> None:
+    asked = Turn("user", (Part("text", "And now?"),))
+    record = Record("1", "1", (*BEFORE, asked), "vqa", Source("f", "f", 0), images=(PICTURE,), question="And now?")
+    worded = reworded(record, style(record))
+    assert worded.messages[:2] == BEFORE
+    assert (worded.images, {part.type for part in worded.messages[2].content}) == ((PICTURE,), {"text"})
