@@ -24,12 +24,14 @@ def checked(record: Record) -> Record:
     """Give a record back if it can be stored.
 
     Raises:
-        RowError: `<field>.type`: a value of another type than the column's, a number out of range, half a
+        RowError: `id.missing`: the id is blank; `<field>.type`: a value of another type than the column's, a number out of range, half a
             character; `messages.part`: a part that is neither text nor image; `messages.images`: not one
             picture for each image part.
     """
     if not _all_texts(record):
         _check_texts(record)
+    if not record.id.strip():
+        raise RowError("id.missing", "id", f"the row has no id {got(record.id)}.")
     if record.variant is not None:
         _check_number("variant", record.variant)
     if record.round is not None:

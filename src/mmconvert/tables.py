@@ -27,7 +27,7 @@ def take_id(fields: dict[str, Any], row: Row, context: Context) -> str:
     if value is None or value == "":
         return context.numbered(row)
     if isinstance(value, str):
-        return value.strip()
+        return value.strip() or context.numbered(row)
     if isinstance(value, bool) or not isinstance(value, int):
         raise RowError("id.type", "id", f"expected a text or an integer {got(value)}.")
     return str(value)

@@ -58,7 +58,7 @@ def records(draw: st.DrawFn) -> Record:
     extra: dict[str, Any] = draw(st.dictionaries(TEXT, json_value, max_size=3))
     label = draw(st.one_of(st.none(), TEXT, st.integers(), st.lists(TEXT, max_size=3)))
     return Record(
-        id=draw(TEXT.filter(bool)),
+        id=draw(TEXT.filter(str.strip)),
         sample=draw(TEXT),
         messages=messages,
         task=draw(st.sampled_from(TASKS)),

@@ -29,7 +29,7 @@ from mmconvert.record import Image, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl, tables
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter, write_jsonl
-from mmconvert.tables import add_extra, own_id, placed, rest, take_id, take_numbered_pictures, unshown
+from mmconvert.tables import add_extra, letter_or_label, own_id, placed, rest, take_id, take_numbered_pictures, unshown
 from mmconvert.training_rows import messages_extra
 
 
@@ -150,12 +150,14 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     fields: dict[str, Any] = {**own_id(record)}
     fields["messages"] = messages
     if record.label is not None:
-        fields["answer"] = parse_json(record.label)
+        fields["answer"] = letter_or_label(record)
     fields.update({f"image_{i.slot}": reference(i, target) for i in record.attachments})
     if record.options:
         losses.append(Loss(record.id, "options", "options have no field of their own; they stand in the prompt only"))
     if target.path.suffix.lower() in tables.DELIMITERS:
-        if len(record.answers) > 1:
+        if len(record.answers) == 1 and isinstance(fields.get("answer"), list):
+            fields["answer"] = record.answers[0]
+        if isinstance(fields.get("answer"), list):
             losses.append(Loss(record.id, "answers", "a cell holds one text; .jsonl holds a list"))
         if fields.get("answer") == "":
             losses.append(Loss(record.id, "answer", 'an empty cell is no answer; .jsonl holds ""'))

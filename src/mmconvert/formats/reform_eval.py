@@ -283,6 +283,8 @@ def _of(name: str, records: Iterable[Record], losses: list[Loss]) -> Iterator[Re
         elif record.options and (None in record.options or not is_option(record.answer, record.options)):
             message = "the family wants one answer and no gap; the row is left out"
             losses.append(Loss(record.id, "options", message, left_out=True))
+        elif SHAPES[name].image and not record.images:
+            losses.append(Loss(record.id, "images", "an item shows a picture; the row is left out", left_out=True))
         elif not record.options and not record.answers:
             losses.append(Loss(record.id, "answer", "an item has an answer; the row is left out", left_out=True))
         else:

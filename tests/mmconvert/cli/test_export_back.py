@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from mmconvert.conversion import read
+from mmconvert.errors import RowError
 from mmconvert.record import Part, Turn
+from mmconvert.record_shape import checked
 from support.datasets_on_disk import picture, record, write_dataset
 from support.terminal import mmconvert
 
@@ -285,3 +287,31 @@ def test_a_label_that_is_a_plain_text_is_the_reference() -> None:
     assert rows_of("back.jsonl")[0]["answer"] == "red fox"
     export(source, "own.jsonl", "predictions")
     assert [made.label for made in read("own.jsonl")] == ['"red fox"'] == [made.label for made in read(source)]
+
+
+def test_a_blank_id_is_none(tmp_path: Path) -> None:
+    (given,) = read(jsonl("in.jsonl", chat("Which?", id="  ")))
+    assert given.id == "000000000"
+    with pytest.raises(RowError, match="has no id"):
+        checked(replace(record(1), id=" "))
+
+
+def test_an_item_without_a_picture_is_left_out_of_reform_eval() -> None:
+    choice = replace(record(1), question="Which?", options=("x", "y"), task="multiple_choice", answer="A")
+    bare = replace(choice, id="2", sample="2", images=(), messages=(Turn("user", (Part("text", "Which?"),)),))
+    write_dataset(Path("ds"), {"test": [choice, bare]})
+    assert ("2", "images") in fields_lost(export("ds", "back.json", "reform_eval"))
+    assert [made.sample for made in read("back.json", "reform_eval")] == ["1"]
+
+
+def test_a_cell_holds_the_one_text_of_a_list_and_no_other_list() -> None:
+    source = jsonl("in.jsonl", chat("a", id="one") | {"answer": ["red"]}, chat("b", id="none") | {"answer": []})
+    assert fields_lost(export(source, "back.tsv", "openai_messages")) == {("none", "answers")}
+    assert next(made.answers for made in read("back.tsv", "openai_messages")) == ("red",)
+
+
+def test_an_index_of_an_option_is_written_as_the_letter_that_the_prompt_asks_for() -> None:
+    choice = replace(record(1), question="Which?", options=("x", "y"), task="multiple_choice", answer="B", label="1")
+    write_dataset(Path("ds"), {"test": [choice]})
+    export("ds", "back.jsonl", "openai_messages")
+    assert rows_of("back.jsonl")[0]["answer"] == "B"
