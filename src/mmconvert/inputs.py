@@ -233,6 +233,9 @@ def _files_in(path: Path) -> list[Path]:
     entries = sorted(p for p in path.iterdir() if not p.name.startswith(".") and not p.name.endswith(_REJECTS))
     if not entries:
         raise UsageError(f"{path}: the folder holds no files. Name another.")
+    broken = [p for p in entries if p.is_symlink() and not p.exists() and p.suffix.lower() in READERS]
+    if broken:
+        raise UsageError(f"{broken[0]}: the link leads nowhere. Mend it, or take it out of the folder.")
     files = [p for p in entries if p.is_file()]
     data = [p for p in files if p.suffix.lower() in READERS]
     if len(files) < len(entries) and (not data or is_one_input(path)):

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 from typing import Any
 
 from mmconvert.errors import Error, UsageError, first_line
@@ -28,7 +29,12 @@ def is_url(name: str) -> bool:
     Example:
         >>> is_url("s3://bucket/data.tsv"), is_url("https://example.org/data.tsv"), is_url("data.tsv")
         (True, False, False)
+
+    Raises:
+        UsageError: It is the URL of a file of this machine, which as a path would begin with a folder `file:`.
     """
+    if name.lower().startswith("file:/"):
+        raise UsageError(f"{name}: name the path itself, {unquote(urlsplit(name).path)}")
     return _URL.match(name) is not None
 
 

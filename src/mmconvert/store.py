@@ -97,9 +97,9 @@ class DatasetWriter:
         if self._append:
             self._kept, earlier = read_manifest(self.path)
             if earlier.get("view", EVAL) != self._view:
+                view = earlier.get("view", EVAL)
                 raise UsageError(
-                    f"{self.path}: has the view {earlier.get('view', EVAL)}, all its splits must. Leave out --view "
-                    f"{self._view}, or name another folder."
+                    f"{self.path}: has the view {view}, all its splits must. Give --view {view}, or name another folder."
                 )
             self.about = joined(earlier, self.about)
 

@@ -156,3 +156,29 @@ def test_a_dataset_of_a_store_is_exported(table, tmp_path):
     mmconvert.convert(table, "memory://bucket/here")
     done = mmconvert.export("memory://bucket/here", tmp_path / "back.tsv", to="lmudata")
     assert (done.rows_written, (tmp_path / "back.tsv").is_file()) == (1, True)
+
+
+@pytest.mark.parametrize("limit", ["nan", "inf"])
+def test_a_limit_that_is_no_number_is_named(table, limit):
+    with pytest.raises(UsageError, match="expected a number of MiB"):
+        mmconvert.convert(table, table.parent / "o", max_image_mb=float(limit))
+
+
+def test_the_url_of_a_file_of_this_machine_is_met_with_its_path(table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for call in (
+        lambda: mmconvert.convert(table, f"file://{tmp_path}/o"),
+        lambda: mmconvert.convert(f"file://{table}", tmp_path / "o"),
+    ):
+        with pytest.raises(UsageError, match=f"name the path itself, {tmp_path}"):
+            call()
+    assert not Path("file:").exists()
+
+
+def test_a_broken_link_in_a_folder_is_not_passed_over(table, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.tsv").write_bytes(table.read_bytes())
+    (folder / "b.tsv").symlink_to("gone.tsv")
+    with pytest.raises(UsageError, match="b.tsv: the link leads nowhere"):
+        mmconvert.convert(folder, tmp_path / "o")

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from mmconvert.closing import close, command
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
 from mmconvert.conversion import ReadOptions, Summary, WriteOptions
 from mmconvert.conversion import convert as run_convert
-from mmconvert.errors import UsageError
+from mmconvert.errors import UsageError, got
 from mmconvert.inputs import plan
 from mmconvert.manifest import DEFAULT_CONFIG
 from mmconvert.progress import Done, progress
@@ -186,6 +187,8 @@ def converted(
         if given[one] and given[other]:
             flags = [f"--{name.replace('_', '-')}" for name in (one, other)]
             raise UsageError(f"{flags[0]} and {flags[1]} exclude each other. Leave one out.")
+    if not math.isfinite(given["max_image_mb"]):
+        raise UsageError(f"--max-image-mb: expected a number of MiB {got(given['max_image_mb'])}.")
     how = ReadOptions(
         format=given["format_"],
         decode=given["verify"] == "decode",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mmconvert.dialogs import MESSAGES_EXTRA
 from mmconvert.kits.reform_eval.families import FAMILIES
 from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.record import Part, Record, Turn
@@ -35,8 +36,17 @@ def in_context_sample(record: Record, parameters: Mapping[str, Any], setting: Se
         said = [(ROLES[turn["from"]], turn["value"]) for turn in example]
         start = f"{parameters['prefix']} " if parameters["prefix"] else ""
         said = [(role, start * (role == "assistant") + text) for role, text in said]
+        fields = record.extra.get(MESSAGES_EXTRA)
+        at = _first_asked(record.messages)
+        if at is not None and isinstance(fields, list):
+            moved = [*fields[:at], *({} for _ in said), *fields[at:]]
+            record = replace(record, extra={**record.extra, MESSAGES_EXTRA: moved})
         record = replace(record, messages=led(record.messages, said))
     yield record
+
+
+def _first_asked(messages: Sequence[Turn]) -> int | None:
+    return next((number for number, turn in enumerate(messages) if turn.role == "user"), None)
 
 
 def led(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
@@ -54,7 +64,7 @@ def led(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> tuple[Turn
         >>> [[part.type for part in turn.content] for turn in led([asked], [("user", "See?"), ("assistant", "Yes.")])]
         [['image', 'text'], ['text'], ['text']]
     """
-    at = next((number for number, turn in enumerate(messages) if turn.role == "user"), None)
+    at = _first_asked(messages)
     if at is None:
         return tuple(messages)
     shown = tuple(part for part in messages[at].content if part.type == "image")

@@ -2,17 +2,20 @@
 
 import json
 from base64 import b64encode
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mmconvert.conversion import read
+from mmconvert.dialogs import MESSAGES_EXTRA
 from mmconvert.errors import Error, UsageError
 from mmconvert.kits.reform_eval.families import FAMILIES
 from mmconvert.kits.reform_eval.pools import own_pools, read_pools
 from mmconvert.record import Record
 from mmconvert.rewording import words
+from mmconvert.training_rows import messages_extra
 from mmconvert.transform import steps
 from support.drawing import applied, asked, photo
 from support.records import picture_bytes
@@ -141,3 +144,9 @@ def test_the_loaders_call_in_one_line(tmp_path: Path) -> None:
         shown = "; ".join(f"({mark}) {text}" for mark, text in zip("ab", record.options, strict=True))
         assert words(record.messages[-1]) == f"{record.instruction} Red? Options: {shown}."
         assert record.options["AB".index(record.answer or "")] == "no"
+
+
+def test_fields_of_messages_stay_with_their_messages_behind_an_example() -> None:
+    choice = replace(asked(photo(2, 2), "Q"), options=("a", "b"), extra={MESSAGES_EXTRA: [{"name": "ann"}]})
+    made = applied(choice, "in_context_sample")
+    assert [dict(fields) for fields in messages_extra(made)] == [{}, {}, {"name": "ann"}]
