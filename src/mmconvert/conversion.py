@@ -282,7 +282,7 @@ def _finished(job: _Job, writer: DatasetWriter, kept: Iterable[str] = ()) -> Sum
         writer.add(result.shards, result.part.source.split, job.where.config)
     rejects = [reject for result in job.results for reject in result.rejects]
     if not any(result.ids for result in job.results) and not job.where.allow_empty:
-        raise Error(_nothing(job.inputs, rejects))
+        raise Error(_nothing(job, rejects))
     summary = _summary(job.results, job.formats, job.output)
     # Before the dataset appears, so that a dataset never stands beside rejects of another run.
     summary.rejects = write_rejects(rejects, job.rejects_file, job.where.append)
@@ -377,10 +377,11 @@ def _refuse_long(results: Sequence[PartResult]) -> None:
             raise too_long(source, most)
 
 
-def _nothing(inputs: Sequence[Input], rejects: Sequence[Rejected]) -> str:
+def _nothing(job: _Job, rejects: Sequence[Rejected]) -> str:
     if rejects:
         return f"no row could be converted; the first of {len(rejects)} reasons: {rejects[0]}"
-    return f"{inputs[0].path}: holds no rows. Give --allow-empty to publish an empty dataset."
+    what = "the steps left none of its rows" if any(result.rows_read for result in job.results) else "holds no rows"
+    return f"{job.inputs[0].path}: {what}. Give --allow-empty to publish an empty dataset."
 
 
 def _jsonable(how: ReadOptions) -> dict[str, Any]:

@@ -182,3 +182,8 @@ def test_a_broken_link_in_a_folder_is_not_passed_over(table, tmp_path):
     (folder / "b.tsv").symlink_to("gone.tsv")
     with pytest.raises(UsageError, match="b.tsv: the link leads nowhere"):
         mmconvert.convert(folder, tmp_path / "o")
+
+
+def test_steps_that_leave_no_row_are_not_taken_for_an_empty_file(table, tmp_path):
+    with pytest.raises(Error, match="the steps left none of its rows"):
+        mmconvert.convert(table, tmp_path / "o", transform="subsample:share=0")
