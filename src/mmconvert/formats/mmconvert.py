@@ -9,6 +9,7 @@ are damaged.
 Lost: the other columns of a predictions file beside `prediction`, such as status and log-probabilities.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,8 @@ from mmconvert.manifest import MANIFEST, config_folder
 from mmconvert.record import PICTURE_COLUMNS, SCHEMA, Image, Record, from_row, missing_columns
 from mmconvert.sources import Rejected, Row, Span, parquet
 from mmconvert.store import open_dataset
+
+_ADDRESS = re.compile("https?://", re.IGNORECASE)
 
 _OF_RUN = ("model", "method")
 """Columns of a predictions file that say what made its predictions, which kits' file names tell."""
@@ -90,7 +93,11 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
 
 def _checked(image: Image, field: str, context: Context) -> Image:
     if image.bytes is None and image.url:
-        return image
+        pictures = context.pictures
+        wanted = pictures.fetch is not None and not pictures.keep_urls and _ADDRESS.match(image.url)
+        with in_field(field):
+            fetched = pictures.of_reference(image.url, image.slot, image.detail) if wanted else image
+        return replace(fetched, name=image.name)
     with in_field(field):
         checked = context.pictures.of_bytes(image.bytes or b"", image.slot, image.name, image.detail)
     return replace(checked, url=image.url)

@@ -98,6 +98,10 @@ def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, mon
         file = rows(tmp_path, f"{host}/x.png", f"{host}/page", f"{host}/gone.png")
         options = ["--allow-remote", "--max-image-mb", "1", "--workers", "1", "--json"]
         done = CliRunner().invoke(program, ["convert", str(file), "-o", str(tmp_path / "out"), *options])
+        CliRunner().invoke(program, ["convert", str(file), "-o", str(tmp_path / "kept"), "--keep-urls"])
+        later = ["convert", str(tmp_path / "kept"), "-o", str(tmp_path / "later"), *options]
+        assert json.loads(CliRunner().invoke(program, later).stdout)["images"] == 1
+    assert [row.id for row in read(tmp_path / "later")] == [row.id for row in read(tmp_path / "out")]
     summary = json.loads(done.stdout)
     assert (summary["rows_written"], summary["images"]) == (2, 1)
     rejects = [json.loads(line) for line in (tmp_path / "out.rejects.jsonl").read_text().splitlines()]
