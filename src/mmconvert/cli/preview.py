@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mmconvert.cli.image_root import image_root_option
-from mmconvert.command_line import OPTIONS_FILE, printable
+from mmconvert.command_line import EXIT_REFUSED, OPTIONS_FILE, printable
 from mmconvert.conversion import ReadOptions
 from mmconvert.errors import UsageError
 from mmconvert.inputs import plan
@@ -80,7 +80,7 @@ def preview(
         click.echo(json.dumps(shown, ensure_ascii=False))
     elif not quiet:
         click.echo(printable(_summary(done, output)))
-    return 0
+    return EXIT_REFUSED if done.files_refused and not done.rows else 0
 
 
 def previewed(inputs: Sequence[str], output: Path, how: ReadOptions, *, rows: int = ROWS, quiet: bool) -> Previewed:
@@ -110,4 +110,5 @@ def previewed(inputs: Sequence[str], output: Path, how: ReadOptions, *, rows: in
 def _summary(done: Previewed, output: Path) -> str:
     rows = f"{done.rows:,} rows" if done.whole else f"the first {done.rows:,} rows"
     refused = f", {done.refused:,} of them refused" if done.refused else ""
+    refused += f", files refused as a whole: {done.files_refused:,}" if done.files_refused else ""
     return f"{output}: {rows}{refused}, {done.pictures:,} pictures\nOpen it in a browser: {output.resolve().as_uri()}"

@@ -112,6 +112,8 @@ def test_a_file_among_others_that_cannot_be_read_is_named_on_the_page(tmp_path: 
     (folder / "b.tsv").write_text(f'{good}9\t"open\n')
     done = preview(tmp_path / "p.html", folder)
     assert (done["rows"], done["records"], done["files_refused"]) == (4, 4, 1)
+    assert "files refused as a whole: 1" in mmconvert("preview", folder, "-o", tmp_path / "p.html").out
+    assert mmconvert("preview", folder / "b.tsv", folder / "b.tsv", "-o", tmp_path / "p.html").code == 1
     alone = mmconvert("preview", folder / "b.tsv", "-o", tmp_path / "b.html")
     assert alone.code == 1
     assert "a quote opens here" in alone.err
