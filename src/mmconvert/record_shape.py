@@ -24,9 +24,9 @@ def checked(record: Record) -> Record:
     """Give a record back if it can be stored.
 
     Raises:
-        RowError: `id.missing`: the id is blank; `<field>.type`: a value of another type than the column's, a number out of range, half a
-            character; `messages.part`: a part that is neither text nor image; `messages.images`: not one
-            picture for each image part.
+        RowError: `id.missing`: the id is blank; `<field>.type`: a value of another type than the column's, a number
+            out of range, half a character; `messages.part`: a part that is neither text nor image;
+            `messages.images`: not one picture for each image part.
     """
     if not _all_texts(record):
         _check_texts(record)

@@ -13,8 +13,8 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from mmconvert.errors import Error, UsageError, first_line
 from mmconvert.hub_path import dataset_repo, file_in_repo, on_the_hub

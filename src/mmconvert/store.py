@@ -99,7 +99,7 @@ class DatasetWriter:
             if earlier.get("view", EVAL) != self._view:
                 view = earlier.get("view", EVAL)
                 raise UsageError(
-                    f"{self.path}: has the view {view}, all its splits must. Give --view {view}, or name another folder."
+                    f"{self.path}: has the view {view}, all its splits must. Give --view {view}, or another folder."
                 )
             self.about = joined(earlier, self.about)
 
