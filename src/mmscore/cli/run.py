@@ -6,8 +6,9 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +16,26 @@ import click
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mmconvert import __version__
-from mmconvert.cli.convert import convert
 from mmconvert.closing import close, command
-from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, context, mapping_file, printable
-from mmconvert.errors import Error
-from mmconvert.plugin_options import parse_spec
-from mmconvert.store import Dataset, open_dataset
-from mmscore.answers import OK, answer_key, store_path
-from mmscore.cli.predict import LOCAL, answer, ask, job_of, model_options, opened_backend, plugin_of
-from mmscore.cli.score import score
+from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, mapping_file, printable
+from mmconvert.errors import Error, UsageError
+from mmconvert.store import Dataset
+from mmscore.answers import OK, store_path
+from mmscore.cli.judge_options import judge_request
+from mmscore.cli.predict import LOCAL, answer, ask, job_of, plugin_of
+from mmscore.cli.prepared import OpenedModel, PreparedDataset
+from mmscore.cli.score import options_of, scored
 from mmscore.cli.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan, plan_of
 from mmscore.compat.task_files import shown
+from mmscore.evaluation import Options, results
 from mmscore.holding import hold
-from mmscore.infer.backend import Backend, file_identity
 from mmscore.infer.predictions_file import RUN_METADATA, interrupted
+from mmscore.result import Result
 
 PREDICTIONS, REPORT, TABLE, LOG = "predictions.parquet", "report.json", "report.csv", "log.txt"
 CONVERTED = ".datasets"
 """Folder in the work folder for what is converted; no model's folder begins with a dot."""
+_LOG_WIDTH = 160
 
 
 @dataclass(slots=True)
@@ -95,24 +97,30 @@ def run(
     """
     given = mapping_file(task)
     plan = plan_of(given, work_dir, task)
+    if as_pages and plan.steps == PREDICT:
+        raise UsageError(f"{task} steps: {PREDICT} gives no numbers for the pages of --html. Leave one of them out.")
     if dry_run:
         click.echo(_plan_text(plan, as_json=as_json))
         return 0
-    done = []
-    for outcome in outcomes(plan, restart=restart, quiet=quiet):
-        done.append(outcome)
-        if not as_json:
-            click.echo(printable(_sentence(outcome)))
-    if as_pages:
-        _write_pages(plan, done)
+    done, out = [], sys.stdout
+    # What a plug-in prints, or a cluster, must not stand between the lines that a program reads here.
+    with contextlib.redirect_stdout(sys.stderr):
+        for outcome in outcomes(plan, restart=restart, quiet=quiet):
+            done.append(outcome)
+            if not as_json:
+                click.echo(printable(_sentence(outcome)), file=out)
     if as_json:
         click.echo(json.dumps({"work_dir": str(plan.work_dir), "runs": [o.to_json() for o in done]}))
     elif text := shown(given, done):
         click.echo(printable(text))
+    with contextlib.redirect_stdout(sys.stderr):
+        lacking = _write_pages(plan, done) if as_pages else []
+    for error in lacking:
+        click.echo(printable(f"mmscore: {error}"), err=True)
     if not (as_json or quiet):
         again = command("mmscore", "run", task, *(["--work-dir", work_dir] if work_dir else []))
         close(_places(plan, done, again), err=True)
-    if all(outcome.status == "ok" for outcome in done):
+    if all(outcome.status == "ok" for outcome in done) and not lacking:
         return 0
     return EXIT_REFUSED if all(outcome.error is not None for outcome in done) else EXIT_PARTIAL
 
@@ -138,100 +146,70 @@ def outcomes(plan: Plan, *, restart: bool = False, quiet: bool = False) -> Itera
     Yields:
         What became of each model's answers to each dataset; what fails does not keep the rest from its turn.
     """
-    prepared = {task.name: _Prepared(task, plan.work_dir / CONVERTED / task.name, quiet) for task in plan.datasets}
+    prepared = {
+        task.name: PreparedDataset(task, plan.work_dir / CONVERTED / task.name, quiet) for task in plan.datasets
+    }
     for model in plan.models:
-        opened = _Opened(model, quiet)
+        opened = OpenedModel(model, quiet)
         for task in plan.datasets:
             folder = plan.work_dir / model.name / task.name
             folder.mkdir(parents=True, exist_ok=True)
             outcome = Outcome(model.name, task.name, folder)
-            with _kept_apart(outcome):
-                if plan.steps == SCORE:
-                    _take(outcome)
-                else:
-                    rows = prepared[task.name].rows()
-                    outcome.rejected = prepared[task.name].rejected
-                    _predict(rows, opened, task, outcome, restart=restart, quiet=quiet)
-                if plan.steps != PREDICT:
-                    _score(plan.scoring, task, outcome)
+            work = partial(_carry_out, plan, prepared[task.name], opened, outcome, restart=restart, quiet=quiet)
+            outcome.error = _apart(folder, work)
             yield outcome
 
 
-@contextlib.contextmanager
-def _kept_apart(outcome: Outcome) -> Iterator[None]:
-    """Keep what goes wrong with one run away from the others; a bug leaves its traceback in the log."""
+def _apart(folder: Path, work: Callable[[], None]) -> str | None:
+    """Do what must not keep the rest from its turn, and tell what went wrong; a bug leaves its traceback in the log."""
     try:
-        yield
-    except (Error, click.ClickException) as error:
-        outcome.error = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        _log(outcome.folder, f"failed: {outcome.error}")
+        work()
+    except Error as error:
+        _log(folder, f"failed: {error}")
+        return str(error)
     except Exception as error:
-        outcome.error = f"{type(error).__name__}: {error}. This is a bug; {outcome.folder / LOG} says where."
-        _log(outcome.folder, f"failed:\n{traceback.format_exc()}")
+        _log(folder, f"failed:\n{traceback.format_exc()}")
+        return f"{type(error).__name__}: {error}. This is a bug; {folder / LOG} says where."
+    return None
 
 
-class _Prepared:
-    """A dataset of ours, converted when it is first wanted; what went wrong then goes wrong for every model."""
-
-    def __init__(self, task: DatasetTask, folder: Path, quiet: bool) -> None:
-        self.rejected = False
-        self._task = task
-        self._folder = folder
-        self._quiet = quiet
-        self._made: Dataset | Error | None = None
-
-    def rows(self) -> Dataset:
-        if self._made is None:
-            try:
-                self._made = self._convert()
-            except Error as error:
-                self._made = error
-        if isinstance(self._made, Error):
-            raise self._made
-        return self._made
-
-    def _convert(self) -> Dataset:
-        if self._task.conversion is None:
-            return open_dataset(self._task.input)
-        self._folder.parent.mkdir(parents=True, exist_ok=True)
-        options = {**self._task.conversion, "overwrite": True, "quiet": self._quiet}
-        with contextlib.redirect_stdout(sys.stderr):
-            code = convert.invoke(context(convert, [self._task.input, "-o", str(self._folder)], options))
-        self.rejected = code == EXIT_PARTIAL
-        return open_dataset(self._folder)
+def _carry_out(
+    plan: Plan, prepared: PreparedDataset, opened: OpenedModel, outcome: Outcome, *, restart: bool, quiet: bool
+) -> None:
+    folder = outcome.folder
+    if plan.steps == SCORE:
+        _take(outcome)
+    else:
+        before = _stamp(folder / PREDICTIONS)
+        try:
+            rows = prepared.rows()
+            outcome.rejected = prepared.rejected
+            _predict(rows, opened, prepared.task, outcome, restart=restart, quiet=quiet)
+        finally:
+            if _stamp(folder / PREDICTIONS) != before:
+                # Those that stand there are of other replies.
+                _remove(folder / REPORT, folder / TABLE, _page(plan, prepared.task))
+    if plan.steps != PREDICT:
+        _remove(folder / REPORT, folder / TABLE)
+        _score(plan, opened.task, prepared.task, outcome)
 
 
-class _Opened:
-    """A model that is loaded when the first row is to be asked, once for all datasets."""
+def _stamp(file: Path) -> tuple[int, int] | None:
+    """Tell a file from the one that takes its place."""
+    return (file.stat().st_ino, file.stat().st_mtime_ns) if file.is_file() else None
 
-    def __init__(self, task: ModelTask, quiet: bool) -> None:
-        self.task = task
-        self._quiet = quiet
-        self._made: Backend | Error | None = None
 
-    def backend(self) -> Backend:
-        if self._made is None:
-            try:
-                self._made = opened_backend(self.task.given, model_options(self.task.given, quiet=self._quiet))
-            except Error as error:
-                self._made = error
-        if isinstance(self._made, Error):
-            raise self._made
-        return self._made
+def _remove(*files: Path) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
 
-    def digest(self, rows: Dataset, limit: int | None) -> str:
-        """Digest what the predictions depend on, as far as it can be told without loading the model."""
-        given = {name: str(value) for name, value in self.task.given.items() if name not in ("processes", "engine")}
-        folder = Path(self.task.given["model"])
-        files = sorted(folder.rglob("*")) if folder.is_dir() else []
-        weights = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
-        protocol = self.task.given["protocol"]
-        plugins = [plugin_of(self.task.given), *([] if protocol is None else [parse_spec(protocol)[0]])]
-        return answer_key(given, *map(file_identity, plugins), weights, rows.fingerprint, limit, __version__)
+
+def _page(plan: Plan, task: DatasetTask) -> Path:
+    return plan.work_dir / f"{task.name}.html"
 
 
 def _predict(
-    rows: Dataset, opened: _Opened, task: DatasetTask, outcome: Outcome, *, restart: bool, quiet: bool
+    rows: Dataset, opened: OpenedModel, task: DatasetTask, outcome: Outcome, *, restart: bool, quiet: bool
 ) -> None:
     output = outcome.folder / PREDICTIONS
     limit = task.limit if task.limit is not None else opened.task.given["limit"]
@@ -273,35 +251,62 @@ def _stands(output: Path, digest: str) -> bool:
     return pc.all(pc.equal(statuses, OK), min_count=0).as_py() is True
 
 
-def _score(scoring: Mapping[str, Any], task: DatasetTask, outcome: Outcome) -> None:
+def _score(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome) -> None:
+    # Imported here: what draws a table takes longer to load than a plan to check.
+    from rich.console import Console
+
+    from mmscore.report_view import show
+
     folder = outcome.folder
     files = {"output": str(folder / REPORT), "csv_file": str(folder / TABLE)}
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            options = {**scoring, "recipes": task.recipes, **files}
-            code = score.invoke(context(score, [str(folder / PREDICTIONS)], options))
-    finally:
-        _log(folder, said.getvalue().strip())
-    outcome.rejected = outcome.rejected or code == EXIT_PARTIAL
-    entries = json.loads((folder / REPORT).read_bytes())["entries"]
+    given = {**plan.scoring, "recipes": task.recipes, **files}
+    report = scored([str(folder / PREDICTIONS)], given, _options(plan, model, folder))
+    table = io.StringIO()
+    show(report, Console(file=table, highlight=False, width=_LOG_WIDTH))
+    _log(folder, "\n".join([table.getvalue().strip(), *(note for one in report.entries for note in one.messages)]))
+    outcome.rejected = outcome.rejected or not (report.complete or given["allow_rejects"])
     outcome.scores = {
         f"{entry['recipe']}@{entry['version']}": {name: one["value"] for name, one in entry["metrics"].items()}
-        for entry in entries
+        for entry in report.to_json()["entries"]
     }
 
 
-def _write_pages(plan: Plan, done: Sequence[Outcome]) -> None:
-    """Score the replies to each dataset once more, all models together, for its page; judges' replies are stored."""
+def _options(plan: Plan, model: ModelTask, folder: Path) -> Options:
+    """Say how a model's replies are scored; what its judges took goes to the folder's log."""
+    judge = judge_request(plan.scoring, quiet=True)
+    if judge is not None:
+        judge = replace(judge, spent=lambda spent: _log(folder, str(spent)))
+    return options_of({**plan.scoring, "model": plan.scoring["model"] or model.title}, judge)
+
+
+def _write_pages(plan: Plan, done: Sequence[Outcome]) -> list[str]:
+    """Score the replies to each dataset once more, all models together, for its page; judges' replies are stored.
+
+    Returns:
+        What keeps a page from being written.
+    """
+    found = []
     for task in plan.datasets:
-        files = [str(o.folder / PREDICTIONS) for o in done if o.dataset == task.name and o.error is None]
-        converted = plan.work_dir / CONVERTED / task.name
-        pictures = task.input if task.conversion is None else str(converted)
-        page = {"html_file": str(plan.work_dir / f"{task.name}.html"), "html_pictures": pictures}
-        if files:
-            with contextlib.redirect_stdout(io.StringIO()):
-                options = {**plan.scoring, "recipes": task.recipes, "quiet": True, **page}
-                score.invoke(context(score, files, options))
+        page = _page(plan, task)
+        models = [outcome.model for outcome in done if outcome.dataset == task.name and outcome.error is None]
+        if error := _apart(plan.work_dir, partial(_write_page, page, plan, task, models)):
+            found.append(f"{page}: {error}")
+    return found
+
+
+def _write_page(page: Path, plan: Plan, task: DatasetTask, models: Collection[str]) -> None:
+    # Imported here: who wants no page needs neither pictures nor the page's writer.
+    from mmscore.html.page import write_report
+
+    _remove(page)
+    shown: list[Result] = []
+    for model in plan.models:
+        if model.name in models:
+            folder = plan.work_dir / model.name / task.name
+            shown += results([folder / PREDICTIONS], task.recipes, _options(plan, model, folder))
+    pictures = task.input if task.conversion is None else plan.work_dir / CONVERTED / task.name
+    if shown:
+        write_report(page, shown, pictures=pictures, most=plan.scoring["html_rows"])
 
 
 def _log(folder: Path, text: str) -> None:

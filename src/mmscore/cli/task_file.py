@@ -1,7 +1,8 @@
 """The file of `mmscore run`: which datasets, models and recipes, under the option names of the commands."""
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,16 @@ from mmconvert.record import missing_columns
 from mmconvert.sources.parquet import parquet_file
 from mmconvert.store import open_dataset
 from mmconvert.transform import steps
-from mmscore.choice import named_recipe
+from mmscore.choice import RECIPES, name_and_version, named_recipe
+from mmscore.cli.judge_options import judge_request
 from mmscore.cli.predict import model_options, plugin_of, predict
 from mmscore.cli.score import score
 from mmscore.compat.task_files import ours
 from mmscore.infer.backend import GROUP as BACKENDS
 from mmscore.infer.protocol import open_protocol
+from mmscore.judge_request import JudgeRequest, chosen_panel
+from mmscore.places import STDIN, located
+from mmscore.recipe_options import read_options
 
 _TOP = ("datasets", "models", "recipes", "convert", "predict", "score", "steps", "work-dir")
 STEPS = ALL, PREDICT, SCORE = ("all", "predict", "score")
@@ -44,6 +49,7 @@ _NOT_HERE = frozenset(
             "rejects",
         ),
         *("resume", "restart", "share", "csv", "rows", "recipe", "dry-run", "json", "quiet", "options"),
+        *("html", "html-pictures", "log", "model-card"),
     )
 )
 """Options that have no place in a task: where things go, and what is done again, is for `run` to say."""
@@ -60,7 +66,7 @@ class DatasetTask:
     Attributes:
         name: Name of its folder.
         input: What to read.
-        conversion: Options of `mmconvert convert` by parameter name; None for a dataset of ours, asked as it is.
+        conversion: All options of `mmconvert convert` by parameter name; None for a dataset of ours, asked as it is.
         recipes: Recipes to score with; () follows from the dataset.
         limit: Only the first rows; None for all.
     """
@@ -74,10 +80,17 @@ class DatasetTask:
 
 @dataclass(frozen=True, slots=True)
 class ModelTask:
-    """A model of the task: name of its folder, and the options of `mmscore predict` by parameter name."""
+    """A model of the task.
+
+    Attributes:
+        name: Name of its folder.
+        given: Options of `mmscore predict` by parameter name.
+        title: The name that the task gives it, for its reports; None for what the replies say.
+    """
 
     name: str
     given: Mapping[str, Any]
+    title: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +101,7 @@ class Plan:
         work_dir: Folder for everything that is made.
         datasets: Datasets in the order of the file.
         models: Models in the order of the file; each is asked about every dataset.
-        scoring: Options of `mmscore score` by parameter name.
+        scoring: All options of `mmscore score` by parameter name.
         steps: One of `STEPS`.
     """
 
@@ -113,8 +126,8 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
         path: Where the task stands, for messages.
 
     Raises:
-        UsageError: A key, recipe, transform or protocol is unknown, a value is none that the option takes, an
-            input is missing, or two entries would share a folder.
+        UsageError: A key, recipe, transform, protocol or judge is unknown, a value is none that the option takes,
+            an input is missing, or two entries would share a folder.
     """
     with _at(path):
         task = _hyphened(ours(given))
@@ -143,9 +156,11 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
     chosen = task.get("steps", ALL)
     if chosen not in STEPS:
         raise UsageError(f"{path} steps: expected {', '.join(STEPS)} {got(chosen)}.{did_you_mean(str(chosen), STEPS)}")
-    scoring = option_values(score, common["score"], f"{path} score")
+    values = option_values(score, common["score"], f"{path} score")
     with _at(f"{path} score"):
-        context(score, ["unused"], scoring)
+        scoring = context(score, ["unused"], values).params
+        if chosen != PREDICT:
+            _check_scoring(scoring, [entry.recipes for entry in datasets])
     return Plan(place, tuple(datasets), tuple(models), scoring, chosen)
 
 
@@ -158,13 +173,14 @@ def _dataset(entry: Mapping[str, Any], common: Mapping[str, Any], recipes: tuple
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
         raise UsageError(f"{where} limit: expected a number from 1 {got(limit)}.")
     conversion = option_values(convert, {**common, **own}, where)
-    ours = not conversion and _is_ours(Path(source))
-    if not ours:
+    given = None
+    if conversion or not _is_ours(Path(source)):
         with _at(where):
-            _check_conversion(source, context(convert, [source, "-o", "unused"], conversion).params)
+            given = context(convert, [source, "-o", "unused"], conversion).params
+            _check_conversion(source, given)
     chosen = _recipes(entry["recipes"], f"{where} recipes") if "recipes" in entry else recipes
     name = _folder(entry.get("name"), Path(source.rpartition("=")[2]).stem, where)
-    return DatasetTask(name, source, None if ours else conversion, chosen, limit)
+    return DatasetTask(name, source, given, chosen, limit)
 
 
 def _check_conversion(source: str, given: Mapping[str, Any]) -> None:
@@ -195,7 +211,49 @@ def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> M
             load(BACKENDS, plugin_of(given))
         if given["protocol"] is not None:
             open_protocol(given["protocol"])
-    return ModelTask(_folder(entry.get("name"), str(given["model"]).rstrip("/").rpartition("/")[2], where), given)
+    name = _folder(entry.get("name"), str(given["model"]).rstrip("/").rpartition("/")[2], where)
+    return ModelTask(name, given, None if entry.get("name") is None else name)
+
+
+def _check_scoring(given: Mapping[str, Any], recipes: Sequence[Sequence[str]]) -> None:
+    """Refuse what would leave replies without numbers, before anybody is asked.
+
+    Args:
+        given: Options of `mmscore score` by parameter name.
+        recipes: Those of each dataset; none where it follows from the replies.
+    """
+    if given["answers"] == STDIN:
+        raise UsageError("answers: standard input cannot be read twice. Write it to a file first.")
+    if given["answers"] is not None:
+        located(given["answers"])
+    if given["recipe_options"] is not None:
+        read_options(given["recipe_options"])
+    request = judge_request(given, quiet=True)
+    for name in dict.fromkeys(itertools.chain.from_iterable(recipes)):
+        choice = named_recipe(name, given["recipe_options"])
+        if request is not None:
+            chosen_panel(request, choice)
+        elif choice.recipe.needs_judge:
+            known = ", ".join(choice.recipe.judges)
+            raise UsageError(f"recipe {name!r} has no scores without a judge. Add judge: with one of {known}.")
+    if request is not None and not all(recipes):
+        _check_judges(request)
+
+
+def _check_judges(request: JudgeRequest) -> None:
+    """Refuse judges that no recipe takes, where the one that they are for is not known yet."""
+    first, _ = name_and_version(request.names[0])
+    # Of several refusals the one is told that is not about recipes which the judge is not for.
+    choices = sorted(map(named_recipe, available(RECIPES)), key=lambda choice: first not in choice.recipe.judges)
+    refusals = []
+    for choice in choices:
+        try:
+            chosen_panel(request, choice)
+        except UsageError as error:
+            refusals.append(error)
+        else:
+            return
+    raise refusals[0]
 
 
 @contextlib.contextmanager
@@ -207,8 +265,8 @@ def _at(where: str) -> Iterator[None]:
 
 
 def _options(command: click.Command) -> list[str]:
-    # A dataset's limit is that of predict, which marks the numbers as partial.
-    without = _NOT_HERE | {"limit"} if command is convert else _NOT_HERE
+    # A dataset's limit is that of predict, which marks the numbers as partial; replies are files of ours.
+    without = _NOT_HERE | {convert: {"limit"}, score: {"format"}}.get(command, set())
     flags = [flag for param in command.params if isinstance(param, click.Option) for flag in param.opts]
     names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
     return [name for name in names if name not in without]

@@ -15,10 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+import mmscore
 from mmconvert.command_line import run as run_program
 from mmscore.cli import program
 from mmscore.infer.predictions_file import RUN_METADATA
 from support.asking import written
+from support.chat_server import chat_server, said
 from support.questions import record
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -105,6 +107,127 @@ def test_the_next_command_ranks_the_models_on_datasets_without_a_name(capsys):
         run_program(program, following.split(), program="mmscore")
     assert ended.value.code == 0
     assert "100.00 (1)" in capsys.readouterr().out
+
+
+def reported(*places: str) -> list[str]:
+    return [entries(place)[0]["model"] for place in places]
+
+
+def on_page(dataset: str) -> dict:
+    page = Path("results", f"{dataset}.html").read_text(encoding="utf-8")
+    return json.loads(re.search(r'id="mm-data">(.*?)</script>', page)[1])["report"]
+
+
+def test_a_model_s_name_is_that_of_its_reports_so_that_settings_of_one_model_are_told_apart(run, capsys):
+    models = [{"model": "answer", "backend": "echo"}, {"name": "sys", "model": "answer", "backend": "echo", "n": 1}]
+    given = task(models=models, datasets=["files/lmudata/Colours.tsv"])
+    assert run(given, "--html")[0] == 0
+    assert reported("answer/Colours", "sys/Colours") == ["answer", "sys"]
+    assert "\nsys," in Path("results/sys/Colours/report.csv").read_text()
+    assert [entry["model"] for entry in on_page("Colours")["entries"]] == ["answer", "sys"]
+    places = [f"Colours=results/{name}/Colours/report.json" for name in ("answer", "sys")]
+    with pytest.raises(SystemExit) as ended:
+        run_program(program, ["rank", "--by", "dataset", *places], program="mmscore")
+    assert (ended.value.code, "sys" in capsys.readouterr().out) == (0, True)
+    assert run({**given, "score": {"model": "both"}})[0] == 0
+    assert reported("answer/Colours", "sys/Colours") == ["both", "both"]
+
+
+def test_a_model_without_a_name_of_its_own_keeps_its_whole_name_in_reports(run):
+    Path("mine.py").write_text("def b(records):\n    return ['B' for _ in records]\n")
+    assert run(task(models=[{"model": "org/mine", "backend": "mine.py@b"}]))[0] == 0
+    assert reported("mine/Colours") == ["org/mine"]
+
+
+def numbers(dataset: str = "Colours") -> list[str]:
+    files = [f"right/{dataset}/report.json", f"right/{dataset}/report.csv", f"{dataset}.html"]
+    return [file for file in files if Path("results", file).exists()]
+
+
+def test_numbers_of_replies_that_are_gone_go_with_them(run):
+    def limited(limit: int, **changes: object) -> dict:
+        return task(datasets=[{"input": "files/lmudata/Colours.tsv", "limit": limit}], **changes)
+
+    assert run(limited(3), "--html")[0] == 0
+    assert len(numbers()) == 3
+    assert run(limited(3, steps="predict"))[0] == 0
+    assert len(numbers()) == 3  # the replies stand
+    assert run(limited(2, steps="predict"))[0] == 0
+    assert numbers() == []
+    assert run(limited(2), "--html")[0] == 0
+    code, out, _ = run(limited(2, score={"by": ["nosuch"]}), "--restart")
+    assert (code, "no column 'nosuch'" in out) == (1, True)
+    assert numbers() == []
+    assert Path("results/right/Colours/predictions.parquet").exists()
+
+
+def test_numbers_that_cannot_be_made_anew_do_not_stay(run):
+    assert run(task(), "--html")[0] == 0
+    assert run(task(score={"by": ["nosuch"]}))[0] == 1
+    assert numbers() == ["Colours.html"]  # still the replies that stand
+    assert run(task(score={"by": ["nosuch"]}), "--html")[0] == 1
+    assert numbers() == []
+
+
+def test_pages_need_numbers(run):
+    code, out, err = run(task(steps="predict"), "--html")
+    assert (code, out) == (2, "")
+    assert "task.yaml steps: predict gives no numbers for the pages of --html. Leave one of them out." in err
+    assert not Path("results").exists()
+
+
+def test_a_page_that_fails_keeps_nothing_else_from_its_turn(run):
+    assert run(task())[0] == 0
+    shutil.rmtree("results/.datasets/Colours")
+    code, out, err = run(task(steps="score"), "--html", "--json")
+    assert (code, [one["status"] for one in json.loads(out)["runs"]]) == (3, ["ok", "ok"])
+    assert err.startswith("mmscore: results/Colours.html: results/.datasets/Colours: no such file or folder.")
+    assert (numbers("Colours")[2:], numbers("quiz")[2:]) == ([], ["quiz.html"])
+    assert "no such file or folder" in Path("results/log.txt").read_text()
+
+
+LOUD = """
+from dataclasses import replace
+from mmscore.recipes.own_choice import RECIPE
+def b(records):
+    print("asked")
+    return ["A" for _ in records]
+def parse(item, version):
+    print("read by hand")
+    return RECIPE.parse(item, version)
+LOUD = replace(RECIPE, parse=parse)
+"""
+
+
+def test_what_plug_ins_print_goes_where_a_program_does_not_read_and_a_function_leaves_stdout_alone(run, capsys):
+    Path("loud.py").write_text(LOUD)
+    given = task(models=[{"model": "loud", "backend": "loud.py@b"}], recipes=["loud.py@LOUD"])
+    code, out, err = run(given, "--json", "--html")
+    assert (code, len(json.loads(out)["runs"])) == (0, 2)
+    assert ("asked" in err, "read by hand" in err) == (True, True)
+    (one, other) = mmscore.run(given, restart=True)
+    said = capsys.readouterr()
+    assert (one.status, other.status) == ("ok", "ok")
+    assert ("asked" in said.out, "read by hand" in said.out, said.err) == (True, True, "")
+    assert "read by hand" not in Path("results/loud/Colours/log.txt").read_text()
+
+
+def test_the_log_says_the_numbers_and_what_the_judge_took(run):
+    models = [{"model": "text=none of them", "backend": "echo", "name": "right"}]
+    with chat_server(lambda request: said('{"reason": "r", "verdict": "correct"}')) as server:
+        judged = {"judge": ["own"], "judge-base-url": server.url, "judge-model": ["j"]}
+        assert run(task(models=models, recipes=["own_short_answer"], score=judged))[0] == 0
+    log = Path("results/right/Colours/log.txt").read_text()
+    assert "predictions.parquet: 4 rows, 4 asked" in log
+    assert re.search(r"judge own@1 \(j\): 4 rows, .* 4 calls", log)
+    assert re.search(r"own_short_answer@1 \(own\)\n(.*\n)+ *accuracy +1.0000", log)
+
+
+def test_what_was_converted_is_told(capsys):
+    Path("task.yaml").write_text(yaml.safe_dump(task()))
+    with pytest.raises(SystemExit):
+        run_program(program, ["run", "task.yaml"], program="mmscore")
+    assert "Colours: 4 rows converted\n" in capsys.readouterr().err
 
 
 def test_a_second_run_asks_nothing_again_and_writes_the_same(run):
@@ -270,6 +393,24 @@ MISTAKES = [
     ({"predict": {"max-tokens": 3}}, "task.yaml predict: predict has no 'max-tokens'. Did you mean"),
     ({"convert": {"limit": 3}}, "task.yaml convert: convert has no 'limit'."),
     ({"score": {"bye": ["x"]}}, "task.yaml score: score has no 'bye'. Did you mean by?"),
+    *[({"score": {name: "x"}}, f"task.yaml score: score has no '{name}'.")
+      for name in ("html", "html-pictures", "log", "model-card", "format")],
+    ({"score": {"judge-model": ["j"]}}, "task.yaml score: --judge-model: no judge is named."),
+    *[({"score": {"judge": judge, **more}, "recipes": recipes}, f"task.yaml score: {message}")
+      for recipes in (["own_short_answer"], None)
+      for judge, more, message in (
+        (["nojudge"], {}, "unknown judge 'nojudge'."),
+        (["own"], {"judge-aggregation": "meann"}, "no aggregation 'meann'. Did you mean mean?"),
+        (["own"], {"judge-generation": '{"bad'}, "--judge-generation: is no JSON"),
+        (["own@9"], {"judge-strategy": "rule"}, "judge 'own' has no version '9'."),
+        (["own"], {"judge-prompt": "nowhere.txt"}, "nowhere.txt: no such file or folder."),
+      )],
+    ({"score": {"judge": ["own"]}, "recipes": ["reform_ocr"]}, "task.yaml score: judge 'own' does not fit recipe"),
+    ({"recipes": ["vlmevalkit_mmvet"]}, "task.yaml score: recipe 'vlmevalkit_mmvet' has no scores without a judge."),
+    ({"score": {"answers": "nowhere"}}, "task.yaml score: nowhere: no such file or folder."),
+    ({"score": {"answers": "-"}}, "task.yaml score: answers: standard input cannot be read twice."),
+    ({"score": {"recipe-options": "no.yaml"}, "recipes": None}, "task.yaml score: no.yaml: no such file or folder."),
+    ({"score": {"recipe-options": "task.yaml"}}, "score: recipe 'own_choice' takes no options. Leave"),
     ({"recipes": ["own"]}, "task.yaml recipes: unknown recipe 'own'."),
     ({"steps": "scores"}, "task.yaml steps: expected all, predict, score (got 'scores'). Did you mean score?"),
     ({"work-dir": None}, "task.yaml: where shall the results go? Give --work-dir DIR"),
@@ -284,6 +425,15 @@ def test_a_mistake_in_the_file_is_named_with_its_place_before_anything_is_done(r
     assert message in err
     assert "Traceback" not in err
     assert not Path("results").exists()
+
+
+@pytest.mark.parametrize("recipes", [["own_short_answer"], None])
+def test_a_judge_that_fits_is_no_mistake(run, recipes):
+    assert run(task(recipes=recipes, score={"judge": ["own"], "judge-repeats": 3}), "--dry-run")[0] == 0
+
+
+def test_how_to_score_does_not_keep_anybody_from_being_asked_alone(run):
+    assert run(task(steps="predict", recipes=["vlmevalkit_mmvet"], score={"answers": "elsewhere"}))[0] == 0
 
 
 def test_replies_now_and_numbers_later(run):
