@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from mmconvert.errors import Error, UsageError, did_you_mean, first_line, got
 from mmconvert.hub_path import on_the_hub
 from mmconvert.manifest import MANIFEST, PREDICTIONS, folder_of, read_manifest
-from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, to_arrow
+from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
 from mmconvert.sources.parquet import open_parquet
 from mmscore.places import located
 
@@ -25,8 +25,14 @@ BATCH_ROWS = 16_384
 FORMAT = "source.format"
 """Column name of the format that a record was read from."""
 
+TABLES = frozenset(("predictions", "mmconvert"))
+"""Formats of tables of no kit: their rows may say themselves how a prediction was made."""
+
 RUN_METADATA = b"mmscore.run"
 """Key of the parquet metadata under which a run says what it did, as JSON; `partial` is true when it stopped early."""
+
+_OF_RUN = [f.name for f in PREDICTION_SCHEMA if f.name not in SCHEMA.names and pa.types.is_string(f.type)]
+"""Texts that a predictions file of ours has in columns, and a record in `extra`."""
 
 _IDENTITY = ("sample", "group", "variant", "round", "dataset", "task", "model", "method", FORMAT)
 
@@ -239,10 +245,10 @@ def _from_kit(path: str, place: Path, format: str | None) -> Rows:
     while chunk := list(islice(stream, BATCH_ROWS)):
         # No recipe looks at a picture.
         batch = to_arrow([replace(record, images=(), attachments=()) for record in chunk])
-        said = [record.extra.get("model") for record in chunk]
-        models = pa.array([model if isinstance(model, str) else None for model in said], column_type("model"))
         table = pa.Table.from_batches([batch]).drop_columns(list(PICTURE_COLUMNS))
-        tables.append(table.append_column("model", models))
+        for name in _OF_RUN if records.format in TABLES else ("model",):
+            table = table.append_column(name, _said(name, chunk))
+        tables.append(table)
     table = pa.concat_tables(tables) if tables else PREDICTION_SCHEMA.empty_table()
     table = table.append_column(FORMAT, pc.struct_field(table["source"], "format")).drop_columns(["source"])
 
@@ -252,6 +258,11 @@ def _from_kit(path: str, place: Path, format: str | None) -> Rows:
     identity = table.select(["id", *(name for name in _IDENTITY if name in table.column_names)])
     rejected = tuple(Refusal(reject.id, str(reject)) for reject in records.rejects)
     return Rows(path, frozenset(table.column_names), identity, read, rejected)
+
+
+def _said(name: str, records: Sequence[Record]) -> pa.Array:
+    values = (record.extra.get(name) for record in records)
+    return pa.array([value if isinstance(value, str) else None for value in values], column_type(name))
 
 
 def _check_ids(rows: Rows) -> None:

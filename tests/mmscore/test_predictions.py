@@ -122,3 +122,18 @@ def test_the_hostile_predictions_are_read_or_refused_as_the_policy_says(shared):
             assert count == case["n_rows"], case["file"]
         assert outcome in allowed, case["file"]
         assert case["file"].rpartition("/")[2] in message
+
+
+def test_a_table_of_ours_says_how_a_prediction_was_made_whatever_file_it_stands_in(tmp_path):
+    said = {"method": "likelihood", "prediction_status": "failed", "prediction_error": "too long", "model": "m"}
+    (tmp_path / "p.jsonl").write_text(json.dumps({"id": "1", "prediction": "A", "thinking": 3, **said}) + "\n")
+    rows = open_rows(tmp_path / "p.jsonl")
+    assert {name: _texts(rows, name) for name in said} == {name: [value] for name, value in said.items()}
+    assert _texts(rows, "thinking") == [None]
+    assert rows.distinct("method") == ["likelihood"]
+
+
+def test_a_field_of_a_kits_log_says_nothing_of_a_run_of_ours(tmp_path):
+    row = {"doc_id": 0, "target": "x", "filtered_resps": ["x"], "input": "?", "prediction_status": "failed"}
+    (tmp_path / "1_samples_x.jsonl").write_text(json.dumps({**row, "doc_hash": "0"}) + "\n")
+    assert "prediction_status" not in open_rows(tmp_path / "1_samples_x.jsonl").names
