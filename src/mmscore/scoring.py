@@ -14,6 +14,7 @@ from mmconvert.errors import Error, RowError, got
 from mmconvert.next_steps import says_what_to_do, with_next_step
 from mmconvert.record import PREDICTION_SCHEMA, canonical_json
 from mmscore.fingerprint import Fingerprint
+from mmscore.joining import REFERENCES, told_of
 from mmscore.judging import UNASKED, Outcome, Vote
 from mmscore.panel import Panel, Sitting
 from mmscore.parsed import UNPARSED, Parsed
@@ -34,9 +35,6 @@ from mmscore.scored import (
     with_clusters,
 )
 from mmscore.verdicts import JUDGED, NoVerdict, Verdict
-
-REFERENCES = frozenset(("answer", "answers", "label"))
-"""Columns in which a reference answer can stand."""
 
 _STATUS_OF = {"failed": FAILED, "skipped": MISSING}
 _ASK_AGAIN = "Ask again: --rejudge failed."
@@ -105,8 +103,9 @@ def score_rows(
         progress(collector.rows, len(rows))
     if not labelled and (wanted or (collector.bare and not collector.has_scores)):
         raise _no_reference(rows.path, wanted or known)
-    collector.add_unscored([refusal.id for refusal in rows.rejected], REJECTED)
-    collector.add_unscored(rows.missing, MISSING)
+    for ids, status in (([refusal.id for refusal in rows.rejected], REJECTED), (rows.missing, MISSING)):
+        told = told_of(rows, ids, ["group", *map(source_column, kept)])
+        collector.add_unscored(told if dataset is None else _with_dataset(told, dataset), status)
     return collector.scored(), rows.rejected + tuple(collector.refusals)
 
 
@@ -280,13 +279,14 @@ class _Collector:
     def has_scores(self) -> bool:
         return any(scores for _, scores in self._scores)
 
-    def add_unscored(self, ids: Sequence[str | None], status: str) -> None:
-        n = len(ids)
-        known = {"id": pa.array(ids, pa.string()), "status": pa.array([status] * n, pa.string())}
+    def add_unscored(self, told: pa.RecordBatch, status: str) -> None:
+        n = told.num_rows
+        known = {"status": pa.array([status] * n, pa.string())}
+        known |= {f.name: _column(told, f.name) for f in self._schema if source_column(f.name) in told.schema.names}
         arrays = [known.get(f.name, pa.nulls(n, f.type)) for f in self._schema]
         self._tables.append(pa.Table.from_arrays(arrays, schema=self._schema))
         self._scores.append((n, {}))
-        self._groups.append(pa.nulls(n, pa.string()))
+        self._groups.append(_column(told, "group"))
 
     def scored(self) -> Scored:
         names = dict.fromkeys(name for _, scores in self._scores for name in scores)

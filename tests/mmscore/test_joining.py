@@ -1,8 +1,10 @@
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.errors import Error
-from mmscore.joining import join
-from mmscore.predictions import open_rows
+from mmscore.joining import join, told_of
+from mmscore.predictions import FORMAT, open_rows
 from support.predictions import write_predictions
 
 QUESTIONS = [{"id": n, "answer": n.upper(), "sample": n, "variant": 0} for n in "abc"]
@@ -83,3 +85,65 @@ def test_a_sample_that_several_questions_have_tells_nothing(tmp_path):
     replies = [{"id": f"0#{v}", "sample": "0", "variant": v, "prediction": "1"} for v in (0, 1)]
     with pytest.raises(Error, match="none of the ids"):
         _joined(tmp_path, replies, questions)
+
+
+def test_what_only_the_predictions_say_of_a_question_stays(tmp_path):
+    questions = [
+        {"id": "a", "category": None, "options": [], "extra": '{"year": 1, "from": "dataset"}', "round": 3},
+        {"id": "b", "category": "own", "options": ["x"], "extra": "{}", "round": None},
+    ]
+    replies = [
+        {"id": "b", "prediction": "1", "category": "log", "options": ["y"], "extra": '{"lat": 2}', "round": 1},
+        {"id": "a", "prediction": "2", "category": "log", "options": ["z", "u"], "extra": '{"lat": 1, "from": "log"}'},
+    ]
+    rows = _joined(tmp_path, replies, questions)
+    assert _columns(rows, "category", "options", "round", "extra") == [
+        ("own", ["x"], 1, '{"lat": 2}'),
+        ("log", ["z", "u"], 3, '{"lat":1,"from":"dataset","year":1}'),
+    ]
+    assert rows.identity["round"].to_pylist() == [1, 3]
+
+
+@pytest.mark.parametrize("broken", ["[1]", "{", "null"])
+def test_extra_that_is_no_object_is_left_as_the_dataset_has_it(tmp_path, broken):
+    rows = _joined(tmp_path, [{"id": "a", "prediction": "1", "extra": '{"lat": 1}'}], [{"id": "a", "extra": broken}])
+    assert _columns(rows, "extra") == [(broken,)]
+
+
+def test_the_references_of_a_row_come_from_one_side(tmp_path):
+    said = {"prediction": "1", "answer": "log", "answers": ["log"], "label": '"log"'}
+    questions = [{"id": "a", "answer": None, "answers": ["x", "y"]}, {"id": "b", "answer": None, "answers": []}]
+    rows = _joined(tmp_path, [{"id": "a", **said}, {"id": "b", **said}], questions)
+    assert _columns(rows, "answer", "answers", "label") == [(None, ["x", "y"], None), ("log", ["log"], '"log"')]
+    assert _columns(rows, "label") == [(None,), ('"log"',)]
+
+
+def test_the_source_is_the_kit_that_made_the_predictions_else_that_of_the_dataset(tmp_path):
+    log, table = tmp_path / "1_samples_vqav2_val.jsonl", tmp_path / "table.jsonl"
+    log.write_text('{"doc_id": 0, "target": "x", "filtered_resps": ["x"], "input": "?", "doc_hash": "0"}\n')
+    table.write_text('{"id": "0", "prediction": "x"}\n')
+    source = pa.array([{"format": "lmudata", "file": "f", "row": 0}])
+    pq.write_table(pa.table({"id": ["0"], "answer": ["x"], "source": source}), tmp_path / "q.parquet")
+    questions = open_rows(tmp_path / "q.parquet", required=("id",))
+    found = [join(open_rows(file), questions).distinct(FORMAT) for file in (log, table)]
+    assert found == [["lmms_eval_samples"], ["lmudata"]]
+
+
+def test_a_refused_row_is_not_missing_as_well(tmp_path):
+    file = tmp_path / "p.jsonl"
+    file.write_text('{"id": "a", "prediction": "1"}\n{"id": "b", "prediction": null}\n')
+    rows = join(open_rows(file), open_rows(write_predictions(tmp_path / "q.parquet", QUESTIONS), required=("id",)))
+    assert ([refusal.id for refusal in rows.rejected], rows.missing) == (["b"], ("c",))
+
+
+def test_questions_without_a_row_are_told_by_the_dataset_else_by_the_predictions(tmp_path):
+    questions = [{"id": n, "category": n.upper(), "group": None, "prediction": "theirs"} for n in "abc"]
+    replies = [{"id": n, "prediction": "1", "group": "g", "category": "log"} for n in ("a", "zz")]
+    rows = _joined(tmp_path, replies, questions)
+    told = told_of(rows, ["zz", None, "c"], ["category", "group", "prediction", "other"])
+    assert told.to_pylist() == [
+        {"id": "zz", "category": "log", "group": "g"},
+        {"id": None, "category": None, "group": None},
+        {"id": "c", "category": "C", "group": None},
+    ]
+    assert told_of(rows.sides[0], ["x"], ["category"]).to_pylist() == [{"id": "x"}]

@@ -6,6 +6,7 @@ import pytest
 from mmconvert.errors import Error
 from mmconvert.plugins import load
 from mmscore.evaluation import score
+from mmscore.joining import join
 from mmscore.predictions import open_rows
 from mmscore.recipe import Item, NoReferenceError
 from mmscore.scoring import score_items, score_rows
@@ -147,3 +148,17 @@ def test_a_refused_row_says_what_to_do(tmp_path):
     (entry,) = score(file, "own_choice").entries
     (message,) = entry.messages
     assert message.endswith("(got 'E'). Correct the answer, or leave the row out."), message
+
+
+def test_rows_that_were_not_read_or_not_asked_keep_what_the_dataset_says_of_them(tmp_path):
+    file = tmp_path / "p.jsonl"
+    file.write_text('{"id": "a", "prediction": "x"}\n{"id": "b", "prediction": null}\n')
+    asked = [{"id": n, "answer": "x", "category": n.upper(), "group": "g", "extra": f'{{"k": "{n}"}}'} for n in "abc"]
+    rows = join(open_rows(file), open_rows(write_predictions(tmp_path / "q.parquet", asked), required=("id",)))
+    scored, _ = score_rows(rows, RECIPE, "1", by=["extra.k", "dataset"], dataset="set")
+    found = zip(*map(scored.column, ("id", "status", "category", "extra.k", "dataset", "cluster")), strict=True)
+    assert list(found) == [
+        ("a", "scored", "A", "a", "set", 0),
+        ("b", "rejected", "B", "b", "set", 0),
+        ("c", "missing", "C", "c", "set", 0),
+    ]

@@ -9,6 +9,7 @@ from mmscore.choice import fitting_recipe
 from mmscore.evaluation import score
 from mmscore.recipe import Facts, Item
 from mmscore.scoring import score_items
+from support.predictions import write_predictions
 
 
 def _numbers(name, *items):
@@ -224,3 +225,13 @@ def test_pairs_and_rotations_are_those_of_first_replies(tmp_path):
     numbers, counts = _scored_log(file)
     assert numbers == {"circular_accuracy": 100, "vanilla_accuracy": 100}
     assert (counts["total"], counts["scored"]) == (6, 3)
+
+
+def test_a_log_with_repeats_is_scored_with_the_references_of_a_dataset(tmp_path):
+    file = _log(tmp_path / "1_samples_vqav2_val.jsonl", ("cat", ["cat", "dog"], {}), ("red", ["red", "blue"], {}))
+    about = {"variant": None, "extra": '{"year": 1}', "source": {"format": "hub_vqa", "file": "f", "row": 0}}
+    rows = [{"id": n, "sample": n, "answers": [right] * 10, **about} for n, right in (("0", "cat"), ("1", "red"))]
+    questions = write_predictions(tmp_path / "q.parquet", rows, task="vqa")
+    (entry,) = score(file, answers=questions).entries
+    assert (entry.recipe, entry.metrics["exact_match"].value) == ("lmms_vqav2", 1.0)
+    assert (entry.counts.scored, entry.counts.excluded) == (2, 2)

@@ -12,7 +12,7 @@ from mmscore.kits.reform_eval.evaluation import evaluate
 from mmscore.recipe import Facts, Item
 from mmscore.scored import SCORED
 from mmscore.scoring import score_items
-from support.predictions import write_predictions
+from support.predictions import choices, write_predictions
 
 FILES = {
     "TDIUC_SingleChoice_likelihood_imagebindLLM_imagebindLLM.json": "reform_singlechoice",
@@ -163,3 +163,23 @@ def test_meteor_is_left_out_where_there_is_no_java(monkeypatch):
     assert [*_numbers("generation", items)] == ["bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider"]
     records = [{"references": [*item.answers], "prediction": item.prediction} for item in items]
     assert "meteor" not in evaluate(records, "Generation").numbers
+
+
+def test_a_likelihood_run_keeps_its_method_beside_the_references_of_a_dataset(tmp_path):
+    name = "Colours_SingleChoice_likelihood_demo_demo-1b.json"
+    asked = [{"sample_id": f"V_{n}", "question": "?", "answer": n, "answer_options": ["a", "b"]} for n in (0, 1)]
+    (tmp_path / name).write_text(json.dumps([{**row, "prediction": 1} for row in asked]))
+    questions = [{"id": row["sample_id"], "answer": "AB"[row["answer"]], "extra": '{"year": 1}'} for row in asked]
+    path = write_predictions(tmp_path / "q.parquet", questions, task="multiple_choice")
+    (entry,) = score(tmp_path / name, answers=path).entries
+    assert (entry.recipe, entry.metrics["accuracy"].value, entry.counts.unparsed) == ("reform_singlechoice", 0.5, 0)
+
+
+@pytest.mark.parametrize("name", ["p.parquet", "p.jsonl"])
+def test_the_column_method_tells_a_letter_from_a_text(tmp_path, name):
+    rows = choices(("A", "A"), ("B", "A"), method="likelihood")
+    path = write_predictions(tmp_path / name, rows) if name.endswith("parquet") else tmp_path / name
+    if name.endswith("jsonl"):
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (entry,) = score(path, "reform_singlechoice").entries
+    assert (entry.metrics["accuracy"].value, entry.method) == (0.5, "likelihood")

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from mmconvert.plugins import load
+from mmscore.evaluation import score
 from mmscore.recipe import Item
 from mmscore.scoring import score_items
 
@@ -46,3 +47,21 @@ def test_numbers_and_table_are_in_percent():
     (line,) = RECIPE.table(scored, "1")
     assert list(line) == ["Overall", "a", "b"]
     assert line["b"] == 100.0
+
+
+def test_a_result_table_keeps_its_benchmark_and_its_groups_beside_a_dataset_that_names_none(tmp_path):
+    replies = [("1", "10.4", "x"), ("2", "cat", "y")]
+    lines = ["index,question,prediction,category", *(f"{id},?,{reply},{part}" for id, reply, part in replies)]
+    (tmp_path / "m_ChartQA_TEST.csv").write_text("\n".join(lines))
+    right = [
+        {"id": id, "question": "?", "answer": answer, "prediction": ""} for id, answer in (("1", "10"), ("2", "c"))
+    ]
+    (tmp_path / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in right))
+    (entry,) = score(tmp_path / "m_ChartQA_TEST.csv", answers=tmp_path / "q.jsonl", by="category").entries
+    assert (entry.recipe, entry.dataset, entry.metrics["relaxed_accuracy"].value) == (
+        *("vlmevalkit_vqa", "ChartQA_TEST", 50.0),
+    )
+    assert {name: part["relaxed_accuracy"].value for name, part in entry.groups["category"].items()} == {
+        "x": 100.0,
+        "y": 0.0,
+    }
