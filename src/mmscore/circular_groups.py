@@ -7,7 +7,7 @@ import numpy as np
 
 from mmconvert.errors import Error, got
 from mmscore.joint_scores import jointly
-from mmscore.scored import Scored
+from mmscore.scored import MISSING, REJECTED, Scored
 
 ROTATION = 1_000_000
 """MMBench writes rotation k of question i as row i + k * this number."""
@@ -30,10 +30,11 @@ def with_circular(scored: Scored, score: str, indices: Sequence[str | None] | No
         an open rotation and no wrong one has no score.
 
     Raises:
-        Error: Neither a variant nor a whole number as id tells which rotation a row shows.
+        Error: Neither a variant nor the id tells which rotation a row shows that has been read.
     """
     hits = scored.scores[score]
-    columns = (scored.column("id") if indices is None else indices, *map(scored.column, COLUMNS))
+    ids = scored.column("id") if indices is None else indices
+    columns = (scored.column("status"), ids, *map(scored.column, COLUMNS))
     questions = [_question(*row) for row in zip(*columns, strict=True)]
     rotations: dict[str | None, list[float]] = {}
     for (question, _), hit in zip(questions, hits.tolist(), strict=True):
@@ -46,20 +47,32 @@ def with_circular(scored: Scored, score: str, indices: Sequence[str | None] | No
     )
 
 
-def _question(id: str | None, sample: str | None, variant: int | None, group: str | None) -> tuple[str | None, bool]:
-    """Name the question of a row, and tell whether the row shows it unrotated.
+def _question(
+    status: str, id: str | None, sample: str | None, variant: int | None, group: str | None
+) -> tuple[str | None, bool]:
+    """Name the question of a row, None where a row that was never read does not say it; and whether it is unrotated.
 
     Raises:
-        Error: Neither a variant nor a whole number as id tells which rotation the row shows.
+        Error: Neither a variant nor the id tells which rotation the row shows.
     """
     if variant is not None and sample is not None:
         return sample, variant == 0
     if id is None:
         return None, False
-    if not (id.isascii() and id.isdigit()):
+    copy, mark, number = id.rpartition("#")
+    if mark and _is_number(number):
+        return copy, int(number) == 0
+    if not _is_number(id):
+        if status in (MISSING, REJECTED):
+            return None, False
         raise Error(
-            f"id: expected a whole number or a row with sample and variant {got(id)}. Give circular rows either."
+            f"id: expected a whole number, <sample>#<variant>, or a row with sample and variant {got(id)}. "
+            "Give circular rows one of them."
         )
     if group is not None:
         return group, id == group
     return str(int(id) % ROTATION), int(id) < ROTATION
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()

@@ -1,9 +1,9 @@
 """MMBench's CircularEval as VLMEvalKit runs it: a question is right when all its rotations are.
 
 `circular_accuracy` has one value a question, on the row that shows it unrotated; a rotation whose
-unrotated row is not in the file takes no part, and a missing rotation is not looked for. A
-question with a failed rotation and no wrong one is left open and takes no part either.
-`vanilla_accuracy` is the accuracy of the unrotated rows alone, the same questions and n.
+unrotated row is not known takes no part, and none is looked for beyond the rows of the file and of
+`--answers`. A question with a rotation that has no answer and no wrong one is left open and takes no
+part either. `vanilla_accuracy` is the accuracy of the unrotated rows alone, the same questions and n.
 
 Parity: open-compass/VLMEvalKit vlmeval/dataset/image_mcq.py:evaluate_heuristic with
 `exact_matching`, vlmeval/dataset/utils/multiple_choice.py:mcq_circular_eval, report_acc. The kit

@@ -16,12 +16,14 @@ from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 from mmscore.parsed import Parsed
 from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
-from mmscore.scored import Scored
+from mmscore.scored import MISSING, REJECTED, Scored
 
 PLACES = {"figure": 4, "joint_question": 5}
 """Column -> its place in the index, counted from 0."""
 
 SET = 3
+HEAD = 2
+"""Places at the head of the index that name the category and the l2-category."""
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -31,9 +33,9 @@ def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 
 
 def _settle(scored: Scored, version: str) -> Scored:
-    """Name the figure and the question of every row."""
-    levels, hits = scored.column("l2_category"), scored.scores["aAcc"].tolist()
+    """Name the figure and the question of every row; one that was never read has its l2-category in the index."""
     indices = [(id or "").split("_") for id in scored.column("id")]
+    levels, hits = _levels(scored, indices), scored.scores["aAcc"].tolist()
     for column, place in PLACES.items():
         keys = [
             "_".join((level or "", index[SET], index[place])) if len(index) > place else None
@@ -42,6 +44,16 @@ def _settle(scored: Scored, version: str) -> Scored:
         open_ones = undecided(keys, hits)
         scored = scored.with_column(column, [None if key in open_ones else key for key in keys])
     return scored
+
+
+def _levels(scored: Scored, indices: Sequence[Sequence[str]]) -> Sequence[str | None]:
+    levels, heads = scored.column("l2_category"), [tuple(index[:HEAD]) for index in indices]
+    named = {head: level for head, level in zip(heads, levels, strict=True) if level is not None}
+    unread = [status in (MISSING, REJECTED) for status in scored.column("status")]
+    return [
+        named.get(head) if level is None and without else level
+        for head, level, without in zip(heads, levels, unread, strict=True)
+    ]
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:

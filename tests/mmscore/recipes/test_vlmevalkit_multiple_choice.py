@@ -132,3 +132,32 @@ def test_rows_without_a_split_among_others_give_a_line_of_their_own_without_numb
     ]
     lines = MCQ.table(score_items(items, MCQ, "v3"), "v3")
     assert [(line["split"], str(line["Overall"])) for line in lines] == [("dev", "1.0"), ("NaN", "nan")]
+
+
+def test_a_question_with_a_rotation_that_was_not_asked_or_not_read_is_left_open(tmp_path):
+    copies = [(sample, variant) for sample in "12345" for variant in (0, 1)]
+    about = {"options": ["red", "green"], "answer": "A", "task": "multiple_choice"}
+    rows = [{"id": f"{s}#{v}", "sample": s, "variant": v, **about} for s, v in copies]
+    said = [{**row, "prediction": "A"} for row in rows]
+    # 1: right; 2: a rotation was not asked; 3: one was not read; 4: the unrotated row was not asked; 5: wrong.
+    said[5]["prediction"], said[8]["prediction"] = None, "B"
+    lines = [json.dumps(row) + "\n" for n, row in enumerate(said) if n not in (3, 6)]
+    (tmp_path / "p.jsonl").write_text("".join(lines))
+    questions = write_predictions(tmp_path / "q.parquet", rows)
+    numbers = [
+        score(tmp_path / "p.jsonl", "mmbench_circular", answers=answers).entries[0].metrics["circular_accuracy"]
+        for answers in (questions, None)
+    ]
+    # Only the dataset knows that question 2 has another rotation.
+    assert [(number.value, number.n) for number in numbers] == [(1 / 2, 2), (pytest.approx(2 / 3), 3)]
+
+
+def test_rows_that_were_never_read_need_not_say_which_rotation_they_show(tmp_path):
+    row = {"id": "1", "options": ["red", "green"], "answer": "A", "prediction": "A"}
+    lines = [row, {**row, "id": "x", "prediction": None}, {**row, "id": "7#0", "prediction": "B"}]
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (entry,) = score(tmp_path / "p.jsonl", "mmbench_circular").entries
+    assert (entry.metrics["circular_accuracy"].value, entry.counts.rejected) == (0.5, 1)
+    (tmp_path / "p.jsonl").write_text(json.dumps({**row, "id": "x"}))
+    with pytest.raises(Error, match="<sample>#<variant>"):
+        score(tmp_path / "p.jsonl", "mmbench_circular")

@@ -157,3 +157,19 @@ def test_the_benchmark_names_the_recipe(dataset, task, name):
     facts = Facts(frozenset([dataset]), frozenset([task]), frozenset(["lmudata"]))
     expected = "mmbench_circular" if name is None else f"vlmevalkit_{name}"
     assert fitting_recipe(facts).name == expected
+
+
+@pytest.mark.parametrize("answers", [False, True])
+@pytest.mark.parametrize("blank", [False, True])
+def test_a_figure_with_a_row_that_was_not_read_or_not_asked_takes_no_part(tmp_path, answers, blank):
+    ids = [f"VD_x_y_{s}_{f}_{q}" for s in (0, 1) for f in (0, 1) for q in (0, 1)]
+    lines = [f"{id},?,Yes,VD,x,{'Yes' if id != ids[0] else ''}" for id in ids if blank or id != ids[0]]
+    file = tmp_path / "m_HallusionBench.csv"
+    file.write_text("\n".join(["index,question,answer,category,l2-category,prediction", *lines]))
+    asked = [{"id": id, "answer": "Yes", "category": "VD", "l2_category": "x"} for id in ids]
+    questions = write_predictions(tmp_path / "q.parquet", asked, task="yes_no")
+    (entry,) = score(file, answers=questions if answers else None).entries
+    # Without a dataset nobody can know of a row that is not there.
+    n = 3 if answers or blank else 4
+    assert [(entry.metrics[name].value, entry.metrics[name].n) for name in ("fAcc", "qAcc")] == [(100.0, n)] * 2
+    assert entry.counts.total == (8 if answers or blank else 7)
