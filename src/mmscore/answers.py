@@ -45,6 +45,7 @@ class Answer:
         option_logprobs: Summed natural log-probability of each present option.
         option_tokens: Tokens of each present option.
         token_logprobs: Natural log-probability of each token: of the reply, or of the options in turn.
+        passing: True of a failure that passes by itself, such as an overload; None of any other, and of a reply.
     """
 
     text: str | None = None
@@ -57,6 +58,7 @@ class Answer:
     option_logprobs: tuple[float, ...] | None = None
     option_tokens: tuple[int, ...] | None = None
     token_logprobs: tuple[float, ...] | None = None
+    passing: bool | None = None
 
     def __post_init__(self) -> None:
         """Refuse an answer that is neither a reply nor a failure.

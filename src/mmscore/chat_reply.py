@@ -1,8 +1,11 @@
-"""Read the body of a chat completion: its replies, or why there is none."""
+"""Read what a service says: the replies of a chat completion, why there is none, the pause that it asks for."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from mmconvert.errors import got
@@ -134,3 +137,23 @@ def refusal_text(data: bytes) -> str:
     except (ValueError, RecursionError):
         pass
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
+
+
+def asked_pause(headers: Mapping[str, str]) -> float | None:
+    """Read Retry-After: seconds or a date; None when it says nothing that makes sense.
+
+    Example:
+        >>> asked_pause({"retry-after": "2"}), asked_pause({"retry-after": "soon"}), asked_pause({})
+        (2.0, None, None)
+    """
+    text = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            until = parsedate_to_datetime(text)
+        except ValueError:
+            return None
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        seconds = (until - datetime.now(UTC)).total_seconds()
+    return seconds if seconds >= 0 and not math.isnan(seconds) else None

@@ -13,23 +13,20 @@ is made here is small, and retries, caps and redirects are decided in one place.
 import asyncio
 import contextlib
 import json
-import math
 import os
 import random
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any, TypeVar
 
 import httpx2
 
 from mmconvert.errors import Error, UsageError, first_line, got
-from mmscore.answers import Answer, failed
-from mmscore.chat_reply import Fault, read_replies, refusal_text
+from mmscore.answers import FAILED, Answer
+from mmscore.chat_reply import Fault, asked_pause, read_replies, refusal_text
 from mmscore.connection import open_client, used_up
 from mmscore.interruption import until_stopped
 from mmscore.spending import Price, Spending, most_tokens
@@ -61,6 +58,7 @@ class Endpoint:
         url: Full address of the chat completions, see `chat_url`.
         model: Name of the model at the service.
         key: Secret for the Authorization header; None sends none.
+        key_name: Environment variable of the key, for messages.
         concurrency: Most questions under way at once, from 1.
         tries: Most calls for one question, from 1.
         max_calls: Most calls in all, retries included; None for no cap.
@@ -69,13 +67,15 @@ class Endpoint:
         price: What tokens cost; None where nobody knows.
         connect_seconds: Patience for the connection.
         silence_seconds: Patience between two pieces of a reply, the first included.
-        total_seconds: Patience for one question with all its tries and waits.
+        total_seconds: Patience for one question with all its tries and the waits between them; pauses that the
+            service asks for, and waits for room under a cap, do not count.
         first_wait: Seconds before the first retry; doubles up to eight seconds, less up to a quarter at random.
     """
 
     url: str
     model: str
     key: str | None = field(default=None, repr=False)
+    key_name: str = API_KEY
     concurrency: int = 8
     tries: int = 6
     max_calls: int | None = None
@@ -142,6 +142,7 @@ class Chat:
     Attributes:
         endpoint: Where it asks.
         totals: What was spent so far.
+        replied: Such questions get replies: one came, or came in an earlier run, which whoever knows of it says.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -151,6 +152,7 @@ class Chat:
         caps = (endpoint.max_calls, endpoint.max_total_tokens, endpoint.max_cost)
         self._spending = Spending(self._shown, *caps, endpoint.price)
         self.totals = self._spending.totals
+        self.replied = False
         self._free = asyncio.Semaphore(endpoint.concurrency)
         self._open_from = 0.0
         self._random = random.Random()
@@ -254,8 +256,8 @@ class Chat:
     async def _answer_in_time(self, content: bytes, most: int) -> list[Answer]:
         seconds = self.endpoint.total_seconds
         try:
-            async with asyncio.timeout(seconds):
-                return await self._answer(content, most)
+            async with asyncio.timeout(seconds) as clock:
+                return await self._answer(content, most, clock)
         except TimeoutError:
             return [self._given_up(Fault(f"no reply within {seconds:g} s", again=True))]
 
@@ -271,20 +273,17 @@ class Chat:
         except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError, LookupError, TypeError):
             return []
 
-    async def _answer(self, content: bytes, most: int) -> list[Answer]:
+    async def _answer(self, content: bytes, most: int, clock: asyncio.Timeout) -> list[Answer]:
         fault = Fault("was never asked")
         for number in range(self.endpoint.tries):
             if number:
                 await asyncio.sleep(self._wait(number))
-            while (left := self._open_from - asyncio.get_running_loop().time()) > 0:
-                await asyncio.sleep(left)
-            if self._ended is not None:
-                raise self._ended
-            await self._spending.begin(most)
+            await self._begin(most, clock)
             try:
                 found = await self._attempt(content)
                 if not isinstance(found, Fault):
                     self._same.clear()
+                    self.replied = True
                     self._spending.count(found[0], most)
                     return found
             finally:
@@ -293,6 +292,18 @@ class Chat:
             if not fault.again:
                 break
         return [self._given_up(fault)]
+
+    async def _begin(self, most: int, clock: asyncio.Timeout) -> None:
+        """Wait for the end of a pause and for room under the caps; the question's clock stands still meanwhile."""
+        now = asyncio.get_running_loop().time
+        left = (clock.when() or 0.0) - now()
+        clock.reschedule(None)
+        while (pause := self._open_from - now()) > 0:
+            await asyncio.sleep(pause)
+        if self._ended is not None:
+            raise self._ended
+        await self._spending.begin(most)
+        clock.reschedule(now() + left)
 
     async def _attempt(self, content: bytes) -> list[Answer] | Fault:
         try:
@@ -322,7 +333,8 @@ class Chat:
         status = response.status_code
         said = self._plain(f"{status} {refusal_text(data)}".strip())
         if status in _REFUSED_KEY:
-            raise Error(f"{self._shown}: the service refuses the key ({said}). Export the right one as {API_KEY}.")
+            name = self.endpoint.key_name
+            raise Error(f"{self._shown}: the service refuses the key ({said}). Export the right one as {name}.")
         if status in _UNKNOWN:
             model = json.loads(response.request.content)["model"]
             raise Error(f"{self._shown}: no such address or model {got(model)} ({said}). Correct them.")
@@ -331,7 +343,7 @@ class Chat:
             raise Error(f"{self._shown}: answers with a redirect ({status} to {to}). Give the right base URL.")
         if status not in _RETRIED and status < httpx2.codes.INTERNAL_SERVER_ERROR:
             return Fault(said)
-        pause = _pause(response.headers)
+        pause = asked_pause(response.headers)
         if pause is not None and pause > _LONGEST_PAUSE:
             raise Error(f"{self._shown}: asks for a pause of {pause:.0f} s ({said}). Run the same command again then.")
         if pause is not None:
@@ -347,33 +359,18 @@ class Chat:
 
         A refusal of single questions, as of too long ones, is no cause once any reply has come.
         """
-        cause = fault.reason if fault.again or not self.totals.replies else ""
+        cause = fault.reason if fault.again or not self.replied else ""
         self._same[cause] += bool(cause)
         if self._same[cause] >= _SAME_CAUSE:
             raise Error(
                 f"{self._shown}: {self._same[cause]} questions failed in a row ({fault.reason}). "
                 "Set it right and run the same command again; replies so far are kept."
             )
-        return failed(f"no reply: {fault.reason}")
+        return Answer(status=FAILED, error=f"no reply: {fault.reason}", passing=fault.again or None)
 
     def _plain(self, text: str) -> str:
         """Take the key out of a text that goes into messages and files."""
         return text.replace(self.endpoint.key, "***") if self.endpoint.key else text
-
-
-def _pause(headers: Mapping[str, str]) -> float | None:
-    """Read Retry-After: seconds or a date; None when it says nothing that makes sense."""
-    text = headers.get("retry-after", "").strip()
-    try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            until = parsedate_to_datetime(text)
-        except ValueError:
-            return None
-        until = until if until.tzinfo else until.replace(tzinfo=UTC)
-        seconds = (until - datetime.now(UTC)).total_seconds()
-    return seconds if seconds >= 0 and not math.isnan(seconds) else None
 
 
 async def together(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from mmconvert.errors import Error, UsageError
 from mmscore.answers import FAILED, OK, Answer, AnswerStore, answer_key
 from mmscore.choice import Choice
-from mmscore.client import Chat, Endpoint, chat_url, key_from_environment, together
+from mmscore.client import API_KEY, Chat, Endpoint, chat_url, key_from_environment, together
 from mmscore.judge_request import JudgeRequest, opened_store, store_place
 from mmscore.judging import Outcome, Setting, Spent
 from mmscore.panel import Panel, Sitting
@@ -142,6 +142,7 @@ class ModelJury:
             stored = self._store.get([key]).get(key)
             if stored is not None and (key in self._fresh or not anew):
                 self.tally.stored += key not in self._fresh
+                self._chat.replied = self._chat.replied or stored.status == OK
                 return stored, key not in self._fresh
             self._asking[key] = asyncio.ensure_future(self._ask(key, question))
         return await self._asking[key], False
@@ -149,8 +150,10 @@ class ModelJury:
     async def _ask(self, key: str, question: Question) -> Answer:
         setting = self.setting
         answer = await self._chat.ask(setting.messages(question), setting.options(question), model=setting.model)
-        self._store.put([(key, answer)])
-        self._fresh.add(key)
+        # What passes by itself is no state of the row: the next run asks.
+        if not answer.passing:
+            self._store.put([(key, answer)])
+            self._fresh.add(key)
         self.tally.asked += answer.status == OK
         return answer
 
@@ -167,6 +170,7 @@ def opened_chat(request: JudgeRequest) -> Iterator[Chat]:
         url,
         next(iter(request.models), ""),
         key,
+        request.api_key_env or API_KEY,
         concurrency=request.concurrency,
         max_calls=request.max_calls,
         max_total_tokens=request.max_total_tokens,

@@ -157,20 +157,22 @@ class Spending:
 
 
 def most_tokens(messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any]) -> int:
-    """Guess the tokens that a call can take: its prompt, a thousand for a picture, and as many as its reply may have.
+    """Guess the tokens that a call can take: its prompt, a thousand for a picture, and as many as its replies may have.
 
     Args:
         messages: Turns as the chat completions take them.
-        generation: Options of the request; without `max_tokens` the reply counts nothing.
+        generation: Options of the request; without `max_tokens` the reply counts nothing, `n` replies count each.
 
     Example:
         >>> most_tokens([{"role": "user", "content": "A cat sits on the mat."}], {"max_tokens": 10})
         17
+        >>> most_tokens([{"role": "user", "content": "A cat sits on the mat."}], {"max_tokens": 10, "n": 8})
+        87
     """
     limit = generation.get("max_tokens", generation.get("max_completion_tokens"))
     contents = [turn.get("content") or "" for turn in messages]
     prompt = sum(sum(map(_part_tokens, c)) if isinstance(c, list) else tokens_of(str(c)) for c in contents)
-    return prompt + (limit if isinstance(limit, int) else 0)
+    return prompt + (limit * generation.get("n", 1) if isinstance(limit, int) else 0)
 
 
 def _part_tokens(part: Mapping[str, Any]) -> int:

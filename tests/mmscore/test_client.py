@@ -117,6 +117,11 @@ def test_what_every_question_would_meet_stops_at_once(status):
     assert len(server.asked) <= chat.endpoint.concurrency
 
 
+def test_a_refused_key_is_named_by_its_own_variable():
+    with pytest.raises(Error, match="Export the right one as MY_KEY"):
+        _ask(script(refused(401)), key_name="MY_KEY")
+
+
 def test_a_redirect_is_not_followed_and_stops():
     elsewhere = Said(b"", 307, {"Location": "http://other.example/v1"})
     with pytest.raises(Error, match=r"redirect \(307 to http://other.example/v1"):
@@ -160,6 +165,18 @@ def test_refusals_of_single_questions_do_not_end_a_run_that_works():
     assert [a.status for a in answers] == ["ok", *["failed"] * 10, "ok"]
 
 
+def test_refusals_do_not_end_a_run_whose_settings_got_replies_before():
+    with chat_server(script(refused(400, "content filter"))) as server, Chat(_endpoint(server.url)) as chat:
+        chat.replied = True
+        answers = chat.run(together(chat.ask(TURN, {}) for _ in range(5)))
+    assert [answer.error for answer in answers] == ["no reply: 400 content filter"] * 5
+
+
+def test_a_failure_that_passes_by_itself_says_so():
+    assert _ask(script(refused(503)), tries=2)[0].passing
+    assert _ask(script(refused(400)))[0].passing is None
+
+
 def test_nobody_listening_ends_the_run():
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -200,6 +217,13 @@ def test_the_cap_on_tokens_holds_whatever_is_under_way():
         assert chat.totals.prompt_tokens + chat.totals.completion_tokens == 40
 
 
+def test_the_cap_on_tokens_counts_every_reply_that_is_asked_for():
+    with chat_server(script(said("2"))) as server, Chat(_endpoint(server.url, max_total_tokens=100)) as chat:
+        with pytest.raises(CapReachedError, match="the next call could take 162"):
+            chat.run(chat.ask_several(TURN, {"max_tokens": 20, "n": 8}))
+        assert server.asked == []
+
+
 def test_the_cap_on_cost_holds_whatever_is_under_way():
     price = Price(prompt=1.0, completion=2.0)
     with (
@@ -237,6 +261,24 @@ def test_tokens_that_the_service_does_not_count_are_guessed_for_the_cap():
 def test_a_question_has_a_total_of_time():
     answer, _, _ = _ask(script(refused(500)), total_seconds=0.3, first_wait=0.2)
     assert "no reply within 0.3 s" in answer.error
+
+
+def test_room_under_a_cap_is_waited_for_beyond_a_questions_total_of_time():
+    def say(_):
+        return Said(said("2").body, silent=0.2)
+
+    with (
+        chat_server(say) as server,
+        Chat(_endpoint(server.url, max_total_tokens=100, total_seconds=0.4)) as chat,
+    ):
+        answers = chat.run(together(chat.ask(TURN, {"max_tokens": 50}) for _ in range(4)))
+    assert [answer.text for answer in answers] == ["2"] * 4
+    assert server.most_at_once == 1
+
+
+def test_a_pause_that_the_service_asks_for_is_waited_out_beyond_the_total_of_time():
+    answer, server, _ = _ask(script(refused(429, **{"Retry-After": "0.6"}), said("2")), total_seconds=0.3)
+    assert (answer.text, len(server.asked)) == ("2", 2)
 
 
 def test_a_reply_that_trickles_ends_with_the_total_of_time():

@@ -17,7 +17,7 @@ import pyarrow as pa
 from mmconvert.errors import Error
 from mmconvert.record import PICTURE_COLUMNS, Record
 from mmscore.answers import Answer
-from mmscore.infer.backend import Backend, Batching, Streaming
+from mmscore.infer.backend import Backend, Batching, Streaming, Wary
 from mmscore.infer.ledger import ELSEWHERE, UNASKED, Ledger
 
 Answered = Generator[tuple[pa.RecordBatch, Sequence[Answer]]]
@@ -162,6 +162,8 @@ def _as_they_come(reads: Iterator[Read], backend: Streaming, ledger: Ledger, wai
                     continue
                 under_way[count] = question
                 count += 1
+                if isinstance(backend, Wary):
+                    backend.proven = ledger.answered
                 yield question.record
 
     with contextlib.closing(drawn()) as asked, contextlib.closing(backend.stream(asked)) as replies:

@@ -231,6 +231,17 @@ class Streaming(Protocol):
 
 
 @runtime_checkable
+class Wary(Protocol):
+    """A backend that ends a run in which every row is refused.
+
+    Attributes:
+        proven: Rows have answers under these settings, of this run or an earlier one; set by whoever asks.
+    """
+
+    proven: bool
+
+
+@runtime_checkable
 class Batching(Protocol):
     """A backend that knows how many rows fit its memory, and whose rows can be made ready in a thread."""
 

@@ -72,6 +72,11 @@ class Ledger:
         """Rows that have an answer, or are left to another process."""
         return self.summary.rows + self._left
 
+    @property
+    def answered(self) -> bool:
+        """Whether a row has an answer, given now or earlier."""
+        return self.summary.rows > self.summary.failed
+
     def begin(self) -> None:
         """Begin with the first row again; what was asked before stays counted as asked."""
         self.summary = Summary(asked=self.summary.asked)

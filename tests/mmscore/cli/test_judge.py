@@ -152,6 +152,41 @@ def test_a_call_without_a_reply_is_judge_failed_and_kept_as_a_state(run, file):
     assert len(server.asked) == 2
 
 
+def test_what_an_outage_left_open_is_asked_by_the_same_command(run, file):
+    healthy = threading.Event()
+
+    def moody(request):
+        return _grade(request) if healthy.is_set() else refused(503, "down")
+
+    with chat_server(moody) as server:
+        options = [file, *OWN, "--judge-strategy", "llm", "--judge-base-url", server.url, "--json"]
+        code, out, err = run(*options)
+        assert (code, out) == (1, "")
+        assert "3 questions failed in a row (503 down)" in err
+        healthy.set()
+        code, out, err = run(*options)
+    assert (code, _entry(out)["counts"]["scored"]) == (0, 3)
+    assert "3 rows, 0 replies from the store, 3 new in 3 calls" in err
+
+
+def test_refused_rows_are_asked_again_when_told_and_end_no_run(run, tmp_path):
+    rows = [{**ROWS[1], "id": str(number), "prediction": f"a kitten {number}"} for number in range(6)]
+    file = write_predictions(tmp_path / "six.parquet", rows, task="vqa")
+
+    def picky(request):
+        answer = _answer_of(request["messages"][-1]["content"])
+        return refused(400, "content filter") if int(answer[-1]) > 2 else said('{"verdict": "correct"}')
+
+    with chat_server(picky) as server:
+        options = [file, *OWN, "--judge-base-url", server.url, "--judge-concurrency", 1, "--json"]
+        first = run(*options)
+        again = run(*options, "--rejudge", "failed")
+    assert (first[0], again[0]) == (3, 3)
+    assert _entry(first[1]) == _entry(again[1])
+    assert _entry(again[1])["counts"]["judge_failed"] == 3
+    assert len(server.asked) == 6 + 3
+
+
 def test_max_failed_counts_failures_of_the_judge(run, file):
     with chat_server(lambda _: said("?")) as server:
         code, _, err = run(file, *OWN, "--judge-base-url", server.url, "--max-failed", "0.5")
@@ -163,7 +198,7 @@ def test_a_refused_key_ends_the_run(run, file):
     with chat_server(lambda _: refused(401, "bad key sk-never-shown")) as server:
         code, out, err = run(file, *OWN, "--judge-base-url", server.url, "--judge-concurrency", 1)
     assert (code, out) == (1, "")
-    assert "refuses the key (401 bad key ***)" in err
+    assert "refuses the key (401 bad key ***). Export the right one as OPENAI_API_KEY." in err
     assert len(server.asked) == 1
 
 

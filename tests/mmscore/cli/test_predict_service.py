@@ -117,6 +117,24 @@ def test_a_failed_row_has_its_reason_and_no_text_and_is_asked_again(predict, tmp
     assert sorted(map(text_of, server.asked)) == [question(3), question(8)]
 
 
+REFUSED = {question(number) for number in (9, 10, 11)}
+
+
+def test_rows_that_are_refused_end_no_run_that_goes_on_where_others_were_answered(predict, tmp_path, output):
+    dataset, whole = write(tmp_path / "d", 12), tmp_path / "whole.parquet"
+
+    def say(request):
+        return refused(400, "content filter") if text_of(request) in REFUSED else echoed(request)
+
+    with chat_server(say) as server:
+        assert predict(*asking(dataset, whole, server, "--concurrency", 2))[0] == 3
+        assert predict(*asking(dataset, output, server, "--concurrency", 2, "--max-calls", 9))[0] == 1
+        code, _, err = predict(*asking(dataset, output, server))
+        assert (code, "in a row" in err) == (3, False)
+        assert predict(*asking(dataset, output, server, "--resume"))[0] == 3
+    assert predictions(output) == predictions(whole)
+
+
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_what_every_row_would_meet_ends_the_run_at_once_and_keeps_what_was_said(predict, tmp_path, output, status):
     dataset, down = write(tmp_path / "d", 40), [False]

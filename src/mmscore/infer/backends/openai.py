@@ -26,7 +26,7 @@ from mmconvert.images import MIME_TYPES
 from mmconvert.picture_structure import probe
 from mmconvert.record import Image, Record, Turn, canonical_json
 from mmscore.answers import OK, Answer, failed
-from mmscore.client import Chat, Endpoint, chat_url, key_from_environment
+from mmscore.client import API_KEY, Chat, Endpoint, chat_url, key_from_environment
 from mmscore.infer.backend import Generation, ModelOptions, Service, honour, require_draws
 from mmscore.infer.pictures import shrunk
 from mmscore.infer.thinking import CLOSE, OPEN, split_thinking
@@ -70,6 +70,7 @@ class OpenAIBackend:
         settings = (canonical_json(dict(sorted(extra.items()))), self._max_side, self._output_scores)
         self.identity = ":".join(map(str, ("openai", options.model, *settings)))
         self.batch_size = self._endpoint.concurrency
+        self.proven = False
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
         """Answer records side by side."""
@@ -103,6 +104,7 @@ class OpenAIBackend:
         places = 1 if self._takes_n is None else self._endpoint.concurrency
         for start, replies in islice(rows, places - len(under_way)):
             under_way[asyncio.ensure_future(self._ask(chat, replies))] = start
+        chat.replied = chat.replied or self.proven
         if not under_way:
             return []
         done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
@@ -168,6 +170,7 @@ def _endpoint(model: str, service: Service) -> Endpoint:
         chat_url(service.base_url),
         model,
         key_from_environment(service.api_key_env),
+        service.api_key_env or API_KEY,
         concurrency=service.concurrency or _CONCURRENCY,
         max_calls=service.max_calls,
         max_total_tokens=service.max_total_tokens,
