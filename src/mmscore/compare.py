@@ -1,11 +1,13 @@
 """Two predictions files under one recipe: how far apart, and whether that is more than chance."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mmconvert.errors import Error, UsageError
 from mmscore.choice import Choice
@@ -15,7 +17,8 @@ from mmscore.pairing import Pairing, listed, pair
 from mmscore.report import Entry, finite
 from mmscore.resampled import NumberDifference, number_differences
 from mmscore.result import Result
-from mmscore.scored import CLUSTER, Scored
+from mmscore.same_questions import unlike
+from mmscore.scored import CLUSTER, SCORED, Scored
 
 SCHEMA_VERSION = 1
 
@@ -50,6 +53,7 @@ class Comparison:
         scores: Score of single rows -> its difference over the rows that both scored.
         groups: Column -> its value -> the differences of its rows.
         seed: Where the draws of the bootstrap began.
+        unlike: Ids of compared rows whose references or options are others in each file.
     """
 
     a: Entry
@@ -59,12 +63,18 @@ class Comparison:
     scores: Mapping[str, Difference]
     groups: Mapping[str, Mapping[str, Group]]
     seed: int
+    unlike: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
-        """Whether both files hold the same rows and each of them could be compared."""
+        """Whether both files hold the same rows of one dataset and each of them could be compared."""
         lacking = self.pairing.only_a or self.pairing.only_b or self.a.counts.unscored or self.b.counts.unscored
-        return not lacking
+        return not (lacking or self.unlike or self.apart)
+
+    @property
+    def apart(self) -> bool:
+        """Whether each file names another dataset."""
+        return None not in (self.a.dataset, self.b.dataset) and self.a.dataset != self.b.dataset
 
     def to_json(self) -> dict[str, Any]:
         """Give the object of schemas/compare.json."""
@@ -77,6 +87,7 @@ class Comparison:
                 "only_a": list(self.pairing.only_a),
                 "only_b": list(self.pairing.only_b),
                 "unscored": list(self.pairing.unscored),
+                "unlike": list(self.unlike),
             },
             "metrics": {name: _number(number) for name, number in self.metrics.items()},
             "scores": {name: _json(difference) for name, difference in self.scores.items()},
@@ -175,7 +186,7 @@ def compared(
             "which cannot be compared. Choose one for both with --recipe; to hold two recipes against each other, "
             "use `mmscore explain`."
         )
-    pairing = pair(a.scored, b.scored)
+    pairing = _pairing(a, b)
     if not len(pairing):
         raise Error(
             f"{entry_a.predictions} and {entry_b.predictions}: no row has a score in both (only in the first: "
@@ -186,7 +197,26 @@ def compared(
     draws = _Draws(a.choice, resamples, seed)
     groups = {column: _groups(pairing, column, draws) for column in by}
     scores = _differences(pairing, np.ones(len(pairing), np.bool_), draws)
-    return Comparison(entry_a, entry_b, pairing, draws.numbers(pairing.a, pairing.b), scores, groups, seed)
+    numbers = draws.numbers(pairing.a, pairing.b)
+    others = unlike(a.rows, b.rows, pairing.a.rows["id"].combine_chunks())
+    return Comparison(entry_a, entry_b, pairing, numbers, scores, groups, seed, others)
+
+
+def _pairing(a: Result, b: Result) -> Pairing:
+    """Pair the rows, settled as if neither file had a row that the other lacks: some scores are of several rows."""
+    whole = pair(a.scored, b.scored)
+    lone = pa.array([*whole.only_a, *whole.only_b], pa.string())
+    cut = pair(_without(a, lone), _without(b, lone))
+    return replace(cut, only_a=whole.only_a, only_b=whole.only_b)
+
+
+def _without(result: Result, ids: pa.Array) -> Scored:
+    kept = pc.invert(pc.is_in(result.raw.rows["id"], value_set=ids)).to_numpy()
+    if kept.all():
+        return result.scored
+    rest = result.raw.where(kept)
+    # A recipe settles rows of which at least one is scored.
+    return result.choice.recipe.settle(rest, result.choice.version) if len(rest.with_status(SCORED)) else rest
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from mmscore.paired import Difference
 from mmscore.pairing import Pairing, listed
 from mmscore.report import Entry
 from mmscore.resampled import NumberDifference
-from mmscore.terminal_table import open_console, plain_table, safe, shown
+from mmscore.terminal_table import open_console, plain_table, print_table, safe, shown
 
 _MOST_LINES = 60
 _NUMBER_HEADINGS = ("A", "B", "B - A", "95 % interval", "unit", "p")
@@ -28,20 +28,20 @@ def show(comparison: Comparison, console: Console | None = None) -> None:
     for letter, entry in (("A", comparison.a), ("B", comparison.b)):
         console.print(f"[bold]{letter}[/bold]  {safe(_name(entry))}", soft_wrap=True)
     console.print(f"   {safe(comparison.a.recipe)}@{safe(comparison.a.version)} ({safe(comparison.a.parity)})")
-    for line in _rows(comparison.pairing):
+    for line in (*_rows(comparison.pairing), *_doubts(comparison)):
         console.print(safe(line), soft_wrap=True)
-    console.print(_scores(comparison.scores))
+    print_table(console, _scores(comparison.scores))
     others = {name: n for name, n in comparison.metrics.items() if n.test or name not in comparison.scores}
     if others:
         table = plain_table(*_NUMBER_HEADINGS, "test", first="metric", title="the recipe's numbers over these rows")
         for name, number in others.items():
             table.add_row(safe(name), *_number_cells(number), number.test or "-")
-        console.print(table)
+        print_table(console, table)
     for column, values in comparison.groups.items():
         for name in comparison.scores:
-            console.print(_groups(column, name, values))
+            print_table(console, _groups(column, name, values))
         for name in others:
-            console.print(_number_groups(column, name, values))
+            print_table(console, _number_groups(column, name, values))
 
 
 def _name(entry: Entry) -> str:
@@ -54,6 +54,16 @@ def _rows(pairing: Pairing) -> Iterator[str]:
         if ids:
             what = f"{where} without a score on both sides" if ids is pairing.unscored else where
             yield f"{len(ids):,} rows {what}: {listed(ids)}"
+
+
+def _doubts(comparison: Comparison) -> Iterator[str]:
+    """Say what makes it doubtful that both files answer the same questions."""
+    if comparison.apart:
+        named = f"A names the dataset {comparison.a.dataset}, B {comparison.b.dataset}"
+        yield f"{named}. If they are one, say so: --dataset NAME."
+    if comparison.unlike:
+        found = f"{len(comparison.unlike):,} of these rows have other references or options in B than in A"
+        yield f"{found} (compare answers to the same questions): {listed(comparison.unlike)}"
 
 
 def _scores(scores: Mapping[str, Difference]) -> Table:

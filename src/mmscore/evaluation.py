@@ -325,7 +325,7 @@ def _score_one(
             *numbers.remarks,
         ],
     )
-    return Result(entry, settled, rows, choice, refusals)
+    return Result(entry, settled, raw, rows, choice, refusals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ class Cell:
         recipe: Recipe, with its version.
         predictions: The file, or several.
         weight: What part the dataset has in the mean of its column, against the others' weights.
+        partial: The number covers a part of the dataset only.
     """
 
     model: str
@@ -63,6 +64,7 @@ class Cell:
     recipe: str
     predictions: str
     weight: float = 1.0
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +125,9 @@ class Ranking:
 
     @property
     def complete(self) -> bool:
-        """Whether every model has every dataset, and every row a score."""
+        """Whether every model has every dataset, whole, and every row a score."""
         gaps = any(standing.missing for table in self.tables for standing in table.standings)
-        return not gaps and not any(cell.unscored for cell in self.cells)
+        return not gaps and not any(cell.unscored or cell.partial for cell in self.cells)
 
     def to_json(self) -> dict[str, Any]:
         """Give the object of schemas/rank.json."""
@@ -195,6 +197,7 @@ def measure(
         unscored=settled.unscored,
         recipe=f"{choice.name}@{choice.version}",
         predictions=path,
+        partial=rows.partial,
     )
 
 
@@ -232,6 +235,7 @@ def measure_entry(
         unscored=entry.counts.unscored,
         recipe=f"{entry.recipe}@{entry.version}",
         predictions=entry.predictions,
+        partial=entry.partial,
     )
 
 
@@ -277,6 +281,23 @@ def _one_method(said: Iterable[str], where: str) -> str | None:
     return methods.pop() if methods else None
 
 
+def require_one_recipe(cells: Sequence[Cell]) -> None:
+    """Make sure that the cells of a dataset and method hold the same number, by the same recipe.
+
+    Raises:
+        UsageError: Two do not.
+    """
+    first: dict[tuple[str, str], Cell] = {}
+    for cell in cells:
+        other = first.setdefault((cell.method, cell.dataset), cell)
+        if (other.recipe, other.metric) != (cell.recipe, cell.metric):
+            raise UsageError(
+                f"{cell.dataset}: {other.predictions} has {other.metric} of {other.recipe}, {cell.predictions} has "
+                f"{cell.metric} of {cell.recipe}, which cannot be ranked together. Choose one for all with --recipe "
+                "and --metric; reports need to have it."
+            )
+
+
 def rank(
     cells: Sequence[Cell],
     by: str,
@@ -308,7 +329,7 @@ def rank(
         if key in seen:
             raise UsageError(
                 f"{seen[key]} and {cell.predictions} are both {cell.model} on {cell.dataset} by {cell.method}. "
-                "Drop one, or say which dataset each is: NAME=PATH."
+                "Drop one, say which dataset each is: NAME=PATH, or choose one of several recipes: --recipe NAME."
             )
         seen[key] = cell.predictions
     tables = []

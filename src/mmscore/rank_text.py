@@ -60,6 +60,13 @@ def gaps(ranking: Ranking) -> list[str]:
     ]
 
 
+def shortfalls(ranking: Ranking) -> list[str]:
+    """Name the files whose numbers do not cover all of their dataset, one line a file and reason."""
+    unscored = [f"{cell.predictions}: {cell.unscored:,} rows have no score" for cell in ranking.cells if cell.unscored]
+    partial = [f"{cell.predictions}: covers a part of {cell.dataset} only" for cell in ranking.cells if cell.partial]
+    return [*unscored, *partial]
+
+
 def to_markdown(ranking: Ranking) -> str:
     """Write the overview, then a table for each method, then what is missing."""
     parts = [_markdown(overview(ranking))]
@@ -68,8 +75,14 @@ def to_markdown(ranking: Ranking) -> str:
             f"{table.method.capitalize()}: score (rank) by {ranking.by}\n\n{_markdown(detail(ranking, table))}"
         )
     if lines := gaps(ranking):
-        parts.append("\\* not all datasets:\n\n" + "\n".join(f"- {_markdown_cell(line)}" for line in lines) + "\n")
+        parts.append("\\* not all datasets:\n\n" + _listed(lines))
+    if lines := shortfalls(ranking):
+        parts.append("Not all rows:\n\n" + _listed(lines))
     return "\n".join(parts)
+
+
+def _listed(lines: Sequence[str]) -> str:
+    return "".join(f"- {_markdown_cell(line)}\n" for line in lines)
 
 
 def _markdown(grid: Grid) -> str:

@@ -4,8 +4,8 @@ from rich.console import Console
 from rich.table import Table
 
 from mmscore.rank import Ranking
-from mmscore.rank_text import Grid, detail, gaps, overview
-from mmscore.terminal_table import open_console, plain_table, safe
+from mmscore.rank_text import Grid, detail, gaps, overview, shortfalls
+from mmscore.terminal_table import open_console, plain_table, print_table, safe
 
 
 def show(ranking: Ranking, console: Console | None = None) -> None:
@@ -16,14 +16,13 @@ def show(ranking: Ranking, console: Console | None = None) -> None:
         console: Where to; standard output by default.
     """
     console = console or open_console()
-    console.print(_table(overview(ranking)))
+    print_table(console, _table(overview(ranking)))
     for table in ranking.tables:
-        console.print(_table(detail(ranking, table), f"{table.method}: score (rank) by {ranking.by}"))
+        print_table(console, _table(detail(ranking, table), f"{table.method}: score (rank) by {ranking.by}"))
     for line in gaps(ranking):
         console.print(f"* {safe(line)}", soft_wrap=True)
-    for cell in ranking.cells:
-        if cell.unscored:
-            console.print(f"{safe(cell.predictions)}: {cell.unscored:,} rows have no score", soft_wrap=True)
+    for line in shortfalls(ranking):
+        console.print(safe(line), soft_wrap=True)
 
 
 def _table(grid: Grid, title: str | None = None) -> Table:

@@ -16,6 +16,7 @@ class Result:
     Attributes:
         entry: The entry of the report.
         scored: All rows, settled.
+        raw: All rows before the recipe settled them.
         rows: The file, joined with its references.
         choice: The recipe.
         refusals: Why rows were rejected, or got no verdict.
@@ -23,6 +24,7 @@ class Result:
 
     entry: Entry
     scored: Scored
+    raw: Scored
     rows: Rows
     choice: Choice
     refusals: tuple[Refusal, ...] = ()

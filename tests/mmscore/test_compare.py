@@ -137,3 +137,50 @@ def test_the_json_has_the_shape_that_the_schema_says(files):
         "$.rows: 3 is no object",
         "$: has more",
     ]
+
+
+def rotations(path, count, right):
+    """Four questions in so many rotations each; rotation 0 is answered right, the others where `right` says."""
+    rows = [
+        {"id": f"{n}#{v}", "sample": str(n), "variant": v, "task": "multiple_choice", "options": ["x", "y", "z"],
+         "answer": "ABC"[v], "prediction": "ABC"[v] if right or not v else "A"}
+        for n in range(4) for v in range(count)
+    ]  # fmt: skip
+    return str(write_predictions(path, rows))
+
+
+def test_a_score_of_several_rows_is_of_rows_that_both_files_have(tmp_path):
+    three, one = rotations(tmp_path / "3.parquet", 3, right=False), rotations(tmp_path / "1.parquet", 1, right=True)
+    assert score(three, "mmbench_circular").entries[0].metrics["circular_accuracy"].value == 0
+    found = compare(three, one, "mmbench_circular")
+    circular = found.scores["circular_accuracy"]
+    assert (circular.a, circular.b, circular.n) == (1, 1, 4)
+    assert found.metrics["circular_accuracy"].a == 1
+    assert (found.complete, found.pairing.only_a[:2], found.pairing.only_b) == (False, ("0#1", "0#2"), ())
+
+
+def test_with_the_same_rows_a_score_of_several_rows_is_that_of_the_report(tmp_path):
+    a, b = rotations(tmp_path / "a.parquet", 3, right=False), rotations(tmp_path / "b.parquet", 3, right=True)
+    found = compare(a, b, "mmbench_circular")
+    assert [found.scores["circular_accuracy"].a, found.scores["circular_accuracy"].b] == [0, 1]
+    assert found.complete
+
+
+def test_other_questions_under_the_same_ids_are_named(tmp_path):
+    a = write_predictions(tmp_path / "a.parquet", choices(("A", "A"), ("A", "B"), ("A", "C")))
+    b = write_predictions(tmp_path / "b.parquet", choices(("A", "A"), ("A", "C"), ("A", "C")))
+    found = compare(str(a), str(b), "own_choice")
+    assert (found.unlike, len(found.pairing), found.complete) == (("1",), 3, False)
+    told = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert told["rows"]["unlike"] == ["1"]
+    assert faults(told, "compare.json") == []
+
+
+@pytest.mark.parametrize(("names", "complete"), [("DD", True), ("DE", False), ((None, "E"), True)])
+def test_files_of_two_datasets_are_no_complete_comparison(tmp_path, names, complete):
+    a, b = (
+        str(write_predictions(tmp_path / f"{n}.parquet", choices(("A", "A"), dataset=name)))
+        for n, name in enumerate(names)
+    )
+    assert compare(a, b, "own_choice").complete is complete
+    assert compare(a, b, "own_choice", Options(dataset="D")).complete

@@ -1,5 +1,6 @@
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -7,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from mmconvert.errors import Error, UsageError
-from mmscore.rank import Cell, Place, measure, rank, shared_ranks
-from mmscore.rank_text import gaps, overview, to_csv, to_markdown
+from mmscore.rank import Cell, Place, measure, rank, require_one_recipe, shared_ranks
+from mmscore.rank_text import gaps, overview, shortfalls, to_csv, to_markdown
 from support.json_shape import faults
 from support.predictions import choices, write_predictions
 
@@ -70,6 +71,23 @@ def test_missing_datasets_are_named_and_no_rank_is_made_up():
 
 def test_rows_without_a_score_make_it_incomplete():
     assert not rank([cell("m1", "d1", "x", 1.0, unscored=2)], "dimension").complete
+
+
+def test_a_part_of_a_dataset_makes_it_incomplete_and_is_named():
+    ranking = rank([replace(FULL[0], partial=True), replace(FULL[3], unscored=2)], "dimension")
+    assert not ranking.complete
+    lines = ["m2-d1-generation: 2 rows have no score", "m1-d1-generation: covers a part of d1 only"]
+    assert shortfalls(ranking) == lines
+    assert to_markdown(ranking).endswith(f"Not all rows:\n\n- {lines[0]}\n- {lines[1]}\n")
+    assert ranking.to_json()["cells"][0]["partial"]
+
+
+@pytest.mark.parametrize("change", [{"recipe": "own_choice@2"}, {"metric": "f1"}])
+def test_numbers_of_two_recipes_are_not_ranked_together(change):
+    require_one_recipe(FULL)
+    require_one_recipe([FULL[0], replace(FULL[3], **change, method="likelihood"), replace(FULL[4], **change)])
+    with pytest.raises(UsageError, match=r"^d1: m1-d1-generation has accuracy of own_choice@1, m2-d1.*--recipe"):
+        require_one_recipe([FULL[0], replace(FULL[3], **change)])
 
 
 def test_columns_stand_in_the_order_given():

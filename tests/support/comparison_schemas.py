@@ -64,7 +64,13 @@ COMPARE = document(
     "What mmscore compare --json prints",
     a=ENTRY,
     b=ENTRY,
-    rows=record(compared=COUNT, only_a=IDS, only_b=IDS, unscored=IDS),
+    rows=record(
+        compared=COUNT,
+        only_a=IDS,
+        only_b=IDS,
+        unscored=IDS,
+        unlike={**IDS, "description": "compared rows whose references or options are others in each file"},
+    ),
     metrics=mapping(record(**_NUMBER_DIFFERENCE)),
     scores=mapping(record(**_DIFFERENCE)),
     groups=mapping(mapping(mapping(record(**_DIFFERENCE, p_holm=NUMBER)))),
@@ -163,6 +169,7 @@ RANK = document(
             recipe=TEXT,
             predictions=TEXT,
             weight={"type": "number", "description": "in the mean of the column, against the others' weights"},
+            partial={"type": "boolean", "description": "the number covers a part of the dataset only"},
         ),
     },
 )

@@ -53,7 +53,8 @@ def compare(
     that draws whole groups (dialogs, pictures), and so do numbers that are no mean of rows, such as F1; with --by,
     p-values are adjusted for the number of groups.
 
-    Exit code 3: some rows have no score on one of the sides; they are named.
+    Exit code 3: some rows have no score on one of the sides, or other references or options, or the files name two
+    datasets; that is said.
     """
     options = Options(answers, dataset, by, judge=judge, format=format, recipe_options=recipe_options)
     require_apart([output], [a, b])

@@ -14,7 +14,7 @@ from mmscore.evaluation import Options, score_each
 from mmscore.kits.mmtrusteval import ranking as mmtrusteval
 from mmscore.kits.reform_eval.ranking import COLUMNS, METHOD_COLUMNS, SIZES, place_in_dimension
 from mmscore.predictions import models_in
-from mmscore.rank import METHODS, Cell, Place, Ranking, measure, measure_entry, rank
+from mmscore.rank import METHODS, Cell, Place, Ranking, measure, measure_entry, rank, require_one_recipe
 from mmscore.rank_text import to_csv, to_markdown
 from mmscore.report import Entry, publish
 from mmscore.report_file import is_report, read_report
@@ -35,22 +35,30 @@ class _Wishes:
     method: str | None
 
     def entries(self, path: str, label: str | None) -> Sequence[Entry] | None:
-        """Read the entries of a report; None for a file that is none.
+        """Read the entries of a report, those of the recipe if one is named; None for a file that is none.
 
         Raises:
-            UsageError: The user wants it scored anew, or names the dataset of several.
+            UsageError: The user wants it scored anew or by a recipe that it has no numbers of, or names the dataset
+                of several.
         """
         if not is_report(path):
             return None
-        scoring = {"--recipe": self.recipe, "--recipe-options": self.recipe_options, "--format": self.format}
+        scoring = {"--recipe-options": self.recipe_options, "--format": self.format}
         if flags := [flag for flag, value in scoring.items() if value]:
             raise UsageError(f"{path}: is a report, scored already. Leave {', '.join(flags)} out.")
-        found = read_report(path)
+        found = [entry for entry in read_report(path) if self.recipe in (None, entry.recipe, _versioned(entry))]
+        if not found:
+            known = ", ".join(dict.fromkeys(map(_versioned, read_report(path))))
+            raise UsageError(f"{path}: is a report, scored already, by {known}. Name one, or leave --recipe out.")
         if label and len(found) > 1:
             raise UsageError(
                 f"{path}: holds {len(found)} entries, and {label}= names the dataset of one. Leave it out."
             )
         return [replace(entry, dataset=label or entry.dataset) for entry in found]
+
+
+def _versioned(entry: Entry) -> str:
+    return f"{entry.recipe}@{entry.version}"
 
 
 @click.command("rank", context_settings={"help_option_names": ["-h", "--help"]})
@@ -62,7 +70,7 @@ class _Wishes:
     show_default=True,
     help="Rank in ReForm-Eval's eight dimensions, in each dataset, or in MMTrustEval's aspects or sub-aspects.",
 )
-@click.option("--recipe", metavar="NAME", help="Recipe for all files. [default: the one that fits each]")
+@click.option("--recipe", metavar="NAME", help="Recipe for all files, or which of a report. [default: what fits each]")
 @click.option("--recipe-options", metavar="FILE", help="Options of the recipe itself, as YAML or JSON.")
 @click.option("--format", metavar="NAME", help="Format of the files. [default: recognised by content]")
 @click.option("--model", metavar="NAME", help="Name of the model, for predictions that do not say it.")
@@ -71,7 +79,7 @@ class _Wishes:
 @click.option("-o", "--output", metavar="FILE", help="Write the ranking as JSON.")
 @click.option("--csv", "csv_file", metavar="FILE", help="Write it as CSV.")
 @click.option("--markdown", "markdown_file", metavar="FILE", help="Write it as Markdown tables.")
-@click.option("--allow-rejects", is_flag=True, help="Exit 0 although models lack datasets or rows have no score.")
+@click.option("--allow-rejects", is_flag=True, help="Exit 0 although datasets or rows are missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @OPTIONS_FILE
 def rank_models(
@@ -92,11 +100,12 @@ def rank_models(
     """Give each model its average score and average rank, generation and likelihood apart.
 
     Each PATH holds the answers of one model to one dataset, or is a report (`mmscore -o`); NAME= says which
-    dataset, where the file does not (TDIUC is seven datasets of ReForm-Eval: TDIUC-Color=PATH). Equal scores
-    share the mean of their ranks. With --by aspect or subaspect the average score is MMTrustEval's total.
+    dataset, where the file does not (TDIUC is seven datasets of ReForm-Eval: TDIUC-Color=PATH). Numbers of
+    several recipes are not ranked together. Equal scores share the mean of their ranks. With --by aspect or
+    subaspect the average score is MMTrustEval's total.
 
-    Exit code 3: some model lacks a dataset that another has, or one of MMTrustEval's 32 tasks, or rows have no
-    score; they are named.
+    Exit code 3: some model lacks a dataset that another has, or one of MMTrustEval's 32 tasks, a file covers a part
+    of its dataset only, or rows have no score; they are named.
     """
     require_apart((output, csv_file, markdown_file), [path for path, _ in map(_taken_apart, predictions)])
     found = _ranking(predictions, by, _Wishes(recipe, recipe_options, format, metric, model, method))
@@ -123,6 +132,7 @@ def _ranking(predictions: Sequence[str], by: str, wishes: _Wishes) -> Ranking:
         return rank(mmtrusteval.task_cells(entries, name_of), by, needed=needed, by_score=True)
     placed = _in_dimension if by == _BY_DIMENSION else _in_dataset
     cells = [cell for path, label in files for cell in _cells(path, label, placed(path, label), wishes)]
+    require_one_recipe(cells)
     return rank(cells, by, COLUMNS, SIZES) if by == _BY_DIMENSION else rank(cells, by)
 
 

@@ -180,7 +180,7 @@
         kinds.get(name).push(tested(told, a, b));
       }
     const base = oneBase ? `${differences.length === 1 ? labels[differences[0].b] : "Each"} minus ${labels[differences[0].a]}. ` : "";
-    const lacking = differences.map(({ a, b, rows }) => [pairLabel(a, b), rows.compared, rows.only_a, rows.only_b, rows.unscored]);
+    const lacking = differences.map(({ a, b, rows }) => [pairLabel(a, b), rows.compared, rows.only_a, rows.only_b, rows.unscored, rows.unlike]);
     return choosing("Is the difference more than chance?", `${base}Row by row, over the rows that both have a score for; 95 % intervals.${differences.length > 1 ? " p-values are adjusted for the number of pairs (Holm)." : ""}`,
       [{ name: "number", values: () => [...kinds.keys()] }],
       ({ number }) => {
@@ -195,7 +195,7 @@
         const tests = [...new Set(rows.map((one) => one.told.test).filter(Boolean))].join(", ");
         return el("div", {},
           mm.byScale(rows).map(({ unit, rows: drawn }) => mm.chart(`Difference in ${words(number)}`, mm.forest(drawn, unit),
-            mm.table("Rows of each pair", ["pair", "compared", "only in the second", "only in the first", "without a score"], lacking))),
+            mm.table("Rows of each pair", ["pair", "compared", "only in the second", "only in the first", "without a score", "of other references"], lacking))),
           mm.table(`Differences of ${words(number)}`, ["pair", "difference", "95 % interval", "p", "gained : lost", "says"], lines),
           el("p", { class: "about" }, tests ? `p: ${tests}. Gained and lost: rows that one of the two alone got right.` : "Too few rows for a test."),
           filterable.has("models disagree") ? el("p", {}, link("Show the rows in which models disagree", [["models disagree", true]])) : null);

@@ -102,3 +102,15 @@ def test_one_judge_judges_both_files(tmp_path, monkeypatch):
     assert shown.code == 0, shown.err
     score = json.loads(shown.out)["scores"]["accuracy"]
     assert (score["a"], score["b"], score["mcnemar"]["only_a"]) == (1, 0, 3)
+
+
+def test_doubts_that_the_questions_are_the_same_are_said_and_give_exit_code_3(tmp_path):
+    a = write_predictions(tmp_path / "a.parquet", choices(("A", "A"), ("A", "A")), dataset="D")
+    b = write_predictions(tmp_path / "b.parquet", choices(("A", "A"), ("A", "B")), dataset="E")
+    shown = mmscore("compare", a, b, "--recipe", "own_choice")
+    assert shown.code == 3
+    assert "A names the dataset D, B E. If they are one, say so: --dataset NAME." in shown.out
+    assert "1 of these rows have other references or options in B than in A" in shown.out
+    assert shown.out.count("\n  accuracy ") == 1
+    named = mmscore("compare", a, b, "--recipe", "own_choice", "--dataset", "D")
+    assert "names the dataset" not in named.out

@@ -124,4 +124,5 @@ def _cell(model: str, task: str, column: str, score: float, weight: float, entri
         recipe=", ".join(recipes),
         predictions=", ".join(dict.fromkeys(entry.predictions for entry in entries)),
         weight=weight,
+        partial=any(entry.partial for entry in entries),
     )

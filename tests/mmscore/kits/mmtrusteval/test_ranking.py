@@ -142,9 +142,9 @@ def test_reports_are_ranked_by_dataset_too(logs, tmp_path):
     [
         (["{report}", "--by", "dataset"], 2, "does not say how the answers were made. Say it: --method generation"),
         (
-            ["{report}", "--by", "aspect", "--recipe", "mmtrust_task"],
+            ["{report}", "--by", "aspect", "--recipe", "own_choice"],
             2,
-            "is a report, scored already. Leave --recipe out.",
+            "is a report, scored already, by mmtrust_task@",
         ),
         (["safebench={report}", "--by", "aspect"], 2, "holds 3 entries, and safebench= names the dataset of one"),
         (["{log}", "--by", "aspect", "--metric", "x"], 2, "--by aspect ranks by scores of its own"),
