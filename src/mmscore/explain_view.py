@@ -10,7 +10,7 @@ from mmscore.explain import ExplainedRow, Explanation, Reader
 from mmscore.recipe import OWN
 from mmscore.rule_gap import Gap
 from mmscore.scored import SCORED
-from mmscore.terminal_table import open_console, plain_table, safe, shown
+from mmscore.terminal_table import open_console, plain_table, print_table, safe, shown
 
 _MOST_LINES = 40
 _AROUND = 50
@@ -28,9 +28,9 @@ def show(explanation: Explanation, console: Console | None = None) -> None:
     for letter, reader in zip("AB", explanation.readers, strict=False):
         console.print(f"[bold]{letter}[/bold]  {safe(_name(reader))}", soft_wrap=True)
     if explanation.gap is None:
-        console.print(_rules(explanation.readers[0]))
+        print_table(console, _rules(explanation.readers[0]))
     else:
-        console.print(_gap(explanation.gap, explanation.readers))
+        print_table(console, _gap(explanation.gap, explanation.readers))
     for row in explanation.rows:
         _show_row(row, console)
     left = explanation.found - len(explanation.rows)

@@ -2,26 +2,25 @@
 
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
-from rich.table import Table
+from rich.table import Column, Table
 
 from mmconvert.command_line import printable
 
 _DIGITS = {"fraction": 4, "percent": 2, "points": 2, "rows": 0}
-_FILE_WIDTH = 160
-"""Columns where the output is no terminal."""
 _ANY_WIDTH = 10_000
 """Columns in which any table fits."""
 
 
 def open_console() -> Console:
-    """Give standard output, as wide as the terminal or as `_FILE_WIDTH`."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _FILE_WIDTH)
+    """Give standard output, as wide as the terminal, or as any table needs where it is none."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _ANY_WIDTH)
 
 
 def plain_table(*numbers: str, first: str, title: str | None = None) -> Table:
@@ -40,11 +39,51 @@ def plain_table(*numbers: str, first: str, title: str | None = None) -> Table:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table, its columns closer together where they would not fit: a name that is folded is hard to read."""
-    wide = console.options.update(width=_ANY_WIDTH)
-    if Measurement.get(console, wide, table).maximum > console.width:
+    """Print a table whole, as a terminal's width allows: no column is lost and no number is broken.
+
+    Where it would not fit, its columns stand closer together; where that is not enough, it is cut into several,
+    each with the column of names.
+    """
+    if _width(console, table) > console.width:
         table.padding = 0
-    console.print(table)
+    parts = [table] if _width(console, table) <= console.width else _parts(console, table)
+    for part in parts:
+        console.print(part)
+
+
+def _width(console: Console, table: Table) -> int:
+    wide = console.options.update(width=_ANY_WIDTH)
+    return Measurement.get(console, wide, table).maximum
+
+
+def _parts(console: Console, table: Table) -> list[Table]:
+    """Cut a table into several that fit; names give way to numbers up to half the width."""
+    names, *others = table.columns
+    names.max_width = min(_width(console, _part(table, [names])), console.width // 2)
+    parts: list[list[Column]] = []
+    for column in others:
+        if parts and _width(console, _part(table, [names, *parts[-1], column])) <= console.width:
+            parts[-1].append(column)
+        else:
+            parts.append([column])
+    made = [_part(table, [names, *columns]) for columns in parts]
+    made[0].title, made[-1].caption = table.title, table.caption
+    return made
+
+
+def _part(table: Table, columns: Sequence[Column]) -> Table:
+    part = Table(box=table.box, padding=table.padding, title_justify=table.title_justify)
+    for column in columns:
+        part.add_column(
+            column.header,
+            justify=column.justify,
+            overflow=column.overflow,
+            min_width=column.min_width,
+            max_width=column.max_width,
+        )
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        part.add_row(*cells)
+    return part
 
 
 def shown(value: float | None, unit: str) -> str:

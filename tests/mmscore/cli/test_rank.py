@@ -1,8 +1,10 @@
 import json
 import shutil
 
+import pyarrow.parquet as pq
 import pytest
 
+from mmscore.predictions import RUN_METADATA
 from support.predictions import choices, write_predictions
 from support.terminal import mmscore, one_message
 
@@ -93,3 +95,36 @@ def test_a_mistake_is_one_message(files, tmp_path, arguments, code, message):
     ended = mmscore("rank", *(text.format(**places) for text in arguments))
     assert message in one_message(ended, "mmscore")
     assert ended.code == code
+
+
+def test_a_run_that_stopped_early_is_named_and_gives_exit_code_3(files, tmp_path):
+    table = pq.read_table(files[0])
+    part = tmp_path / "part.parquet"
+    pq.write_table(table.replace_schema_metadata({RUN_METADATA: b'{"partial": true}'}), part)
+    for path in (part, tmp_path / "r.json"):
+        ended = mmscore("rank", path, "--method", "generation")
+        assert ended.code == 3
+        assert f"{part}: covers a part of GQA only" in ended.out
+        mmscore(part, "-o", tmp_path / "r.json")
+    assert mmscore("rank", part, "--allow-rejects").code == 0
+
+
+def test_every_column_is_printed_where_the_output_is_no_terminal(tmp_path):
+    names = [f"Dataset_{n}" for n in range(24)]
+    files = [write_predictions(tmp_path / f"{n}.parquet", choices(("A", "A"), dataset=n, model="m")) for n in names]
+    (line,) = (line for line in mmscore("rank", *files, "--by", "dataset").out.splitlines() if "Dataset_0" in line)
+    assert line.split() == ["Model", *names]
+
+
+def test_one_of_several_recipes_of_a_report_can_be_chosen(files, tmp_path):
+    report = tmp_path / "r.json"
+    mmscore(*files[:2], "--recipe", "own_choice", "--recipe", "vlmevalkit_mcq", "-o", report)
+    arguments = ("rank", report, "--by", "dataset", "--method", "generation")
+    assert "which cannot be ranked together. Choose one for all with --recipe" in one_message(
+        mmscore(*arguments), "mmscore"
+    )
+    for name in ("vlmevalkit_mcq", "vlmevalkit_mcq@v3"):
+        cells = json.loads(mmscore(*arguments, "--recipe", name, "--json").out)["cells"]
+        assert {cell["recipe"] for cell in cells} == {"vlmevalkit_mcq@v3"}
+    said = one_message(mmscore(*arguments, "--recipe", "own_chice"), "mmscore")
+    assert "scored already, by own_choice@1, vlmevalkit_mcq@v3. Name one" in said
