@@ -1,16 +1,22 @@
 """A report that `mmscore -o FILE` wrote, read again."""
 
 import json
+import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from mmconvert.errors import Error, first_line
+from mmconvert.errors import Error, first_line, got
 from mmconvert.sources import json_head, json_object
 from mmscore.report import SCHEMA_VERSION, Counts, Entry
 from mmscore.stats import Estimate
 
 _SUFFIX = ".json"
 _MARKS = ("schema_version", "entries")
+_KINDS = {str: "a text", bool: "true or false", int: "a number", list: "a list"}
+
+_T = TypeVar("_T")
 
 
 def is_report(path: str | Path) -> bool:
@@ -30,38 +36,79 @@ def read_report(path: str | Path) -> tuple[Entry, ...]:
     """Read the entries of a report, their groups left out.
 
     Raises:
-        Error: The file is damaged, or of a later version.
+        Error: The file is damaged, has no entry, or is of a later version.
     """
     try:
-        report = json.loads(Path(path).read_bytes())
+        report = json.loads(Path(path).read_bytes(), parse_constant=_refused)
         version = report["schema_version"]
-        if version == SCHEMA_VERSION:
-            return tuple(map(_entry, report["entries"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        entries = _list(report["entries"]) if version == SCHEMA_VERSION else []
+        found = tuple(map(_entry, entries))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise Error(f"{path}: is no report that mmscore wrote ({first_line(error)}). Score anew with -o.") from None
-    raise Error(f"{path}: has schema version {version}; this program knows {SCHEMA_VERSION}. Upgrade mmconvert.")
+    if version != SCHEMA_VERSION:
+        raise Error(f"{path}: has schema version {version}; this program knows {SCHEMA_VERSION}. Upgrade mmconvert.")
+    if not found:
+        raise Error(f"{path}: is a report without an entry. Score anew with -o.")
+    return found
+
+
+def _refused(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _entry(told: dict[str, Any]) -> Entry:
-    names = ("recipe", "version", "parity", "reason", "partial", "model", "dataset", "signature", "predictions")
+    texts = ("recipe", "version", "parity", "reason", "model", "signature", "predictions")
+    counts = {name: _count(number) for name, number in told["counts"].items()}
     return Entry(
-        **{name: told[name] for name in names},
-        metrics={name: _estimate(metric) for name, metric in told["metrics"].items()},
+        **{name: _text(told[name]) for name in texts},
+        metrics={_text(name): _estimate(metric) for name, metric in told["metrics"].items()},
         groups={},
-        counts=Counts(**told["counts"]),
-        table=[dict(line) for line in told["table"]],
-        messages=told["messages"],
-        method=told.get("method"),
+        counts=Counts(**counts),
+        partial=_of(bool, told["partial"]),
+        dataset=_or_none(_text, told["dataset"]),
+        table=[dict(line) for line in _list(told["table"])],
+        messages=[_text(message) for message in _list(told["messages"])],
+        method=_or_none(_text, told.get("method")),
     )
 
 
 def _estimate(told: dict[str, Any]) -> Estimate:
-    interval = told["ci95"]
+    value, interval = _or_none(_number, told["value"]), _or_none(_list, told["ci95"])
     return Estimate(
-        value=float("nan") if told["value"] is None else told["value"],
-        n=told["n"],
-        stderr=told["stderr"],
-        ci95=None if interval is None else (interval[0], interval[1]),
-        unit=told["unit"],
-        higher_is_better=told["higher_is_better"],
+        value=float("nan") if value is None else value,
+        n=_count(told["n"]),
+        stderr=_or_none(_number, told["stderr"]),
+        ci95=None if interval is None else (_number(interval[0]), _number(interval[1])),
+        unit=_text(told["unit"]),
+        higher_is_better=_or_none(partial(_of, bool), told["higher_is_better"]),
     )
+
+
+def _or_none(read: Callable[[Any], _T], told: Any) -> _T | None:
+    return None if told is None else read(told)
+
+
+def _of(kind: type[_T], told: Any) -> _T:
+    if not isinstance(told, kind) or (isinstance(told, bool) and kind is not bool):
+        raise TypeError(f"expected {_KINDS[kind]} {got(told)}")
+    return told
+
+
+def _list(told: Any) -> list[Any]:
+    return _of(list, told)
+
+
+def _text(told: Any) -> str:
+    # A half of a surrogate pair is no text that could be written again.
+    return _of(str, told).encode().decode()
+
+
+def _count(told: Any) -> int:
+    return _of(int, told)
+
+
+def _number(told: Any) -> float:
+    number = told if isinstance(told, float) else float(_of(int, told))
+    if not math.isfinite(number):
+        raise ValueError(f"expected a finite number {got(told)}")
+    return number
