@@ -25,9 +25,13 @@ def last_words(
 
 def _next(report: Report, asked: Sequence[str], options: Mapping[str, str | None], *, page: str | None) -> str | None:
     """Name the command that tells how files differ, or why one has its number."""
-    recipes = list(dict.fromkeys(asked or [entry.recipe for entry in report.entries]))
     files = list(dict.fromkeys(entry.predictions for entry in report.entries))
-    if STDIN in files or (len(files) > 2 and page):
+    found = list(dict.fromkeys(entry.recipe for entry in report.entries))
+    datasets = {entry.dataset for entry in report.entries if entry.dataset is not None}
+    # Where each file has a recipe of its own, none is of all.
+    recipes = list(dict.fromkeys(asked)) or (found if len(found) == 1 else [])
+    alike = bool(recipes) and len(datasets) < 2
+    if STDIN in files or (len(files) > 2 and page) or (len(files) == 2 and not alike):
         return None
     given = [word for name, value in options.items() if value for word in (name, value)]
     if len(files) > 2:
