@@ -175,9 +175,11 @@ class Report:
     def plot(self, by: str | None = None, metric: str | None = None) -> "go.Figure":
         """Draw a metric as bars with their 95 % intervals, entries side by side.
 
+        Entries that lack the number are named in the title.
+
         Args:
-            by: Column of the breakdown; None for the first that has several values, or for the whole.
-            metric: Which number; None for the first.
+            by: Column of the breakdown; None for the first that has several values in each entry, or for the whole.
+            metric: Which number; None for the first that all entries have, or the first of any.
 
         Returns:
             A plotly figure, which a notebook shows; `figure.write_html(FILE)` keeps it.

@@ -110,16 +110,21 @@ def figure(report: Report, by: str | None, metric: str | None) -> "go.Figure":
         import plotly.graph_objects as go
     except ModuleNotFoundError:
         raise UsageError('plot: needs the package plotly. Install it: pip install "mmconvert[report]"') from None
-    metric = _chosen(metric, [name for entry in report.entries for name in entry.metrics], "metric")
-    groups = [(column, values) for entry in report.entries for column, values in entry.groups.items()]
-    columns = [column for column, values in groups if len(values) > 1 or column == by]
-    by = _chosen(by, columns, "breakdown") if by is not None or columns else None
-    chart = go.Figure()
-    for entry in report.entries:
+    entries = report.entries
+    metric = _chosen(metric, _shared_first([list(entry.metrics) for entry in entries]), "metric")
+    broken_down = [[c for c, values in e.groups.items() if len(values) > 1 or c == by] for e in entries]
+    columns = _shared_first(broken_down)
+    if by is not None or (columns and all(columns[0] in having for having in broken_down)):
+        by = _chosen(by, columns, "breakdown")
+    chart, lacking = go.Figure(), []
+    for entry in entries:
         shown = {"all rows": entry.metrics} if by is None else entry.groups.get(by, {})
         found = {value: metrics[metric] for value, metrics in shown.items() if metric in metrics}
+        name = f"{entry.model}, {entry.recipe}@{entry.version}"
         if found:
-            chart.add_trace(_bars(f"{entry.model}, {entry.recipe}@{entry.version}", found))
+            chart.add_trace(_bars(name, found))
+        else:
+            lacking.append(name)
     unit = next(e.metrics[metric].unit for e in report.entries if metric in e.metrics)
     chart.update_layout(
         barmode="group",
@@ -127,8 +132,20 @@ def figure(report: Report, by: str | None, metric: str | None) -> "go.Figure":
         xaxis={"title": escape(by or ""), "type": "category"},
         yaxis_title=f"{escape(metric)}, {unit}; bars: 95 % interval",
         legend={"orientation": "h", "y": 1.1},
+        title=escape(f"without {'; '.join(lacking)}: no {metric}{f' by {by}' if by else ''}") if lacking else None,
     )
     return chart
+
+
+def _shared_first(having: Sequence[Sequence[str]]) -> list[str]:
+    """List the names that entries have, first those that all of them have.
+
+    Example:
+        >>> _shared_first([["x", "y"], ["y", "z"]])
+        ['y', 'x', 'z']
+    """
+    names = dict.fromkeys(name for names in having for name in names)
+    return sorted(names, key=lambda name: not all(name in one for one in having))
 
 
 def _chosen(name: str | None, known: Sequence[str], kind: str) -> str:

@@ -114,3 +114,30 @@ def test_without_plotly_the_message_says_how_to_get_it(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
     with pytest.raises(UsageError, match=r'pip install "mmconvert\[report\]"'):
         report.plot()
+
+
+def test_a_chart_leaves_no_model_out(tmp_path):
+    rows = choices(("A", "A"), ("A", "B"))
+    grouped = [{**row, "category": name} for row, name in zip(rows, "xy", strict=True)]
+    files = [
+        write_predictions(tmp_path / "with.parquet", grouped, model="with"),
+        write_predictions(tmp_path / "without.parquet", rows, model="without"),
+    ]
+    report = mmscore.score(files, "own_choice")
+    assert [list(trace.x) for trace in report.plot().data] == [["all rows"], ["all rows"]]
+    asked = report.plot(by="category")
+    assert [trace.name for trace in asked.data] == ["with, own_choice@1"]
+    assert asked.layout.title.text == "without without, own_choice@1: no accuracy by category"
+
+
+def test_a_chart_shows_a_number_that_all_entries_have_or_names_those_without(tmp_path):
+    file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("A", "B"), model=HOSTILE))
+    report = mmscore.score(file, ["own_choice", "vlmevalkit_mcq"])
+    own, kit = (entry.metrics for entry in report.entries)
+    shared = own["shared"] = kit["shared"] = kit.pop("accuracy")
+    assert [list(trace.y) for trace in report.plot().data] == [[shared.value], [shared.value]]
+    assert report.plot().layout.title.text is None
+    chart = report.plot(metric="accuracy")
+    assert len(chart.data) == 1
+    assert chart.layout.title.text.startswith("without &lt;script&gt;")
+    assert chart.layout.title.text.endswith("vlmevalkit_mcq@v3: no accuracy")
