@@ -1,7 +1,7 @@
 """The card of published predictions: what load_dataset needs, and the numbers in the Hub's model-index form."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,12 +11,15 @@ from huggingface_hub.repocard_data import eval_results_to_model_index
 from mmconvert.card import SplitInfo, hub_task, merge, yaml_features, yaml_values
 from mmconvert.card_text import PARTS, column_lines, section
 from mmconvert.card_yaml import front_matter, with_front_matter, with_values
+from mmconvert.errors import Error
 from mmscore.report import Entry
 
 INDEX = "model-index"
 """Key of the numbers in a card's YAML."""
 _CONFIG = "predictions"
 """Key, among the arguments of a metric, of the configuration that holds the predictions behind it."""
+_OWNERS = "predictions"
+"""Key, in a card's YAML, of the model and the benchmark of each configuration."""
 _SUMMARY = (
     "Replies of models to questions, row by row, with the references that they were scored against, and the scores "
     "that mmscore gave them. `reports/` has every number in full: its interval, its breakdown, its signature, and "
@@ -76,7 +79,10 @@ def _results(config: str, entry: Entry, task: str | None, url: str) -> Iterable[
 
 
 def predictions_card(
-    configs: Mapping[str, Sequence[SplitInfo]], schemas: Mapping[str, pa.Schema], index: Sequence[Mapping[str, Any]]
+    configs: Mapping[str, Sequence[SplitInfo]],
+    schemas: Mapping[str, pa.Schema],
+    index: Sequence[Mapping[str, Any]],
+    owners: Mapping[str, Mapping[str, str]],
 ) -> str:
     """Write the README.md of published predictions.
 
@@ -84,10 +90,11 @@ def predictions_card(
         configs: The split of each configuration.
         schemas: Columns of each configuration.
         index: Their numbers, as `model_index` gives them.
+        owners: `model` of each configuration, and `dataset` where its rows are of one benchmark.
     """
     tags = ["mmscore", "model-predictions", "vision-language"]
     schema = pa.unify_schemas([schema.remove_metadata() for schema in schemas.values()])
-    values = {**yaml_values(configs, schema, "Model predictions", tags), INDEX: list(index)}
+    values = {**yaml_values(configs, schema, "Model predictions", tags), _OWNERS: dict(owners), INDEX: list(index)}
     for info in values["dataset_info"]:
         info["features"] = yaml_features(schemas[info["config_name"]])
     parts = [(name, PARTS[name](values)) for name in ("Results", "Licence and source", "Splits")]
@@ -101,25 +108,97 @@ def join(ours: str, theirs: str) -> str:
     Args:
         ours: The card of the predictions to publish.
         theirs: The card in the repository.
+
+    Raises:
+        Error: A configuration of the repository holds predictions of another model or benchmark; or its YAML
+            cannot be read.
     """
     new, old = front_matter(ours), front_matter(theirs)
-    pushed = {info["config_name"] for info in new["dataset_info"]}
-    index: dict[str, dict[str, Any]] = {}
-    for model in (*_kept(old.get(INDEX), pushed), *new[INDEX]):
-        index.setdefault(model["name"], {"name": model["name"], "results": []})["results"] += model["results"]
-    return merge(with_values(ours, {**new, INDEX: list(index.values())}), theirs)
+    pushed, there = new[_OWNERS], _owners(old)
+    for config, owner in pushed.items():
+        _require_same(config, owner, there.get(config))
+    index = []
+    for model in models_of(old):
+        results = results_of(model)
+        left = without(results or (), lambda _, metric: _config_of(metric) in pushed)
+        if results is None or left or not results:
+            index.append(model if results is None else {**model, "results": left})
+    for model in new[INDEX]:
+        same = (one for one in index if results_of(one) is not None and str(one.get("name")) == model["name"])
+        if (one := next(same, None)) is None:
+            index.append(model)
+        else:
+            one["results"] += model["results"]
+    return merge(with_values(ours, {**new, _OWNERS: {**there, **pushed}, INDEX: index}), theirs)
 
 
-def _kept(index: object, pushed: set[str]) -> Iterable[dict[str, Any]]:
-    """Give what an index says of other predictions; what has another shape is left out."""
-    for model in index if isinstance(index, list) else ():
-        try:
-            results = [{**result, "metrics": _others(result["metrics"], pushed)} for result in model["results"]]
-            if kept := [result for result in results if result["metrics"]]:
-                yield {"name": str(model["name"]), "results": kept}
-        except (KeyError, TypeError, AttributeError):
-            continue
+def models_of(values: Mapping[str, Any]) -> list[Any]:
+    """List the models of the `model-index` in a card's YAML; one that stands there without a list is one of them."""
+    index = values.get(INDEX)
+    return index if isinstance(index, list) else [] if index is None else [index]
 
 
-def _others(metrics: Iterable[Mapping[str, Any]], pushed: set[str]) -> list[Mapping[str, Any]]:
-    return [metric for metric in metrics if (metric.get("args") or {}).get(_CONFIG) not in pushed]
+def results_of(model: object) -> list[Any] | None:
+    """List the results of a model in a `model-index`; None where it has another shape."""
+    results = model.get("results") or [] if isinstance(model, dict) else None
+    return results if isinstance(results, list) else None
+
+
+def without(results: Iterable[Any], gone: Callable[[Mapping[str, Any], Mapping[str, Any]], bool]) -> list[Any]:
+    """Take metrics out of the results of a `model-index`.
+
+    Args:
+        results: The results; what has another shape stays as it is.
+        gone: Tells, of a result and a metric in it, whether to take it out.
+
+    Returns:
+        The results; one that has lost its last metric is gone.
+
+    Example:
+        >>> without([{"metrics": [{"type": "f1"}]}, {"metrics": []}, "?"], lambda result, metric: True)
+        [{'metrics': []}, '?']
+    """
+    left = []
+    for result in results:
+        metrics = _listed(result, "metrics")
+        kept = [metric for metric in metrics if not (isinstance(metric, dict) and gone(result, metric))]
+        if len(kept) == len(metrics):
+            left.append(result)
+        elif kept:
+            left.append({**result, "metrics": kept})
+    return left
+
+
+def _listed(values: object, key: str) -> list[Any]:
+    found = values.get(key) if isinstance(values, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _config_of(metric: object) -> str | None:
+    args = metric.get("args") if isinstance(metric, dict) else None
+    config = args.get(_CONFIG) if isinstance(args, dict) else None
+    return config if isinstance(config, str) else None
+
+
+def _owners(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Tell whose predictions each configuration holds; where the card does not say it, whose numbers they gave."""
+    found = {
+        config: {"model": model.get("name")}
+        for model in models_of(values)
+        for result in _listed(model, "results")
+        for metric in _listed(result, "metrics")
+        if (config := _config_of(metric))
+    }
+    told = values.get(_OWNERS)
+    return {**found, **(told if isinstance(told, dict) else {})}
+
+
+def _require_same(config: str, owner: Mapping[str, str], there: object) -> None:
+    """Refuse to put predictions in the place of others that only have a name of the same letters."""
+    said = {key: there[key] for key in ("model", "dataset") if key in there} if isinstance(there, dict) else {}
+    if any(owner.get(key) != value for key, value in said.items()):
+        ours, theirs = (" on ".join(map(str, names.values())) for names in (owner, said))
+        raise Error(
+            f"{config}: the repository holds predictions of {theirs} under this name, whose place those of {ours} "
+            "would take. Give --model or --dataset a name of other letters, or push to another repository."
+        )

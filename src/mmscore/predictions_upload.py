@@ -6,6 +6,7 @@ README.md                              card with the numbers
 .mmconvert/manifest.json               shards, rows, bytes, sha256
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from mmconvert.manifest import PREDICTIONS, check_names
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA_VERSION, with_features
 from mmconvert.shards import Shard, ShardWriter, numbered, write_synced
 from mmconvert.split_counts import split_info
+from mmscore.joining import told_of
 from mmscore.predictions import FORMAT, RUN_METADATA, Rows, column_type
 from mmscore.predictions_card import join, model_index, predictions_card
 from mmscore.report import Entry, Report
@@ -33,6 +35,8 @@ from mmscore.result import Result
 _PATH = re.compile(r"(?<![\w:/.])(?:~|[A-Za-z]:)?(?:[\\/][\w.+@-]+)+[\\/](?=[\w.+@-])")
 """Folders in front of a file's name, as error messages have them."""
 _NO_NAME = re.compile(r"[^\w.-]+", re.ASCII)
+_DIGITS = 8
+"""Hex digits of a digest that tell names apart that ASCII cannot spell."""
 
 Scored = Sequence[tuple[Rows, Sequence[Entry]]]
 """Predictions files, each with what scoring it gave."""
@@ -55,19 +59,23 @@ def prepare_predictions(scored: Scored, repo_id: str, folder: Path) -> Upload:
         folder: An empty folder, which must stay until the push is done.
 
     Raises:
-        UsageError: Two files are of the same model and benchmark.
+        UsageError: Two files would be the same configuration.
         Error: A column cannot be published.
     """
     shards: dict[str, dict[str, list[Shard]]] = {}
     reports: dict[str, bytes] = {}
     index: list[dict[str, Any]] = []
     schemas: dict[str, pa.Schema] = {}
+    owners: dict[str, dict[str, str]] = {}
     for rows, entries in scored:
-        config = _config(rows, entries)
+        owner = _owner(rows, entries)
+        config = _config(**owner)
         if config in shards:
             raise UsageError(
-                f"{rows.path}: another file is of the same model and benchmark, {config}. Push them apart."
+                f"{rows.path}: would take the place of another file, both are configuration {config}. "
+                "Push it by itself, under a name of its own: --model NAME."
             )
+        owners[config] = owner
         constants = _constants(rows, entries)
         schemas[config] = _schema(rows, entries, constants)
         (folder / config).mkdir()
@@ -78,7 +86,7 @@ def prepare_predictions(scored: Scored, repo_id: str, folder: Path) -> Upload:
             url = f"{ENDPOINT}/datasets/{repo_id}"
             index += model_index(config, entries, tasks[0] if len(tasks) == 1 else None, url)
     infos = {config: [split_info(folder, DEFAULT_SPLIT, splits[DEFAULT_SPLIT])] for config, splits in shards.items()}
-    write_synced(folder / "README.md", predictions_card(infos, schemas, index).encode())
+    write_synced(folder / "README.md", predictions_card(infos, schemas, index, owners).encode())
     stale = [_report(config) for config in shards if _report(config) not in reports]
     return Upload(folder, shards, _manifest(shards), reports, stale, join)
 
@@ -87,12 +95,22 @@ def _report(config: str) -> str:
     return f"reports/{config}.json"
 
 
-def _config(rows: Rows, entries: Sequence[Entry]) -> str:
-    """Name the configuration after the model and the benchmark."""
-    models = [entry.model for entry in entries][:1] or [", ".join(rows.distinct("model")) or rows.title]
+def _owner(rows: Rows, entries: Sequence[Entry]) -> dict[str, str]:
+    """Give the model of the rows, and their benchmark where it is one."""
     datasets = [entry.dataset for entry in entries if entry.dataset] or rows.distinct("dataset") or _sources(rows)
-    named = "_".join([*models, *(datasets[:1] if len(set(datasets)) == 1 else [])])
+    return {"model": _model(rows, entries), **({"dataset": datasets[0]} if len(set(datasets)) == 1 else {})}
+
+
+def _model(rows: Rows, entries: Sequence[Entry]) -> str:
+    return entries[0].model if entries else ", ".join(rows.distinct("model")) or rows.title
+
+
+def _config(model: str, dataset: str | None = None) -> str:
+    """Name the configuration after the model and the benchmark; a digest keeps names apart that ASCII cannot spell."""
+    named = model if dataset is None else f"{model}_{dataset}"
     config = _NO_NAME.sub("-", named).strip(".-") or PREDICTIONS
+    if not named.isascii():
+        config += f"-{hashlib.sha256(json.dumps([model, dataset]).encode()).hexdigest()[:_DIGITS]}"
     check_names(config, DEFAULT_SPLIT)
     return config
 
@@ -106,15 +124,17 @@ def _sources(rows: Rows) -> list[str]:
 
 
 def _constants(rows: Rows, entries: Sequence[Entry]) -> dict[str, str]:
-    """Give the model and the benchmark where the rows themselves do not say them."""
-    said = {"model": entries[0].model, "dataset": entries[0].dataset} if entries else {"model": rows.title}
-    return {name: value for name, value in said.items() if value and not rows.distinct(name)}
+    """Give the model and the benchmark that scoring went by, where the rows themselves say another or none."""
+    said = {"model": _model(rows, entries), "dataset": entries[0].dataset if entries else None}
+    return {name: value for name, value in said.items() if value and value != ", ".join(rows.distinct(name))}
 
 
 def _schema(rows: Rows, entries: Sequence[Entry], constants: Mapping[str, str]) -> pa.Schema:
     """Choose the columns: all of ours that are there, and those of the user's that a report breaks down by."""
     there = {*rows.names, *constants}
-    there |= ({"source"} if FORMAT in rows.names else set()) | ({"prediction_status"} if rows.missing else set())
+    there |= {"source"} if FORMAT in rows.names else set()
+    there |= {"prediction_status"} if rows.missing or rows.rejected else set()
+    there |= {"prediction_error"} if rows.rejected else set()
     names = [name for name in PREDICTION_SCHEMA.names if name in there and name not in PICTURE_COLUMNS]
     groups = {column.partition(".")[0] for entry in entries for column in entry.groups}
     names += sorted((groups & rows.names) - {*PREDICTION_SCHEMA.names})
@@ -144,11 +164,28 @@ def _batches(rows: Rows, schema: pa.Schema, constants: Mapping[str, str]) -> Ite
         if "prediction_error" in columns:
             columns["prediction_error"] = _without_folders(columns["prediction_error"])
         yield _batch(columns, len(batch), schema)
-    if rows.missing:
-        # Questions that nobody was asked: the same count of missing rows for whoever scores the file.
-        told = {"id": list(rows.missing), "prediction_status": ["skipped"] * len(rows.missing)}
-        told |= {name: [value] * len(rows.missing) for name, value in constants.items()}
-        yield _batch({name: pa.array(values, pa.string()) for name, values in told.items()}, len(rows.missing), schema)
+    if rows.missing or rows.rejected:
+        yield _unread(rows, schema, constants)
+
+
+def _unread(rows: Rows, schema: pa.Schema, constants: Mapping[str, str]) -> pa.RecordBatch:
+    """Give the questions that nobody was asked and the rows that were refused, for whoever scores the file to count.
+
+    A refused row whose id another has goes without: ids stand in a file once.
+    """
+    taken = {*rows.identity["id"].to_pylist(), *rows.missing}
+    refused = []
+    for refusal in rows.rejected:
+        refused.append(None if refusal.id in taken else refusal.id)
+        taken.add(refusal.id)
+    told = told_of(rows, [*rows.missing, *refused], schema.names)
+    count = told.num_rows
+    columns = {name: told.column(name) for name in told.schema.names}
+    texts = {name: [value] * count for name, value in constants.items()}
+    texts["prediction_status"] = ["skipped"] * count
+    errors = [*[None] * len(rows.missing), *(_elsewhere(rows, refusal.message) for refusal in rows.rejected)]
+    columns |= {name: pa.array(values, pa.string()) for name, values in (texts | {"prediction_error": errors}).items()}
+    return _batch(columns, count, schema)
 
 
 def _batch(columns: Mapping[str, pa.Array], count: int, schema: pa.Schema) -> pa.RecordBatch:
@@ -165,16 +202,20 @@ def _without_folders(errors: pa.Array) -> pa.Array:
 
 def _reported(rows: Rows, entries: Sequence[Entry]) -> bytes:
     """Give the report, without the places of files on this machine."""
-    short = Path(rows.path).name
     told = [
         replace(
             entry,
             predictions=Path(entry.predictions).name,
-            messages=[_PATH.sub("", message.replace(rows.path, short)) for message in entry.messages],
+            messages=[_elsewhere(rows, message) for message in entry.messages],
         )
         for entry in entries
     ]
     return json.dumps(Report(tuple(told)).to_json(), ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def _elsewhere(rows: Rows, message: str) -> str:
+    """Cut what tells about this machine off a message about rows."""
+    return _PATH.sub("", message.replace(rows.path, Path(rows.path).name))
 
 
 def _manifest(shards: dict[str, dict[str, list[Shard]]]) -> dict[str, Any]:

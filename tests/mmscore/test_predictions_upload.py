@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
-from mmconvert.card_yaml import front_matter
+from mmconvert.card_yaml import front_matter, with_values
 from mmconvert.record import Source
-from mmscore.model_card import joined
 from mmscore.predictions import RUN_METADATA
 from support.datasets_on_disk import record, write_dataset
 from support.hub_repo import Blob, Repo
@@ -122,6 +121,59 @@ def test_a_model_that_is_pushed_again_has_its_new_numbers_only(hub_server, mmsco
     assert [len(entry["messages"]) for entry in entries(mmscore(repo, *RECIPE, "--json", "--quiet"))] == [0, 0]
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_models_that_ascii_cannot_spell_join_each_other(mmscore, repo, tmp_path, together):
+    files = [
+        predictions(tmp_path / f"{number}.parquet", model, ("A", "A"), (reply, "A"))
+        for number, (model, reply) in enumerate([("通义千问", "B"), ("混元", "A"), ("Qwen-Ü", "A")])
+    ]
+    for pushed in [files] if together else [[file] for file in files]:
+        code, _, err = mmscore(*pushed, *RECIPE, "--push", repo, "--quiet")
+        assert code == 0, err
+    found = entries(mmscore(repo, *RECIPE, "--json", "--quiet"))
+    values = {entry["model"]: entry["metrics"]["accuracy"]["value"] for entry in found}
+    assert values == {"通义千问": 0.5, "混元": 1.0, "Qwen-Ü": 1.0}
+
+
+def test_benchmarks_that_ascii_cannot_spell_join_each_other(hub_server, mmscore, repo, first):
+    for benchmark in ("颜色", "形状"):
+        mmscore(first, *RECIPE, "--dataset", benchmark, "--push", repo, "--quiet")
+    found = entries(mmscore(repo, *RECIPE, "--json", "--quiet"))
+    assert {entry["dataset"] for entry in found} == {"颜色", "形状"}
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize(("model", "benchmark"), [("org-model-a", "Colours"), ("org/model-a_Colours", None)])
+def test_other_predictions_under_a_name_of_the_same_letters_are_not_replaced(
+    hub_server, mmscore, repo, tmp_path, first, model, benchmark, told
+):
+    mmscore(first, *RECIPE, "--push", repo, "--quiet")
+    if not told:
+        values = front_matter(text := card(hub_server, repo))
+        kept = {key: value for key, value in values.items() if key != "predictions"}
+        hub_server.dataset(repo).put("README.md", with_values(text, kept).encode())
+    before = hub_server.dataset(repo).files()
+    rows = [{**row, "model": model, "dataset": benchmark} for row in choices(("A", "A"))]
+    other = write_predictions(tmp_path / "other.parquet", rows)
+    code, _, err = mmscore(other, *RECIPE, "--push", repo, "--quiet")
+    assert (code, "holds predictions of org/model-a" in err, "push to another repository" in err) == (1, True, True)
+    assert hub_server.dataset(repo).files() == before
+    assert mmscore(other, *RECIPE, "--model", "model-c", "--push", repo, "--quiet")[0] == 0
+    assert mmscore(first, *RECIPE, "--push", repo, "--quiet")[0] == 0
+
+
+def test_predictions_without_a_score_are_not_replaced_by_those_of_another_model(mmscore, repo, tmp_path):
+    folder = write_dataset(tmp_path / "set", {"test": [record(1)]})
+    codes = [
+        mmscore(
+            *("predict", folder, "-o", tmp_path / f"{number}.parquet", "--backend", "echo", "--model", model),
+            *("--push", repo, "--quiet"),
+        )[0]
+        for number, model in enumerate(["text=A/B", "text=A-B"])
+    ]
+    assert codes == [0, 1]
+
+
 def test_predictions_that_nobody_scored_yet_leave_no_old_numbers(hub_server, mmscore, repo, tmp_path):
     rows = (replace(record(number), answer="A", answers=("A",)) for number in range(3))
     folder = write_dataset(tmp_path / "set", {"test": rows})
@@ -159,6 +211,77 @@ def test_joined_references_go_along_and_so_do_questions_that_nobody_was_asked(mm
     there = entries(mmscore(repo, *RECIPE, "--json", "--quiet"))
     assert numbers(there) == numbers(here)
     assert there[0]["partial"] == here[0]["partial"]
+
+
+def test_rows_that_were_refused_stay_counted(hub_process, mmscore, repo, tmp_path):
+    questions = choices(("A", "A"), ("B", "A"), ("C", "C"))
+    answers = write_predictions(tmp_path / "answers.parquet", questions[:2])
+    file = write_predictions(tmp_path / "p.parquet", [{"id": row["id"], "prediction": "A"} for row in questions])
+    here = entries(mmscore(file, "--answers", answers, *RECIPE, "--push", repo, "--json", "--quiet"))
+    assert (here[0]["counts"]["rejected"], here[0]["counts"]["total"]) == (1, 3)
+    there = mmscore(repo, *RECIPE, "--json", "--quiet")
+    assert (there[0], entries(there)[0]["counts"]["total"], entries(there)[0]["counts"]["missing"]) == (3, 3, 1)
+    assert entries(there)[0]["metrics"] == here[0]["metrics"]
+    refused = hub_process("rows", repo)["test"][2]
+    assert (refused["id"], refused["prediction_status"]) == ("2", "skipped")
+    assert refused["prediction_error"].startswith("answers.parquet: has no row with this id (got '2').")
+
+
+def test_refused_lines_stay_counted_with_an_id_that_another_row_has_and_with_none(mmscore, hub_process, repo, tmp_path):
+    file = tmp_path / "kit.jsonl"
+    good = [json.dumps(row) for row in choices(("A", "A"), ("B", "A"))]
+    file.write_text("\n".join([*good, json.dumps({"id": "0", "options": 7}), "{broken", "{broken too"]) + "\n")
+    here = entries(mmscore(file, *RECIPE, "--push", repo, "--json", "--quiet"))
+    assert here[0]["counts"]["rejected"] == 3
+    there = mmscore(repo, *RECIPE, "--json", "--quiet")
+    assert (there[0], numbers(entries(there))) == (3, numbers(here))
+    assert all(row["prediction_error"] for row in hub_process("rows", repo)["test"][2:])
+
+
+def test_questions_without_a_reply_keep_what_they_are_counted_by(hub_process, mmscore, repo, tmp_path):
+    questions = choices(("A", "A"), ("B", "A"), ("C", "C"), category="hard", sample="s")
+    answers = write_predictions(tmp_path / "answers.parquet", questions)
+    file = write_predictions(tmp_path / "p.parquet", [{"id": row["id"], "prediction": "A"} for row in questions[:2]])
+    mmscore(file, "--answers", answers, *RECIPE, "--push", repo, "--quiet")
+    missing = hub_process("rows", repo)["test"][2]
+    assert [missing[name] for name in ("id", "sample", "category", "prediction")] == ["2", "s", "hard", None]
+
+
+@pytest.mark.parametrize(("asked", "answered"), [(6, 5), (5, 6)])
+def test_a_question_without_one_of_its_rotations_has_no_joint_score_there_either(
+    mmscore, repo, tmp_path, asked, answered
+):
+    copies = [("s", 0), ("s", 1), ("s", 2), ("t", 0), ("t", 1), ("t", 2)]
+    rows = [
+        {**row, "id": f"{sample}#{variant}", "sample": sample, "variant": variant}
+        for row, (sample, variant) in zip(choices(*[("A", "A")] * 6), copies, strict=True)
+    ]
+    answers = write_predictions(tmp_path / "answers.parquet", rows[:asked])
+    bare = [{name: row[name] for name in ("id", "sample", "variant", "prediction")} for row in rows[:answered]]
+    file = write_predictions(tmp_path / "p.parquet", bare)
+    options = ("--recipe", "mmbench_circular", "--json", "--quiet")
+    [here] = entries(mmscore(file, "--answers", answers, "--dataset", "Colours", "--push", repo, *options))
+    [there] = entries(mmscore(repo, *options))
+    assert here["metrics"]["circular_accuracy"]["n"] == 1
+    assert there["metrics"] == here["metrics"]
+
+
+def test_a_benchmark_and_a_model_that_the_options_name_go_along(mmscore, repo, tmp_path):
+    rows = [
+        {"id": str(n), "prediction": "10.4", "answer": "10", "task": "vqa", "dataset": "TextVQA_VAL", "model": "m"}
+        for n in range(2)
+    ]
+    file = write_predictions(tmp_path / "vq.parquet", rows)
+    recipe = ("--recipe", "vlmevalkit_vqa", "--json", "--quiet")
+    here = entries(mmscore(file, *recipe, "--dataset", "ChartQA_TEST", "--model", "other", "--push", repo))
+    assert (here[0]["metrics"]["relaxed_accuracy"]["value"], here[0]["model"]) == (100, "other")
+    assert numbers(entries(mmscore(repo, *recipe))) == numbers(here)
+
+
+def test_rows_of_several_models_keep_their_own(mmscore, hub_process, repo, tmp_path):
+    rows = [{**row, "model": model} for row, model in zip(choices(("A", "A"), ("B", "A")), "mn", strict=True)]
+    mmscore(write_predictions(tmp_path / "p.parquet", rows), *RECIPE, "--push", repo, "--quiet")
+    assert [row["model"] for row in hub_process("rows", repo)["test"]] == ["m", "n"]
 
 
 def test_a_kits_result_file_is_pushed_as_predictions(mmscore, repo, tmp_path):
@@ -229,7 +352,10 @@ def test_predictions_and_datasets_do_not_mix(hub_server, mmscore, hub_process, r
         (("-", "--push", "user/x"), "standard input cannot be read twice"),
         (("{}", "--private"), "--create-pr and --model-card go with --push USER/REPO"),
         (("{}", "--push", "x"), "is no name of a repository"),
-        (("{}", "{}", "--push", "user/x", "--dry-run"), "another file is of the same model and benchmark"),
+        (
+            ("{}", "{}", "--push", "user/x", "--dry-run"),
+            "would take the place of another file, both are configuration org-model-a_Colours",
+        ),
         (("predict", "{}", "-o", "p.parquet", "--model", "answer", "--dry-run"), "what --push USER/REPO would send"),
     ],
 )
@@ -292,11 +418,42 @@ def test_a_models_card_takes_the_numbers_of_one_model(hub_server, mmscore, repo,
     assert f"datasets/{repo}" not in hub_server.repos
     code, _, err = mmscore(first, *RECIPE, "--push", repo, "--model-card", "user/none", "--quiet")
     assert (code, "user/none: the Hub answered 404" in err) == (1, True)
+    assert f"datasets/{repo}" not in hub_server.repos
 
 
-def test_a_model_without_a_card_gets_one():
-    text = joined("", [{"dataset": {"name": "D"}, "metrics": [{"type": "accuracy", "value": 1}]}], "m")
-    assert front_matter(text)["model-index"][0]["name"] == "m"
+@pytest.mark.parametrize(
+    ("text", "words"), [(b"---\nlicense: [mit\n---\n", "its YAML cannot be read"), (b"\xff", "that are not UTF-8")]
+)
+def test_a_models_card_that_cannot_be_read_is_told_before_anything_is_sent(
+    hub_server, mmscore, repo, first, text, words
+):
+    name = f"user/broken{next(NUMBERS)}"
+    model = hub_server.repos[f"models/{name}"] = Repo(name)
+    model.commit("main", {"README.md": Blob(text, False)}, "new")
+    code, _, err = mmscore(first, *RECIPE, "--push", repo, "--model-card", name, "--quiet")
+    assert (code, err.startswith(f"mmscore: {name}: README.md"), words in err) == (1, True, True), err
+    assert f"datasets/{repo}" not in hub_server.repos
+
+
+def test_a_models_card_that_the_hub_refuses_is_told(hub_server, mmscore, repo, first):
+    name = f"user/refused{next(NUMBERS)}"
+    model = hub_server.repos[f"models/{name}"] = Repo(name)
+    model.commit("main", {"README.md": Blob(MODEL_CARD.encode(), False)}, "new")
+    hub_server.fail(r"POST /api/validate-yaml", 400, spare=1)
+    code, _, err = mmscore(first, *RECIPE, "--push", repo, "--model-card", name, "--quiet")
+    assert (code, f"{name}: the Hub refuses the README.md with the numbers" in err) == (1, True), err
+
+
+def test_a_card_of_another_shape_keeps_it_when_predictions_join(hub_server, mmscore, repo, first, second):
+    mmscore(first, *RECIPE, "--push", repo, "--quiet")
+    values = front_matter(text := card(hub_server, repo))
+    values["model-index"][0]["results"].append("text")
+    values["model-index"].append({"name": "by hand", "results": [{"dataset": {"name": "D"}}]})
+    hub_server.dataset(repo).put("README.md", with_values(text, values).encode())
+    assert mmscore(second, *RECIPE, "--push", repo, "--quiet")[0] == 0
+    index = front_matter(card(hub_server, repo))["model-index"]
+    assert index[:2] == values["model-index"]
+    assert [model["name"] for model in index] == ["org/model-a", "by hand", "model-b"]
 
 
 def test_a_function_does_what_the_option_does(hub_server, mmscore, hub_process, repo, first):

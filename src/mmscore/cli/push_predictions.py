@@ -75,7 +75,7 @@ class Pushing:
         return self._sent([(open_rows(output), ())], quiet=quiet)
 
     def _sent(self, files: Any, *, quiet: bool) -> dict[str, Any]:
-        from mmscore.model_card import propose, require_one
+        from mmscore.model_card import propose, require_card, require_one
         from mmscore.predictions_card import INDEX
         from mmscore.predictions_upload import prepare_predictions
 
@@ -86,6 +86,8 @@ class Pushing:
             index = front_matter((Path(folder) / "README.md").read_text(encoding="utf-8"))[INDEX]
             if self.model_card is not None:
                 require_one(self.model_card, index)
+                if not self.dry_run:
+                    require_card(self.model_card)
             done = send(upload, repo_id, quiet=quiet, dry_run=self.dry_run, **wishes)
         proposes = self.model_card is not None and not self.dry_run
         return {**done, "model_card": propose(str(self.model_card), index) if proposes else None}
