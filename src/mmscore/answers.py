@@ -152,10 +152,10 @@ class AnswerStore:
         Raises:
             Error: The file is no store, is damaged, or is of a newer version.
         """
-        with _plain_errors(self.path), self.held.turn():
+        with _plain_errors(self.held), self.held.turn():
             if self._restart:
                 _drop(self.path)
-            self._db = _connect(self.path)
+            self._db = _connect(self.held)
             self.previous_fingerprint = self._swap_fingerprint()
             if self.shared:
                 self._join()
@@ -212,7 +212,7 @@ class AnswerStore:
         Returns:
             The answers that are stored, by key; keys without one are left out.
         """
-        with _plain_errors(self.path):
+        with _plain_errors(self.held):
             return {key: _decoded(answer) for key, answer in self._select("key, answer", "answers", keys)}
 
     def claim(self, keys: Sequence[str], most: int) -> list[str]:
@@ -227,7 +227,7 @@ class AnswerStore:
         """
         if not self.shared:
             return list(keys[:most])
-        with _plain_errors(self.path), _transaction(self._db):
+        with _plain_errors(self.held), _transaction(self._db):
             owners = dict(self._select("key, owner", "claims", keys))
             gone = {owner for owner in set(owners.values()) - {_ASKED} if not self.held.lives(owner)}
             self._bury(gone)
@@ -245,7 +245,7 @@ class AnswerStore:
         """
         if not self.shared:
             return set(), set()
-        with _plain_errors(self.path):
+        with _plain_errors(self.held):
             owners = dict(self._select("key, owner", "claims", keys))
         alive = {owner: self.held.lives(owner) for owner in set(owners.values()) - {_ASKED}}
         return {k for k, o in owners.items() if alive.get(o)}, {k for k, o in owners.items() if o == _ASKED}
@@ -261,7 +261,7 @@ class AnswerStore:
         """
         rows = [(key, answer.status, _encoded(answer)) for key, answer in answers]
         try:
-            with _plain_errors(self.path), _transaction(self._db):
+            with _plain_errors(self.held), _transaction(self._db):
                 self._write(rows)
         except Error as error:
             if isinstance(error.__cause__, sqlite3.OperationalError):
@@ -278,7 +278,7 @@ class AnswerStore:
 
     def count(self) -> dict[str, int]:
         """Count the stored answers by status."""
-        with _plain_errors(self.path):
+        with _plain_errors(self.held):
             return dict(self._db.execute("SELECT status, count(*) FROM answers GROUP BY status"))
 
 
@@ -294,9 +294,10 @@ def _decoded(text: str) -> Answer:
     return Answer(**kept)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(held: Held) -> sqlite3.Connection:
+    path = held.path
     if path.exists() and not path.is_file():
-        raise Error(f"{path}: is no file; the answers are to stand there. Move it away or give another output.")
+        raise Error(f"{path}: is no file; the answers are to stand there. Move it away or {held.other}.")
     with contextlib.ExitStack() as stack:
         db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
         stack.callback(db.close)
@@ -304,7 +305,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         (version,) = db.execute("PRAGMA user_version").fetchone()
         (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if application != _APPLICATION_ID and (application or version or tables):
-            raise Error(f"{path}: is a database of another program. Move it away or give another output.")
+            raise Error(f"{path}: is a database of another program. Move it away or {held.other}.")
         if version > STORE_VERSION:
             raise Error(f"{path}: has version {version}; this program knows {STORE_VERSION}. Upgrade mmscore.")
         # A file system without shared memory refuses WAL; the rollback journal it stays with is as safe.
@@ -338,14 +339,15 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _plain_errors(path: Path) -> Iterator[None]:
+def _plain_errors(held: Held) -> Iterator[None]:
+    path = held.path
     try:
         yield
     except (sqlite3.OperationalError, OSError) as error:
         raise Error(f"{path}: cannot be written or read ({error}). Answers stored before are kept.") from error
     except (sqlite3.DatabaseError, ValueError, TypeError) as error:
         raise Error(
-            f"{path}: is no store of answers, or is damaged ({error}). Move it away or give --restart."
+            f"{path}: is no store of answers, or is damaged ({error}). Move it away or {held.other}."
         ) from error
 
 

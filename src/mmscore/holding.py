@@ -18,6 +18,7 @@ from pathlib import Path
 from mmconvert.errors import Error
 from mmconvert.presence import Presence
 
+ANOTHER_OUTPUT = "give another output"
 _MEMBER = "member-"
 _PATIENCE = 2.0
 """Seconds for which a process that shares tries again: whoever leaves last holds the lock alone for a moment."""
@@ -30,10 +31,12 @@ class Held:
     Attributes:
         path: The SQLite file.
         member: Name of this process among those that share the store; "" where it is alone.
+        other: How the user has the store stand elsewhere, as the end of a sentence.
     """
 
     path: Path
     member: str = ""
+    other: str = ANOTHER_OUTPUT
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
@@ -66,26 +69,27 @@ class Held:
 
 
 @contextlib.contextmanager
-def hold(path: Path, *, share: bool = False) -> Iterator[Held]:
+def hold(path: Path, *, share: bool = False, other: str = ANOTHER_OUTPUT) -> Iterator[Held]:
     """Keep other processes away from a store while the context lasts.
 
     Args:
         path: The SQLite file of the store, existing or not.
         share: Let in those who share as well.
+        other: How the user has the store stand elsewhere, see `Held`.
 
     Raises:
         Error: Another process holds it and does not share, or the file system has no locks.
     """
     # A file of its own: closing any handle of the database would drop SQLite's own locks.
     lock = _beside(path, "lock")
-    handle = _locked_handle(path, lock, share=share)
+    handle = _locked_handle(path, lock, share=share, other=other)
     try:
         # A word for those who are refused; a full disk has no room for it.
         with contextlib.suppress(OSError):
             os.ftruncate(handle, 0)
             os.pwrite(handle, Presence.own(sharing=share).encoded(), 0)
         with _membership(path) if share else contextlib.nullcontext("") as member:
-            yield Held(path, member)
+            yield Held(path, member, other)
     finally:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -112,7 +116,7 @@ def _membership(path: Path) -> Iterator[str]:
         os.close(handle)
 
 
-def _locked_handle(path: Path, lock: Path, *, share: bool) -> int:
+def _locked_handle(path: Path, lock: Path, *, share: bool, other: str) -> int:
     kind, end = (fcntl.LOCK_SH, time.monotonic() + _PATIENCE) if share else (fcntl.LOCK_EX, 0.0)
     while True:
         try:
@@ -127,7 +131,7 @@ def _locked_handle(path: Path, lock: Path, *, share: bool) -> int:
             holder = Presence.read(os.pread(handle, 1000, 0))
             if time.monotonic() >= end:
                 os.close(handle)
-                raise Error(f"{path}: in use by {holder}. Wait for it, or give another output.") from None
+                raise Error(f"{path}: in use by {holder}. Wait for it, or {other}.") from None
             time.sleep(0.05)
         except OSError as error:
             os.close(handle)

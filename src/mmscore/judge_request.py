@@ -270,10 +270,12 @@ def store_place(request: JudgeRequest, predictions: str) -> Path:
     """Name the file of the stored replies to a predictions file's questions.
 
     Raises:
-        UsageError: Nothing stands beside standard input, and no file is named.
+        UsageError: Nothing stands beside standard input, and no file is named; or a folder is.
     """
     if not request.cache and predictions == STDIN:
         raise UsageError("-: the judge's replies have no place beside standard input. Name a file with --judge-cache.")
+    if request.cache and (place := Path(request.cache)).is_dir():
+        raise UsageError(f"{place}: is a folder. Name a file for the judge's replies: {place / 'judge.sqlite'}.")
     return Path(request.cache) if request.cache else judge_store_path(predictions)
 
 
@@ -287,5 +289,5 @@ def opened_store(place: Path) -> Iterator[AnswerStore]:
     """
     if not os.access(place.parent, os.W_OK):
         raise UsageError(f"{place}: the judge's replies cannot be kept there. Name another file with --judge-cache.")
-    with hold(place) as held, AnswerStore(held, fingerprint="") as store:
+    with hold(place, other="name another file with --judge-cache") as held, AnswerStore(held, fingerprint="") as store:
         yield store

@@ -206,7 +206,7 @@ class Estimate:
         rows: Rows that the judge would be asked about, the answered ones included.
         calls: Calls that the store cannot answer, if no question is asked twice for want of a verdict.
         most_calls: The same if none does and every try is needed, retries aside.
-        stored: Questions that stored replies answer.
+        stored: Questions that stored replies answer; None where no model is named, whose replies they would be.
         prompt_tokens: Tokens of `calls` prompts.
         most_completion_tokens: Tokens that `calls` replies may have; None where the judge sets no limit.
     """
@@ -214,7 +214,7 @@ class Estimate:
     rows: int = 0
     calls: int = 0
     most_calls: int = 0
-    stored: int = 0
+    stored: int | None = 0
     prompt_tokens: int = 0
     most_completion_tokens: int | None = 0
 
@@ -230,8 +230,8 @@ class DryJury:
     def __init__(self, setting: Setting, store: AnswerStore | None, *, again: bool = False) -> None:
         """Join a judge and the store of its replies, None where there is none yet."""
         self.setting = setting
-        self.estimate = Estimate()
-        self._store = store
+        self.estimate = Estimate(stored=0 if setting.model else None)
+        self._store = store if setting.model else None
         self._again = again
         self._seen: set[str] = set()
 
@@ -249,14 +249,14 @@ class DryJury:
         self.estimate.rows += 1
         while isinstance(step, Question):
             key = self.setting.key(step, len(replies))
-            stored = self._store.get([key]).get(key) if self._store and self.setting.model else None
+            stored = self._store.get([key]).get(key) if self._store else None
             if stored is None:
                 self._add(key, step, len(replies))
                 return
-            self.estimate.stored += 1
             if stored.text is None:
                 step = NoVerdict(stored.error or FAILED)
                 break
+            self.estimate.stored = (self.estimate.stored or 0) + 1
             replies.append(stored.text)
             step = judge.step(case, tuple(replies))
         if self._again and isinstance(step, NoVerdict):

@@ -141,8 +141,9 @@ class ModelJury:
         if key not in self._asking:
             stored = self._store.get([key]).get(key)
             if stored is not None and (key in self._fresh or not anew):
-                self.tally.stored += key not in self._fresh
-                self._chat.replied = self._chat.replied or stored.status == OK
+                replied = stored.status == OK
+                self._chat.replied = self._chat.replied or replied
+                self.tally.stored += replied and key not in self._fresh
                 return stored, key not in self._fresh
             self._asking[key] = asyncio.ensure_future(self._ask(key, question))
         return await self._asking[key], False

@@ -18,7 +18,7 @@ from mmscore.model_jury import ModelJury
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.recipe import Item
 from mmscore.verdicts import LEAVE, Case, Judge, NoVerdict, Question, Verdict
-from support.chat_server import Said, chat_server, refused, said
+from support.chat_server import Said, chat_server, refused, said, script
 from support.predictions import write_predictions
 
 TRIES = 3
@@ -123,6 +123,21 @@ def test_a_call_without_a_reply_ends_the_rows_tries(tmp_path):
     assert outcome.step == NoVerdict("no reply: 400 too long")
     assert (outcome.reply, outcome.tries) == (None, 2)
     assert len(server.asked) == 2
+
+
+def test_a_stored_refusal_is_no_reply_from_the_store(tmp_path):
+    with chat_server(lambda request: refused(400, "too long")) as server:
+        _judged(server, tmp_path, ["a"])
+        _, tally = _judged(server, tmp_path, ["a"])
+    assert (len(server.asked), tally.stored, tally.failed) == (1, 0, 1)
+
+
+def test_a_failure_that_passes_by_itself_is_asked_about_in_the_next_run(tmp_path):
+    with chat_server(script(refused(503), refused(503), said("LOUD"))) as server:
+        (lost,), _ = _judged(server, tmp_path, ["a"])
+        (found,), tally = _judged(server, tmp_path, ["a"])
+    assert isinstance(lost.step, NoVerdict)
+    assert (found.reply, tally.stored, tally.asked) == ("LOUD", 0, 1)
 
 
 def test_a_verdict_that_was_cut_off_is_named(tmp_path):

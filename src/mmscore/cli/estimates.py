@@ -50,9 +50,11 @@ def _sentence(one: JudgeEstimate) -> str:
     tries = f", at most {guess.most_calls:,} when every try is needed" if guess.most_calls > guess.calls else ""
     setting = one.setting
     model = f" ({setting.model})" if setting.model else ""
+    kept = "no model is named, so stored replies were not looked for"
+    kept = kept if guess.stored is None else f"{guess.stored:,} replies are stored"
     again = f", repeat {setting.repeat + 1}" if setting.repeat else ""
     return (
         f"{one.predictions} under {one.recipe}: judge {setting.title}{model}{again}, strategy "
-        f"{setting.strategy}: {guess.rows:,} rows, {guess.calls:,} calls{tries}; {guess.stored:,} replies are "
-        f"stored; about {guess.prompt_tokens:,} tokens of prompts{replies}. Nobody was asked."
+        f"{setting.strategy}: {guess.rows:,} rows, {guess.calls:,} calls{tries}; {kept}; "
+        f"about {guess.prompt_tokens:,} tokens of prompts{replies}. Nobody was asked."
     )

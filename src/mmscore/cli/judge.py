@@ -15,6 +15,9 @@ from mmscore.evaluation import Options, score_each
 from mmscore.judge_request import JudgeRequest, store_place
 from mmscore.judging import Spent
 
+_OF_THIS_RUN = ("predictions", "rejudge", "dry_run", "as_json", "quiet")
+"""Parameters that say nothing of what a score depends on."""
+
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True)
@@ -62,9 +65,20 @@ def judge(
         if not quiet:
             kept = dict.fromkeys(str(store_place(judge, run.predictions)) for run in runs)
             files = dict.fromkeys(run.predictions for run in runs)
-            words = [word for name in judge.names for word in ("--judge", name)]
-            close({"replies": ", ".join(kept), "next": command("mmscore", *files, *words) if runs else None})
+            close({"replies": ", ".join(kept), "next": command("mmscore", *files, *_given()) if runs else None})
     if not quiet:
         for note in notes:
             click.echo(printable(f"mmscore: {note}"), err=True)
     return EXIT_PARTIAL if any(run.failed for run in runs) else 0
+
+
+def _given() -> list[str]:
+    """Give the options that were given as the words that `mmscore score` reads the same from."""
+    context = click.get_current_context()
+    words = []
+    for option in context.command.params:
+        value = context.params.get(option.name or "")
+        values = value if isinstance(value, tuple) else (value,)
+        if option.name not in _OF_THIS_RUN:
+            words += [word for one in values if one is not None for word in (option.opts[0], str(one))]
+    return words

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import threading
 
 import pyarrow.parquet as pq
@@ -234,6 +235,36 @@ def test_judging_first_lets_scoring_ask_nothing(run, file, server):
     assert (spent["rows"], spent["asked"], spent["failed"]) == (2, 2, 0)
     run(file, *OWN, "--judge-base-url", server.url)
     assert len(server.asked) == 2
+
+
+def test_the_next_command_scores_what_was_judged_and_asks_nothing(run, file, server):
+    wishes = ["--judge-model", "kind", "--judge-model", "other one", "--judge-generation", '{"seed": 7}']
+    code, out, _ = run("judge", file, *OWN, "--judge-base-url", server.url, *wishes, "--rejudge", "failed")
+    asked = len(server.asked)
+    (line,) = [line for line in out.splitlines() if line.strip().startswith("next:")]
+    program_name, *words = shlex.split(line.partition("next:")[2])
+    assert (code, program_name, "--rejudge" in words) == (0, "mmscore", False)
+    code, out, _ = run(*words, "--json")
+    assert (code, len(server.asked)) == (0, asked)
+    assert "judge_model:kind+other one|" in _entry(out)["signature"]
+
+
+def test_a_dry_run_without_a_model_says_that_it_looked_for_no_replies(run, file, server):
+    run("judge", file, *OWN, "--judge-base-url", server.url)
+    _, out, _ = run(file, *OWN, "--dry-run")
+    assert "2 calls; no model is named, so stored replies were not looked for; about" in out
+    _, out, _ = run(file, *OWN, "--dry-run", "--json")
+    assert [guess["stored"] for guess in json.loads(out)["estimates"]] == [None]
+
+
+def test_a_place_for_replies_that_is_none_is_named(run, file, server, tmp_path):
+    options = [file, *OWN, "--judge-base-url", server.url]
+    for more in ([], ["--dry-run"]):
+        code, _, err = run(*options, "--judge-cache", tmp_path, *more)
+        assert (code, f"{tmp_path}: is a folder. Name a file" in err) == (2, True)
+    code, _, err = run(*options, "--judge-cache", file)
+    assert (code, "Move it away or name another file with --judge-cache." in err) == (1, True)
+    assert server.asked == []
 
 
 def test_a_wording_of_the_users_is_sent(run, file, server, tmp_path):
