@@ -6,15 +6,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from mmconvert.errors import Error, UsageError, did_you_mean
 from mmscore.choice import Choice
+from mmscore.joining import REFERENCES
 from mmscore.pairing import pair
 from mmscore.recipe import Metrics
 from mmscore.report import metrics_json
 from mmscore.rule_gap import Gap, Rule, Side, gap_of, rules_of
 from mmscore.scored import SCORED, Floats, Scored
-from mmscore.scoring import REFERENCES
 from mmscore.settled import Settled, choices_for, open_joined, settle
 
 SCHEMA_VERSION = 1
@@ -234,7 +235,8 @@ def _differing(a: Reader, b: Reader) -> tuple[Scored, Scored]:
 
 
 def _whatever_fate(settled: Scored) -> Scored:
-    """Call every row scored, so that none is left out when rows are paired; `fate` keeps what it is."""
+    """Call every row that has an id scored, so that none is left out when rows are paired; `fate` keeps what it is."""
+    settled = settled.where(pc.is_valid(settled.rows["id"]).to_numpy())
     return settled.with_array("fate", settled.rows["status"]).with_column("status", [SCORED] * len(settled))
 
 

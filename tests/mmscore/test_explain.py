@@ -143,3 +143,12 @@ def test_mmmu_replies_differ_where_the_kits_do(shared):
     found = explain(str(shared / "real" / "mmmu" / "llava1.5_13b"), ["mmmu_val", "lmms_mmmu"])
     assert [row.id for row in found.rows] == ["validation_Geography_22", "validation_Pharmacy_19"]
     assert found.gap.difference == pytest.approx(-2 / 900)
+
+
+def test_rows_without_an_id_part_no_two_recipes(tmp_path):
+    rows = choices(("A", "A"), ("A", "A"), ("The answer is **B**.", "B"))
+    rows[0]["id"] = rows[1]["id"] = None
+    file = str(write_predictions(tmp_path / "p.parquet", rows))
+    found = explain(file, ["own_choice", "reform_singlechoice"])
+    assert [row.id for row in found.rows] == ["2"]
+    assert len(explain(file, ["own_choice"]).rows) == 3
