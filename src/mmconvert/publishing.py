@@ -119,7 +119,7 @@ def require_apart(outputs: Iterable[str | Path | None], inputs: Iterable[str | P
         Traceback (most recent call last):
         mmconvert.errors.UsageError: ./a.parquet: is read as well, and would be replaced. Name another file.
     """
-    read = {os.path.realpath(path) for path in inputs}
+    read = {os.path.realpath(str(path)) for path in inputs}
     written = set()
     for path in (path for path in outputs if path is not None):
         require_file(path)

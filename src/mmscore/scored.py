@@ -164,19 +164,22 @@ class Scored:
         return mean(self.scores[name], clusters)
 
 
-def with_clusters(rows: pa.Table, groups: pa.ChunkedArray) -> pa.Table:
-    """Add the clusters that `group` names; a row without a group is a cluster of its own.
+def with_clusters(rows: pa.Table, groups: pa.ChunkedArray, samples: pa.ChunkedArray) -> pa.Table:
+    """Add the clusters that `group` names, else `sample`: several replies to a question, and copies of it.
 
     Args:
         rows: Rows of `Scored`.
         groups: Their `group` texts, null for none.
+        samples: Their `sample` texts, null for none.
 
     Returns:
-        The rows with `CLUSTER`; unchanged when no row has a group.
+        The rows with `CLUSTER`, a number of its own where a row has neither; unchanged when no two rows hang together.
     """
-    if groups.null_count == len(groups):
+    alone = pc.count_distinct(samples).as_py() == len(samples) - samples.null_count
+    names = groups if alone else pc.coalesce(groups, pc.binary_join_element_wise("sample", samples, "\0"))
+    if names.null_count == len(names):
         return rows
-    codes = groups.combine_chunks().dictionary_encode().indices
+    codes = names.combine_chunks().dictionary_encode().indices
     alone = pa.array(np.arange(len(codes), 2 * len(codes), dtype=np.int64))
     return rows.append_column(CLUSTER, pc.coalesce(codes.cast(pa.int64()), alone))
 

@@ -42,6 +42,10 @@ EXTRA = "extra."
 """What the name of a key of `extra` begins with, as the user writes it."""
 
 
+_TOGETHER = ("group", "sample")
+"""Columns that tell which rows hang together, for standard errors."""
+
+
 def score_rows(
     rows: Rows,
     recipe: Recipe,
@@ -77,7 +81,7 @@ def score_rows(
         "id",
         "prediction",
         "prediction_status",
-        "group",
+        *_TOGETHER,
         *columns_read(recipe, sitting.panel if sitting else None),
     }
     needed |= {*map(source_column, kept)}
@@ -104,7 +108,7 @@ def score_rows(
     if not labelled and (wanted or (collector.bare and not collector.has_scores)):
         raise _no_reference(rows.path, wanted or known)
     for ids, status in (([refusal.id for refusal in rows.rejected], REJECTED), (rows.missing, MISSING)):
-        told = told_of(rows, ids, ["group", *map(source_column, kept)])
+        told = told_of(rows, ids, [*_TOGETHER, *map(source_column, kept)])
         collector.add_unscored(told if dataset is None else _with_dataset(told, dataset), status)
     return collector.scored(), rows.rejected + tuple(collector.refusals)
 
@@ -165,7 +169,7 @@ class _Collector:
         self._schema = pa.schema([*fields, *((name, column_type(name)) for name in kept)])
         self._tables: list[pa.Table] = []
         self._scores: list[tuple[int, Mapping[str, Floats]]] = []
-        self._groups: list[pa.Array] = []
+        self._together: list[list[pa.Array]] = []
         self.rows = 0
         self.bare = 0
         """Rows that were refused because they have no reference."""
@@ -272,7 +276,7 @@ class _Collector:
         names = dict.fromkeys(name for row in scores for name in row)
         gathered = {name: np.array([row.get(name, np.nan) for row in scores], np.float64) for name in names}
         self._scores.append((batch.num_rows, gathered))
-        self._groups.append(_column(batch, "group"))
+        self._together.append([_column(batch, name).cast(pa.string()) for name in _TOGETHER])
         self.rows += batch.num_rows
 
     @property
@@ -286,7 +290,7 @@ class _Collector:
         arrays = [known.get(f.name, pa.nulls(n, f.type)) for f in self._schema]
         self._tables.append(pa.Table.from_arrays(arrays, schema=self._schema))
         self._scores.append((n, {}))
-        self._groups.append(_column(told, "group"))
+        self._together.append([_column(told, name).cast(pa.string()) for name in _TOGETHER])
 
     def scored(self) -> Scored:
         names = dict.fromkeys(name for _, scores in self._scores for name in scores)
@@ -294,8 +298,8 @@ class _Collector:
             name: np.concatenate([part[name] if name in part else np.full(n, np.nan) for n, part in self._scores])
             for name in names
         }
-        rows = with_clusters(pa.concat_tables(self._tables), pa.chunked_array(self._groups, pa.string()))
-        return Scored(rows, scores)
+        groups, samples = (pa.chunked_array(parts, pa.string()) for parts in zip(*self._together, strict=True))
+        return Scored(with_clusters(pa.concat_tables(self._tables), groups, samples), scores)
 
 
 def _laid_out(vote: Vote) -> dict[str, Any]:

@@ -219,3 +219,13 @@ def test_a_benchmark_that_is_named_is_in_the_signature(run, tmp_path):
         _, out, _ = run(said, "--recipe", "vlmevalkit_vqa", "--dataset", dataset, "--json")
         signed.add(json.loads(out)["entries"][0]["signature"])
     assert len(signed) == 2
+
+
+@pytest.mark.parametrize("recipe", ["vlmevalkit_mcq", "own_choice"])
+def test_replies_to_one_question_are_one_cluster_by_every_recipe(run, tmp_path, recipe):
+    rows = choices(*[("A" if n // 3 % 2 else "B", "A") for n in range(12)])
+    for n, row in enumerate(rows):
+        row |= {"sample": str(n // 3), "variant": n % 3}
+    _, out, _ = run(write_predictions(tmp_path / "p.parquet", rows), "--recipe", recipe, "--json")
+    number = json.loads(out)["entries"][0]["metrics"]["accuracy"]
+    assert (number["value"], round(number["stderr"], 4)) == (0.5, 0.2887)
