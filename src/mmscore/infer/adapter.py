@@ -4,6 +4,7 @@ An adapter module exports `ADAPTER`, an `Adapter`. It looks at the object alone,
 answers None to what is not of its kit.
 """
 
+import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -59,10 +60,11 @@ def plugin_name(given: object) -> str:
     Returns:
         `file.py@Name` where its source is a file; else `Name`, as for what was typed at a prompt.
     """
+    given = given.func if isinstance(given, functools.partial) else given
     named = given if isinstance(given, type) or inspect.isroutine(given) else type(given)
     try:
         file = inspect.getsourcefile(named)
-    except TypeError:
+    except (TypeError, OSError):
         file = None
     name: str = named.__qualname__
     return f"{file}@{name}" if file and Path(file).is_file() else name

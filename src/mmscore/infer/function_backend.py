@@ -6,6 +6,7 @@ from mmconvert.errors import Error, got
 from mmconvert.record import Record
 from mmscore.answers import Answer, failed
 from mmscore.infer.backend import ModelOptions, honour
+from mmscore.infer.thinking import split_thinking
 
 AnswerBatch = Callable[[Sequence[Record]], Iterable[Answer | str | None]]
 
@@ -20,7 +21,8 @@ class FunctionBackend:
 
         Args:
             plugin: How the user named the function, for messages.
-            function: Gives a text, an `Answer`, or None where there is no answer, for each record in order.
+            function: Gives a text, an `Answer`, or None where there is no answer, for each record in order. A text
+                may begin with a reasoning block; an `Answer` is kept as it is.
             options: `model` is the name for the predictions file; `batch_size` the most records at once.
 
         Raises:
@@ -28,7 +30,7 @@ class FunctionBackend:
         """
         honour(plugin, options, "--batch-size", "--method", "--n")
         self.name = options.model
-        # The runner adds the digest of the file.
+        # The runner adds what the function is made of.
         self.identity = f"function:{options.model}"
         self.batch_size = options.batch_size or _BATCH_SIZE
         self._plugin = plugin
@@ -54,7 +56,8 @@ class FunctionBackend:
         if isinstance(given, Answer):
             return given
         if isinstance(given, str):
-            return Answer(given)
+            thinking, text = split_thinking(given)
+            return Answer(text, thinking=thinking)
         if given is None:
             return failed(f"{self._plugin} gave no answer")
         raise Error(f"{self._plugin}: row {record.id!r}: expected a text, an Answer or None {got(given)}.")

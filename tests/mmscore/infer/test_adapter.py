@@ -1,3 +1,4 @@
+import functools
 import hashlib
 from pathlib import Path
 
@@ -43,5 +44,6 @@ def test_an_object_is_named_after_its_file_so_that_an_edit_is_seen():
         assert plugin_name(given) == f"{Path(__file__)}@Opened"
     digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
     assert file_identity(plugin_name(Opened)) == f"Opened:{digest}"
+    assert plugin_name(functools.partial(Opened, None)) == f"{Path(__file__)}@Opened"
     assert plugin_name(len) == "len"
     assert plugin_name(3) == "int"

@@ -24,6 +24,9 @@ def longest_option(records):
 def as_answers(records):
     return (Answer(r.id, finish_reason="stop") for r in records)
 
+def thinks(records):
+    return ["<think>Not (D), so no.</think> A" for _ in records]
+
 def too_few(records):
     return ["A"]
 
@@ -90,6 +93,11 @@ def test_answers_and_texts_count_alike(mine):
     backend = open_backend(f"{mine}@as_answers", ModelOptions("m", batch_size=3))
     assert backend.answer([record(4, "?")]) == [Answer("4", finish_reason="stop")]
     assert (backend.name, backend.batch_size) == ("m", 3)
+
+
+def test_the_reasoning_of_a_text_is_cut_off_and_kept(mine):
+    (answer,) = open_backend(f"{mine}@thinks", ModelOptions("m")).answer([record(4, "?")])
+    assert answer == Answer("A", thinking="Not (D), so no.")
 
 
 @pytest.mark.parametrize(

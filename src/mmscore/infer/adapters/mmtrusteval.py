@@ -25,9 +25,10 @@ from mmconvert.errors import RowError, UsageError, did_you_mean, got
 from mmconvert.record import Image, Record, Turn
 from mmconvert.rewording import words
 from mmscore.answers import Answer, failed
-from mmscore.infer.adapter import plugin_name
-from mmscore.infer.backend import Generation, ModelOptions, file_identity, honour
+from mmscore.infer.backend import Generation, ModelOptions, honour
 from mmscore.infer.message_model import store
+from mmscore.infer.object_identity import code_identity
+from mmscore.infer.thinking import split_thinking
 
 MAX_NEW_TOKENS = 50
 """What the kit's task runner asks for where nobody says it."""
@@ -103,7 +104,7 @@ class ChatBackend:
         """
         self.name = name
         # The file too: whoever edits the class wants its new answers.
-        self.identity = f"mmtrusteval:{file_identity(plugin_name(model))}:{name}:{sorted(settings.items())}"
+        self.identity = f"mmtrusteval:{code_identity(model)}:{name}:{sorted(settings.items())}"
         self._model = model
         self._settings = dict(settings)
 
@@ -167,8 +168,10 @@ def _read(response: Any, *, scores: bool) -> Answer:
     if scores and not numbers:
         raise RowError("response.logprobs", "response", f"expected a log-probability a token {got(found)}.")
     finish = getattr(response, "finish_reason", None)
+    thinking, reply = split_thinking(text)
     return Answer(
-        text,
+        reply,
+        thinking=thinking,
         finish_reason=None if finish is None else str(finish),
         token_logprobs=tuple(map(float, found)) if scores and found is not None else None,
     )

@@ -18,9 +18,10 @@ from mmconvert.errors import Error, RowError, UsageError, first_line, got
 from mmconvert.record import LETTERS, Record
 from mmconvert.rewording import words
 from mmscore.answers import Answer, failed
-from mmscore.infer.adapter import plugin_name
-from mmscore.infer.backend import GENERATE, LIKELIHOOD, TOKEN, ModelOptions, file_identity, honour
+from mmscore.infer.backend import GENERATE, LIKELIHOOD, TOKEN, ModelOptions, honour
+from mmscore.infer.object_identity import code_identity
 from mmscore.infer.pictures import decoded
+from mmscore.infer.thinking import split_thinking
 
 GENERATORS = ("raw_batch_generate", "raw_generate")
 PREDICTORS = ("raw_batch_predict", "raw_predict")
@@ -193,7 +194,7 @@ class InterfaceBackend:
                 getattr(interface, name)()
         self.name = options.model
         self.batch_size = options.batch_size or 1
-        code = [file_identity(plugin_name(part)) for part in (interface, preprocessor) if part is not None]
+        code = [code_identity(part) for part in (interface, preprocessor) if part is not None]
         self.identity = ":".join(map(str, ("reform_eval", *code, options.model, options.dtype, _traits(preprocessor))))
 
     def _check_settings(self, named: str) -> None:
@@ -263,7 +264,8 @@ class InterfaceBackend:
     def _read(self, output: Any, row: _Asked) -> Answer:
         if not self._likely:
             if isinstance(output, str):
-                return Answer(output)
+                thinking, text = split_thinking(output)
+                return Answer(text, thinking=thinking)
             raise Error(f"{self._named}: {self._call_name} must give texts {got(output)}.")
         try:
             place = operator.index(output.item() if hasattr(output, "item") else output)

@@ -32,9 +32,10 @@ from mmconvert.record import LETTERS, Record, Turn
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.tables import take_headers
 from mmscore.answers import Answer, failed
-from mmscore.infer.adapter import plugin_name
-from mmscore.infer.backend import Backend, Generation, ModelOptions, file_identity, honour
+from mmscore.infer.backend import Backend, Generation, ModelOptions, honour
 from mmscore.infer.message_model import IMAGE, TEXT, Message, MessageModel, store
+from mmscore.infer.object_identity import code_identity
+from mmscore.infer.thinking import split_thinking
 
 INNER = ("generate_inner", "chat_inner")
 _MODEL = ("model_path", "model")
@@ -71,7 +72,7 @@ class KitModel:
         self.name = options.model
         self.batch_size = (options.service.concurrency or 1) if is_service else 1
         bound = {**given.keywords, "": given.args} if isinstance(given, functools.partial) else {}
-        self.identity = f"vlmevalkit:{file_identity(plugin_name(model_class))}:{options.model}:{values}:{bound}"
+        self.identity = f"vlmevalkit:{code_identity(model_class)}:{options.model}:{values}:{bound}"
         if hasattr(self._model, "set_dump_image"):
             self._model.set_dump_image(stored_pictures)
 
@@ -137,7 +138,10 @@ class KitModel:
         if not isinstance(reply, str):
             raise Error(f"row {record.id!r}: expected a text from the model {got(reply)}.")
         said_failed = (getattr(self._model, "fail_msg", None) or _NO_ANSWER, _NO_ANSWER, _CHAT_FAILED)
-        return failed(reply) if reply.startswith(said_failed) else Answer(reply)
+        if reply.startswith(said_failed):
+            return failed(reply)
+        thinking, text = split_thinking(reply)
+        return Answer(text, thinking=thinking)
 
 
 def messages_of(record: Record) -> list[dict[str, Any]]:

@@ -103,6 +103,11 @@ def test_settings_have_the_kits_names() -> None:
     assert model.asked[0][1] == settings
 
 
+def test_the_reasoning_of_a_reply_is_cut_off_and_kept() -> None:
+    found = answer(Heard("<think>Hm.</think>Yes", Reply("<think>Hm")), record(1, "x"), record(2, "x"))
+    assert [(one.text, one.thinking) for one in found] == [("Yes", "Hm."), ("", "Hm")]
+
+
 def test_what_is_no_reply_is_a_state() -> None:
     replies = [ValueError("out of luck"), Reply("Error in generation: 503"), Reply(None), "plain", Reply("", "length")]
     found = answer(Heard(*replies), *(record(number, "x") for number in range(5)))

@@ -63,6 +63,15 @@ def test_without_a_preprocessor_the_rows_text_is_the_prompt(given):
     assert answer.error == "messages: without a preprocessor a row is one text, this one has 3 turns."
 
 
+def test_the_reasoning_of_a_reply_is_cut_off_and_kept():
+    class Thinks:
+        def raw_generate(self, image, prompt):
+            return f"<think>{prompt}</think>(A)"
+
+    (answer,) = adapt("mine", Thinks(), options()).answer([record(0, RED, "Red?")])
+    assert (answer.text, answer.thinking) == ("(A)", "Red?")
+
+
 def test_a_preprocessor_words_the_sample():
     said_before = (Turn("user", (Part("image"), Part("text", "Ready?"))), Turn("assistant", (Part("text", "Yes"),)))
     row = record(0, RED, "worded", hint="A hint", **OPTIONS)

@@ -209,6 +209,15 @@ def test_replies_of_services_are_taken_out_of_what_comes_with_them():
     assert asked(Codes(), record(1, "a"))[0].text == "B"
 
 
+def test_the_reasoning_of_a_reply_is_cut_off_and_kept():
+    class Thinks(MessageModel):
+        def generate_inner(self, message, dataset=None):
+            return "<think>Not (D).</think>A"
+
+    (answer,) = asked(Thinks(), record(1, "a"))
+    assert (answer.text, answer.thinking) == ("A", "Not (D).")
+
+
 class Asks(ServiceModel):
     def __init__(self, model="default", max_tokens=9, **kwargs):
         self.opened = (model, max_tokens, kwargs)
