@@ -62,6 +62,31 @@ def test_an_output_that_stands_is_asked_about_again_only_when_told_so(tmp_path, 
     assert mmscore.predict(dataset, output, backend=shout, restart=True).asked == 3
 
 
+def made(word):
+    return lambda records: [word for _ in records]
+
+
+def test_another_function_of_the_same_name_is_asked_anew(tmp_path, dataset):
+    output = tmp_path / "p.parquet"
+    cells = ["def answer(records): return ['A' for _ in records]", "def answer(records): return ['B' for _ in records]"]
+    functions = [made("A"), made("B")]
+    for cell in cells:
+        typed = {"__name__": "prompt"}
+        exec(compile(cell, "<cell>", "exec"), typed)
+        functions.append(typed["answer"])
+    for function, word in zip(functions, "ABAB", strict=True):
+        for asked in (3, 0):
+            assert mmscore.predict(dataset, output, backend=function, model="m", resume=True).asked == asked
+        assert pq.read_table(output)["prediction"].to_pylist() == [word] * 3
+
+
+def test_a_price_gives_a_cost_as_on_the_command_line(tmp_path, dataset):
+    with chat_server(lambda request: said("A")) as server:
+        summary = mmscore.predict(dataset, tmp_path / "p.parquet", model="m", base_url=server.url, price="1,2")
+    assert summary.cost == pytest.approx((summary.prompt_tokens + 2 * summary.completion_tokens) / 1e6)
+    assert summary.cost > 0
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -4,17 +4,18 @@ import contextlib
 import functools
 import json
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mmconvert.closing import close, command
-from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.errors import UsageError, got
 from mmconvert.progress import progress
+from mmconvert.publishing import require_apart
 from mmconvert.storage import file_name, is_url, local, send_file, stands
 from mmconvert.store import Dataset, open_dataset
 from mmscore.answers import AnswerStore, store_path
@@ -35,6 +36,7 @@ from mmscore.infer.backend import (
     open_backend,
 )
 from mmscore.infer.ledger import Summary
+from mmscore.infer.object_identity import object_identity
 from mmscore.infer.predictions_file import interrupted
 from mmscore.infer.protocol import open_protocol
 from mmscore.infer.runner import Job, resume_note
@@ -156,8 +158,6 @@ def predict(
     # What a backend prints, or a cluster, must not stand between the lines that a program reads here.
     with contextlib.redirect_stdout(sys.stderr):
         summary = answer_anywhere(dataset, output, given, resume=resume, restart=restart, share=share, quiet=quiet)
-    if given["price"] is not None:
-        summary.cost = read_price(given["price"]).of(summary.prompt_tokens, summary.completion_tokens)
     if as_json:
         click.echo(json.dumps(asdict(summary)))
     else:
@@ -186,20 +186,26 @@ def answer_anywhere(
     The replies of an output in a store, and a copy of it, are kept in `NAME.work` where the command runs: no
     store has files that grow. What is finished is sent.
 
+    Returns:
+        What was done; its cost where a price is given.
+
     Raises:
         UsageError: As `answer`.
         Error: As `answer`; or the store failed, and the same command sends what is finished.
     """
     work = functools.partial(answer, restart=restart, share=share, quiet=quiet)
     if not is_url(str(output)):
-        return work(local(dataset), Path(output), given, backend, resume=resume)
-    url = str(output)
-    if stands(url) and not (resume or restart or share):
-        raise UsageError(f"{url}: {_STANDS}")
-    copy = _copy(url)
-    summary = work(local(dataset), copy, given, backend, resume=resume or not (restart or share))
-    send_file(copy, url)
-    summary.output = url
+        summary = work(local(dataset), Path(output), given, backend, resume=resume)
+    else:
+        url, copy = str(output), _copy(str(output))
+        require_apart([url], [str(dataset)])
+        if stands(url) and not (resume or restart or share):
+            raise UsageError(f"{url}: {_STANDS}")
+        summary = work(local(dataset), copy, given, backend, resume=resume or not (restart or share))
+        send_file(copy, url)
+        summary.output = url
+    if given["price"] is not None:
+        summary.cost = read_price(given["price"]).of(summary.prompt_tokens, summary.completion_tokens)
     return summary
 
 
@@ -234,22 +240,41 @@ def answer(
         task: Digest of the settings, kept in the file.
 
     Raises:
-        UsageError: Options exclude each other, or the output stands already.
+        UsageError: Options exclude each other, or the output is no place for predictions, or stands already.
         Error: As `ask`.
     """
-    _check_output(output, resume=resume, restart=restart, share=share)
     rows = open_dataset(dataset)
+    _check_output(output, rows, resume=resume, restart=restart, share=share)
     options = model_options(given, quiet=quiet)
-    output.parent.mkdir(parents=True, exist_ok=True)
     elsewhere = given["engine"] != LOCAL
     if backend is not None and (elsewhere or (given["processes"] or 1) > 1):
         raise UsageError("--processes opens the model in each process: name the backend as file.py@NAME.")
-    if not elsewhere and (given["processes"] or 1) > 1:
-        return _answer_together(dataset, output, given, restart=restart, quiet=quiet, task=task)
-    with hold(store_path(output), share=share) as held:
-        plugin = plugin_of(given)
-        opened = opened_backend(given, options) if backend is None else adapt(plugin, backend, options)
-        return ask(job_of(rows, output, opened, given, task=task), held, restart=restart, quiet=quiet)
+    with _folder(output.parent):
+        if not elsewhere and (given["processes"] or 1) > 1:
+            # Imported here: one process needs nothing of it.
+            from mmscore.cli.predict_together import answer_together
+
+            return answer_together(dataset, output, given, restart=restart, quiet=quiet, task=task)
+        with hold(store_path(output), share=share) as held:
+            opened = opened_backend(given, options) if backend is None else adapt(plugin_of(given), backend, options)
+            job = job_of(rows, output, opened, given, task=task)
+            if backend is not None:
+                job = replace(job, plugin=object_identity(backend))
+            return ask(job, held, restart=restart, quiet=quiet)
+
+
+@contextlib.contextmanager
+def _folder(place: Path) -> Iterator[None]:
+    """Make a folder that is missing; where nothing came into it, it goes again when the run fails."""
+    made = [folder for folder in (place, *place.parents) if not folder.exists()]
+    place.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for folder in made:
+                folder.rmdir()
+        raise
 
 
 def opened_backend(given: Mapping[str, Any], options: ModelOptions) -> Backend:
@@ -270,35 +295,16 @@ def opened_backend(given: Mapping[str, Any], options: ModelOptions) -> Backend:
     return RayPool(plugin_of(given), options, given["processes"])
 
 
-def _answer_together(
-    dataset: Path, output: Path, given: Mapping[str, Any], *, restart: bool, quiet: bool, task: str | None
-) -> Summary:
-    # Imported here: one process needs nothing of it.
-    from mmscore.infer.processes import together
-
-    if restart:
-        with hold(store_path(output)) as held, AnswerStore(held, fingerprint="", restart=True):
-            pass
-    alone = {**given, "processes": 1}
-    work = functools.partial(_answer_a_share, dataset, output, alone, quiet=quiet, task=task)
-    found = together(work, given["processes"])
-    for remark in found.remarks:
-        click.echo(printable(f"mmscore: {remark}"), err=True)
-    return found.summary
-
-
-def _answer_a_share(
-    dataset: Path, output: Path, given: Mapping[str, Any], number: int, *, quiet: bool, task: str | None
-) -> Summary:
-    # Each sees the rows that all have done: one of them tells.
-    return answer(dataset, output, given, share=True, quiet=quiet or number > 0, task=task)
-
-
-def _check_output(output: Path, *, resume: bool, restart: bool, share: bool) -> None:
+def _check_output(output: Path, rows: Dataset, *, resume: bool, restart: bool, share: bool) -> None:
     if (resume or share) and restart:
         raise UsageError(f"{'--resume' if resume else '--share'} and --restart exclude each other.")
     if output.is_dir():
         raise UsageError(f"{output}: is a folder. Name a file, such as {output / 'predictions.parquet'}.")
+    if output.suffix.lower() != ".parquet":
+        named = output.with_suffix(".parquet")
+        raise UsageError(f"{output}: predictions are a parquet file. Name it so, such as {named}.")
+    # As texts: what stands on the Hub would be fetched to be compared.
+    require_apart([output], [str(file) for files in rows.files.values() for file in files])
     if output.exists() and not (resume or restart or share or interrupted(output)):
         raise UsageError(f"{output}: {_STANDS}")
 

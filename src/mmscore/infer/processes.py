@@ -1,5 +1,6 @@
 """Several processes that answer the rows of one output, each on its own share of the GPUs."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -9,16 +10,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from mmconvert.errors import Error
+from mmconvert.errors import Error, UsageError
+from mmconvert.record import Record
 from mmconvert.spawning import without_main
+from mmscore.answers import Answer
 from mmscore.infer.ledger import Summary
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _THREADS = "OMP_NUM_THREADS"
 _COUNT = "import torch; print(torch.cuda.device_count())"
+
+
+@dataclass(slots=True)
+class Known:
+    """What is known here of a backend in another process; see `mmscore.infer.backend.Backend`."""
+
+    name: str
+    identity: str
+    batch_size: int = 1
+
+    def answer(self, records: Sequence[Record]) -> Sequence[Answer]:
+        """Refuse: only the other process can ask."""
+        raise NotImplementedError
+
+
+Work = Callable[[int, Callable[[Known], None]], Summary]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,72 +53,100 @@ class Together:
     remarks: tuple[str, ...]
 
 
-def together(work: Callable[[int], Summary], count: int) -> Together:
+def together(work: Work, count: int, begin: Callable[[Known], None]) -> Together:
     """Do the same in several processes, which share the rows among themselves (`hold(share=True)`).
 
     Args:
-        work: Picklable; called in each process with its number, from 0. It answers rows until there are
-            none, whoever answers them.
+        work: Picklable; called in each process with its number, from 0, and a function that it calls when it has its
+            model, before it opens the store. It answers rows until there are none, whoever answers them.
         count: Processes, from 2.
+        begin: Called here when the first process has its model; none goes on before that is done.
 
     Raises:
-        Error: All of them ended without a result; says why the first one did.
-        KeyboardInterrupt: This process was told to stop; so are the others then.
+        Error: All of them ended without a result; says why the first one did, and is of its kind.
+        KeyboardInterrupt: This process was told to stop; the others are gone then.
     """
     context = get_context("spawn")
     shares = _environments(count)
-    pairs = [context.Pipe(duplex=False) for _ in range(count)]
+    pairs = [context.Pipe() for _ in range(count)]
     members = [
-        context.Process(target=_member, args=(work, number, shares[number], writing), name=f"predict-{number}")
-        for number, (_, writing) in enumerate(pairs)
+        context.Process(target=_member, args=(work, number, shares[number], theirs), name=f"predict-{number}")
+        for number, (_, theirs) in enumerate(pairs)
     ]
     try:
-        for member, (_, writing) in zip(members, pairs, strict=True):
+        for member, (_, theirs) in zip(members, pairs, strict=True):
             with without_main():
                 member.start()
             # The process has its own: when it dies, reading must end rather than wait.
-            writing.close()
-        said = [_ended(member, reading) for member, (reading, _) in zip(members, pairs, strict=True)]
+            theirs.close()
+        said = _heard({ours: member for member, (ours, _) in zip(members, pairs, strict=True)}, begin)
     finally:
         for member in members:
             if member.is_alive():
-                member.terminate()
+                # Not told to stop: each would write what stands, and this process does. No stored reply is lost.
+                member.kill()
                 member.join()
     return _summed_up(said)
 
 
-def _summed_up(said: Sequence[Summary | str]) -> Together:
+def _summed_up(said: Sequence[Summary | Error]) -> Together:
     summaries = [one for one in said if isinstance(one, Summary)]
-    reasons = [one for one in said if isinstance(one, str)]
+    reasons = [one for one in said if isinstance(one, Error)]
     if not summaries:
-        raise Error(reasons[0])
+        raise reasons[0]
     whole = max(summaries, key=lambda summary: summary.seconds)
     asked = sum(summary.asked for summary in summaries)
     remarks = tuple(f"one of {len(said)} processes ended early, the others did its part: {why}" for why in reasons)
     return Together(replace(whole, asked=asked, reused=max(0, whole.rows - asked - whole.failed)), remarks)
 
 
-def _member(work: Callable[[int], Summary], number: int, environment: Mapping[str, str], reply: Connection) -> None:
+def _member(work: Work, number: int, environment: Mapping[str, str], parent: Connection) -> None:
     # The terminal sends its signal to everybody; who started this process ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.update(environment)
-    said: Summary | str
+
+    def ready(backend: Known) -> None:
+        parent.send(backend)
+        parent.recv()
+
+    said: Summary | Error
     try:
-        said = work(number)
+        said = work(number, ready)
     except Error as error:
-        said = str(error)
+        # Of the two kinds that the command tells apart: another one may not travel.
+        said = (UsageError if isinstance(error, UsageError) else Error)(str(error))
     except Exception:
-        said = traceback.format_exc()
-    reply.send(said)
+        said = Error(traceback.format_exc())
+    parent.send(said)
 
 
-def _ended(member: BaseProcess, reading: Connection) -> Summary | str:
+def _heard(members: Mapping[Connection, BaseProcess], begin: Callable[[Known], None]) -> list[Summary | Error]:
+    """Let processes go on when they are ready, and give what each ended with, in their order."""
+    ended: dict[Connection, Summary | Error] = {}
+    begun = False
+    while left := [connection for connection in members if connection not in ended]:
+        heard = wait(left)
+        for connection in (one for one in left if one in heard):
+            said = _said(members[connection], connection)
+            if not isinstance(said, Known):
+                ended[connection] = said
+                members[connection].join()
+                continue
+            if not begun:
+                begin(said)
+                begun = True
+            # One that died meanwhile is heard of next.
+            with contextlib.suppress(OSError):
+                connection.send(None)
+    return [ended[connection] for connection in members]
+
+
+def _said(member: BaseProcess, connection: Connection) -> Known | Summary | Error:
     try:
-        said: Summary | str = reading.recv()
-    except EOFError:
+        said: Known | Summary | Error = connection.recv()
+    except (EOFError, OSError):
         member.join()
-        return f"process {member.pid} was ended from outside (exit code {member.exitcode})."
-    member.join()
+        return Error(f"process {member.pid} was ended from outside (exit code {member.exitcode}).")
     return said
 
 

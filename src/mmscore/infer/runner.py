@@ -26,7 +26,7 @@ from mmscore.infer.asking import Answered, Read, answered
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Generation, file_identity
 from mmscore.infer.dialogs import COLUMNS, ROW, Dialogs
 from mmscore.infer.first_picture import first_picture_then_text
-from mmscore.infer.ledger import UNASKED, Ledger, Summary, refusal
+from mmscore.infer.ledger import ELSEWHERE, UNASKED, Ledger, Summary, refusal
 from mmscore.infer.predictions_file import PredictionWriter
 from mmscore.infer.protocol import Playing
 from mmscore.infer.several_replies import asked_again, output_rows, reply_keys
@@ -45,7 +45,7 @@ class Job:
         dataset: The rows.
         output: The predictions file that shall appear.
         backend: Who answers.
-        plugin: The backend's name as the user gave it.
+        plugin: The backend's name as the user gave it; of an object, its `object_identity`.
         generation: How replies are generated.
         system: System turn for every row, in the place of the row's own; None leaves rows as they are.
         limit: Only the first rows of the dataset; None for all.
@@ -98,18 +98,62 @@ def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
             raises, the answers so far are in the store.
     """
     start = time.monotonic()
-    settings = (file_identity(job.plugin), job.backend.identity, job.method, PROMPT_VERSION, asdict(job.generation))
-    ledger = Ledger(store, settings, advance, total=job.num_rows, chooses=job.method == LIKELIHOOD)
+    ledger = Ledger(store, _settings(job), advance, total=job.num_rows, chooses=job.method == LIKELIHOOD)
     if store.shared:
-        _in_company(job, ledger)
+        try:
+            _in_company(job, ledger)
+        except KeyboardInterrupt:
+            write_stopped(job, store)
+            raise
     with (
         store.held.turn(),
-        PredictionWriter(job.output, model=job.backend.name, method=job.method, about=_about(job)) as writer,
+        _writer(job) as writer,
         contextlib.closing(_answered(job, ledger)) as rows,
     ):
         _write(rows, writer)
     ledger.summary.output, ledger.summary.seconds = str(job.output), round(time.monotonic() - start, 3)
     return ledger.summary
+
+
+def write_stopped(job: Job, store: AnswerStore) -> None:
+    """Write the predictions file of a shared run that was told to stop: all rows, those without an answer as skipped.
+
+    Args:
+        job: What was asked; the backend is asked nothing.
+        store: Where answers are kept, shared by this process.
+
+    Raises:
+        Error: The dataset or the store cannot be read, or the output cannot be written.
+    """
+    ledger = _Closed(store, _settings(job), lambda done: None, total=job.num_rows, chooses=job.method == LIKELIHOOD)
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        store.held.turn(),
+        _writer(job) as writer,
+        contextlib.closing(_answered(job, ledger)) as rows,
+    ):
+        for batch, answers in rows:
+            writer.write(batch, [UNASKED if answer is ELSEWHERE else answer for answer in answers])
+        # What the writer knows a stopped run by.
+        raise KeyboardInterrupt
+
+
+class _Closed(Ledger):
+    """A ledger in which every row has what is stored for it, failures too, or is left to others."""
+
+    def look_up(self, known: Sequence[Answer | None], keys: Sequence[str]) -> list[Answer | None]:
+        """Give what stands."""
+        stored = self._store.get(keys)
+        self._left += len(keys)
+        return [answer or stored.get(key, ELSEWHERE) for answer, key in zip(known, keys, strict=True)]
+
+
+def _settings(job: Job) -> tuple[Any, ...]:
+    return (file_identity(job.plugin), job.backend.identity, job.method, PROMPT_VERSION, asdict(job.generation))
+
+
+def _writer(job: Job) -> PredictionWriter:
+    return PredictionWriter(job.output, model=job.backend.name, method=job.method, about=_about(job))
 
 
 def _write(rows: Answered, writer: PredictionWriter) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -173,6 +174,45 @@ def test_a_mistake_is_one_message_and_publishes_nothing(
     assert message in err
     assert "Traceback" not in err
     assert not Path("p.parquet").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--resume",), ("--restart",), ("--share",), ("--processes", "2")])
+@pytest.mark.parametrize("place", ["one.parquet", "./one.parquet", "dataset/data/test-00000-of-00001.parquet"])
+def test_the_dataset_is_never_the_output(predict, dataset, tmp_path, monkeypatch, place, more):
+    monkeypatch.chdir(tmp_path)
+    (shard,) = dataset.glob("data/*.parquet")
+    shutil.copy(shard, "one.parquet")
+    before = Path(place).read_bytes()
+    given = "one.parquet" if "one" in place else "dataset"
+    code, out, err = predict(*echo(given, place, "answer", *more))
+    assert (code, out) == (2, "")
+    assert "is read as well, and would be replaced. Name another file." in err
+    assert Path(place).read_bytes() == before
+    assert not store_path(Path(place)).exists()
+
+
+def test_the_dataset_of_a_store_is_never_the_output(predict):
+    url = "s3://bucket/one.parquet"
+    code, _, err = predict(*echo(url, url, "answer", "--resume"))
+    assert code == 2
+    assert f"{url}: is read as well, and would be replaced. Name another file." in err
+
+
+@pytest.mark.parametrize("name", ["p.jsonl", "p.csv", "p.tsv", "p"])
+def test_the_output_is_named_as_the_parquet_file_that_it_is(predict, dataset, tmp_path, name):
+    code, _, err = predict(*echo(dataset, tmp_path / name, "answer"))
+    assert code == 2
+    assert f"{name}: predictions are a parquet file. Name it so, such as {tmp_path / 'p.parquet'}." in err
+    assert sorted(tmp_path.iterdir()) == [dataset]
+
+
+@pytest.mark.parametrize("more", [("--model", "answr"), ("--dtype", "float16"), ("--protocol", "none")])
+def test_a_mistake_leaves_no_folder_of_the_output(predict, dataset, tmp_path, more):
+    (tmp_path / "there").mkdir()
+    for output in (tmp_path / "new" / "deep" / "p.parquet", tmp_path / "there" / "new" / "p.parquet"):
+        assert predict(*echo(dataset, output, "answer", *more))[0] == 2
+    assert sorted(tmp_path.iterdir()) == [dataset, tmp_path / "there"]
+    assert not list((tmp_path / "there").iterdir())
 
 
 def test_a_store_that_is_none_is_refused_and_left_alone(predict, dataset, output):

@@ -13,7 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.store import DatasetWriter
+from mmscore.answers import store_path
+from mmscore.holding import hold
+from mmscore.infer.predictions_file import RUN_METADATA
 from mmscore.infer.processes import _environments
+from support.chat_server import Said, chat_server, said
 from support.questions import record
 
 ROWS = 60
@@ -99,8 +103,25 @@ def test_when_all_fail_the_first_reason_ends_the_run(predict, output, asking):
     assert not output.exists()
 
 
+def test_restart_with_a_mistyped_model_forgets_nothing(predict, dataset, output):
+    words = (dataset, "-o", output, "--backend", "echo", "--processes", "2", "--json", "--quiet", "--model")
+    predict(*words, "answer")
+    code, _, err = predict(*words, "answr", "--restart")
+    assert code == 2
+    assert "answr" in err
+    assert "Traceback" not in err
+    assert json.loads(predict(*words, "answer", "--resume")[1])["reused"] == ROWS
+
+
+def test_an_output_in_use_is_refused_before_models_are_loaded(predict, tmp_path, output, asking):
+    with hold(store_path(output)):
+        code, _, err = predict(*asking("slow"))
+    assert (code, asked(tmp_path)) == (1, [])
+    assert "in use by process" in err
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_told_to_stop_it_stops_them_all_and_goes_on_later(predict, tmp_path, asking, how):
+def test_told_to_stop_it_stops_them_all_and_goes_on_later(predict, tmp_path, output, asking, how):
     with subprocess.Popen([*PROGRAM, *asking("slow")], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         end = time.monotonic() + 60
         while len(asked(tmp_path)) < 8 and time.monotonic() < end:
@@ -109,12 +130,34 @@ def test_told_to_stop_it_stops_them_all_and_goes_on_later(predict, tmp_path, ask
         _, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
     assert err.decode().splitlines()[-1] == "mmscore: interrupted. Run the same command again to go on."
+    stopped = pq.read_table(output)
+    assert json.loads(stopped.schema.metadata[RUN_METADATA])["partial"] is True
+    assert stopped["id"].to_pylist() == [str(number) for number in range(ROWS)]
+    statuses = stopped["prediction_status"].to_pylist()
+    assert set(statuses) == {"ok", "skipped"}
+    assert statuses.count("ok") >= 4
+    assert sorted(file.name for file in tmp_path.glob("*predictions*")) == [output.name, store_path(output).name]
     for pid in {int(pid) for _, pid, _ in asked(tmp_path)}:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
     summary = json.loads(predict(*asking("slow"))[1])
     assert summary["rows"] == ROWS == summary["asked"] + summary["reused"]
     assert summary["reused"] > 0
+
+
+def test_told_to_stop_while_a_service_is_asked_it_says_one_line(tmp_path, dataset, output):
+    with chat_server(lambda request: Said(said("A").body, silent=0.2)) as server:
+        words = [*map(str, (dataset, "-o", output, "--model", "m", "--base-url", server.url, "--concurrency", 2))]
+        command = [*PROGRAM, *words, "--processes", "2", "--quiet"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            end = time.monotonic() + 60
+            while len(server.asked) < 12 and time.monotonic() < end:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert err == "\nmmscore: interrupted. Run the same command again to go on.\n"
+    assert pq.read_table(output)["prediction_status"].to_pylist().count("ok") >= 6
 
 
 @pytest.mark.parametrize(

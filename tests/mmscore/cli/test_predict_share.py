@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from mmconvert.record import Part, Turn
+from mmconvert.record import Part, Record, Turn
 from mmconvert.store import DatasetWriter
 from mmscore.answers import store_path
 from mmscore.holding import hold
+from mmscore.infer.predictions_file import RUN_METADATA
 from support.chat_server import Said, chat_server, said
 from support.questions import picture, record
 
@@ -91,13 +92,19 @@ def test_processes_that_ask_one_service_share_its_questions(tmp_path, output):
     assert pq.read_table(output)["prediction"].to_pylist() == [f"QUESTION {i}" for i in range(rows)]
 
 
-def test_processes_that_hold_dialogs_wait_for_each_other_s_rounds(predict, tmp_path, output):
-    records = []
-    for number, place in [(n, k) for n in range(20) for k in range(3)]:
+def dialogs(count: int) -> list[Record]:
+    """Make dialogs of three rounds."""
+    records: list[Record] = []
+    for number, place in [(n, k) for n in range(count) for k in range(3)]:
         words = [word for k in range(place + 1) for word in (f"dialog {number} asks {k}", f"right {k}")][:-1]
         turns = tuple(Turn("assistant" if k % 2 else "user", (Part("text", word),)) for k, word in enumerate(words))
         one = record(len(records), "?", messages=turns)
         records.append(replace(one, group=str(number), round=place))
+    return records
+
+
+def test_processes_that_hold_dialogs_wait_for_each_other_s_rounds(predict, tmp_path, output):
+    records = dialogs(20)
     with DatasetWriter(tmp_path / "d") as writer:
         writer.write(records)
     common = (tmp_path / "d", "--protocol", "vlmevalkit", "--backend", "echo", "--model")
@@ -138,6 +145,41 @@ def test_one_that_shares_ends_like_one_alone(predict, tmp_path, output):
     assert output.read_bytes() == alone.read_bytes()
     counts = json.loads(predict(dataset, "-o", output, *words, "--share")[1])
     assert (counts["rows"], counts["asked"], counts["reused"], counts["failed"]) == (9, 2, 7, 2)
+
+
+def test_told_to_stop_it_leaves_all_rows_with_the_answers_and_failures_so_far(predict, tmp_path, output):
+    dataset, log = write(tmp_path / "d", 40), tmp_path / "log"
+    words = (dataset, "-o", output, "--backend", "echo", "--model", f"prompt:delay=0.05,fail=4,batch=2,log={log}")
+    process = started(*words)
+    until(lambda: len(asked(log)) > 12)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, ""), err
+    stopped = pq.read_table(output)
+    assert json.loads(stopped.schema.metadata[RUN_METADATA])["partial"] is True
+    assert stopped["id"].to_pylist() == [str(number) for number in range(40)]
+    statuses = stopped["prediction_status"].to_pylist()
+    assert set(statuses) == {"ok", "failed", "skipped"}
+    assert statuses.count("skipped") <= 40 - 12
+    assert sorted(file.name for file in tmp_path.glob("*predictions*")) == [output.name, store_path(output).name]
+    counts = json.loads(predict(dataset, "-o", output, "--backend", "echo", "--model", "prompt", "--json")[1])
+    assert (counts["rows"], counts["reused"]) == (40, statuses.count("ok"))
+
+
+def test_a_dialog_that_is_stopped_leaves_the_rounds_so_far(predict, tmp_path, output):
+    with DatasetWriter(tmp_path / "d") as writer:
+        writer.write(dialogs(20))
+    log, common = tmp_path / "log", (tmp_path / "d", "-o", output, "--protocol", "vlmevalkit", "--backend", "echo")
+    process = started(*common, "--model", f"prompt:delay=0.02,batch=2,log={log}")
+    until(lambda: len(asked(log)) > 24)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    rows = pq.read_table(output, columns=["round", "prediction_status"]).to_pylist()
+    assert len(rows) == 60
+    by_round = [[row["prediction_status"] for row in rows if row["round"] == number] for number in range(3)]
+    assert set(by_round[0]) == {"ok"}
+    assert set(by_round[1]) == {"ok", "skipped"}
+    assert set(by_round[2]) == {"skipped"}
 
 
 def test_sharing_takes_two(predict, tmp_path, output):

@@ -1,0 +1,77 @@
+"""`mmscore predict --processes N`: the command in several processes, which share the rows of one output."""
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mmconvert.command_line import printable
+from mmconvert.store import open_dataset
+from mmscore.answers import AnswerStore, store_path
+from mmscore.cli.predict import ask, job_of, model_options, opened_backend
+from mmscore.holding import hold
+from mmscore.infer.ledger import Summary
+from mmscore.infer.processes import Known, together
+from mmscore.infer.runner import write_stopped
+
+
+def answer_together(
+    dataset: Path, output: Path, given: Mapping[str, Any], *, restart: bool, quiet: bool, task: str | None
+) -> Summary:
+    """Do what `mmscore.cli.predict.answer` does, in as many processes as the options say.
+
+    Stored answers are forgotten when the first of them has its model, so that a mistyped one forgets nothing.
+
+    Raises:
+        UsageError: As `answer`.
+        Error: As `answer`; all processes ended without a result.
+        KeyboardInterrupt: This process was told to stop; the rows that have an answer are in the output.
+    """
+    # Who must not come in is told so before models are loaded.
+    with hold(store_path(output), share=not restart):
+        pass
+    known: list[Known] = []
+
+    def begin(backend: Known) -> None:
+        known.append(backend)
+        if restart:
+            with hold(store_path(output)) as held, AnswerStore(held, fingerprint="", restart=True):
+                pass
+
+    work = functools.partial(_answer_a_share, dataset, output, {**given, "processes": 1}, quiet=quiet, task=task)
+    try:
+        found = together(work, given["processes"], begin)
+    except KeyboardInterrupt:
+        if known:
+            rows = open_dataset(dataset)
+            job = job_of(rows, output, known[0], given, task=task)
+            with (
+                hold(store_path(output), share=True) as held,
+                AnswerStore(held, fingerprint=rows.fingerprint) as store,
+            ):
+                write_stopped(job, store)
+        raise
+    for remark in found.remarks:
+        click.echo(printable(f"mmscore: {remark}"), err=True)
+    return found.summary
+
+
+def _answer_a_share(
+    dataset: Path,
+    output: Path,
+    given: Mapping[str, Any],
+    number: int,
+    ready: Callable[[Known], None],
+    *,
+    quiet: bool,
+    task: str | None,
+) -> Summary:
+    # Each sees the rows that all have done: one of them tells.
+    quiet = quiet or number > 0
+    rows = open_dataset(dataset)
+    backend = opened_backend(given, model_options(given, quiet=quiet))
+    ready(Known(backend.name, backend.identity))
+    with hold(store_path(output), share=True) as held:
+        return ask(job_of(rows, output, backend, given, task=task), held, restart=False, quiet=quiet)
