@@ -249,6 +249,8 @@ def answer(
     elsewhere = given["engine"] != LOCAL
     if backend is not None and (elsewhere or (given["processes"] or 1) > 1):
         raise UsageError("--processes opens the model in each process: name the backend as file.py@NAME.")
+    if share or (given["processes"] or 1) > 1:
+        options.service.check_alone()
     with _folder(output.parent):
         if not elsewhere and (given["processes"] or 1) > 1:
             # Imported here: one process needs nothing of it.

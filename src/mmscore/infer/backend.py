@@ -123,6 +123,16 @@ class Service:
         if self.max_cost is not None and self.price is None:
             raise UsageError("--max-cost: what do tokens cost? Add --price PROMPT,COMPLETION for a million of them.")
 
+    def check_alone(self) -> None:
+        """Refuse caps where several processes ask: each would count its own calls alone.
+
+        Raises:
+            UsageError: There is a cap.
+        """
+        if caps := [name for name in ("max_calls", "max_total_tokens", "max_cost") if getattr(self, name) is not None]:
+            flags = ", ".join("--" + name.replace("_", "-") for name in caps)
+            raise UsageError(f"{flags}: a cap holds for one process. Leave out --processes, --share and --engine.")
+
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:

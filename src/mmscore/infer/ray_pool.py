@@ -52,6 +52,7 @@ class RayPool:
             UsageError: As `open_backend`, or the cluster cannot be reached.
             Error: The model cannot be loaded.
         """
+        options.service.check_alone()
         connect()
         gpus = int(ray.cluster_resources().get("GPU", 0))
         count = count or gpus or len([node for node in ray.nodes() if node["Alive"]])

@@ -183,6 +183,15 @@ def test_the_cap_on_calls_ends_a_run_that_goes_on_later(predict, tmp_path, outpu
     assert len(server.asked) == 10
 
 
+@pytest.mark.parametrize("several", [["--share"], ["--processes", 2], ["--engine", "ray"]])
+@pytest.mark.parametrize("cap", [["--max-calls", 3], ["--max-total-tokens", 9], ["--max-cost", 1, "--price", "1,1"]])
+def test_a_cap_is_refused_where_several_processes_would_count_each_for_itself(predict, tmp_path, output, several, cap):
+    with chat_server(echoed) as server:
+        code, _, err = predict(*asking(write(tmp_path / "d", 3), output, server, *several, *cap))
+    assert (code, server.asked) == (2, [])
+    assert f"{cap[0]}: a cap holds for one process." in err
+
+
 def test_the_cost_of_the_file_is_told_whichever_run_paid_it_and_can_be_capped(predict, tmp_path, output):
     dataset = write(tmp_path / "d", 10)
     price = ("--price", "1000,2000")
