@@ -72,6 +72,6 @@ def _answer_a_share(
     quiet = quiet or number > 0
     rows = open_dataset(dataset)
     backend = opened_backend(given, model_options(given, quiet=quiet))
-    ready(Known(backend.name, backend.identity))
+    ready(Known(backend.name, backend.identity, prompt_only=getattr(backend, "prompt_only", False)))
     with hold(store_path(output), share=True) as held:
         return ask(job_of(rows, output, backend, given, task=task), held, restart=False, quiet=quiet)

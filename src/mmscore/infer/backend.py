@@ -198,6 +198,9 @@ class Backend(Protocol):
         identity: Names backend, model and every setting that could change an answer: two runs share
             answers when it is equal.
         batch_size: Most rows to hand over at once; may shrink during a run.
+
+    One whose answers depend on nothing of a row but turns and pictures, and options where it takes one, also has a
+    true `prompt_only`: what it answered stands when another column of the row changes.
     """
 
     name: str

@@ -19,6 +19,12 @@ ELSEWHERE = Answer(status="elsewhere")
 UNASKED = Answer(status="skipped")
 """Stands for the answer of a row that a stopped run has not come to; never stored."""
 
+CONTENT = (
+    *("task", "question", "hint", "instruction", "options", "answer", "answers", "label", "category", "l2_category"),
+    *("split", "dataset", "subset", "extra", "prediction"),
+)
+"""Columns beside turns and pictures that say what a row is; the others say where it stands and what it is called."""
+
 _SECONDS_BETWEEN_LOOKS = 0.2
 
 
@@ -45,7 +51,7 @@ class Ledger:
     """The rows of one run: which are answered, which are to be asked, and by whom."""
 
     def __init__(
-        self, store: AnswerStore, settings: Sequence[Any], advance: Advance, *, total: int, chooses: bool
+        self, store: AnswerStore, settings: Sequence[Any], advance: Advance, *, total: int, columns: Sequence[str]
     ) -> None:
         """Begin with nothing done.
 
@@ -54,13 +60,13 @@ class Ledger:
             settings: JSON values that an answer depends on beside its prompt.
             advance: Called with the rows done after each group.
             total: Rows of the output.
-            chooses: An answer is one of the row's options, and depends on them.
+            columns: Columns beside turns and pictures that an answer depends on.
         """
         self.summary = Summary()
         self.elsewhere: list[str] = []
         self._settings = settings
         self._total = total
-        self._chooses = chooses
+        self._columns = columns
         self._store = store
         self._advance = advance
         self._seen: Counter[str] = Counter()
@@ -84,9 +90,9 @@ class Ledger:
         self._seen.clear()
 
     def key(self, record: Record) -> str:
-        """Digest the row's prompt and the settings; the n-th row with the same prompt has its own answer."""
+        """Digest what an answer depends on of the row, and the settings; the n-th row that is the same has its own."""
         self._bytes += weight(record)
-        prompt = answer_key(_prompt(record), *([record.options] if self._chooses else []))
+        prompt = answer_key(_prompt(record), *[getattr(record, name) for name in self._columns])
         self._seen[prompt] += 1
         return answer_key(prompt, self._seen[prompt], *self._settings)
 

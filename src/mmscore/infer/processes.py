@@ -31,6 +31,7 @@ class Known:
     name: str
     identity: str
     batch_size: int = 1
+    prompt_only: bool = False
 
     def answer(self, records: Sequence[Record]) -> Sequence[Answer]:
         """Refuse: only the other process can ask."""

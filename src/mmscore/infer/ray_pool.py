@@ -30,8 +30,9 @@ class _Member:
     def __init__(self, plugin: str, options: ModelOptions) -> None:
         self._backend = open_backend(plugin, options)
 
-    def about(self) -> tuple[str, str, int]:
-        return self._backend.name, self._backend.identity, self._backend.batch_size
+    def about(self) -> tuple[str, str, int, bool]:
+        backend = self._backend
+        return backend.name, backend.identity, backend.batch_size, getattr(backend, "prompt_only", False)
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
         return list(self._backend.answer(records))
@@ -59,7 +60,7 @@ class RayPool:
         needs = {"num_gpus": gpus / count if gpus < count else gpus // count} if gpus else {"num_cpus": 1}
         actor: Any = ray.remote(_Member).options(max_restarts=_RESTARTS, scheduling_strategy="SPREAD", **needs)
         self._members = [actor.remote(plugin, options) for _ in range(count)]
-        self.name, self.identity, self._group = _result(self._members[0].about.remote())
+        self.name, self.identity, self._group, self.prompt_only = _result(self._members[0].about.remote())
         self.batch_size = self._group * count
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:

@@ -26,7 +26,7 @@ from mmscore.infer.asking import Answered, Read, answered
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Generation, file_identity
 from mmscore.infer.dialogs import COLUMNS, ROW, Dialogs
 from mmscore.infer.first_picture import first_picture_then_text
-from mmscore.infer.ledger import ELSEWHERE, UNASKED, Ledger, Summary, refusal
+from mmscore.infer.ledger import CONTENT, ELSEWHERE, UNASKED, Ledger, Summary, refusal
 from mmscore.infer.predictions_file import PredictionWriter
 from mmscore.infer.protocol import Playing
 from mmscore.infer.several_replies import asked_again, output_rows, reply_keys
@@ -98,7 +98,7 @@ def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
             raises, the answers so far are in the store.
     """
     start = time.monotonic()
-    ledger = Ledger(store, _settings(job), advance, total=job.num_rows, chooses=job.method == LIKELIHOOD)
+    ledger = Ledger(store, _settings(job), advance, total=job.num_rows, columns=_seen(job))
     if store.shared:
         try:
             _in_company(job, ledger)
@@ -125,7 +125,7 @@ def write_stopped(job: Job, store: AnswerStore) -> None:
     Raises:
         Error: The dataset or the store cannot be read, or the output cannot be written.
     """
-    ledger = _Closed(store, _settings(job), lambda done: None, total=job.num_rows, chooses=job.method == LIKELIHOOD)
+    ledger = _Closed(store, _settings(job), lambda done: None, total=job.num_rows, columns=_seen(job))
     with (
         contextlib.suppress(KeyboardInterrupt),
         store.held.turn(),
@@ -150,6 +150,13 @@ class _Closed(Ledger):
 
 def _settings(job: Job) -> tuple[Any, ...]:
     return (file_identity(job.plugin), job.backend.identity, job.method, PROMPT_VERSION, asdict(job.generation))
+
+
+def _seen(job: Job) -> Sequence[str]:
+    """Name the columns beside turns and pictures that an answer may depend on."""
+    if not getattr(job.backend, "prompt_only", False):
+        return CONTENT
+    return ["options"] if job.method == LIKELIHOOD else []
 
 
 def _writer(job: Job) -> PredictionWriter:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -83,6 +84,19 @@ def test_a_finished_run_asks_nothing_again_at_any_address_and_counts_the_same_to
         code, out, _ = predict(*asking(dataset, output, other, "--json", "--resume", "--concurrency", 2))
     assert (code, other.asked) == (0, [])
     assert (json.loads(out)["reused"], json.loads(out)["prompt_tokens"]) == (5, 35)
+
+
+def test_a_reference_that_changed_asks_nothing_of_a_service_and_anew_of_what_sees_it(predict, tmp_path, output):
+    records = [record(i, picture("red"), question(i), answer="A") for i in range(3)]
+    seen = tmp_path / "seen.parquet"
+    with chat_server(echoed) as server:
+        for answer in "AB":
+            with DatasetWriter(tmp_path / "d", overwrite=answer == "B") as writer:
+                writer.write([replace(one, answer=answer) for one in records])
+            predict(*asking(tmp_path / "d", output, server, "--resume"))
+            predict(tmp_path / "d", "-o", seen, "--backend", "echo", "--model", "answer", "--resume")
+    assert len(server.asked) == 3
+    assert predictions(seen) == ["B"] * 3
 
 
 def test_rows_of_several_batches_stand_in_order_and_share_the_places(predict, tmp_path, output):

@@ -29,6 +29,8 @@ from support.questions import picture, record
 class Scripted:
     """A backend that says the prompt's text in capitals, and remembers what it was asked."""
 
+    prompt_only = True
+
     def __init__(self, *, batch_size: int = 4, identity: str = "scripted", fails: Sequence[str] = ()) -> None:
         self.name = "scripted-model"
         self.identity = identity
@@ -236,6 +238,28 @@ def test_order_ids_and_references_change_no_answer(tmp_path, output, edit):
     edited, again = edit(records), Scripted()
     assert counts(run(dataset(tmp_path / "d", edited), output, again)) == (len(edited), 0, len(edited), 0)
     assert pq.read_table(output)["prediction"].to_pylist() == [r.messages[0].content[1].text.upper() for r in edited]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"options": ("black", "blue")},
+        {"answer": "another"},
+        {"answers": ("another",)},
+        {"category": "c"},
+        {"extra": {"difficulty": 2}},
+    ],
+)
+def test_a_row_that_changed_is_asked_again_of_a_backend_that_sees_all_of_it(tmp_path, output, change):
+    records, first = rows(5), Scripted()
+    first.prompt_only = False
+    run(dataset(tmp_path / "d", records), output, first)
+    records[2] = replace(records[2], **change)
+    moved = [replace(row, id=f"new{row.id}", sample="s", group="g") for row in records[::-1]]
+    again = Scripted()
+    again.prompt_only = False
+    run(dataset(tmp_path / "d", moved), output, again)
+    assert again.asked == ["new2"]
 
 
 def test_an_inserted_row_is_asked_alone(tmp_path, output):

@@ -48,6 +48,8 @@ _ROLES = frozenset(("system", "user", "assistant"))
 class OpenAIBackend:
     """A service that is asked row by row; see `mmscore.infer.backend.Streaming`."""
 
+    prompt_only = True
+
     def __init__(self, options: ModelOptions) -> None:
         """Read the options; nothing is sent yet.
 

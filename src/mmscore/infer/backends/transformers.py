@@ -60,6 +60,8 @@ _PROMPT_END_TOKENS = 16
 class TransformersBackend:
     """A loaded model; see `mmscore.infer.backend.Backend`."""
 
+    prompt_only = True
+
     def __init__(self, options: ModelOptions) -> None:
         """Load processor and model.
 
