@@ -60,7 +60,9 @@ class RayPool:
         needs = {"num_gpus": gpus / count if gpus < count else gpus // count} if gpus else {"num_cpus": 1}
         actor: Any = ray.remote(_Member).options(max_restarts=_RESTARTS, scheduling_strategy="SPREAD", **needs)
         self._members = [actor.remote(plugin, options) for _ in range(count)]
-        self.name, self.identity, self._group, self.prompt_only = _result(self._members[0].about.remote())
+        # Whichever comes up first: one for which the cluster has no room may be any of them.
+        first = _done({member.about.remote(): member for member in self._members}, None)[0]
+        self.name, self.identity, self._group, self.prompt_only = _result(first)
         self.batch_size = self._group * count
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
