@@ -5,7 +5,7 @@ import inspect
 import os
 import re
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -19,7 +19,11 @@ _OPTION = re.compile(r"--([a-z][a-z0-9-]*)(?: (\.$|[A-Z][A-Z_]*\b))?")
 
 _PATH = str | Path
 _PATHS = _PATH | Sequence[_PATH]
-_EXPECTED: Mapping[Any, str] = {_PATH: "a path", _PATHS: "a path or a list of paths"}
+_EXPECTED: Mapping[Any, str] = {
+    _PATH: "a path",
+    _PATH | None: "a path or None",
+    _PATHS: "a path or a list of paths",
+}
 
 
 def python_call(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -37,7 +41,7 @@ def python_call(function: Callable[_P, _R]) -> Callable[_P, _R]:
             if name not in known:
                 near = did_you_mean(name, known)
                 raise UsageError(f"{function.__name__}: no option {name!r}.{near} See help({function.__name__}).")
-        _require_paths(function, signature.bind_partial(*args, **given).arguments)
+        _require_paths(function, signature.bind_partial(*args).arguments | given)
         try:
             return function(*args, **given)
         except Error as error:
@@ -49,12 +53,16 @@ def python_call(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def _require_paths(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    hints = typing.get_type_hints(function)
+    hints = keywords(function)
     for name, value in arguments.items():
-        expected = _EXPECTED.get(hints.get(name))
-        paths = value if hints.get(name) == _PATHS and isinstance(value, list | tuple) else [value]
+        hint = hints.get(name)
+        expected = _EXPECTED.get(hint)
+        several = hint == _PATHS and isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike)
+        # What can be drawn once only is left to the function.
+        paths = [value] if not several else value if isinstance(value, Sequence) else ()
         for path in paths:
-            if expected is not None and not isinstance(path, str | os.PathLike):
+            allowed = path is None and hint == _PATH | None
+            if expected is not None and not allowed and not isinstance(path, str | os.PathLike):
                 raise UsageError(f"{function.__name__}: {name}: expected {expected} {got(path)}.")
 
 

@@ -19,12 +19,12 @@ from mmconvert.guess import READERS
 from mmconvert.inputs import Input
 from mmconvert.part_tally import Tally
 from mmconvert.part_writer import PartWriter, WritingThread
-from mmconvert.reading import ReadOptions, Records
+from mmconvert.reading import OURS, ReadOptions, Records
 from mmconvert.record import Record
 from mmconvert.shards import Shard, weight
 from mmconvert.sources import Rejected, Span
 from mmconvert.sources.tables import DELIMITERS
-from mmconvert.views import EVAL, VIEWS
+from mmconvert.views import EVAL, VIEWS, without_reply
 
 PART_BYTES = 256 << 20
 """Most bytes of a file in one part; about the size of the shard it gives."""
@@ -218,7 +218,7 @@ def _copy(
         if part.fail_on_bad and records.rejects:
             break
         try:
-            record = view.of(record)
+            record = view.of(without_reply(record) if records.format == OURS else record)
         except RowError as error:
             records.rejects.append(Rejected.of(error, records.where, record.id))
             records.counted -= 1

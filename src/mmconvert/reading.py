@@ -18,10 +18,14 @@ from mmconvert.plugins import load
 from mmconvert.prompt import rewording
 from mmconvert.record import Image, Record
 from mmconvert.record_shape import checked
+from mmconvert.rewording import without_option_names
 from mmconvert.sources import Rejected, Row, Span, Where
 from mmconvert.sources.tables import as_texts
 from mmconvert.transform import Step, steps, transformed
 from mmconvert.views import without_reply
+
+OURS = "mmconvert"
+"""The format of datasets of this project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +227,9 @@ class Records:
             context.warn(remark)
         try:
             records: Iterable[Record] = map(checked, self.plugin.records(row, context))
-            if through or self._options.prompt or self._options.prompt_suffix:
+            if self.format != OURS:
+                records = map(without_option_names, records)
+            elif through or self._options.prompt or self._options.prompt_suffix:
                 records = map(without_reply, records)
             if through:
                 records = (made for record in records for made in transformed(record, through))

@@ -41,9 +41,7 @@ def stand_for_pictures(named: Sequence[int], record: Record) -> bool:
 
 
 def last_turn_images(record: Record) -> tuple[Image, ...]:
-    """List the pictures that the last user turn shows, in reading order; all of a record that has no such turn yet."""
-    if last_user_turn(record) is None:
-        return record.images
+    """List the pictures that the last user turn shows, in reading order; without such a turn, those that none shows."""
     start, end = _span(record)
     return record.images[start:end]
 
@@ -63,8 +61,22 @@ def unbegun(record: Record) -> Record:
     if REPLY not in record.extra:
         return record
     extra = {name: value for name, value in record.extra.items() if name != REPLY}
-    begun = bool(record.messages) and record.messages[-1].role == "assistant"
+    begun = begun_reply(record) is not None
     return replace(record, messages=record.messages[:-1] if begun else record.messages, extra=extra)
+
+
+def without_option_names(record: Record) -> Record:
+    """Take off what is said of the options' names: of a file's own prompt no wording has said it."""
+    if OPTION_NAMES not in record.extra:
+        return record
+    return replace(record, extra={name: value for name, value in record.extra.items() if name != OPTION_NAMES})
+
+
+def begun_reply(record: Record) -> str | None:
+    """Give the reply that a wording began, the last turn of such a record; None where the last turn is another."""
+    begun = record.extra.get(REPLY)
+    last = record.messages[-1:]
+    return begun if isinstance(begun, str) and [(t.role, words(t)) for t in last] == [("assistant", begun)] else None
 
 
 def reworded(record: Record, wording: Wording) -> Record:
@@ -92,7 +104,7 @@ def reworded(record: Record, wording: Wording) -> Record:
     at = last_user_turn(record)
     turn = Turn("user", wording.parts)
     messages = (*record.messages, turn) if at is None else (*record.messages[:at], turn, *record.messages[at + 1 :])
-    extra = {name: value for name, value in record.extra.items() if name != OPTION_NAMES}
+    extra = dict(without_option_names(record).extra)
     if wording.names not in (None, letters_of(record.options)):
         extra[OPTION_NAMES] = wording.names
     if wording.reply is not None and messages[-1].role == "user":
@@ -162,7 +174,5 @@ def _cut(text: str, known: set[int]) -> Sequence[Part]:
 def _span(record: Record) -> tuple[int, int]:
     """Give where the pictures of the last user turn stand among the record's."""
     at = last_user_turn(record)
-    if at is None:
-        return len(record.images), len(record.images)
-    counts = [sum(part.type == "image" for part in turn.content) for turn in record.messages[: at + 1]]
-    return sum(counts[:-1]), sum(counts)
+    counts = [sum(part.type == "image" for part in turn.content) for turn in record.messages]
+    return (sum(counts), len(record.images)) if at is None else (sum(counts[:at]), sum(counts[: at + 1]))

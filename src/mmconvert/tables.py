@@ -12,6 +12,7 @@ from mmconvert.placeholders import image_slot
 from mmconvert.record import Image, Record, canonical_json
 from mmconvert.sources import Row
 from mmconvert.sources.jsonl import parse_json
+from mmconvert.wording import OPTION_NAMES
 
 HEADERS = "headers"
 """Key in `extra` for columns that the source spelled unlike the format's own word."""
@@ -64,6 +65,8 @@ def add_extra(
         losses: Collects what is left out.
     """
     for name, value in extra.items():
+        if name == OPTION_NAMES:
+            continue
         if name not in fields and name not in taken:
             fields[name] = value
         elif fields.get(name) != value:

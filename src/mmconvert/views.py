@@ -14,6 +14,7 @@ from mmconvert.errors import RowError
 from mmconvert.options import letters_of
 from mmconvert.placeholders import slots_in
 from mmconvert.record import LETTERS, SCHEMA, Part, Record, Turn, to_arrow, with_features
+from mmconvert.rewording import begun_reply
 from mmconvert.wording import OPTION_NAMES, REPLY
 
 EVAL = "eval"
@@ -50,6 +51,8 @@ def _choice(letter: str, record: Record) -> str:
     text = record.options[place] if 0 <= place < len(record.options) else None
     letters = letters_of(record.options)
     names = record.extra.get(OPTION_NAMES)
+    if names == "" and text and not slots_in(text):
+        return text
     shown = dict(zip(letters, names if isinstance(names, str) else letters, strict=False))
     name = shown.get(letter, letter)
     return f"{name}. {text}" if text and not slots_in(text) else name
@@ -65,7 +68,7 @@ def sft_turns(record: Record) -> tuple[Turn, ...]:
     """
     if not record.messages:
         raise RowError("view.no_prompt", "messages", "the row has no prompt to train on.")
-    begun = record.extra.get(REPLY)
+    begun = begun_reply(record)
     turns = record.messages if begun is None else record.messages[:-1]
     if turns and turns[-1].role == "assistant":
         return turns
@@ -161,7 +164,7 @@ class View:
 
 
 VIEWS = {
-    EVAL: View(SCHEMA, without_reply, to_arrow),
+    EVAL: View(SCHEMA, lambda record: record, to_arrow),
     "sft": View(SCHEMA, _as_sft, to_arrow),
     "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _as_prompt_completion, _split_batch),
 }

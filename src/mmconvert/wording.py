@@ -8,7 +8,10 @@ REPLY = "reply_begins"
 """Field of `extra` that tells a begun reply, the last turn of such a record, from an answer."""
 
 OPTION_NAMES = "options_named"
-"""Field of `extra` with the names that the last user turn gives to the options, where they are not their letters."""
+"""Field of `extra` with the names that the last user turn gives to the options, where they are not their letters.
+
+It is true of the stored prompt alone: files of other formats do not carry it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,8 @@ class Wording:
         parts: Text and image parts in reading order.
         slots: The k of `image_k` that each image part shows, in the same order.
         reply: How the reply begins: an assistant's turn that the model goes on with; None for none.
-        names: How the text names the options that have a text, a character each; None: by their letters.
+        names: How the text names the options that have a text, a character each; "" where it does not show them, None
+            where it names them by their letters.
     """
 
     parts: tuple[Part, ...]

@@ -187,3 +187,10 @@ def test_a_broken_link_in_a_folder_is_not_passed_over(table, tmp_path):
 def test_steps_that_leave_no_row_are_not_taken_for_an_empty_file(table, tmp_path):
     with pytest.raises(Error, match="the steps left none of its rows"):
         mmconvert.convert(table, tmp_path / "o", transform="subsample:share=0")
+
+
+def test_paths_may_be_drawn_from_anything(table, tmp_path):
+    assert mmconvert.convert(tmp_path.glob("good.*"), tmp_path / "a").rows_written == 1
+    assert mmconvert.convert({table}, tmp_path / "b").rows_written == 1
+    with pytest.raises(UsageError, match="rejects: expected a path or None"):
+        mmconvert.convert(table, tmp_path / "c", rejects=5)

@@ -219,3 +219,17 @@ def test_the_command_knows_the_views_and_tells_of_unknown_ones(tmp_path: Path) -
     assert "completion" in (tmp_path / "out/README.md").read_text()
     with pytest.raises(UsageError, match="Did you mean sft"):
         convert([lines(tmp_path, "yes")], tmp_path / "new", ReadOptions(), WriteOptions(view="sftt"))
+
+
+def test_a_prompt_without_options_is_answered_with_the_text() -> None:
+    asked = replace(ASKED, task="multiple_choice", question="Which?", options=FULL, answer="C")
+    likely = reworded(asked, reform_eval(asked, infer_method="likelihood"))
+    assert reference_reply(likely) == "blue"
+
+
+def test_a_source_that_ends_with_its_reference_keeps_its_turns_and_its_training_view_does_not(tmp_path: Path) -> None:
+    said_so = {"messages": [{"role": r, "content": "blue"} for r in ("user", "assistant")], "answer": "blue"}
+    (tmp_path / "in.jsonl").write_text(json.dumps(said_so) + "\n")
+    mmconvert.convert(tmp_path / "in.jsonl", tmp_path / "a", task="vqa")
+    (kept,) = open_dataset(tmp_path / "a").records()
+    assert [turn.role for turn in kept.messages] == ["user", "assistant"]

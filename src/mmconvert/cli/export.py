@@ -1,6 +1,7 @@
 """`mmconvert export`: a dataset back into another format."""
 
 import json
+import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -152,6 +153,8 @@ def _exported(dataset: Path, output: str, given: Mapping[str, Any], *, quiet: bo
     records = read(folder)
     path = _file(output, records, to)
     require_apart([path], [dataset])
+    if total is not None and path.resolve().is_relative_to(os.path.realpath(str(dataset))):
+        raise UsageError(f"{path}: lies in the dataset that is read. Name a file beside it.")
     path.resolve().parent.mkdir(parents=True, exist_ok=True)
     wishes = {name: given[name] for name in ("images", "image_dir", "columns", "csv_safe")}
     with progress("export", quiet=quiet) as advance:

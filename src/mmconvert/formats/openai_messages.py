@@ -131,10 +131,23 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     if target.path.suffix.lower() in tables.DELIMITERS:
         with TableWriter(target) as table:
-            table.write_all(lambda: (_fields(record, target, losses) for record in placed(records)))
+            table.write_all(lambda: _written(records, target, losses))
     else:
-        write_jsonl((_fields(record, target, losses) for record in placed(records)), target.path)
+        write_jsonl(_written(records, target, losses), target.path)
     yield from dict.fromkeys(losses)
+
+
+def _written(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
+    for record in placed(_asked(records, losses)):
+        yield _fields(record, target, losses)
+
+
+def _asked(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
+    for record in records:
+        if record.messages:
+            yield record
+        else:
+            losses.append(Loss(record.id, "messages", "there are none; the row is left out", left_out=True))
 
 
 def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import reference
 from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
 from mmconvert.losses import unheld
-from mmconvert.options import answer_letter, option_texts, plain_prompt
+from mmconvert.options import answer_letter, is_option, option_texts, plain_prompt
 from mmconvert.placeholders import image_slot, interleave, slots_in
-from mmconvert.record import Record, Turn, canonical_json
+from mmconvert.record import LETTERS, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, jsonl, tables
 from mmconvert.sources.jsonl import parse_json
 from mmconvert.table_writer import TableWriter, write_jsonl
@@ -122,8 +122,12 @@ def _written(records: Iterable[Record], target: Target, losses: list[Loss]) -> I
 
 def _asked(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
     for record in records:
-        if len(record.options) < 2:
-            losses.append(Loss(record.id, "options", "fewer than two; the row is left out", left_out=True))
+        if not 2 <= len(record.options) <= len(LETTERS):
+            message = f"the format wants 2 to {len(LETTERS)}; the row is left out"
+            losses.append(Loss(record.id, "options", message, left_out=True))
+        elif record.label is not None and not is_option(record.answer, record.options):
+            message = "the format wants the letter of one option; the row is left out"
+            losses.append(Loss(record.id, "answer", message, left_out=True))
         elif not _question(record).strip():
             losses.append(Loss(record.id, "question", "there is none; the row is left out", left_out=True))
         else:

@@ -7,6 +7,7 @@ from typing import Any
 
 from mmconvert.errors import RowError, got
 from mmconvert.record import LETTERS, Record
+from mmconvert.rewording import last_turn_images
 from mmconvert.wording import Wording, pictures_first
 
 # Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/configs/llava1.5.yaml, as YAML folds it
@@ -27,7 +28,10 @@ def mmmu(record: Record) -> Wording:
     process_single_sample (which passes image_1 only).
     """
     options = None if record.task != "multiple_choice" else [x for x in record.options if x is not None]
-    first = tuple(image.slot for image in (*record.images, *record.attachments) if image.slot == 1)[:1]
+    shown = last_turn_images(record)
+    # Beside pictures of earlier turns, those that no turn shows are none of this question's.
+    known = shown if len(shown) < len(record.images) else (*shown, *record.attachments)
+    first = tuple(image.slot for image in known if image.slot == 1)[:1]
     wording = pictures_first(mmmu_text(record.question or "", options), first)
     return replace(wording, names=LETTERS[: len(options or ())] or None)
 

@@ -121,7 +121,7 @@ def reform_eval(
         asked = question_with_options(record.question or "", options, marks)
         slots = tuple(image.slot for image in last_turn_images(record))
         wording = pictures_first(f"{record.instruction} {asked}" if record.instruction else asked, slots)
-        return replace(wording, reply=settings.prefix, names=marks[: len(options or ())] or None)
+        return replace(wording, reply=settings.prefix, names=marks[: len(options or ())])
     sample = {
         "question": record.question or "",
         "answer_options": record.options or None,
@@ -129,8 +129,10 @@ def reform_eval(
         "history": [{"from": HUMAN[t.role], "value": words(t)} for t in record.messages[:-1] if t.role in HUMAN],
     }
     slots = tuple(dict.fromkeys(image.slot for image in record.images))
-    names = ALPHABETS.get(settings.mark or "", "")[: len(record.options)]
-    return replace(pictures_first(WRITERS[processor](sample, settings, rng), slots), names=names or None)
+    shows_options = infer_method == "generation" and processor != "base"
+    marks = ALPHABETS.get(settings.mark or "") if shows_options else ""
+    names = marks if marks is None else marks[: len(record.options)]
+    return replace(pictures_first(WRITERS[processor](sample, settings, rng), slots), names=names)
 
 
 _DEFAULTS = {name: one.default for name, one in inspect.signature(reform_eval).parameters.items() if name != "record"}

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+import mmconvert as mmconvert_api
 from mmconvert.conversion import read
-from mmconvert.errors import RowError
+from mmconvert.errors import RowError, UsageError
 from mmconvert.record import Part, Turn
 from mmconvert.record_shape import checked
+from mmconvert.rewording import words
+from mmconvert.views import sft_turns
 from support.datasets_on_disk import picture, record, write_dataset
 from support.terminal import mmconvert
 
@@ -315,3 +318,39 @@ def test_an_index_of_an_option_is_written_as_the_letter_that_the_prompt_asks_for
     write_dataset(Path("ds"), {"test": [choice]})
     export("ds", "back.jsonl", "openai_messages")
     assert rows_of("back.jsonl")[0]["answer"] == "B"
+
+
+def test_what_a_prompt_calls_options_is_not_said_of_another_formats_prompt() -> None:
+    asked = {"question": "Which?", "options": ["x", "y"], "answer": "B"}
+    steps = {"prompt": "reform_eval:alphabet_choice=number,response_prefix=The answer is"}
+    mmconvert_api.convert(jsonl("in.jsonl", asked), "a", **steps)
+    mmconvert_api.export("a", "back.jsonl", to="vmcq")
+    assert "options_named" not in rows_of("back.jsonl")[0]
+    mmconvert_api.convert("back.jsonl", "b", view="sft")
+    (learned,) = read("b")
+    assert [(turn.role, words(turn)) for turn in learned.messages][1:] == [("assistant", "B. y")]
+    mmconvert_api.export("a", "t.jsonl", to="trl")
+    (trained,) = read("t.jsonl", "trl")
+    assert words(sft_turns(trained)[-1]) == "The answer is 2. y"
+
+
+def test_choices_that_visual_multiple_choice_refuses_are_left_out() -> None:
+    choice = replace(record(1), question="Which?", options=("x", "y"), task="multiple_choice", answer="B", label='"B"')
+    several = replace(choice, id="2", sample="2", answer="AB", label='"AB"')
+    many = replace(choice, id="3", sample="3", options=tuple(map(str, range(27))))
+    write_dataset(Path("ds"), {"test": [choice, several, many]})
+    losses = fields_lost(export("ds", "back.jsonl", "vmcq"))
+    assert {("2", "answer"), ("3", "options")} <= losses
+    assert [made.id for made in read("back.jsonl", "vmcq")] == ["1"]
+
+
+def test_rows_without_turns_are_left_out_of_messages() -> None:
+    source = table("p.tsv", {"id": "1", "prediction": "red", "answer": "red"})
+    assert ("1", "messages") in fields_lost(export(source, "back.jsonl", "openai_messages"))
+    assert rows_of("back.jsonl") == []
+
+
+def test_a_shard_of_the_dataset_is_not_replaced() -> None:
+    (shard,) = (write_dataset(Path("ds"), {"test": [record(1)]}) / "data").iterdir()
+    with pytest.raises(UsageError, match="lies in the dataset that is read"):
+        mmconvert_api.export("ds", shard, to="trl")

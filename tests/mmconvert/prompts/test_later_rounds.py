@@ -4,8 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
+from mmconvert.prompts.evalscope import evalscope
 from mmconvert.prompts.lmms_mmbench import lmms_mmbench
 from mmconvert.prompts.mmbench import mmbench
+from mmconvert.prompts.mmmu import mmmu
+from mmconvert.prompts.reform_eval import reform_eval
 from mmconvert.prompts.vlmevalkit import vlmevalkit
 from mmconvert.record import Image, Part, Record, Source, Turn
 from mmconvert.rewording import reworded
@@ -23,3 +26,16 @@ def test_pictures_of_earlier_turns_are_not_shown_again(style: Callable[[Record],
     worded = reworded(record, style(record))
     assert worded.messages[:2] == BEFORE
     assert (worded.images, {part.type for part in worded.messages[2].content}) == ((PICTURE,), {"text"})
+
+
+@pytest.mark.parametrize("style", [vlmevalkit, reform_eval, evalscope, mmmu])
+def test_a_record_without_turns_shows_each_picture_once(style: Callable[[Record], Wording]) -> None:
+    record = Record("1", "1", (), "vqa", Source("f", "f", 0), images=(PICTURE,), question="Which?")
+    worded = reworded(record, style(record))
+    assert sum(part.type == "image" for turn in worded.messages for part in turn.content) == len(worded.images) == 1
+
+
+def test_mmmu_shows_no_picture_of_an_earlier_round() -> None:
+    asked = Turn("user", (Part("text", "And now?"),))
+    record = Record("1", "1", (*BEFORE, asked), "vqa", Source("f", "f", 0), images=(PICTURE,), question="And now?")
+    assert mmmu(record).slots == ()
