@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mmconvert.errors import Error
 from mmconvert.format import Format, Sample
-from mmconvert.plugins import available, load
+from mmconvert.plugins import loaded
 from mmconvert.sources import Row, tables
 
 READERS = {
@@ -55,7 +55,7 @@ def sample(path: Path) -> Sample:
 def is_one_input(folder: Path) -> bool:
     """Tell a folder that a format takes as one input, such as a kit's results, from a folder of files."""
     head = Sample(folder, "", (), ())
-    plugins: list[Format] = [load("mmconvert.formats", name) for name in available("mmconvert.formats")]
+    plugins: list[Format] = [plugin for _, plugin in loaded("mmconvert.formats")]
     return any("" in plugin.suffixes and plugin.mismatch(head) is None for plugin in plugins)
 
 
@@ -77,7 +77,7 @@ def guess(path: Path) -> tuple[str, str]:
     head = sample(path)
     refusals: dict[str, str] = {}
     fitting: list[str] = []
-    plugins: dict[str, Format] = {name: load("mmconvert.formats", name) for name in available("mmconvert.formats")}
+    plugins: dict[str, Format] = dict(loaded("mmconvert.formats"))
     plugins = {name: plugin for name, plugin in plugins.items() if head.suffix in plugin.suffixes}
     for name, plugin in plugins.items():
         reason = plugin.mismatch(head)

@@ -10,9 +10,13 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean, no_such_path, told
@@ -41,10 +45,14 @@ class Plugin:
     name: str
     module: str
     origin: str
+    attribute: str = ""
 
     def summary(self) -> str:
         """Read the first line of the module's docstring without importing the module."""
-        spec = importlib.util.find_spec(self.module)
+        try:
+            spec = importlib.util.find_spec(self.module)
+        except ImportError as error:
+            return f"cannot be loaded: {told(error)}"
         if spec is None or spec.origin is None:
             return ""
         doc = ast.get_docstring(ast.parse(Path(spec.origin).read_bytes()))
@@ -67,9 +75,9 @@ def available(group: str) -> dict[str, Plugin]:
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=group):
-        module, _, _ = entry.value.partition(":")
+        module, _, attribute = entry.value.partition(":")
         origin = entry.dist.name if entry.dist is not None else "entry point"
-        found.setdefault(entry.name, Plugin(entry.name, module, origin))
+        found.setdefault(entry.name, Plugin(entry.name, module, origin, attribute))
     return dict(sorted(found.items()))
 
 
@@ -98,7 +106,36 @@ def load(group: str, name: str) -> Any:
     if name not in plugins:
         kind = group.rpartition(".")[2].rstrip("s")
         raise UsageError(f"unknown {kind} {name!r}.{did_you_mean(name, plugins)} Known: {', '.join(plugins)}.")
-    return getattr(importlib.import_module(plugins[name].module), GROUPS[group])
+    found = plugins[name]
+    attribute = found.attribute or GROUPS[group]
+    try:
+        return getattr(importlib.import_module(found.module), attribute)
+    except Exception as error:
+        place = f"{found.module}:{attribute} of {found.origin}"
+        raise UsageError(f"{name}: {place} cannot be loaded: {told(error)}. Mend or remove it.") from error
+
+
+def loaded(group: str) -> Iterator[tuple[str, Any]]:
+    """Load all plug-ins of a package; one of another distribution that cannot be loaded is left out with a warning.
+
+    Yields:
+        Name and object, sorted by name.
+    """
+    for name, plugin in available(group).items():
+        try:
+            yield name, load(group, name)
+        except UsageError as error:
+            if plugin.origin == "built-in":
+                raise
+            warnings.warn(str(error), stacklevel=2)
+
+
+class _AsItStands(SourceFileLoader):
+    """Compiles a file each time: Python's cache tells an edited one by whole seconds and its length alone."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
 
 
 def _from_file(path: str, attribute: str) -> Any:
@@ -106,7 +143,7 @@ def _from_file(path: str, attribute: str) -> Any:
     if not file.is_file():
         raise no_such_path(file)
     name = f"_plugin_{file.stem}"
-    spec = importlib.util.spec_from_file_location(name, file)
+    spec = importlib.util.spec_from_file_location(name, file, loader=_AsItStands(name, str(file)))
     if spec is None or spec.loader is None:
         raise UsageError(f"{path}: not a Python file.")
     module = importlib.util.module_from_spec(spec)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from mmconvert.errors import UsageError, did_you_mean, got
-from mmconvert.plugins import available, load
+from mmconvert.plugins import available, load, loaded
 from mmscore.predictions import FORMAT, Rows
 from mmscore.recipe import OWN, Facts, Recipe
 from mmscore.recipe_options import read_options
@@ -88,8 +88,8 @@ def fitting_recipe(facts: Facts, options: str | Path | None = None) -> Choice:
         UsageError: None fits, several do equally well, or the one that fits does not take these options.
     """
     offers = []
-    for name in available(RECIPES):
-        recipe: Recipe = load(RECIPES, name)
+    recipe: Recipe
+    for name, recipe in loaded(RECIPES):
         reason = recipe.default_for(facts)
         if reason is not None:
             offers.append(Choice(name, next(iter(recipe.versions)), recipe, reason))

@@ -9,7 +9,7 @@ import pytest
 
 from mmconvert.errors import UsageError
 from mmconvert.format import Format
-from mmconvert.plugins import GROUPS, available, load
+from mmconvert.plugins import GROUPS, available, load, loaded
 
 
 @pytest.fixture
@@ -23,6 +23,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-kit\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[mmconvert.formats]\ntheirs = their_formats:FORMAT\nvmcq = their_formats:FORMAT\n"
+        "named = their_formats:_F\nbroken = their_formats:GONE\nabsent = no_such_module.formats:FORMAT\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     available.cache_clear()
@@ -55,6 +56,27 @@ def test_entry_points_of_other_distributions_count_and_ours_win(installed: None)
     assert (found["theirs"].origin, found["vmcq"].origin) == ("their-kit", "built-in")
     assert found["theirs"].summary() == "Theirs."
     assert load("mmconvert.formats", "theirs") is load("mmconvert.formats", "predictions")
+
+
+def test_an_entry_point_names_its_object_and_a_broken_one_stops_nobody_else(installed: None) -> None:
+    assert isinstance(load("mmconvert.formats", "named"), Format)
+    with pytest.raises(UsageError, match=r"broken: their_formats:GONE of their-kit cannot be loaded"):
+        load("mmconvert.formats", "broken")
+    assert "cannot be loaded" in available("mmconvert.formats")["absent"].summary()
+    with pytest.warns(UserWarning, match=r"(broken|absent): .* of their-kit cannot be loaded"):
+        known = dict(loaded("mmconvert.formats"))
+    assert {"broken", "absent"}.isdisjoint(known)
+    assert {"named", "vmcq"} <= {*known}
+
+
+def test_a_file_that_was_edited_runs_as_it_stands(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    found = []
+    for word in ("red", "tan", "dun"):
+        file.write_text(f"mine = {word!r}\n")
+        found.append(load("mmconvert.formats", f"{file}@mine"))
+    assert found == ["red", "tan", "dun"]
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]
 
 
 def test_an_unknown_name_is_met_with_the_nearest() -> None:

@@ -55,7 +55,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "check-plugin": (
         "mmconvert.cli.check_plugin:check_plugin",
         "Try a plug-in of yours against what each one owes.",
-        "mmconvert check-plugin format mine.py@FORMAT example.jsonl",
+        "mmconvert check-plugin formats mine.py@FORMAT example.jsonl",
     ),
     "demo": (
         "mmconvert.cli.demo:demo",

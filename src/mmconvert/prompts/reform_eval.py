@@ -130,8 +130,8 @@ def reform_eval(
     }
     slots = tuple(dict.fromkeys(image.slot for image in record.images))
     shows_options = infer_method == "generation" and processor != "base"
-    marks = ALPHABETS.get(settings.mark or "") if shows_options else ""
-    names = marks if marks is None else marks[: len(record.options)]
+    known = ALPHABETS.get(settings.mark or "") if shows_options else ""
+    names = None if known is None else known[: len(record.options)]
     return replace(pictures_first(WRITERS[processor](sample, settings, rng), slots), names=names)
 
 
