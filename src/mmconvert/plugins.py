@@ -19,6 +19,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from mmconvert.digest import hash_file
 from mmconvert.errors import UsageError, did_you_mean, no_such_path, told
 
 GROUPS = {
@@ -128,6 +129,25 @@ def loaded(group: str) -> Iterator[tuple[str, Any]]:
             if plugin.origin == "built-in":
                 raise
             warnings.warn(str(error), stacklevel=2)
+
+
+def named_by_content(name: str) -> str:
+    """Name a plug-in so that equal names are equal code.
+
+    Args:
+        name: As for `load`.
+
+    Returns:
+        `NAME:DIGEST` for an object in a file of the user's, without the file's place; any other name as it is.
+
+    Example:
+        >>> named_by_content("own_choice")
+        'own_choice'
+    """
+    file, _, attribute = name.rpartition("@")
+    if not (file.endswith(".py") and Path(file).is_file()):
+        return name
+    return f"{attribute}:{hash_file(Path(file))[:12]}"
 
 
 class _AsItStands(SourceFileLoader):

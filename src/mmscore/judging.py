@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from mmconvert.plugins import named_by_content
 from mmconvert.record import canonical_json
 from mmscore.answers import FAILED, AnswerStore, answer_key
 from mmscore.parsed import Parsed
@@ -77,11 +78,12 @@ class Setting:
 
     def signature(self) -> Mapping[str, str]:
         """Name what the numbers depend on, for the signature of a report."""
+        title = f"{named_by_content(self.name)}@{self.version}"
         if not self.asks:
-            return {"judge": self.title, "judge_strategy": self.strategy}
+            return {"judge": title, "judge_strategy": self.strategy}
         options = {**self.judge.generation, **self.generation}
         named = {
-            "judge": self.title,
+            "judge": title,
             "judge_strategy": self.strategy,
             "judge_model": self.model,
             "judge_generation": ",".join(f"{name}={canonical_json(options[name])}" for name in sorted(options)),

@@ -7,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 
 from mmconvert import __version__
+from mmconvert.plugins import named_by_content
 from mmscore.choice import Choice
 from mmscore.panel import Panel
 
@@ -45,7 +46,7 @@ def signature(
     """
     releases = dict(versions())
     parts = {
-        "recipe": f"{choice.name}@{choice.version}",
+        "recipe": f"{named_by_content(choice.name)}@{choice.version}",
         "parity": choice.recipe.parity,
         "average": average if column is None else f"{average} over {column}",
         "mmscore": releases.pop("mmscore"),

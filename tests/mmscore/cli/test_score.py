@@ -229,3 +229,18 @@ def test_replies_to_one_question_are_one_cluster_by_every_recipe(run, tmp_path, 
     _, out, _ = run(write_predictions(tmp_path / "p.parquet", rows), "--recipe", recipe, "--json")
     number = json.loads(out)["entries"][0]["metrics"]["accuracy"]
     assert (number["value"], round(number["stderr"], 4)) == (0.5, 0.2887)
+
+
+def test_a_recipe_of_ones_own_has_its_code_in_the_signature_and_not_its_place(run, good, tmp_path):
+    signed = set()
+    for worth in ("1.0", "0.5"):
+        (tmp_path / "mine.py").write_text(
+            "from dataclasses import replace\nfrom mmscore.recipes.own_choice import RECIPE as OWN\n"
+            f"RECIPE = replace(OWN, metrics=lambda item, parsed, version: {{'accuracy': {worth}}})\n"
+        )
+        _, out, err = run(good, "--recipe", f"{tmp_path}/mine.py@RECIPE", "--json")
+        (entry,) = json.loads(out)["entries"]
+        assert entry["metrics"]["accuracy"]["value"] == float(worth), err
+        assert str(tmp_path) not in entry["signature"]
+        signed.add(entry["signature"])
+    assert len(signed) == 2
