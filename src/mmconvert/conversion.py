@@ -209,7 +209,7 @@ class _Job:
     @property
     def about(self) -> dict[str, Any]:
         inputs = [fingerprint(file) for source in self.inputs for file in source.each()]
-        return {"format": self.formats, "input": inputs, "options": _jsonable(self.how)}
+        return {"format": self.formats, "input": inputs, "options": self.how.facts()}
 
     def writer(self) -> DatasetWriter:
         where = self.where
@@ -382,19 +382,3 @@ def _nothing(job: _Job, rejects: Sequence[Rejected]) -> str:
         return f"no row could be converted; the first of {len(rejects)} reasons: {rejects[0]}"
     what = "the steps left none of its rows" if any(result.rows_read for result in job.results) else "holds no rows"
     return f"{job.inputs[0].path}: {what}. Give --allow-empty to publish an empty dataset."
-
-
-def _jsonable(how: ReadOptions) -> dict[str, Any]:
-    return {
-        "dataset": how.dataset,
-        "task": how.task,
-        "verify": "decode" if how.decode else "structure",
-        "limit": how.limit,
-        "keep_urls": how.keep_urls,
-        "allow_remote": how.allow_remote,
-        "transforms": list(how.transforms),
-        "seed": how.seed,
-        "prompt": how.prompt,
-        "prompt_suffix": how.prompt_suffix,
-        "read_as": how.read_as,
-    }

@@ -14,7 +14,8 @@ from mmconvert.further_problems import further_problems
 from mmconvert.guess import guess
 from mmconvert.images import MAX_IMAGE_BYTES, Pictures
 from mmconvert.inputs import Input
-from mmconvert.plugins import load
+from mmconvert.plugin_options import parse_spec
+from mmconvert.plugins import load, named_by_content
 from mmconvert.prompt import rewording
 from mmconvert.record import Image, Record
 from mmconvert.record_shape import checked
@@ -71,6 +72,26 @@ class ReadOptions:
     every_problem: bool = False
     first_rows: int | None = None
     keep_refused: bool = False
+
+    def facts(self) -> dict[str, Any]:
+        """Give what records depend on beside their files, as a manifest tells it; `code` names files of the user's."""
+        specs = (parse_spec(spec)[0] for spec in (*self.transforms, self.prompt) if spec is not None)
+        named = {name: named_by_content(name) for name in (self.format, self.read_as, *specs) if name is not None}
+        code = [content for name, content in named.items() if content != name]
+        return {
+            "dataset": self.dataset,
+            "task": self.task,
+            "verify": "decode" if self.decode else "structure",
+            "limit": self.limit,
+            "keep_urls": self.keep_urls,
+            "allow_remote": self.allow_remote,
+            "transforms": list(self.transforms),
+            "seed": self.seed,
+            "prompt": self.prompt,
+            "prompt_suffix": self.prompt_suffix,
+            "read_as": self.read_as,
+            **({"code": code} if code else {}),
+        }
 
 
 Reading = Callable[[Path, Iterable[Row | Rejected]], Iterator[Row | Rejected]]

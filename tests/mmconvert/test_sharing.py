@@ -179,6 +179,19 @@ def test_who_comes_late_finds_it_done(source, tmp_path):
     assert sorted(os.listdir(tmp_path / "late")) == ["d", "d.rejects.jsonl"]
 
 
+OWN_WORDING = "from mmconvert.wording import pictures_first\n\n\ndef word(record):\n"
+
+
+def test_a_step_of_ones_own_that_was_edited_is_another_one(source, tmp_path):
+    step = tmp_path / "own.py"
+    for word in ("red", "tan"):
+        step.write_text(f"{OWN_WORDING}    return pictures_first({word!r}, ())\n")
+        if word == "red":
+            shared(source, tmp_path / "edited/d", prompt=f"{step}@word")
+    with pytest.raises(UsageError, match="exists already"):
+        shared(source, tmp_path / "edited/d", prompt=f"{step}@word")
+
+
 def test_a_run_alone_is_refused_while_others_share_and_clears_up_after_them(source, alone, tmp_path):
     output = tmp_path / "mixed/d"
     member = someone(output)
