@@ -17,6 +17,7 @@ from mmconvert.errors import Error, UsageError, no_such_path
 from mmconvert.publishing import clear_leftovers, require_folder, temporary
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA
 from mmconvert.shards import sync_folder, write_synced
+from mmconvert.storage import is_url
 from mmscore.choice import named_recipe
 from mmscore.evaluation import Options, score_each
 from mmscore.joining import ANSWER_COLUMNS
@@ -93,6 +94,8 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
     require_folder(output)
     refuse_own_code(request)
     for path in request.predictions:
+        if is_url(path):
+            raise UsageError(f"{path}: a bundle is made of local files. Copy it here first.")
         if not Path(path).exists():
             raise no_such_path(Path(path))
     refuse_outsiders(request)

@@ -193,6 +193,10 @@ class TestTask:
         model = model_of(repeats=3, generation_config={"temperature": 0.7, "seed": 1})
         assert (model["n"], model["seed"], "extra-body" in model) == (3, 1, False)
 
+    def test_greedy_replies_are_not_repeated(self) -> None:
+        with pytest.raises(UsageError, match="repeats: 3 greedy replies are all the same"):
+            model_of(repeats=3)
+
     def test_a_model_on_this_machine(self) -> None:
         model = model_of(eval_type="llm_ckpt", api_url=None, model_args={"precision": "torch.float16"})
         about = {"model": "org/Demo 1b", "name": "Demo_1b", "backend": "transformers"}
@@ -226,6 +230,8 @@ class TestTask:
         shares = task_of(task(limit=0.5, dataset_args=arguments))["datasets"]
         assert [one["limit"] for one in shares] == [2, 1]
         assert [one["limit"] for one in task_of(task(limit=3.0, dataset_args=arguments))["datasets"]] == [3, 3]
+        with pytest.raises(UsageError, match="limit: 0.1 of the rows of 'first' is none"):
+            task_of(task(limit=0.1, dataset_args=arguments))
         assert "limit" not in task_of(task())["datasets"][0]
 
     def test_the_file_of_a_subset_is_the_kit_s_choice(self) -> None:

@@ -201,7 +201,12 @@ def _limit(limit: Any, place: Path, subset: Subset, benchmark: Benchmark, releas
     if not math.isfinite(limit) or limit < 0:
         raise UsageError(f"limit: expected a number of rows, or a share of them {got(limit)}.")
     if isinstance(limit, float) and not limit.is_integer():
-        return {"limit": len(load_subset(place, subset.name, benchmark.split, limit=limit, release=release).rows)}
+        rows = len(load_subset(place, subset.name, benchmark.split, limit=limit, release=release).rows)
+        if not rows:
+            raise UsageError(
+                f"limit: {limit:g} of the rows of {subset.name!r} is none. Give a larger one, or a number."
+            )
+        return {"limit": rows}
     return {"limit": int(limit)}
 
 
@@ -226,11 +231,20 @@ def _model(config: Any, keys: dict[str, str]) -> dict[str, Any]:
         given["n"] = config.repeats
     check_keys(given, _GENERATION, _GENERATION_WITHOUT_EFFECT, {}, "generation_config")
     if kind == EvalType.CHECKPOINT:
-        return {**model, **_checkpoint(config, given)}
+        return _drawn({**model, **_checkpoint(config, given)})
     if kind != EvalType.SERVICE:
         known = ", ".join((EvalType.SERVICE, EvalType.CHECKPOINT, EvalType.MOCK_LLM))
         raise UsageError(f"eval_type: has no counterpart here {got(kind)}. Known: {known}.")
-    return {**model, **_service(config, given, keys)}
+    return _drawn({**model, **_service(config, given, keys)})
+
+
+def _drawn(model: dict[str, Any]) -> dict[str, Any]:
+    """Refuse several replies to a row that would all be the same, in the words of the kit's configuration."""
+    if model.get("n", 1) > 1 and not (model.get("do-sample") or model.get("temperature")):
+        raise UsageError(
+            f"repeats: {model['n']} greedy replies are all the same. Give generation_config a temperature."
+        )
+    return model
 
 
 def _service(config: Any, given: dict[str, Any], keys: dict[str, str]) -> dict[str, Any]:
