@@ -19,6 +19,9 @@ ELSEWHERE = Answer(status="elsewhere")
 UNASKED = Answer(status="skipped")
 """Stands for the answer of a row that a stopped run has not come to; never stored."""
 
+_PROVEN = Answer(status="proven")
+"""Stands in the store beside the answers, for settings under which a row was answered."""
+
 CONTENT = (
     *("task", "question", "hint", "instruction", "options", "answer", "answers", "label", "category", "l2_category"),
     *("split", "dataset", "subset", "extra", "prediction"),
@@ -71,6 +74,8 @@ class Ledger:
         self._advance = advance
         self._seen: Counter[str] = Counter()
         self._own: set[str] = set()
+        self._proof = answer_key("proven", *settings)
+        self._proven = False
         self._left = self._bytes = 0
 
     @property
@@ -80,14 +85,15 @@ class Ledger:
 
     @property
     def answered(self) -> bool:
-        """Whether a row has an answer, given now or earlier."""
-        return self.summary.rows > self.summary.failed
+        """Whether a row has an answer under these settings, given now or earlier, wherever it stands."""
+        return self._proven or self.summary.rows > self.summary.failed
 
     def begin(self) -> None:
         """Begin with the first row again; what was asked before stays counted as asked."""
         self.summary = Summary(asked=self.summary.asked)
         self.elsewhere, self._left, self._bytes = [], 0, 0
         self._seen.clear()
+        self._proven = bool(self._store.get([self._proof]))
 
     def key(self, record: Record) -> str:
         """Digest what an answer depends on of the row, and the settings; the n-th row that is the same has its own."""
@@ -154,8 +160,9 @@ class Ledger:
         Raises:
             Error: There is no room for them; says how much the rows that are left need.
         """
+        proof = [(self._proof, _PROVEN)] if any(answer.status == OK for _, answer in answers) else []
         try:
-            self._store.put(answers)
+            self._store.put([*answers, *([] if self._proven else proof)])
         except NoRoomError as error:
             # The log and the database hold an answer each, and the predictions file holds all of them once more.
             needed = error.bytes_an_answer * (2 * (self._total - self.rows) + self._total)
@@ -163,6 +170,7 @@ class Ledger:
                 f"{error} The rows left and the predictions file need about {needed:,} bytes. "
                 "Make room and run the same command again."
             ) from error
+        self._proven = self._proven or bool(proof)
         self.summary.asked += len(answers)
         if self._store.shared:
             self._own.update(key for key, _ in answers)

@@ -6,7 +6,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,7 +60,7 @@ def stored(output: Path) -> set[str]:
         return set()
     with sqlite3.connect(store_path(output)) as db:
         tables = db.execute("SELECT name FROM sqlite_master").fetchall()
-        texts = db.execute("SELECT answer FROM answers").fetchall() if tables else []
+        texts = db.execute("SELECT answer FROM answers WHERE status = 'ok'").fetchall() if tables else []
     db.close()
     return {json.loads(text)["text"] for (text,) in texts}
 
@@ -147,6 +149,32 @@ def test_rows_that_are_refused_end_no_run_that_goes_on_where_others_were_answere
         assert (code, "in a row" in err) == (3, False)
         assert predict(*asking(dataset, output, server, "--resume"))[0] == 3
     assert predictions(output) == predictions(whole)
+
+
+def test_rows_that_are_refused_end_no_resumed_run_where_they_come_first(predict, tmp_path, output):
+    # The answered rows are in a batch of their own, and nothing in it is asked again.
+    dataset, first = tmp_path / "d", {question(number) for number in range(5)}
+    with DatasetWriter(dataset) as writer:
+        for split, numbers in (("dev", range(5)), ("test", range(5, 12))):
+            writer.write([record(i, picture("red"), question(i)) for i in numbers], split)
+    answers = threading.Semaphore(0)
+
+    def say(request):
+        if text_of(request) not in first:
+            answers.release()
+            return echoed(request)
+        if len(server.asked) <= 12:
+            answers.acquire(timeout=10)
+        return refused(400, "content filter")
+
+    with chat_server(say) as server:
+        assert predict(*asking(dataset, output, server))[0] == 3
+        code, _, err = predict(*asking(dataset, output, server, "--resume"))
+        assert (code, "in a row" in err) == (3, False)
+        assert Counter(map(text_of, server.asked)) == {question(i): 2 if i < 5 else 1 for i in range(12)}
+        # What other settings were answered to proves nothing of these.
+        other = predict(*asking(dataset, output, server, "--resume", "--extra-body", '{"x": 1}', "--limit", 5))
+    assert (other[0], "questions failed in a row" in other[2]) == (1, True)
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
