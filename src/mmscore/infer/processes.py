@@ -97,8 +97,10 @@ def _summed_up(said: Sequence[Summary | Error]) -> Together:
         raise reasons[0]
     whole = max(summaries, key=lambda summary: summary.seconds)
     asked = sum(summary.asked for summary in summaries)
+    # To each of them, what the others asked now is reused too.
+    fresh = sum(summary.rows - summary.failed - summary.reused for summary in summaries)
     remarks = tuple(f"one of {len(said)} processes ended early, the others did its part: {why}" for why in reasons)
-    return Together(replace(whole, asked=asked, reused=max(0, whole.rows - asked - whole.failed)), remarks)
+    return Together(replace(whole, asked=asked, reused=whole.rows - whole.failed - fresh), remarks)
 
 
 def _member(work: Work, number: int, environment: Mapping[str, str], parent: Connection) -> None:

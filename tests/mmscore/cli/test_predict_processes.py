@@ -44,6 +44,10 @@ def dies(records):
         os.kill(os.getpid(), signal.SIGKILL)
     return answers
 
+def picky(records):
+    from mmscore.answers import Answer, failed
+    return [failed("no") if int(record.id) % 12 == 0 else Answer(record.id) for record in records]
+
 def broken(records):
     raise OSError("no such luck")
 """
@@ -84,6 +88,15 @@ def test_processes_share_the_rows_and_the_cores(predict, tmp_path, output, askin
     assert pq.read_table(output)["prediction"].to_pylist() == [str(number) for number in range(ROWS)]
     assert json.loads(predict(*asking("slow"), "--resume")[1])["reused"] == ROWS
     assert json.loads(predict(*asking("slow"), "--restart")[1])["asked"] == ROWS
+
+
+def test_rows_that_fail_again_are_not_taken_from_those_that_are_reused(predict, asking):
+    counts = []
+    for _ in range(2):
+        code, out, _ = predict(*asking("picky"), "--resume")
+        summary = json.loads(out)
+        counts.append((code, summary["reused"], summary["failed"]))
+    assert counts == [(3, 0, 5), (3, ROWS - 5, 5)]
 
 
 def test_the_rows_of_a_process_that_died_are_answered_by_the_others(predict, tmp_path, output, asking):
