@@ -66,6 +66,21 @@ def made(word):
     return lambda records: [word for _ in records]
 
 
+def test_a_function_that_counts_reuses_its_own_answers(tmp_path, dataset):
+    seen = 0
+
+    def answer(records):
+        nonlocal seen
+        seen += len(records)
+        return ["A" for _ in records]
+
+    counts = []
+    for _ in range(2):
+        summary = mmscore.predict(dataset, tmp_path / "p.parquet", backend=answer, model="m", resume=True, quiet=True)
+        counts.append((summary.asked, summary.reused))
+    assert (counts, seen) == ([(3, 0), (0, 3)], 3)
+
+
 def test_another_function_of_the_same_name_is_asked_anew(tmp_path, dataset):
     output = tmp_path / "p.parquet"
     cells = ["def answer(records): return ['A' for _ in records]", "def answer(records): return ['B' for _ in records]"]

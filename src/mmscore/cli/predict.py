@@ -36,7 +36,7 @@ from mmscore.infer.backend import (
     open_backend,
 )
 from mmscore.infer.ledger import Summary
-from mmscore.infer.object_identity import object_identity
+from mmscore.infer.object_identity import kept_identity
 from mmscore.infer.predictions_file import interrupted
 from mmscore.infer.protocol import open_protocol
 from mmscore.infer.runner import Job, resume_note
@@ -44,6 +44,8 @@ from mmscore.infer.runner import predict as run
 from mmscore.spending import read_price
 
 _STANDS = "exists already. --resume asks only the rows that have no answer yet, --restart asks all again."
+_TABLES = (".csv", ".json", ".jsonl", ".pq", ".tsv", ".xlsx")
+"""Endings that the name of a predictions file may have elsewhere."""
 ENGINES = LOCAL, RAY = ("local", "ray")
 
 
@@ -260,9 +262,10 @@ def answer(
         with hold(store_path(output), share=share) as held:
             opened = opened_backend(given, options) if backend is None else adapt(plugin_of(given), backend, options)
             job = job_of(rows, output, opened, given, task=task)
-            if backend is not None:
-                job = replace(job, plugin=object_identity(backend))
-            return ask(job, held, restart=restart, quiet=quiet)
+            if backend is None:
+                return ask(job, held, restart=restart, quiet=quiet)
+            with kept_identity(backend) as identity:
+                return ask(replace(job, plugin=identity), held, restart=restart, quiet=quiet)
 
 
 @contextlib.contextmanager
@@ -303,7 +306,9 @@ def _check_output(output: Path, rows: Dataset, *, resume: bool, restart: bool, s
     if output.is_dir():
         raise UsageError(f"{output}: is a folder. Name a file, such as {output / 'predictions.parquet'}.")
     if output.suffix.lower() != ".parquet":
-        named = output.with_suffix(".parquet")
+        # What else follows a dot is a part of the name, as in that of a model.
+        stem = output.stem if output.suffix.lower() in _TABLES else output.name
+        named = output.with_name(f"{stem}.parquet")
         raise UsageError(f"{output}: predictions are a parquet file. Name it so, such as {named}.")
     # As texts: what stands on the Hub would be fetched to be compared.
     require_apart([output], [str(file) for files in rows.files.values() for file in files])

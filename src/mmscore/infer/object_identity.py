@@ -23,6 +23,9 @@ _Seen = dict[int, tuple[int, object]]
 
 _met: dict[int, tuple["weakref.ref[Any]", str]] = {}
 
+_changed: "weakref.WeakKeyDictionary[FunctionType, dict[str, str]]" = weakref.WeakKeyDictionary()
+"""Identities of functions that changed what they hold, by what that is now."""
+
 
 def code_identity(given: object) -> str:
     """Name an object of the user's by its code: its file, or what was typed where no file stands behind it.
@@ -55,6 +58,44 @@ def object_identity(given: object) -> str:
     """
     if not inspect.isroutine(given):
         return code_identity(given)
+    now = _routine_identity(given)
+    function = _function(given)
+    return now if function is None else _changed.get(function, {}).get(now, now)
+
+
+@contextlib.contextmanager
+def kept_identity(given: object) -> Iterator[str]:
+    """Give the `object_identity` that an object keeps whatever it changes of itself meanwhile, such as a count.
+
+    What the user changes before or after makes it another one.
+
+    Args:
+        given: As `code_identity`.
+
+    Example:
+        >>> held = []
+        >>> answer = lambda records, held=held: held
+        >>> with kept_identity(answer) as before:
+        ...     held.append(1)
+        >>> object_identity(answer) == before
+        True
+    """
+    identity = object_identity(given)
+    try:
+        yield identity
+    finally:
+        function = _function(given)
+        if function is not None:
+            _changed.setdefault(function, {})[_routine_identity(given)] = identity
+
+
+def _function(given: object) -> FunctionType | None:
+    """Give the function behind a method, which is an object of its own each time; None for what is built in."""
+    found = getattr(given, "__func__", given)
+    return found if isinstance(found, FunctionType) else None
+
+
+def _routine_identity(given: object) -> str:
     return f"{file_identity(plugin_name(given))}:{_digest(given)}"
 
 

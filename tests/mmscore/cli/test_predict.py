@@ -198,11 +198,18 @@ def test_the_dataset_of_a_store_is_never_the_output(predict):
     assert f"{url}: is read as well, and would be replaced. Name another file." in err
 
 
-@pytest.mark.parametrize("name", ["p.jsonl", "p.csv", "p.tsv", "p"])
-def test_the_output_is_named_as_the_parquet_file_that_it_is(predict, dataset, tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        *[(f"p{ending}", "p") for ending in ("", ".jsonl", ".CSV", ".tsv")],
+        ("llama-3.2", "llama-3.2"),
+        ("a.b.csv", "a.b"),
+    ],
+)
+def test_the_output_is_named_as_the_parquet_file_that_it_is(predict, dataset, tmp_path, name, meant):
     code, _, err = predict(*echo(dataset, tmp_path / name, "answer"))
     assert code == 2
-    assert f"{name}: predictions are a parquet file. Name it so, such as {tmp_path / 'p.parquet'}." in err
+    assert f"{name}: predictions are a parquet file. Name it so, such as {tmp_path / meant}.parquet." in err
     assert sorted(tmp_path.iterdir()) == [dataset]
 
 
@@ -261,7 +268,7 @@ def stored(output: Path) -> set[str]:
         return set()
     with sqlite3.connect(store_path(output)) as db:
         tables = db.execute("SELECT name FROM sqlite_master").fetchall()
-        texts = db.execute("SELECT answer FROM answers").fetchall() if tables else []
+        texts = db.execute("SELECT answer FROM answers WHERE status = 'ok'").fetchall() if tables else []
     db.close()
     return {json.loads(text)["text"].rpartition(" ")[2] for (text,) in texts}
 

@@ -1,5 +1,6 @@
 """Objects of the user's are told apart by what they are made of, and by nothing else."""
 
+import contextlib
 import functools
 import hashlib
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mmscore.infer.backend import file_identity
-from mmscore.infer.object_identity import code_identity, object_identity
+from mmscore.infer.object_identity import code_identity, kept_identity, object_identity
 
 
 def typed(source: str, name: str = "answer", **around: object) -> object:
@@ -106,6 +107,29 @@ def test_what_does_not_say_what_it_holds_is_itself_alone():
     assert object_identity(first.words) == object_identity(first.words) != object_identity(second.words)
     # What takes no reference cannot be met again for sure.
     assert object_identity(made(kept := iter(()))) != object_identity(made(kept))
+
+
+def test_what_a_function_changes_while_it_answers_makes_it_no_other_one():
+    counts = {"asked": 0, "temperature": 0.2}
+
+    class Model:
+        def words(self, records):
+            counts["asked"] += len(records)
+
+    for given in (made(counts), Model().words):
+        counts["asked"], counts["temperature"] = 0, 0.2
+        first = object_identity(given)
+        for _ in range(2):
+            with kept_identity(given) as identity:
+                counts["asked"] += 8
+            assert identity == object_identity(given) == first
+        with contextlib.suppress(KeyboardInterrupt), kept_identity(given):
+            counts["asked"] += 1
+            raise KeyboardInterrupt
+        assert object_identity(given) == first != object_identity(made(counts))
+        # What the user changes between two runs does.
+        counts["temperature"] = 0.9
+        assert object_identity(given) != first
 
 
 def test_what_holds_itself_has_an_end():
