@@ -21,7 +21,7 @@ from mmconvert.store import open_dataset
 from mmconvert.transform import steps
 from mmscore.choice import RECIPES, name_and_version, named_recipe
 from mmscore.cli.judge_options import judge_request
-from mmscore.cli.predict import model_options, plugin_of, predict
+from mmscore.cli.predict import LOCAL, model_options, plugin_of, predict
 from mmscore.cli.score import score
 from mmscore.compat.task_files import ours
 from mmscore.infer.backend import GROUP as BACKENDS
@@ -205,7 +205,9 @@ def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> M
     values = option_values(predict, {**common, **own}, where)
     with _at(where):
         given = context(predict, ["unused", "-o", "unused"], values).params
-        model_options(given, quiet=True)
+        options = model_options(given, quiet=True)
+        if given["engine"] != LOCAL or (given["processes"] or 1) > 1:
+            options.service.check_alone()
         if "@" in plugin_of(given) or plugin_of(given) not in available(BACKENDS):
             # Those that are known are not loaded yet: it takes seconds.
             load(BACKENDS, plugin_of(given))
