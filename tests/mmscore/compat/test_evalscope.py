@@ -230,7 +230,7 @@ class TestTask:
         shares = task_of(task(limit=0.5, dataset_args=arguments))["datasets"]
         assert [one["limit"] for one in shares] == [2, 1]
         assert [one["limit"] for one in task_of(task(limit=3.0, dataset_args=arguments))["datasets"]] == [3, 3]
-        with pytest.raises(UsageError, match="limit: 0.1 of the rows of 'first' is none"):
+        with pytest.raises(UsageError, match=r"limit: 0\.1 of the rows of 'first' is none"):
             task_of(task(limit=0.1, dataset_args=arguments))
         assert "limit" not in task_of(task())["datasets"][0]
 
