@@ -6,8 +6,8 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from mmscore.cli.prepared import OpenedModel, PreparedDataset
 from mmscore.cli.score import options_of, scored
 from mmscore.cli.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan, plan_of
 from mmscore.compat.task_files import shown
-from mmscore.evaluation import Options, results
+from mmscore.evaluation import Options
 from mmscore.holding import hold
 from mmscore.infer.predictions_file import RUN_METADATA, interrupted
 from mmscore.result import Result
@@ -51,6 +51,7 @@ class Outcome:
         rejected: The dataset lacks rows that were refused, or rows have no score.
         error: Why there is no report; None where there is one.
         scores: Value of each metric by recipe.
+        results: What stands behind the report, where it is kept; empty without a report.
     """
 
     model: str
@@ -61,6 +62,7 @@ class Outcome:
     rejected: bool = False
     error: str | None = None
     scores: Mapping[str, Mapping[str, float | None]] | None = None
+    results: Sequence[Result] = field(default=(), compare=False, repr=False)
 
     @property
     def status(self) -> str:
@@ -105,7 +107,7 @@ def run(
     done, out = [], sys.stdout
     # What a plug-in prints, or a cluster, must not stand between the lines that a program reads here.
     with contextlib.redirect_stdout(sys.stderr):
-        for outcome in outcomes(plan, restart=restart, quiet=quiet):
+        for outcome in outcomes(plan, restart=restart, quiet=quiet, keep=as_pages):
             done.append(outcome)
             if not as_json:
                 click.echo(printable(_sentence(outcome)), file=out)
@@ -135,13 +137,14 @@ def _places(plan: Plan, done: Sequence[Outcome], again: str) -> dict[str, str | 
     return {"results": f"{plan.work_dir}/MODEL/DATASET", "next": following}
 
 
-def outcomes(plan: Plan, *, restart: bool = False, quiet: bool = False) -> Iterator[Outcome]:
+def outcomes(plan: Plan, *, restart: bool = False, quiet: bool = False, keep: bool = False) -> Iterator[Outcome]:
     """Carry a plan out, run after run.
 
     Args:
         plan: What to ask whom.
         restart: Forget the stored answers.
         quiet: No progress.
+        keep: Keep the results behind the reports with the outcomes.
 
     Yields:
         What became of each model's answers to each dataset; what fails does not keep the rest from its turn.
@@ -155,8 +158,8 @@ def outcomes(plan: Plan, *, restart: bool = False, quiet: bool = False) -> Itera
             folder = plan.work_dir / model.name / task.name
             folder.mkdir(parents=True, exist_ok=True)
             outcome = Outcome(model.name, task.name, folder)
-            work = partial(_carry_out, plan, prepared[task.name], opened, outcome, restart=restart, quiet=quiet)
-            outcome.error = _apart(folder, work)
+            how = {"restart": restart, "quiet": quiet, "keep": keep}
+            outcome.error = _apart(folder, partial(_carry_out, plan, prepared[task.name], opened, outcome, **how))
             yield outcome
 
 
@@ -174,7 +177,14 @@ def _apart(folder: Path, work: Callable[[], None]) -> str | None:
 
 
 def _carry_out(
-    plan: Plan, prepared: PreparedDataset, opened: OpenedModel, outcome: Outcome, *, restart: bool, quiet: bool
+    plan: Plan,
+    prepared: PreparedDataset,
+    opened: OpenedModel,
+    outcome: Outcome,
+    *,
+    restart: bool,
+    quiet: bool,
+    keep: bool,
 ) -> None:
     folder = outcome.folder
     if plan.steps == SCORE:
@@ -191,7 +201,7 @@ def _carry_out(
                 _remove(folder / REPORT, folder / TABLE, _page(plan, prepared.task))
     if plan.steps != PREDICT:
         _remove(folder / REPORT, folder / TABLE)
-        _score(plan, opened.task, prepared.task, outcome)
+        _score(plan, opened.task, prepared.task, outcome, keep=keep)
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:
@@ -251,7 +261,7 @@ def _stands(output: Path, digest: str) -> bool:
     return pc.all(pc.equal(statuses, OK), min_count=0).as_py() is True
 
 
-def _score(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome) -> None:
+def _score(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome, *, keep: bool) -> None:
     # Imported here: what draws a table takes longer to load than a plan to check.
     from rich.console import Console
 
@@ -260,7 +270,9 @@ def _score(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome) ->
     folder = outcome.folder
     files = {"output": str(folder / REPORT), "csv_file": str(folder / TABLE)}
     given = {**plan.scoring, "recipes": task.recipes, **files}
-    report = scored([str(folder / PREDICTIONS)], given, _options(plan, model, folder))
+    found: list[Result] = []
+    then = found.append if keep else lambda result: None
+    report = scored([str(folder / PREDICTIONS)], given, _options(plan, model, folder), then=then)
     table = io.StringIO()
     show(report, Console(file=table, highlight=False, width=_LOG_WIDTH))
     _log(folder, "\n".join([table.getvalue().strip(), *(note for one in report.entries for note in one.messages)]))
@@ -269,6 +281,7 @@ def _score(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome) ->
         f"{entry['recipe']}@{entry['version']}": {name: one["value"] for name, one in entry["metrics"].items()}
         for entry in report.to_json()["entries"]
     }
+    outcome.results = found
 
 
 def _options(plan: Plan, model: ModelTask, folder: Path) -> Options:
@@ -280,7 +293,7 @@ def _options(plan: Plan, model: ModelTask, folder: Path) -> Options:
 
 
 def _write_pages(plan: Plan, done: Sequence[Outcome]) -> list[str]:
-    """Score the replies to each dataset once more, all models together, for its page; judges' replies are stored.
+    """Write the page of each dataset from the results of its reports: scored anew, a judge could say otherwise.
 
     Returns:
         What keeps a page from being written.
@@ -288,22 +301,17 @@ def _write_pages(plan: Plan, done: Sequence[Outcome]) -> list[str]:
     found = []
     for task in plan.datasets:
         page = _page(plan, task)
-        models = [outcome.model for outcome in done if outcome.dataset == task.name and outcome.error is None]
-        if error := _apart(plan.work_dir, partial(_write_page, page, plan, task, models)):
+        shown = [result for outcome in done if outcome.dataset == task.name for result in outcome.results]
+        if error := _apart(plan.work_dir, partial(_write_page, page, plan, task, shown)):
             found.append(f"{page}: {error}")
     return found
 
 
-def _write_page(page: Path, plan: Plan, task: DatasetTask, models: Collection[str]) -> None:
+def _write_page(page: Path, plan: Plan, task: DatasetTask, shown: Sequence[Result]) -> None:
     # Imported here: who wants no page needs neither pictures nor the page's writer.
     from mmscore.html.page import write_report
 
     _remove(page)
-    shown: list[Result] = []
-    for model in plan.models:
-        if model.name in models:
-            folder = plan.work_dir / model.name / task.name
-            shown += results([folder / PREDICTIONS], task.recipes, _options(plan, model, folder))
     pictures = task.input if task.conversion is None else plan.work_dir / CONVERTED / task.name
     if shown:
         write_report(page, shown, pictures=pictures, most=plan.scoring["html_rows"])

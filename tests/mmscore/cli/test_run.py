@@ -20,7 +20,7 @@ from mmconvert.command_line import run as run_program
 from mmscore.cli import program
 from mmscore.infer.predictions_file import RUN_METADATA
 from support.asking import written
-from support.chat_server import chat_server, said
+from support.chat_server import Said, chat_server, said
 from support.questions import record
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -116,6 +116,22 @@ def reported(*places: str) -> list[str]:
 def on_page(dataset: str) -> dict:
     page = Path("results", f"{dataset}.html").read_text(encoding="utf-8")
     return json.loads(re.search(r'id="mm-data">(.*?)</script>', page)[1])["report"]
+
+
+def test_a_page_has_the_numbers_of_the_reports_where_a_judge_would_answer_now(run):
+    requests = []
+
+    def reply(request: dict) -> Said:
+        requests.append(request)
+        return said('{"reason": "r", "verdict": "correct"}')
+
+    models = [{"model": "text=none of them", "backend": "echo", "name": "right"}]
+    with chat_server(reply) as server:
+        judged = {"judge": ["own"], "judge-base-url": server.url, "judge-model": ["j"], "judge-max-calls": 2}
+        datasets = ["files/lmudata/Colours.tsv"]
+        assert run(task(models=models, datasets=datasets, recipes=["own_short_answer"], score=judged), "--html")[0] == 3
+    assert len(requests) == 2
+    assert on_page("Colours")["entries"] == entries("right/Colours")
 
 
 def test_a_model_s_name_is_that_of_its_reports_so_that_settings_of_one_model_are_told_apart(run, capsys):
