@@ -7,7 +7,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,9 @@ CONVERTED = ".datasets"
 """Folder in the work folder for what is converted; no model's folder begins with a dot."""
 _LOG_WIDTH = 160
 
+Results = dict[str, list[Result]]
+"""What stands behind the reports of each dataset, by its name; models in the order of the plan."""
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -51,7 +54,6 @@ class Outcome:
         rejected: The dataset lacks rows that were refused, or rows have no score.
         error: Why there is no report; None where there is one.
         scores: Value of each metric by recipe.
-        results: What stands behind the report, where it is kept; empty without a report.
     """
 
     model: str
@@ -62,7 +64,6 @@ class Outcome:
     rejected: bool = False
     error: str | None = None
     scores: Mapping[str, Mapping[str, float | None]] | None = None
-    results: Sequence[Result] = field(default=(), compare=False, repr=False)
 
     @property
     def status(self) -> str:
@@ -105,9 +106,10 @@ def run(
         click.echo(_plan_text(plan, as_json=as_json))
         return 0
     done, out = [], sys.stdout
+    kept: Results | None = {} if as_pages else None
     # What a plug-in prints, or a cluster, must not stand between the lines that a program reads here.
     with contextlib.redirect_stdout(sys.stderr):
-        for outcome in outcomes(plan, restart=restart, quiet=quiet, keep=as_pages):
+        for outcome in outcomes(plan, restart=restart, quiet=quiet, kept=kept):
             done.append(outcome)
             if not as_json:
                 click.echo(printable(_sentence(outcome)), file=out)
@@ -116,7 +118,7 @@ def run(
     elif text := shown(given, done):
         click.echo(printable(text))
     with contextlib.redirect_stdout(sys.stderr):
-        lacking = _write_pages(plan, done) if as_pages else []
+        lacking = [] if kept is None else _write_pages(plan, kept)
     for error in lacking:
         click.echo(printable(f"mmscore: {error}"), err=True)
     if not (as_json or quiet):
@@ -137,14 +139,16 @@ def _places(plan: Plan, done: Sequence[Outcome], again: str) -> dict[str, str | 
     return {"results": f"{plan.work_dir}/MODEL/DATASET", "next": following}
 
 
-def outcomes(plan: Plan, *, restart: bool = False, quiet: bool = False, keep: bool = False) -> Iterator[Outcome]:
+def outcomes(
+    plan: Plan, *, restart: bool = False, quiet: bool = False, kept: Results | None = None
+) -> Iterator[Outcome]:
     """Carry a plan out, run after run.
 
     Args:
         plan: What to ask whom.
         restart: Forget the stored answers.
         quiet: No progress.
-        keep: Keep the results behind the reports with the outcomes.
+        kept: Takes the results behind the reports; None to keep none.
 
     Yields:
         What became of each model's answers to each dataset; what fails does not keep the rest from its turn.
@@ -158,8 +162,10 @@ def outcomes(plan: Plan, *, restart: bool = False, quiet: bool = False, keep: bo
             folder = plan.work_dir / model.name / task.name
             folder.mkdir(parents=True, exist_ok=True)
             outcome = Outcome(model.name, task.name, folder)
-            how = {"restart": restart, "quiet": quiet, "keep": keep}
-            outcome.error = _apart(folder, partial(_carry_out, plan, prepared[task.name], opened, outcome, **how))
+            work = partial(
+                _carry_out, plan, prepared[task.name], opened, outcome, restart=restart, quiet=quiet, kept=kept
+            )
+            outcome.error = _apart(folder, work)
             yield outcome
 
 
@@ -184,7 +190,7 @@ def _carry_out(
     *,
     restart: bool,
     quiet: bool,
-    keep: bool,
+    kept: Results | None,
 ) -> None:
     folder = outcome.folder
     if plan.steps == SCORE:
@@ -201,7 +207,7 @@ def _carry_out(
                 _remove(folder / REPORT, folder / TABLE, _page(plan, prepared.task))
     if plan.steps != PREDICT:
         _remove(folder / REPORT, folder / TABLE)
-        _score(plan, opened.task, prepared.task, outcome, keep=keep)
+        _score(plan, opened.task, prepared.task, outcome, kept)
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:
@@ -261,7 +267,7 @@ def _stands(output: Path, digest: str) -> bool:
     return pc.all(pc.equal(statuses, OK), min_count=0).as_py() is True
 
 
-def _score(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome, *, keep: bool) -> None:
+def _score(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome, kept: Results | None) -> None:
     # Imported here: what draws a table takes longer to load than a plan to check.
     from rich.console import Console
 
@@ -271,7 +277,7 @@ def _score(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome, *,
     files = {"output": str(folder / REPORT), "csv_file": str(folder / TABLE)}
     given = {**plan.scoring, "recipes": task.recipes, **files}
     found: list[Result] = []
-    then = found.append if keep else lambda result: None
+    then = (lambda result: None) if kept is None else found.append
     report = scored([str(folder / PREDICTIONS)], given, _options(plan, model, folder), then=then)
     table = io.StringIO()
     show(report, Console(file=table, highlight=False, width=_LOG_WIDTH))
@@ -281,7 +287,8 @@ def _score(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome, *,
         f"{entry['recipe']}@{entry['version']}": {name: one["value"] for name, one in entry["metrics"].items()}
         for entry in report.to_json()["entries"]
     }
-    outcome.results = found
+    if kept is not None:
+        kept.setdefault(task.name, []).extend(found)
 
 
 def _options(plan: Plan, model: ModelTask, folder: Path) -> Options:
@@ -292,7 +299,7 @@ def _options(plan: Plan, model: ModelTask, folder: Path) -> Options:
     return options_of({**plan.scoring, "model": plan.scoring["model"] or model.title}, judge)
 
 
-def _write_pages(plan: Plan, done: Sequence[Outcome]) -> list[str]:
+def _write_pages(plan: Plan, kept: Results) -> list[str]:
     """Write the page of each dataset from the results of its reports: scored anew, a judge could say otherwise.
 
     Returns:
@@ -301,8 +308,7 @@ def _write_pages(plan: Plan, done: Sequence[Outcome]) -> list[str]:
     found = []
     for task in plan.datasets:
         page = _page(plan, task)
-        shown = [result for outcome in done if outcome.dataset == task.name for result in outcome.results]
-        if error := _apart(plan.work_dir, partial(_write_page, page, plan, task, shown)):
+        if error := _apart(plan.work_dir, partial(_write_page, page, plan, task, kept.get(task.name, []))):
             found.append(f"{page}: {error}")
     return found
 
