@@ -39,10 +39,12 @@ _OF_MACHINE = ("/proc/sys/kernel/random/boot_id", f"/proc/{os.getpid()}/stat")
 class Watch:
     """An audit hook that notes what no input may cause; Python has no way to take a hook off again."""
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: Path, target: str) -> None:
         self._scratch = os.path.realpath(scratch)
         libraries = {sys.prefix, sys.base_prefix, *(p for p in sys.path if p)}
         self._readable = tuple(os.path.realpath(p) + os.sep for p in [*libraries, "/usr/share/zoneinfo"]) + _OF_MACHINE
+        # A plug-in of the user's is digested for the manifest.
+        self._readable += tuple(os.path.realpath(file) for file in [target.rpartition("@")[0]] if file)
         self._armed = False
         self.breaches: list[str] = []
         sys.addaudithook(self._event)
@@ -184,7 +186,7 @@ def main() -> None:
     scratch = Path(job["scratch"])
     # Names that are relative to an open folder (shutil.rmtree) count as inside.
     os.chdir(scratch)
-    watch = Watch(scratch)
+    watch = Watch(scratch, job["target"])
     if "keep" in job:
         case = made(job, job["index"], scratch / "kept")
         kind = keep(case, lambda case: tried(fresh(case), watch).get("fault"), Path(job["keep"]))
