@@ -12,6 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from mmconvert.reused_memory import take
+
 _INTEGERS = {pa.int32(): "i", pa.int64(): "q"}
 
 
@@ -66,8 +68,7 @@ def binary(values: Sequence[bytes | None]) -> pa.BinaryArray:
         return pa.array(values, pa.binary())
     data: Sequence[bytes] = values  # type: ignore[assignment]
     ends = array("i", [0, *accumulate(map(len, data))])
-    # Arrow's own memory, which it gives again and again: a join would touch new pages for every row group.
-    joined = pa.allocate_buffer(ends[-1])
+    joined = take(ends[-1])
     view = memoryview(joined).cast("B")
     for item, start, end in zip(data, ends, ends[1:], strict=False):
         view[start:end] = item

@@ -9,6 +9,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,14 @@ import pyarrow as pa
 
 from mmconvert import __version__
 from mmconvert.card import Origin
-from mmconvert.engines import Engine
+from mmconvert.engines import Engine, Run
 from mmconvert.errors import Error, UsageError, did_you_mean
 from mmconvert.format import Format, Loss, Target, require_honoured
 from mmconvert.inputs import Input, fingerprint
 from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, read_manifest
 from mmconvert.occupancy import occupied
 from mmconvert.part_tally import Told, followed
-from mmconvert.parts import Part, PartError, PartResult, all_parts, convert_part, cores_a_part, without_duplicates
+from mmconvert.parts import Part, PartError, PartResult, all_parts, convert_part, count_at_most, without_duplicates
 from mmconvert.plugins import load
 from mmconvert.publishing import published_file, require_folder
 from mmconvert.reading import ReadOptions, Records, too_long
@@ -174,7 +175,9 @@ def convert(
     rejects_file = place_of_rejects(where.rejects, inputs, output)
     job = _Job(inputs, [Records(source, how) for source in inputs], output, how, where, rejects_file, told)
     try:
-        summary = _in_company(job) if where.share else _alone(job)
+        crew, common = job.crew()
+        with crew as run:
+            summary = _in_company(job, run, common) if where.share else _alone(job, run, common)
     except Error as error:
         rejects = [reject for result in job.results for reject in result.rejects]
         rejects += error.rejects if isinstance(error, PartError) else []
@@ -222,33 +225,30 @@ class _Job:
             origin=where.origin,
         )
 
-    def pattern(self) -> Part:
-        """Give what all parts have in common."""
-        return Part(0, self.inputs[0], None, self.output, self.how, self.where.fail_on_bad, view=self.where.view)
-
-    def engine(self) -> tuple[Engine, int]:
-        """Give the engine, and how many tasks it is to have under way."""
-        engine = _engine(self.where.engine)
-        return engine, self.where.workers or max(1, engine.cores() // cores_a_part(self.inputs))
+    def crew(self) -> tuple[AbstractContextManager[Run], Part]:
+        """Give what runs the parts, and what all of them have in common."""
+        engine, where = _engine(self.where.engine), self.where
+        workers = min(where.workers or engine.cores(), count_at_most(self.inputs, self.files, self.how))
+        common = Part(0, self.inputs[0], None, self.output, self.how, where.fail_on_bad, view=where.view)
+        return engine.crew(workers), replace(common, two_threads=workers == 1)
 
 
-def _alone(job: _Job) -> Summary:
+def _alone(job: _Job, run: Run, common: Part) -> Summary:
     with alone(job.output) as held, job.writer() as writer:
         kept = writer.kept_ids(job.where.config)
-        engine, workers = job.engine()
         inputs = _told_apart(job.inputs) if kept else job.inputs
         # All folders first: a split that is taken is refused before anything is converted.
         folders = [writer.folder(source.split, job.where.config) for source in inputs]
-        planned = all_parts(inputs, job.files, folders, job.pattern(), workers == 1)
+        planned = all_parts(inputs, job.files, folders, common)
         with followed(inputs, job.told) as tally:
-            for found in engine.run(convert_part, (replace(part, tally=tally) for part in planned), workers):
+            for found in run(convert_part, (replace(part, tally=tally) for part in planned)):
                 job.results += found
         summary = _finished(job, writer, kept)
         held.check()
     return summary
 
 
-def _in_company(job: _Job) -> Summary:
+def _in_company(job: _Job, run: Run, common: Part) -> Summary:
     """Convert the parts that no other process is at; publish the dataset, unless another one does."""
     with occupied(job.output, sharing=True):
         if (standing := _standing(job)) is not None:
@@ -257,10 +257,9 @@ def _in_company(job: _Job) -> Summary:
         job.writer()  # refuses a place that is taken
         share = join(job.output, _plan(job))
     with share:
-        engine, workers = job.engine()
-        planned = list(all_parts(job.inputs, job.files, [share.data] * len(job.inputs), job.pattern(), False))
+        planned = list(all_parts(job.inputs, job.files, [share.data] * len(job.inputs), common, shared=True))
         with followed(job.inputs, job.told) as tally:
-            share.work([replace(p, tally=tally) for p in planned], lambda call, parts: engine.run(call, parts, workers))
+            share.work([replace(part, tally=tally) for part in planned], run)
         with occupied(job.output, sharing=True) as held:
             if share.stands:
                 with job.writer() as writer:

@@ -1,4 +1,4 @@
-"""The shards of one part, filled by a thread that writes while whoever hands records over reads on."""
+"""The shards of one part, filled by whoever hands records over or by a thread that writes while that one reads on."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -44,20 +44,36 @@ class WritingThread:
         return future
 
 
-class PartWriter:
-    """Hands the records of one part in chunks to a thread that writes them."""
+class WritingHere:
+    """Does at once what it is handed: for a worker among as many as there are cores."""
 
-    def __init__(self, folder: Path, name: str, view: View, thread: WritingThread) -> None:
+    def __enter__(self) -> "WritingHere":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Do a call and give its result."""
+        done: Future[Any] = Future()
+        done.set_result(call(*arguments))
+        return done
+
+
+class PartWriter:
+    """Hands the records of one part in chunks to who writes them."""
+
+    def __init__(self, folder: Path, name: str, view: View, writing: WritingThread | WritingHere) -> None:
         """Prepare.
 
         Args:
             folder: Existing folder for the shards.
             name: Beginning of the shards' temporary names, unique in the folder.
             view: How rows are laid out.
-            thread: Writes this part behind those that it was handed before.
+            writing: Writes this part behind those that it was handed before.
         """
         self._writer = RecordWriter(folder, name, view.schema, view.batch)
-        self._thread = thread
+        self._writing = writing
         self._chunk: list[Record] = []
         self._bytes = 0
 
@@ -70,10 +86,10 @@ class PartWriter:
 
     def _send(self) -> None:
         if self._chunk:
-            self._thread.submit(self._writer.write, self._chunk, self._bytes)
+            self._writing.submit(self._writer.write, self._chunk, self._bytes)
             self._chunk, self._bytes = [], 0
 
     def close(self) -> Future[list[Shard]]:
-        """End the part; its shards are known when the thread has written them."""
+        """End the part; its shards are known when they are written."""
         self._send()
-        return self._thread.submit(self._writer.close)
+        return self._writing.submit(self._writer.close)

@@ -9,7 +9,7 @@ import gc
 import importlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.guess import READERS
 from mmconvert.inputs import Input
 from mmconvert.part_tally import Tally
-from mmconvert.part_writer import PartWriter, WritingThread
+from mmconvert.part_writer import PartWriter, WritingHere, WritingThread
 from mmconvert.reading import OURS, ReadOptions, Records
 from mmconvert.record import Record
 from mmconvert.shards import Shard, weight
@@ -31,7 +31,6 @@ PART_BYTES = 256 << 20
 SMALL_FILE = 64 << 20
 """A file up to this size is one part; a larger one is two at least."""
 
-_HEAD, _LARGE_ROW = 1 << 20, 16 << 10
 _RENAMED = "an id that another file or split has too got the name of its own in front"
 _OFFSETS = (".jsonl", *DELIMITERS)
 """Files whose rows say at which byte they begin."""
@@ -56,6 +55,7 @@ class Part:
             `source.id_prefix` in front of id, sample and group.
         view: How rows are laid out, a name of `VIEWS`.
         tally: File in which the part tells how far it is; None for nobody to tell.
+        two_threads: One reads and one writes, because no other part keeps the second core busy.
     """
 
     index: int
@@ -70,6 +70,7 @@ class Part:
     piece_bytes: int = 0
     piece: int = 0
     tally: Path | None = None
+    two_threads: bool = False
 
 
 @dataclass(slots=True)
@@ -89,7 +90,7 @@ class PartResult:
 
 
 def all_parts(
-    inputs: Sequence[Input], files: Sequence[Records], folders: Sequence[Path], pattern: Part, read_on: bool
+    inputs: Sequence[Input], files: Sequence[Records], folders: Sequence[Path], common: Part, *, shared: bool = False
 ) -> Iterator[Part]:
     """Cut all files into parts, numbered through.
 
@@ -97,20 +98,20 @@ def all_parts(
         inputs: The files.
         files: Each as its format reads it.
         folders: For each the existing folder of its shards.
-        pattern: What all parts have in common.
-        read_on: One task shall read a whole file.
+        common: What all parts have in common.
+        shared: Other processes take parts as well, so that each is a task.
     """
     index = 0
     for source, records, folder in zip(inputs, files, folders, strict=True):
         # The format is told once, and not by every part anew.
-        how = replace(pattern.how, format=records.format)
-        whole = replace(pattern, index=index, source=source, folder=folder, how=how)
-        for part in parts_of(whole, records, read_on):
+        how = replace(common.how, format=records.format)
+        whole = replace(common, index=index, source=source, folder=folder, how=how)
+        for part in parts_of(whole, records, read_on=common.two_threads and not shared):
             yield part
             index = part.index + 1
 
 
-def parts_of(part: Part, records: Records, read_on: bool) -> Iterator[Part]:
+def parts_of(part: Part, records: Records, *, read_on: bool) -> Iterator[Part]:
     """Cut a file into parts, while those before are being converted.
 
     Args:
@@ -124,37 +125,35 @@ def parts_of(part: Part, records: Records, read_on: bool) -> Iterator[Part]:
     Raises:
         Error: As the source's `cut`.
     """
-    path = part.source.path
-    suffix = path.suffix.lower()
-    # A kit's reading looks at whole columns, and a limit ends the file early.
-    whole = not records.plugin.cuttable or part.how.limit is not None or part.how.read_as is not None
-    size = 0 if whole or suffix not in READERS or not path.is_file() else path.stat().st_size
-    cut = None
-    if size > SMALL_FILE:
-        cut = getattr(importlib.import_module(f"mmconvert.sources.{READERS[suffix]}"), "cut", None)
+    cut, piece_bytes = _pieces_of(part.source, records, part.how)
     if cut is None:
         yield part
-        return
-    piece_bytes = math.ceil(size / max(2, math.ceil(size / PART_BYTES)))
-    if read_on and suffix in _OFFSETS:
+    elif read_on and part.source.path.suffix.lower() in _OFFSETS:
         yield replace(part, piece_bytes=piece_bytes)
-        return
-    for index, span in enumerate(cut(path, piece_bytes), part.index):
-        yield replace(part, index=index, span=span)
+    else:
+        for index, span in enumerate(cut(part.source.path, piece_bytes), part.index):
+            yield replace(part, index=index, span=span)
 
 
-def cores_a_part(inputs: Sequence[Input]) -> int:
-    """Count the cores that converting one part keeps busy: two where rows are large, else one.
+def count_at_most(inputs: Sequence[Input], files: Sequence[Records], how: ReadOptions) -> int:
+    """Count the parts that files may have; a few rows more or less in each may make it fewer."""
+    counts = 0
+    for source, records in zip(inputs, files, strict=True):
+        cut, piece_bytes = _pieces_of(source, records, how)
+        counts += 1 if cut is None else math.ceil(source.path.stat().st_size / piece_bytes)
+    return counts
 
-    Where rows hold pictures one thread reads and another writes and hashes. Told from the head of the
-    first file.
-    """
-    path = inputs[0].path
-    if path.suffix.lower() not in _OFFSETS or not path.is_file():
-        return 1
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-    return 2 if len(head) == _HEAD and head.count(b"\n") < _HEAD // _LARGE_ROW else 1
+
+def _pieces_of(source: Input, records: Records, how: ReadOptions) -> tuple[Callable[..., Iterator[Span]] | None, int]:
+    """Give what cuts a file and how many bytes each piece has; None where it stays whole."""
+    path, suffix = source.path, source.path.suffix.lower()
+    # A kit's reading looks at whole columns, and a limit ends the file early.
+    whole = not records.plugin.cuttable or how.limit is not None or how.read_as is not None
+    size = 0 if whole or suffix not in READERS or not path.is_file() else path.stat().st_size
+    if size <= SMALL_FILE:
+        return None, 0
+    reader = importlib.import_module(f"mmconvert.sources.{READERS[suffix]}")
+    return getattr(reader, "cut", None), math.ceil(size / max(2, math.ceil(size / PART_BYTES)))
 
 
 class PartError(Error):
@@ -174,7 +173,7 @@ def convert_part(part: Part) -> list[PartResult]:
     """Convert one part, or all parts of a file that is read on, into shards in its folder.
 
     Returns:
-        One result, or one for each piece of a part with `piece_bytes`; their `part` can be converted alone.
+        One result, or one for each part that is read on; their `part` can be converted alone.
 
     Raises:
         PartError: The file was refused, or a row was under `fail_on_bad`.
@@ -183,10 +182,11 @@ def convert_part(part: Part) -> list[PartResult]:
     results: list[PartResult] = []
     closed: list[Future[list[Shard]]] = []
     try:
-        with _rare_collections(), contextlib.closing(Tally(part)) as tally, WritingThread() as thread:
+        writer = WritingThread() if part.two_threads else WritingHere()
+        with _rare_collections(), contextlib.closing(Tally(part)) as tally, writer as writing:
             for piece, found in _pieces(part, records):
                 results.append(PartResult(piece))
-                closed.append(_copy(results[-1], found, records, thread, tally))
+                closed.append(_copy(results[-1], found, records, writing, tally))
     except UsageError:
         raise
     except Error as error:
@@ -194,9 +194,6 @@ def convert_part(part: Part) -> list[PartResult]:
         raise PartError(str(error), [*rejects, *records.rejects]) from None
     for result, shards in zip(results, closed, strict=True):
         result.shards = shards.result()
-    spans = [result.part.span for result in results if result.part.span is not None]
-    for result, span, following in zip(results, spans, spans[1:], strict=False):
-        result.part = replace(result.part, span=replace(span, end=following.start))
     return results
 
 
@@ -209,11 +206,15 @@ def _pieces(part: Part, records: Records) -> Iterator[tuple[Part, Iterator[Recor
 
 
 def _copy(
-    result: PartResult, found: Iterator[Record], records: Records, thread: WritingThread, tally: Tally
+    result: PartResult,
+    found: Iterator[Record],
+    records: Records,
+    writing: WritingThread | WritingHere,
+    tally: Tally,
 ) -> Future[list[Shard]]:
     part, view = result.part, VIEWS[result.part.view]
     seen = set(part.taken)
-    writer = PartWriter(part.folder, f"part-{part.index:05d}-{part.piece:05d}", view, thread)
+    writer = PartWriter(part.folder, f"part-{part.index:05d}-{part.piece:05d}", view, writing)
     for record in found:
         if part.fail_on_bad and records.rejects:
             break

@@ -153,14 +153,13 @@ class Records:
             size: Bytes after which the next row begins another piece.
 
         Yields:
-            A piece, its end unknown yet and given as that of the file, and its records, to be read before
-            the next piece is asked for. All counts are of the piece at hand.
+            A piece and its records, to be read before the next piece is asked for. All counts are of the piece
+            at hand.
         """
-        end = self._input.path.stat().st_size
         numbered = _PieceNumbers(size)
         for _, rows in groupby(self._rows(), numbered):
-            first = numbered.first
-            yield Span(first.offset or 0, end, first.row, first.line or 1), self._read(rows)
+            first, start = numbered.first, numbered.first.offset or 0
+            yield Span(start, start + size, first.row, first.line or 1), self._read(rows)
 
     def _rows(self) -> Iterator[Row | Rejected]:
         files = (self._input.path, *self._input.more)

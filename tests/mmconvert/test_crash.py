@@ -165,13 +165,26 @@ def rows(path, span):
 FORMAT = replace(PREDICTIONS, rows=rows)
 """
 
-IN_PARTS = """
-import sys
+IN_PARTS = {
+    "spawn": """
 from mmconvert import parts
 parts.SMALL_FILE, parts.PART_BYTES = 10, 20
 from mmconvert.cli import main
 main()
-"""
+""",
+    # What the program begins with is done before Arrow is loaded, as it is without this script.
+    "fork": """
+from mmconvert import cli
+whole = cli.run
+def in_parts(*arguments, **options):
+    from mmconvert import parts
+    parts.SMALL_FILE, parts.PART_BYTES = 10, 20
+    whole(*arguments, **options)
+cli.run = in_parts
+cli.main()
+""",
+}
+"""By how workers begin: with several threads, as a program of the user's has them, or in ours, which has one."""
 
 
 @pytest.fixture
@@ -210,16 +223,23 @@ def begun(child: subprocess.Popen) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/exe").exists(), reason="processes are watched through /proc")
+@pytest.mark.parametrize("method", IN_PARTS)
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_workers_end_with_the_process_that_began_them(sent: signal.Signals, slow: list[object], tmp_path: Path) -> None:
-    arguments = [sys.executable, "-c", IN_PARTS, "convert", *map(str, slow), "--workers", "2"]
+def test_workers_end_with_the_process_that_began_them(
+    sent: signal.Signals, method: str, slow: list[object], tmp_path: Path
+) -> None:
+    arguments = [sys.executable, "-c", IN_PARTS[method], "convert", *map(str, slow), "--workers", "4"]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True) as child:
-        worker = begun(child)
+        workers = {begun(child)}
+        while len(workers) < 3:
+            workers.add(begun(child))
+        for worker in workers:
+            assert (b"spawn_main" in Path(f"/proc/{worker}/cmdline").read_bytes()) == (method == "spawn")
         started = time.monotonic()
         child.send_signal(sent)
         child.wait(timeout=10)
         assert child.returncode == (-9 if sent == signal.SIGKILL else 130)
-        while Path(f"/proc/{worker}/exe").exists():
+        while any(Path(f"/proc/{worker}/exe").exists() for worker in workers):
             assert time.monotonic() - started < 10, "a worker outlives the run"
             time.sleep(0.05)
     assert not (tmp_path / "out").exists()
@@ -227,8 +247,9 @@ def test_workers_end_with_the_process_that_began_them(sent: signal.Signals, slow
         assert hidden(tmp_path) == []
 
 
-def test_a_worker_that_dies_ends_the_run_with_one_message(slow: list[object], tmp_path: Path) -> None:
-    arguments = [sys.executable, "-c", IN_PARTS, "convert", *map(str, slow), "--workers", "2"]
+@pytest.mark.parametrize("method", IN_PARTS)
+def test_a_worker_that_dies_ends_the_run_with_one_message(method: str, slow: list[object], tmp_path: Path) -> None:
+    arguments = [sys.executable, "-c", IN_PARTS[method], "convert", *map(str, slow), "--workers", "2"]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True) as child:
         os.kill(begun(child), signal.SIGKILL)
         lines = child.stderr.read().splitlines()

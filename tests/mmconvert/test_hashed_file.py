@@ -8,11 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert import direct_io, hashed_file
+from mmconvert import direct_io, hashed_file, reused_memory
 from mmconvert.hashed_file import HashedFile
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -40,8 +41,7 @@ def test_the_digest_is_that_of_the_file(
     path = tmp_path_factory.mktemp("d") / "f"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hashed_file, "_GATHERED", 100)
-        patch.setattr(direct_io, "BLOCK", PAGE)
-        patch.setattr(direct_io, "_idle", [])
+        patch.setattr(hashed_file, "_BLOCK", PAGE)
         if not direct:
             patch.setattr(direct_io, "_DIRECT", 0)
         digest = written(path, pieces, every)
@@ -53,20 +53,20 @@ def test_a_file_system_that_refuses_direct_writes_only_when_they_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A block that does not begin with a page is what the kernel refuses then.
-    unaligned = [memoryview(bytearray(direct_io.BLOCK + 1))[1:] for _ in range(8)]
-    monkeypatch.setattr(direct_io, "_idle", unaligned)
+    monkeypatch.setattr(hashed_file, "take", lambda size: pa.py_buffer(memoryview(bytearray(size + 1))[1:]))
     data = os.urandom(5 << 20)
     assert written(tmp_path / "f", [data]) == hashlib.sha256(data).hexdigest()
     assert (tmp_path / "f").read_bytes() == data
 
 
 def test_files_one_after_the_other_take_the_same_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct_io, "_idle", [])
+    monkeypatch.setattr(reused_memory, "_idle", {})
     first, second = os.urandom(9 << 20), os.urandom(9 << 20)
     assert written(tmp_path / "a", [first]) == hashlib.sha256(first).hexdigest()
-    blocks = {id(block) for block in direct_io._idle}
+    blocks = {id(block) for block in reused_memory._idle[2 << 20]}
     assert written(tmp_path / "b", [second]) == hashlib.sha256(second).hexdigest()
-    assert {id(block) for block in direct_io._idle} == blocks
+    assert {id(block) for block in reused_memory._idle[2 << 20]} == blocks
+    assert len(blocks) == 3
     assert (tmp_path / "a").read_bytes() + (tmp_path / "b").read_bytes() == first + second
 
 

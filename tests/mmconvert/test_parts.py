@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mmconvert import parts
-from mmconvert.conversion import ReadOptions, Summary, WriteOptions, convert
-from mmconvert.engines.local import run
+from mmconvert.conversion import ReadOptions, Records, Summary, WriteOptions, convert
+from mmconvert.engines.local import crew
 from mmconvert.errors import Error
 from mmconvert.inputs import Input
 from mmconvert.store import open_dataset
@@ -114,11 +114,13 @@ def test_an_error_in_a_child_stops_the_run_and_publishes_nothing(small_parts: No
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.jsonl", "out.rejects.jsonl"]
 
 
-@pytest.mark.parametrize(("row", "cores"), [(100, 1), (100_000, 2)])
-def test_large_rows_keep_two_cores_busy(row: int, cores: int, tmp_path: Path) -> None:
-    file = tmp_path / "in.jsonl"
-    file.write_text(lines(message("x" * row)) * (3_000_000 // row), encoding="utf-8")
-    assert parts.cores_a_part([Input(file)]) == cores
+def test_no_more_workers_are_asked_for_than_there_may_be_parts(small_parts: None, tmp_path: Path) -> None:
+    small, large = tmp_path / "small.jsonl", tmp_path / "large.jsonl"
+    small.write_text(lines(message("x")), encoding="utf-8")
+    large.write_text(lines(*(message("x" * 100) for _ in range(20))), encoding="utf-8")
+    inputs = [Input(small), Input(large)]
+    for how, count in ((ReadOptions(), 1 + -(-large.stat().st_size // 400)), (ReadOptions(limit=3), 2)):
+        assert parts.count_at_most(inputs, [Records(source, how) for source in inputs], how) == count
 
 
 def double(number: int) -> int:
@@ -127,4 +129,6 @@ def double(number: int) -> int:
 
 @pytest.mark.parametrize("workers", [1, 2, 9])
 def test_results_come_in_the_order_of_the_tasks(workers: int) -> None:
-    assert list(run(double, range(7), workers)) == [0, 2, 4, 6, 8, 10, 12]
+    with crew(workers) as run:
+        assert list(run(double, range(7))) == [0, 2, 4, 6, 8, 10, 12]
+        assert list(run(double, range(2))) == [0, 2]

@@ -86,6 +86,8 @@ def program() -> None:
 
 def main() -> NoReturn:
     """Run the program; the console script's entry point."""
-    # numpy comes with pyarrow and would start a thread a core in every worker, which nothing here uses.
+    # numpy, which comes with pyarrow, and Arrow's second allocator start threads that nothing here uses; a process
+    # without any can fork workers.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("JE_ARROW_MALLOC_CONF", "background_thread:false")
     run(program, program="mmconvert")

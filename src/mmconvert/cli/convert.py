@@ -101,7 +101,7 @@ _EXCLUSIVE = (("append", "overwrite"), ("share", "append"), ("share", "overwrite
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Processes (default: one a core, one for two cores where rows hold pictures).",
+    help="Processes (default: one a core, where the files are large enough).",
 )
 @click.option(
     "--engine", default="local", show_default=True, metavar="NAME", help="Where they run: local, ray (a Ray cluster)."

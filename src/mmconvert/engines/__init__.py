@@ -5,8 +5,12 @@ engine. It may begin before it knows all tasks: they come from an iterator that 
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
+
+Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
+"""(function, tasks) -> results in the order of the tasks; function, tasks and results are picklable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +18,10 @@ class Engine:
     """A place where tasks run.
 
     Attributes:
-        run: (function, tasks, workers) -> results in the order of the tasks. Function, tasks and results
-            are picklable; `workers`, from 1, is how many tasks are under way at once.
+        crew: Takes how many tasks, from 1, are to be under way at once; what it gives runs them, as often as
+            need be, while the context lasts. It is entered before the caller starts threads.
         cores: Counts the cores that there are for tasks.
     """
 
-    run: Callable[[Callable[[Any], Any], Iterable[Any], int], Iterator[Any]]
+    crew: Callable[[int], AbstractContextManager[Run]]
     cores: Callable[[], int]

@@ -3,12 +3,15 @@
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mmconvert.cores import usable_cores
-from mmconvert.engines import Engine
+from mmconvert.engines import Engine, Run
 from mmconvert.errors import Error
 from mmconvert.spawning import without_main
 
@@ -19,16 +22,11 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-def run(function: Callable[[_T], _R], tasks: Iterable[_T], workers: int) -> Iterator[_R]:
-    """Run a function on every task.
+@contextmanager
+def crew(workers: int) -> Iterator[Run]:
+    """Have child processes, the calling one being a worker too, while the context lasts; see `Engine`.
 
-    Args:
-        function: A module's function; arguments and results must be picklable for more than one worker.
-        tasks: What to run it on; the next one is asked for when a worker is free.
-        workers: Processes at the same time, this one included.
-
-    Yields:
-        Results in the order of the tasks.
+    What it gives runs a function on every task. The next task is asked for when a worker is free.
 
     Raises:
         Error: A child died.
@@ -36,29 +34,35 @@ def run(function: Callable[[_T], _R], tasks: Iterable[_T], workers: int) -> Iter
             those that children are at are ended.
     """
     if workers < 2:
-        yield from map(function, tasks)
+        yield map
         return
+    with _Children(workers - 1) as children:
+        yield partial(_run, children)
+
+
+def _run(children: "_Children", function: Callable[[_T], _R], tasks: Iterable[_T]) -> Iterator[_R]:
     left = _Tasks(tasks)
     results: dict[int, _R] = {}
 
-    def take_all(call: Callable[[Callable[[_T], _R], _T], _R]) -> None:
+    def take_all(begin: Callable[[Callable[[_T], _R], _T], Callable[[], _R]]) -> None:
         try:
             for index, task in left:
-                results[index] = call(function, task)
+                result = begin(function, task)
+                left.prepare(children.count + 1)
+                results[index] = result()
         except BaseException:
             left.drop()
             raise
 
-    helpers = workers - 1
-    children = _Children(helpers)
-    with children, ThreadPoolExecutor(helpers) as feeders:
+    with ThreadPoolExecutor(children.count) as feeders:
         try:
-            # The first task is this process's own, so that a single one starts no child.
+            # The first task is this process's own, so that a single one waits for no child.
             first = next(left, None)
-            fed = [feeders.submit(take_all, children.call) for _ in range(helpers)]
+            fed = [feeders.submit(take_all, children.begin) for _ in range(children.count)]
             if first is not None:
                 results[first[0]] = function(first[1])
-            take_all(lambda call, task: call(task))
+            for index, task in left:
+                results[index] = function(task)
             for future in fed:
                 future.result()
         except BaseException:
@@ -71,47 +75,50 @@ def run(function: Callable[[_T], _R], tasks: Iterable[_T], workers: int) -> Iter
 
 
 class _Children:
-    """Child processes, begun when one of them gets its first task."""
+    """Child processes: forked at once where that is safe, else spawned when one of them gets its first task.
+
+    A fork takes no time to load, but copies the locks of running threads; so it takes a process that has none.
+
+    Attributes:
+        count: How many.
+    """
 
     def __init__(self, count: int) -> None:
-        self._count = count
+        self.count = count
         self._lock = threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
         self._others: list[Any] = []
 
-    def __enter__(self) -> None:
-        pass
+    def __enter__(self) -> "_Children":
+        if _has_one_thread():
+            self._pool = self._begun("fork")
+            self._pool.submit(os.getpid)  # which forks them all
+        return self
 
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def call(self, function: Callable[[_T], _R], task: _T) -> _R:
-        """Run a function in a child that is free.
+    def begin(self, function: Callable[[_T], _R], task: _T) -> Callable[[], _R]:
+        """Have a child that is free run a function; what is given waits for its result.
 
         Raises:
-            Error: The child died.
+            Error: The child died; by what is given, too.
         """
-        from concurrent.futures.process import BrokenProcessPool
-
         with self._lock:
-            self._pool = self._pool or self._begun()
-        try:
-            with without_main():
-                future = self._pool.submit(function, task)
-            return future.result()
-        except BrokenProcessPool:
-            raise Error("a worker process died, perhaps because memory ran out. Run again with --workers 1.") from None
+            self._pool = self._pool or self._begun("spawn")
+        with _deaths_told(), without_main():
+            future = self._pool.submit(function, task)
+        return _deaths_told()(future.result)
 
-    def _begun(self) -> "ProcessPoolExecutor":
-        # Processes take time to load, and a file in one part needs none.
+    def _begun(self, method: str) -> "ProcessPoolExecutor":
+        # Loaded here: most files are one part and need none.
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor
 
         self._others = multiprocessing.active_children()
-        # Children are spawned, not forked: a fork copies the locks of running threads.
-        context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self._count, mp_context=context, initializer=_follow_parent)
+        context = multiprocessing.get_context(method)
+        return ProcessPoolExecutor(self.count, mp_context=context, initializer=_follow_parent)
 
     def end(self) -> None:
         """End the children at once: nobody who presses Ctrl-C wants to wait for the parts that they are at."""
@@ -123,11 +130,30 @@ class _Children:
                     child.terminate()
 
 
+@contextmanager
+def _deaths_told() -> Iterator[None]:
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        yield
+    except BrokenProcessPool:
+        raise Error("a worker process died, perhaps because memory ran out. Run again with --workers 1.") from None
+
+
+def _has_one_thread() -> bool:
+    """Tell whether this process has no thread but one, be it Python's or a library's; False where nobody says it."""
+    try:
+        return len(os.listdir("/proc/self/task")) == 1
+    except OSError:
+        return False
+
+
 class _Tasks(Iterator[tuple[int, _T]]):
     """Numbered tasks for several threads to take from."""
 
     def __init__(self, tasks: Iterable[_T]) -> None:
         self._tasks = enumerate(tasks)
+        self._ready: deque[tuple[int, _T]] = deque()
         self._lock = threading.Lock()
         self._dropped = False
 
@@ -135,7 +161,15 @@ class _Tasks(Iterator[tuple[int, _T]]):
         with self._lock:
             if self._dropped:
                 raise StopIteration
-            return next(self._tasks)
+            return self._ready.popleft() if self._ready else next(self._tasks)
+
+    def prepare(self, count: int) -> None:
+        """Have the next ones at hand, so that nobody who comes for them waits."""
+        while True:
+            with self._lock:
+                if self._dropped or len(self._ready) >= count or (task := next(self._tasks, None)) is None:
+                    return
+                self._ready.append(task)
 
     def drop(self) -> None:
         """Give no more of them."""
@@ -143,11 +177,12 @@ class _Tasks(Iterator[tuple[int, _T]]):
 
 
 def _follow_parent() -> None:
-    """Leave Ctrl-C to the parent, and end with it even if it is killed."""
+    """Leave Ctrl-C to the parent, and end when it says so and with it, even if it is killed."""
     import multiprocessing
     from multiprocessing import connection
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a fork has the parent's way to end
     parent: Any = multiprocessing.parent_process()
 
     def watch() -> None:
@@ -157,4 +192,4 @@ def _follow_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-ENGINE = Engine(run, usable_cores)
+ENGINE = Engine(crew, usable_cores)

@@ -8,12 +8,14 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from mmconvert.engines import Engine
+from mmconvert.engines import Engine, Run
 from mmconvert.errors import Error, UsageError, first_line
 
 _T = TypeVar("_T")
@@ -23,13 +25,20 @@ _ADDRESS = "RAY_ADDRESS"
 _TRIES_AFTER_A_DEATH = 3
 
 
-def run(function: Callable[[_T], _R], tasks: Iterable[_T], workers: int) -> Iterator[_R]:
+@contextmanager
+def crew(workers: int) -> Iterator[Run]:
+    """Be connected to the cluster, and run functions there while the context lasts; see `Engine`."""
+    connect()
+    yield partial(_run, workers)
+
+
+def _run(workers: int, function: Callable[[_T], _R], tasks: Iterable[_T]) -> Iterator[_R]:
     """Run a function on every task, anywhere in the cluster.
 
     Args:
+        workers: Tasks under way at the same time.
         function: A module's function; the package is installed on every node.
         tasks: What to run it on; the next one is asked for when there is a place for it.
-        workers: Tasks under way at the same time.
 
     Yields:
         Results in the order of the tasks.
@@ -38,7 +47,6 @@ def run(function: Callable[[_T], _R], tasks: Iterable[_T], workers: int) -> Iter
         Error: Workers died again and again, or the cluster cannot be asked.
         Exception: Whatever the function or the tasks raise; tasks under way are then given up.
     """
-    connect()
     # Spread, for a part reads and writes more than it computes.
     remote = ray.remote(max_retries=_TRIES_AFTER_A_DEATH, scheduling_strategy="SPREAD")(function)
     begun: deque[ray.ObjectRef] = deque()
@@ -102,4 +110,4 @@ def connect() -> None:
         raise UsageError(f"{_ADDRESS}: no Ray cluster can be reached ({first_line(error)}).") from None
 
 
-ENGINE = Engine(run, cores)
+ENGINE = Engine(crew, cores)

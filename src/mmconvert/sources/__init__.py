@@ -96,11 +96,11 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a file, cut where a record begins; a source's `cut` makes them.
+    """A piece of a file that begins with a record; a source's `cut` makes them.
 
     Attributes:
         start: First byte (or row group, for parquet).
-        end: Byte (or row group) behind the last one.
+        end: No record of the piece begins at this byte (or row group) or behind it.
         row: Number of the first record in the file.
         line: Physical line of the first record.
     """

@@ -1,6 +1,7 @@
 """JSON Lines: one strict JSON object a line."""
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from io import BytesIO
@@ -129,10 +130,10 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
     with path.open("rb", buffering=_BUFFER) as file:
         refuse_other_magic(file.read(4), path, "JSON Lines")
         at = span.start if span is not None else 0
-        end = span.end if span is not None else -1
+        end = math.inf if span is None else span.end
         file.seek(at)
         for line, raw in enumerate(file, span.line if span is not None else 1):
-            if at == end:
+            if at >= end:
                 return
             start, at = at, at + len(raw)
             if line == 1:
@@ -156,13 +157,16 @@ def _is_blank(raw: bytes) -> bool:
 def cut(path: Path, size: int) -> Iterator[Span]:
     """Cut a file into spans of about `size` bytes, each beginning with a line.
 
+    Yields:
+        Each span as soon as it is known where it begins.
+
     Raises:
         Error: The file is empty or no UTF-8 text.
     """
     at = number = line = 0
-    first: tuple[int, int, int] | None = None
+    first = -1
     for block in _whole_lines(path):
-        if first is not None and at + len(block) <= first[0] + size and _without_blanks(block):
+        if first >= 0 and at + len(block) <= first + size and _without_blanks(block):
             lines = block.count(b"\n")
             at, number, line = at + len(block), number + lines, line + lines
             continue
@@ -171,14 +175,10 @@ def cut(path: Path, size: int) -> Iterator[Span]:
             start, at = at, at + len(raw)
             if _is_blank(raw.removeprefix(_BOM) if line == 1 else raw):
                 continue
-            if first is None:
-                first = start, number, line
-            elif start - first[0] >= size:
-                yield Span(first[0], start, *first[1:])
-                first = start, number, line
+            if first < 0 or start - first >= size:
+                first = start
+                yield Span(first, first + size, number, line)
             number += 1
-    if first is not None:
-        yield Span(first[0], at, *first[1:])
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:

@@ -23,6 +23,7 @@ from mmconvert.options import answer_letter, lettered_options, plain_prompt
 from mmconvert.placeholders import interleave, slots_in
 from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, tables
+from mmconvert.sources.delimited import Cell
 from mmconvert.tables import HEADERS, respell, rest
 
 REFERENCE_LENGTH = 64
@@ -66,7 +67,7 @@ def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> It
             yield item
 
 
-def _decoded(cell: tables.Cell) -> bytes | None:
+def _decoded(cell: Cell) -> bytes | None:
     """Decode a cell that holds one picture as plain base64; any other is taken apart as a text."""
     return decode_plain_base64(cell) if len(cell) > REFERENCE_LENGTH and _BASE64.match(cell) else None
 

@@ -1,0 +1,33 @@
+"""Memory that is taken again and again.
+
+Memory that nobody has touched yet is taken from the system page by page, which costs more than filling it.
+"""
+
+import mmap
+import weakref
+
+import pyarrow as pa
+
+_LEAST, _MOST = mmap.PAGESIZE, 64 << 20
+_idle: dict[int, list[mmap.mmap]] = {}
+
+
+def take(size: int) -> pa.Buffer:
+    """Give memory that begins with a page; what it holds is anything.
+
+    When the buffer and all that was made of it is gone, it is there for others; more than 64 MiB go back to the system.
+
+    Args:
+        size: Bytes.
+    """
+    room = max(_LEAST, 1 << max(0, size - 1).bit_length())
+    idle = _idle.setdefault(room, [])
+    try:
+        block = idle.pop()
+    except IndexError:
+        block = mmap.mmap(-1, room, access=mmap.ACCESS_COPY)
+    view = memoryview(block)[:size]
+    if room <= _MOST:
+        weakref.finalize(view, idle.append, block).atexit = False
+    # A slice of the view would not keep the view; what is made of an Arrow buffer keeps that.
+    return pa.py_buffer(view)
