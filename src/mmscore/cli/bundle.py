@@ -6,9 +6,11 @@ from pathlib import Path
 import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.errors import UsageError
 from mmscore.bundle import Request
 from mmscore.bundle import bundle as run
 from mmscore.evaluation import AVERAGES
+from mmscore.places import STDIN
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -44,6 +46,8 @@ def bundle(
     `mmscore verify DIR` compares every byte and every number; bundle.json holds the command that gives
     the report by hand.
     """
+    if STDIN in (*predictions, answers):
+        raise UsageError(f"{STDIN}: a bundle is made of files. Write standard input to a file first.")
     report = run(Request(predictions, recipes, answers, dataset, by, average, format, recipe_options), output)
     if as_json:
         click.echo(json.dumps(report, ensure_ascii=False, indent=1))

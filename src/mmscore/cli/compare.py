@@ -5,6 +5,7 @@ import json
 import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.errors import UsageError
 from mmconvert.publishing import require_apart
 from mmscore.cli.judge_options import judge_options
 from mmscore.compare import Comparison
@@ -12,6 +13,7 @@ from mmscore.compare import compare as run
 from mmscore.evaluation import Options
 from mmscore.judge_request import JudgeRequest
 from mmscore.paired import RESAMPLES, SEED
+from mmscore.places import STDIN
 from mmscore.report import publish
 
 
@@ -57,6 +59,8 @@ def compare(
     datasets; that is said.
     """
     options = Options(answers, dataset, by, judge=judge, format=format, recipe_options=recipe_options)
+    if [a, b, answers].count(STDIN) > 1:
+        raise UsageError(f"{STDIN}: standard input cannot be read twice. Write it to a file first.")
     require_apart([output], [a, b])
     found = run(a, b, recipe, options, resamples=resamples, seed=seed)
     text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)

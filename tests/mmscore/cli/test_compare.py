@@ -114,3 +114,10 @@ def test_doubts_that_the_questions_are_the_same_are_said_and_give_exit_code_3(tm
     assert shown.out.count("\n  accuracy ") == 1
     named = mmscore("compare", a, b, "--recipe", "own_choice", "--dataset", "D")
     assert "names the dataset" not in named.out
+
+
+@pytest.mark.parametrize("words", [("-", "-"), ("-", "{a}", "--answers", "-")])
+def test_standard_input_is_given_once(files, words):
+    ended = mmscore("compare", *(word.format(a=files[0]) for word in words))
+    assert "-: standard input cannot be read twice. Write it to a file first." in one_message(ended, "mmscore")
+    assert ended.code == 2
