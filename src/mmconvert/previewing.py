@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, count, groupby
+from itertools import chain, count, groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -161,8 +161,18 @@ def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Pre
     for _, problems in sorted(refused.items()):
         done.refused += 1
         yield refused_item(problems, source)
-    done.whole &= records.rows_read != how.first_rows
+    done.whole &= records.rows_read != how.first_rows or not _goes_on(records, source)
     done.warnings += remarks(records, source)
+
+
+def _goes_on(records: Records, source: Input) -> bool:
+    """Tell whether a file holds more rows than were read."""
+    rows = chain.from_iterable(records.plugin.rows(one.path, None) for one in source.each())
+    try:
+        return next(islice(rows, records.rows_read, None), None) is not None
+    except Error:
+        # What cannot be read stands there all the same.
+        return True
 
 
 def _ahead(records: Records, thumbnails: Thumbnails, done: Previewed) -> Iterator[tuple[Record | Rejected, int]]:

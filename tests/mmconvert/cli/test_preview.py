@@ -63,6 +63,20 @@ def test_a_dataset_is_shown_with_its_splits(browser: Browser, tmp_path: Path) ->
         assert ids(page) == ["1", "2"]
 
 
+@pytest.mark.parametrize(("rows", "said"), [(3, "the first 3 rows"), (4, "4 rows"), (5, "4 rows")])
+def test_rows_are_the_first_ones_only_where_there_are_more(tmp_path: Path, rows: int, said: str) -> None:
+    page = tmp_path / "p.html"
+    ended = mmconvert("preview", DEMO / "vmcq/colours.tsv", "-o", page, "--rows", rows)
+    assert ended.out.startswith(f"{page}: {said}, ")
+
+
+def test_what_cannot_be_read_behind_the_rows_is_more(tmp_path: Path) -> None:
+    line = json.dumps({"messages": [{"role": "user", "content": "?"}], "answer": "a"}) + "\n"
+    (tmp_path / "a.jsonl").write_bytes(line.encode() * 2 + b"\xff\xfe\n")
+    words = ("--rows", 2, "--format", "openai_messages")
+    assert preview(tmp_path / "p.html", tmp_path / "a.jsonl", *words)["whole"] is False
+
+
 def test_refused_rows_say_every_problem_and_what_stands_there(browser: Browser, tmp_path: Path) -> None:
     rows = [
         {"question": "<image 1> one?", "options": ["a", "b"], "answer": "A", "image_1": "blue.png"},
