@@ -16,6 +16,7 @@ from mmconvert.record import Image, Record, prompt_text
 
 _SAMPLES = 3
 _LINES, _WIDTH = 8, 110
+_PIPED = "-"
 
 
 @click.command()
@@ -27,7 +28,9 @@ _LINES, _WIDTH = 8, 110
 def inspect(path: str, format_: str | None, image_roots: tuple[Path | str, ...], as_json: bool) -> int:
     """Say which format a file has, and why, with counts and three rows; writes nothing."""
     how = ReadOptions(format=format_, image_roots=image_roots)
-    found = [_inspected(source, how) for source in plan([path])]
+    # What was piped stands in a file that goes away with the process: no name for anybody.
+    piped = path == _PIPED or Path(path).is_fifo()
+    found = [_inspected(source, how) | ({"file": _PIPED} if piped else {}) for source in plan([path])]
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=1))
     else:
@@ -83,11 +86,12 @@ def _picture(image: Image) -> str:
 
 
 def _text(file: dict[str, Any]) -> str:
+    again = ", with the same input again" if file["file"] == _PIPED else ""
     facts = {
         "format": f"{file['format']}, {file['reason']}",
         "rows": f"{file['rows']:,} convert, {file['rejected']:,} refused",
         "first refused": file["first_reject"],
-        "all refused": f"mmconvert check {file['file']}" if file["rejected"] > 1 else None,
+        "all refused": f"mmconvert check {file['file']}{again}" if file["rejected"] > 1 else None,
         "tasks": ", ".join(f"{count:,} {task}" for task, count in file["tasks"].items()),
         "pictures": f"{file['images']:,}",
         "understood": ", ".join(file["columns"]),

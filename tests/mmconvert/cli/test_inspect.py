@@ -1,7 +1,11 @@
 """`mmconvert inspect`: which format, why, what is understood."""
 
+import io
 import json
+import sys
 from pathlib import Path
+
+import pytest
 
 from support.terminal import mmconvert
 
@@ -42,6 +46,16 @@ def test_refused_rows_are_counted_and_the_first_is_shown(tmp_path: Path) -> None
     assert "  format:        predictions, asked for\n" in ended.out
     assert "  rows:          1 convert, 2 refused\n" in ended.out
     assert "  first refused: a.tsv:3 prediction: the row has no prediction" in ended.out
+
+
+def test_standard_input_is_named_as_it_can_be_given_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"id\tprediction\n1\ta\n2\t\n3\t\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    ended = mmconvert("inspect", "-", "--format", "predictions")
+    assert (ended.code, ended.out.splitlines()[0]) == (0, "-")
+    assert "  all refused:   mmconvert check -, with the same input again\n" in ended.out
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert json.loads(mmconvert("inspect", "-", "--format", "predictions", "--json").out)[0]["file"] == "-"
 
 
 def test_long_and_hostile_texts_are_cut_and_escaped(tmp_path: Path) -> None:
