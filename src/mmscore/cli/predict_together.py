@@ -1,5 +1,6 @@
 """`mmscore predict --processes N`: the command in several processes, which share the rows of one output."""
 
+import contextlib
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,13 +9,15 @@ from typing import Any
 import click
 
 from mmconvert.command_line import printable
+from mmconvert.progress import progress
 from mmconvert.store import open_dataset
 from mmscore.answers import AnswerStore, store_path
-from mmscore.cli.predict import ask, job_of, model_options, opened_backend
+from mmscore.cli.predict import job_of, model_options, opened_backend
 from mmscore.holding import hold
 from mmscore.infer.ledger import Summary
 from mmscore.infer.processes import Known, together
-from mmscore.infer.runner import write_stopped
+from mmscore.infer.runner import predict as run
+from mmscore.infer.runner import resume_note, write_stopped
 
 
 def answer_together(
@@ -32,27 +35,30 @@ def answer_together(
     # Who must not come in is told so before models are loaded.
     with hold(store_path(output), share=not restart):
         pass
-    known: list[Known] = []
-
-    def begin(backend: Known) -> None:
-        known.append(backend)
-        if restart:
-            with hold(store_path(output)) as held, AnswerStore(held, fingerprint="", restart=True):
-                pass
-
+    rows = open_dataset(dataset)
     work = functools.partial(_answer_a_share, dataset, output, {**given, "processes": 1}, quiet=quiet, task=task)
-    try:
-        found = together(work, given["processes"], begin)
-    except KeyboardInterrupt:
-        if known:
-            rows = open_dataset(dataset)
-            job = job_of(rows, output, known[0], given, task=task)
-            with (
-                hold(store_path(output), share=True) as held,
-                AnswerStore(held, fingerprint=rows.fingerprint) as store,
-            ):
-                write_stopped(job, store)
-        raise
+    with contextlib.ExitStack() as run_of_all:
+        known: list[tuple[Known, AnswerStore]] = []
+
+        def begin(backend: Known) -> None:
+            if restart:
+                with hold(store_path(output)) as held, AnswerStore(held, fingerprint="", restart=True):
+                    pass
+            # Shared from before the first process to behind the last one, which makes them one run however early
+            # one of them is done: rows that failed are not asked again.
+            held = run_of_all.enter_context(hold(store_path(output), share=True))
+            store = run_of_all.enter_context(AnswerStore(held, fingerprint=rows.fingerprint))
+            known.append((backend, store))
+            found = resume_note(store, rows)
+            if found and not quiet:
+                click.echo(found, err=True)
+
+        try:
+            found = together(work, given["processes"], begin)
+        except KeyboardInterrupt:
+            for backend, store in known:
+                write_stopped(job_of(rows, output, backend, given, task=task), store)
+            raise
     for remark in found.remarks:
         click.echo(printable(f"mmscore: {remark}"), err=True)
     return found.summary
@@ -73,5 +79,10 @@ def _answer_a_share(
     rows = open_dataset(dataset)
     backend = opened_backend(given, model_options(given, quiet=quiet))
     ready(Known(backend.name, backend.identity, prompt_only=getattr(backend, "prompt_only", False)))
-    with hold(store_path(output), share=True) as held:
-        return ask(job_of(rows, output, backend, given, task=task), held, restart=False, quiet=quiet)
+    job = job_of(rows, output, backend, given, task=task)
+    with (
+        hold(store_path(output), share=True) as held,
+        AnswerStore(held, fingerprint=rows.fingerprint) as store,
+        progress("predict", quiet=quiet) as advance,
+    ):
+        return run(job, store, advance)

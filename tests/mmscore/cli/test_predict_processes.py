@@ -52,6 +52,23 @@ def broken(records):
     raise OSError("no such luck")
 """
 
+LATE = """
+import time
+from pathlib import Path
+
+# The process that is second to load this waits until the first one has answered all rows.
+try:
+    Path({first!r}).touch(exist_ok=False)
+except FileExistsError:
+    while not Path({output!r}).exists():
+        time.sleep(0.01)
+    time.sleep(0.5)
+
+def picky(records):
+    from mmscore.answers import Answer, failed
+    return [failed("no") if int(record.id) % 12 == 0 else Answer(record.id) for record in records]
+"""
+
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
@@ -97,6 +114,24 @@ def test_rows_that_fail_again_are_not_taken_from_those_that_are_reused(predict, 
         summary = json.loads(out)
         counts.append((code, summary["reused"], summary["failed"]))
     assert counts == [(3, 0, 5), (3, ROWS - 5, 5)]
+
+
+def test_rows_that_fail_are_asked_once_though_a_process_is_done_before_the_other_begins(
+    predict, tmp_path, dataset, output
+):
+    (tmp_path / "late.py").write_text(LATE.format(first=str(tmp_path / "first"), output=str(output)))
+    backend = ("--backend", f"{tmp_path / 'late.py'}@picky", "--model", "m", "--batch-size", "2")
+    code, out, err = predict(dataset, "-o", output, *backend, "--processes", "2", "--json", "--quiet")
+    summary = json.loads(out)
+    assert (code, err) == (3, "")
+    assert (summary["rows"], summary["asked"], summary["failed"]) == (ROWS, ROWS, 5)
+
+
+def test_what_a_resumed_run_finds_is_said_once(predict, asking):
+    words = [word for word in asking("picky") if word != "--quiet"]
+    assert "answers stand" not in predict(*words)[2]
+    err = predict(*words, "--resume")[2]
+    assert err.count(f"{ROWS - 5} answers stand, 5 failed rows are asked again.") == err.count("answers stand") == 1
 
 
 def test_the_rows_of_a_process_that_died_are_answered_by_the_others(predict, tmp_path, output, asking):
