@@ -140,7 +140,12 @@ def count_at_most(inputs: Sequence[Input], files: Sequence[Records], how: ReadOp
     counts = 0
     for source, records in zip(inputs, files, strict=True):
         cut, piece_bytes = _pieces_of(source, records, how)
-        counts += 1 if cut is None else math.ceil(source.path.stat().st_size / piece_bytes)
+        if cut is None:
+            counts += 1
+        elif source.path.suffix.lower() in _OFFSETS:
+            counts += math.ceil(source.path.stat().st_size / piece_bytes)
+        else:
+            counts += sum(1 for _ in cut(source.path, piece_bytes))
     return counts
 
 

@@ -2,6 +2,8 @@
 
 import base64
 import json
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -123,6 +125,44 @@ def test_no_more_workers_are_asked_for_than_there_may_be_parts(small_parts: None
         assert parts.count_at_most(inputs, [Records(source, how) for source in inputs], how) == count
 
 
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_a_refused_file_keeps_the_rejects_of_its_parts(workers: int, small_parts: None, tmp_path: Path) -> None:
+    rows = [f"{number}\t{'bad' if number % 9 == 4 else 'q'}\tA\n" for number in range(90)]
+    file = tmp_path / "in.tsv"
+    file.write_text("id\tquestion\tprediction\n" + "".join(rows).replace("\tbad\t", "\t") + '"', encoding="utf-8")
+    how, where = ReadOptions(format="predictions"), WriteOptions(workers=workers)
+    with pytest.raises(Error, match=r"in\.tsv:92: a quote opens here"):
+        convert([Input(file)], tmp_path / "out", how, where)
+    lines = (tmp_path / "out.rejects.jsonl").read_text().splitlines()
+    assert [json.loads(line)["row"] for line in lines] == list(range(4, 90, 9))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_the_first_bad_row_is_told_whichever_part_is_done_first(
+    workers: int, small_parts: None, tmp_path: Path
+) -> None:
+    # The second part meets its bad row late, the third one at once.
+    row = lines(message("x" * 20))
+    rows, in_part = [row] * 40, -(-400 // len(row))
+    rows[2 * in_part - 1] = rows[2 * in_part] = "{bad\n".rjust(len(row))
+    with pytest.raises(Error, match=rf"in\.jsonl:{2 * in_part}: "):
+        converted("".join(rows), tmp_path / "out", workers=workers, fail_on_bad=True)
+
+
+@pytest.mark.parametrize("end", ["", "\r"])
+def test_a_line_of_an_empty_quoted_cell_is_no_row(end: str, small_parts: None, tmp_path: Path) -> None:
+    file = tmp_path / "in.tsv"
+    rows = [f"{number}\tq\ta{end}\n" + f'""{end}\n' * (number % 7 == 0) for number in range(60)]
+    file.write_text(f"id\tquestion\tprediction{end}\n" + "".join(rows), encoding="utf-8", newline="")
+    found = {}
+    for workers in (1, 2):
+        where = WriteOptions(workers=workers)
+        convert([Input(file)], tmp_path / f"out{workers}", ReadOptions(format="predictions"), where)
+        found[workers] = shards(tmp_path / f"out{workers}")
+        assert [record.source.row for record in open_dataset(tmp_path / f"out{workers}").records()] == list(range(60))
+    assert found[1] == found[2]
+
+
 def double(number: int) -> int:
     return 2 * number
 
@@ -132,3 +172,29 @@ def test_results_come_in_the_order_of_the_tasks(workers: int) -> None:
     with crew(workers) as run:
         assert list(run(double, range(7))) == [0, 2, 4, 6, 8, 10, 12]
         assert list(run(double, range(2))) == [0, 2]
+
+
+def fails_from_three(number: int) -> int:
+    time.sleep(0.2 if number == 3 else 0)
+    if number >= 3:
+        raise ValueError(number)
+    return number
+
+
+def two_numbers() -> Iterator[int]:
+    yield from (1, 2)
+    raise OSError("no more")
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_the_first_error_comes_behind_the_results_before_it(workers: int) -> None:
+    with crew(workers) as run:
+        found = []
+        with pytest.raises(ValueError, match="3"):
+            found.extend(run(fails_from_three, range(8)))
+    assert found in ([], [0, 1, 2])
+    with crew(workers) as run:
+        results = run(double, two_numbers())
+        assert (next(results), next(results)) == (2, 4)
+        with pytest.raises(OSError, match="no more"):
+            next(results)

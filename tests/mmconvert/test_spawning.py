@@ -1,5 +1,6 @@
 """A user's script runs once, whatever processes its calls start."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -22,3 +23,32 @@ def test_a_script_without_a_guard_converts_in_several_processes(typed: bool, tmp
     command = [sys.executable, "-"] if typed else [sys.executable, "t.py"]
     done = subprocess.run(command, input=text, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "begun\n8\n", "")
+
+
+LOUD_FORMAT = """
+from dataclasses import replace
+from mmconvert.formats.predictions import FORMAT as PREDICTIONS
+
+def rows(path, span):
+    print("reading")
+    return PREDICTIONS.rows(path, span)
+
+FORMAT = replace(PREDICTIONS, rows=rows)
+"""
+
+# Arrow, loaded before the program begins, starts a thread, so that children are spawned.
+IN_PARTS = """
+from mmconvert import parts
+parts.SMALL_FILE, parts.PART_BYTES = 10, 40
+from mmconvert.cli import main
+main()
+"""
+
+
+def test_what_plug_ins_print_in_a_child_stands_beside_the_result(tmp_path: Path) -> None:
+    (tmp_path / "loud.py").write_text(LOUD_FORMAT)
+    (tmp_path / "in.tsv").write_text("id\tprediction\n" + "".join(f"{number}\ta\n" for number in range(40)))
+    arguments = ["convert", "in.tsv", "-o", "out", "--format", "loud.py@FORMAT", "--workers", "3", "--json"]
+    done = subprocess.run([sys.executable, "-c", IN_PARTS, *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr.count("reading") > 3
+    assert json.loads(done.stdout)["rows_written"] == 40

@@ -1,14 +1,17 @@
 """This machine: the calling process and, for more workers, child processes."""
 
+import itertools
+import math
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from mmconvert.cores import usable_cores
 from mmconvert.engines import Engine, Run
@@ -30,8 +33,8 @@ def crew(workers: int) -> Iterator[Run]:
 
     Raises:
         Error: A child died.
-        Exception: Whatever the function or the tasks raise; tasks that have not begun are then dropped,
-            those that children are at are ended.
+        Exception: What the function raises for the first task that fails, behind the results of those before, or
+            what the tasks raise. Tasks that have not begun are then dropped.
     """
     if workers < 2:
         yield map
@@ -43,35 +46,49 @@ def crew(workers: int) -> Iterator[Run]:
 def _run(children: "_Children", function: Callable[[_T], _R], tasks: Iterable[_T]) -> Iterator[_R]:
     left = _Tasks(tasks)
     results: dict[int, _R] = {}
+    errors: dict[float, Exception] = {}
 
-    def take_all(begin: Callable[[Callable[[_T], _R], _T], Callable[[], _R]]) -> None:
+    def failed(index: float, error: Exception) -> None:
+        errors[index] = error
+        # What stands before it in the order of tasks goes on: it may fail too, and is told first then.
+        if left.drop_behind(index):
+            children.end()
+
+    def do(index: int, task: _T, begin: Callable[[Callable[[_T], _R], _T], Callable[[], _R]]) -> None:
+        try:
+            result = begin(function, task)
+            left.prepare(children.count + 1)
+            results[index] = result()
+        except Exception as error:
+            failed(index, error)
+        finally:
+            left.done(index)
+
+    def do_all(begin: Callable[[Callable[[_T], _R], _T], Callable[[], _R]]) -> None:
         try:
             for index, task in left:
-                result = begin(function, task)
-                left.prepare(children.count + 1)
-                results[index] = result()
-        except BaseException:
-            left.drop()
-            raise
+                do(index, task, begin)
+        except Exception as error:
+            failed(math.inf, error)
 
     with ThreadPoolExecutor(children.count) as feeders:
         try:
             # The first task is this process's own, so that a single one waits for no child.
             first = next(left, None)
-            fed = [feeders.submit(take_all, children.begin) for _ in range(children.count)]
+            fed = [feeders.submit(do_all, children.begin) for _ in range(children.count)]
             if first is not None:
-                results[first[0]] = function(first[1])
-            for index, task in left:
-                results[index] = function(task)
+                do(*first, partial)
+            do_all(partial)
             for future in fed:
                 future.result()
         except BaseException:
+            left.drop_behind(-1)
             children.end()
             raise
-        finally:
-            left.drop()
-    for index in range(len(results)):
+    for index in itertools.takewhile(results.__contains__, itertools.count()):
         yield results[index]
+    if errors:
+        raise errors[min(errors)]
 
 
 class _Children:
@@ -118,7 +135,8 @@ class _Children:
 
         self._others = multiprocessing.active_children()
         context = multiprocessing.get_context(method)
-        return ProcessPoolExecutor(self.count, mp_context=context, initializer=_follow_parent)
+        aside = sys.stdout is sys.stderr
+        return ProcessPoolExecutor(self.count, mp_context=context, initializer=_follow_parent, initargs=(aside,))
 
     def end(self) -> None:
         """End the children at once: nobody who presses Ctrl-C wants to wait for the parts that they are at."""
@@ -152,8 +170,9 @@ class _Tasks(Iterator[tuple[int, _T]]):
     """Numbered tasks for several threads to take from."""
 
     def __init__(self, tasks: Iterable[_T]) -> None:
-        self._tasks = enumerate(tasks)
+        self._tasks: Iterator[tuple[int, _T]] = enumerate(tasks)
         self._ready: deque[tuple[int, _T]] = deque()
+        self._under_way: set[int] = set()
         self._lock = threading.Lock()
         self._dropped = False
 
@@ -161,26 +180,51 @@ class _Tasks(Iterator[tuple[int, _T]]):
         with self._lock:
             if self._dropped:
                 raise StopIteration
-            return self._ready.popleft() if self._ready else next(self._tasks)
+            index, task = self._ready.popleft() if self._ready else next(self._tasks)
+            self._under_way.add(index)
+            return index, task
 
     def prepare(self, count: int) -> None:
-        """Have the next ones at hand, so that nobody who comes for them waits."""
+        """Have the next ones at hand, so that nobody who comes for them waits; an error is for who comes for it."""
         while True:
             with self._lock:
-                if self._dropped or len(self._ready) >= count or (task := next(self._tasks, None)) is None:
+                if self._dropped or len(self._ready) >= count:
                     return
-                self._ready.append(task)
+                try:
+                    self._ready.append(next(self._tasks))
+                except StopIteration:
+                    return
+                except Exception as error:
+                    self._tasks = map(_raise, [error])
+                    return
 
-    def drop(self) -> None:
-        """Give no more of them."""
-        self._dropped = True
+    def done(self, index: int) -> None:
+        """Take back a task that was taken."""
+        with self._lock:
+            self._under_way.discard(index)
+
+    def drop_behind(self, index: float) -> bool:
+        """Give no more of them; tell whether all that are under way stand behind a task."""
+        with self._lock:
+            self._dropped = True
+            return all(other > index for other in self._under_way if other != index)
 
 
-def _follow_parent() -> None:
-    """Leave Ctrl-C to the parent, and end when it says so and with it, even if it is killed."""
+def _raise(error: Exception) -> NoReturn:
+    raise error
+
+
+def _follow_parent(aside: bool) -> None:
+    """Leave Ctrl-C to the parent, and end when it says so and with it, even if it is killed.
+
+    Args:
+        aside: What plug-ins print goes to standard error, as in the parent, whose output a program reads.
+    """
     import multiprocessing
     from multiprocessing import connection
 
+    if aside:
+        sys.stdout = sys.stderr
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a fork has the parent's way to end
     parent: Any = multiprocessing.parent_process()

@@ -21,6 +21,9 @@ from mmconvert.sources.jsonl import refuse_other_magic
 Reader = Callable[[Cell], Any]
 """Gives the bytes that a cell holds as base64, or None to have it read as text; the cell is good for this call only."""
 
+_BLANK = (b"", b"\r", b'""', b'""\r')
+"""Records of one empty cell, their line end left out."""
+
 DELIMITERS = {".tsv": b"\t", ".csv": b","}
 
 
@@ -179,7 +182,7 @@ def cut(path: Path, size: int) -> Iterator[Span]:
         next(places)
         start, number = -1, 0
         for stop, _, line in places:
-            if several and stop - window.at < 2 and bytes(window.data[window.at : stop]) in (b"", b"\r"):
+            if several and stop - window.at < 4 and bytes(window.data[window.at : stop]) in _BLANK:
                 continue
             offset = window.offset + window.at
             if start < 0 or offset - start >= size:
