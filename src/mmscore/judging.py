@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from mmconvert.errors import Error, got
 from mmconvert.plugins import named_by_content
 from mmconvert.record import canonical_json
 from mmscore.answers import FAILED, AnswerStore, answer_key
 from mmscore.parsed import Parsed
 from mmscore.recipe import Item
 from mmscore.spending import tokens_of
-from mmscore.verdicts import LEAVE, RULE, Case, Judge, Leave, NoVerdict, Question, Verdict
+from mmscore.verdicts import LEAVE, RULE, Case, Judge, Leave, NoVerdict, Question, Step, Verdict
 
 Message = dict[str, str]
 
@@ -61,6 +62,20 @@ class Setting:
         """Lay a row before the judge, with what the recipe was configured with."""
         wishes = (self.wording, options, self.labels, self.pattern)
         return Case(item, parsed, scores, self.version, self.strategy, *wishes)
+
+    def step(self, case: Case, replies: Sequence[str]) -> Step:
+        """Let the judge say what comes next.
+
+        Raises:
+            Error: It says nothing that a judge can say, as a user's own may.
+        """
+        step: object = self.judge.step(case, tuple(replies))
+        if not isinstance(step, Step):
+            raise Error(
+                f"judge {self.name!r}: `step` returns no Question, Verdict, NoVerdict or LEAVE {got(step)}. "
+                "Return one of them for every row and reply."
+            )
+        return step
 
     def messages(self, question: Question) -> list[Message]:
         """Lay a question out as chat turns."""
@@ -244,8 +259,8 @@ class DryJury:
         return [UNASKED] * len(cases)
 
     def _count(self, case: Case) -> None:
-        judge, replies = self.setting.judge, list[str]()
-        first = step = judge.step(case, ())
+        replies = list[str]()
+        first = step = self.setting.step(case, ())
         if not isinstance(first, Question):
             return
         self.estimate.rows += 1
@@ -260,7 +275,7 @@ class DryJury:
                 break
             self.estimate.stored = (self.estimate.stored or 0) + 1
             replies.append(stored.text)
-            step = judge.step(case, tuple(replies))
+            step = self.setting.step(case, replies)
         if self._again and isinstance(step, NoVerdict):
             self._add(self.setting.key(first, 0), first, 0)
 

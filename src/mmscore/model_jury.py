@@ -117,7 +117,7 @@ class ModelJury:
         """Ask what the protocol says until it has decided; tell whether every reply came from the store."""
         setting, replies, all_stored, digest = self.setting, list[str](), True, None
         cut = False
-        while isinstance(step := setting.judge.step(case, tuple(replies)), Question):
+        while isinstance(step := setting.step(case, replies), Question):
             if len(replies) >= (most := setting.judge.most(setting.strategy)):
                 raise Error(f"judge {setting.name!r}: asks more than its {most} tries. Correct `tries`.")
             digest = answer_key(setting.messages(step))

@@ -152,6 +152,22 @@ def test_a_protocol_that_never_ends_is_named(tmp_path):
         _judged(server, tmp_path, ["a"], judge=endless)
 
 
+def _forgets(first):
+    def step(case, replies):
+        return None if replies or not first else Question("?")
+
+    return Judge("x", "own", {"1": ""}, {"all": ""}, "all", (), step)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_protocol_that_says_nothing_is_named(tmp_path, first):
+    said_nothing = r"judge 'shouts': `step` returns no Question, Verdict, NoVerdict or LEAVE \(got None\)"
+    with chat_server(lambda request: said("x")) as server, pytest.raises(Error, match=said_nothing):
+        _judged(server, tmp_path, ["a"], judge=_forgets(first))
+    with pytest.raises(Error, match=said_nothing):
+        DryJury(Setting("shouts", _forgets(False), "1", "all"), None).judge(_cases("a"))
+
+
 def test_replies_before_a_fatal_error_are_kept(tmp_path):
     def say(request):
         return refused(401) if len(server.asked) > 4 else said("LOUD")
