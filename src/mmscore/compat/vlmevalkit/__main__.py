@@ -20,7 +20,7 @@ from mmconvert.plugins import load as load_plugin
 from mmconvert.sources.jsonl import parse_json
 from mmscore.compat import kit_imports, vlmevalkit
 from mmscore.compat.vlmevalkit.datasets import fetching, whole
-from mmscore.compat.vlmevalkit.running import ALL, EVAL, MODES, Run, benchmark_of, run
+from mmscore.compat.vlmevalkit.running import ALL, MODES, Run, benchmark_of, run
 from mmscore.infer.backend import GROUP
 
 SEVERAL = ("--data", "--model", "--import")
@@ -54,7 +54,7 @@ def _ignored(flag: str, **attributes: Any) -> Callable[[_Command], _Command]:
 @click.option("--work-dir", default="outputs", type=click.Path(path_type=Path), help="Folder of the results.")
 @click.option("--mode", type=click.Choice(MODES), default=ALL, help="Ask and score, ask only, or score only.")
 @click.option("--api-nproc", "--nproc", "nproc", type=click.IntRange(1), help="Questions to a service at once.")
-@click.option("--limit", type=click.IntRange(1), help="Only the first N rows.")
+@click.option("--limit", type=click.IntRange(1), help="Only the first N rows; not with --mode eval.")
 @click.option("--reuse", is_flag=True, help="Take the answers that stand.")
 @click.option("--judge", metavar="NAME", help="Model that judges; exact_matching for none, as is the default.")
 @click.option("--judge-args", metavar="JSON", help="Further arguments of evaluate.")
@@ -182,7 +182,6 @@ def _run(model: str, settings: Mapping[str, Any] | None, benchmark: Any, given: 
         name = model.rpartition("@")[2]
     elif more:
         raise UsageError(f"--config: model {model!r} has values but no class. Give class: file.py@Class.")
-    asked = given["mode"] != EVAL
     return run(
         benchmark,
         model=name,
@@ -192,7 +191,7 @@ def _run(model: str, settings: Mapping[str, Any] | None, benchmark: Any, given: 
         reuse=given["reuse"],
         judge_kwargs=_judge_kwargs(given),
         quiet=given["quiet"],
-        **(_options(given, is_service=is_service) if asked else {}),
+        **_options(given, is_service=is_service),
     )
 
 
