@@ -89,7 +89,7 @@ def many_parts(shards: int = SHARDS, files: int = FILES) -> Planned:
             read = [Records(source, how) for source in inputs]
             folders = [writer.folder(source.split) for source in inputs]
             pattern = parts.Part(0, inputs[0], None, folders[0], how)
-            planned = sum(1 for _ in parts.all_parts(inputs, read, folders, pattern, False))
+            planned = sum(1 for _ in parts.all_parts(inputs, read, folders, pattern))
             seconds = time.perf_counter() - started
             writer.write(records(1, 8), split="train")
         return Planned(planned, seconds, *_manifest(Path(work) / "out", shards))
