@@ -53,9 +53,8 @@ def join(predictions: Rows, references: Rows) -> Rows:
         )
     unmatched = ids.filter(pc.invert(found)).to_pylist()
     asked = references.identity["id"]
-    met = pc.is_in(pa.array(np.arange(len(references), dtype=np.int32)), value_set=partner)
-    refused = pc.is_in(asked, value_set=_ids([one.id for one in predictions.rejected]), skip_nulls=True)
-    missing = asked.filter(pc.invert(pc.or_(met, refused.combine_chunks())))
+    replied = pa.concat_arrays([partner, _partners(_named(predictions.rejected), references.identity)])
+    missing = asked.filter(pc.invert(pc.is_in(pa.array(np.arange(len(references), dtype=np.int32)), value_set=replied)))
 
     def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         questions = _questions(references, columns)
@@ -113,6 +112,13 @@ def _partners(predictions: pa.Table, references: pa.Table) -> pa.Array:
         replies = pc.if_else(pc.is_valid(predictions[_COPY]), predictions["sample"], None)
         index = pc.coalesce(index, pc.index_in(replies, value_set=_alone(references), skip_nulls=True))
     return index.combine_chunks()
+
+
+def _named(refused: Sequence[Refusal]) -> pa.Table:
+    """Lay out by what refused rows find their questions."""
+    columns = {"id": [one.id for one in refused], "sample": [one.sample for one in refused]}
+    columns[_COPY] = [one.variant for one in refused]
+    return pa.table({name: _ids(values) for name, values in columns.items()})
 
 
 def _alone(references: pa.Table) -> pa.Array:

@@ -18,6 +18,7 @@ from mmconvert.errors import Error, UsageError, did_you_mean, first_line, got
 from mmconvert.hub_path import on_the_hub
 from mmconvert.manifest import MANIFEST, PREDICTIONS, folder_of, read_manifest
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
+from mmconvert.sources import Rejected
 from mmconvert.sources.parquet import open_parquet
 from mmscore.places import located
 
@@ -39,10 +40,12 @@ _IDENTITY = ("sample", "group", "variant", "round", "dataset", "task", "model", 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A row that cannot be scored: its id, where it has one, and why."""
+    """A row that cannot be scored: its id, where it has one, and why; and by what else its question can be found."""
 
     id: str | None
     message: str
+    sample: str | None = None
+    variant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +243,9 @@ def _from_kit(path: str, place: Path, format: str | None) -> Rows:
     from mmconvert import conversion
 
     records = conversion.read(place, format)
+    if records.format in TABLES:
+        # Their refused rows are kept, since they may name the question in other columns than the id.
+        records = conversion.read(place, records.format, keep_refused=True)
     stream = iter(records)
     tables = []
     while chunk := list(islice(stream, BATCH_ROWS)):
@@ -256,8 +262,14 @@ def _from_kit(path: str, place: Path, format: str | None) -> Rows:
         yield from table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS)
 
     identity = table.select(["id", *(name for name in _IDENTITY if name in table.column_names)])
-    rejected = tuple(Refusal(reject.id, str(reject)) for reject in records.rejects)
-    return Rows(path, frozenset(table.column_names), identity, read, rejected)
+    return Rows(path, frozenset(table.column_names), identity, read, tuple(map(_refusal, records.rejects)))
+
+
+def _refusal(reject: Rejected) -> Refusal:
+    """Say why a row was refused; without a sample of its own its id is the sample, as in rows that are read."""
+    fields = reject.row.fields if reject.row else {}
+    sample, variant = (None if fields.get(name) is None else str(fields[name]) for name in ("sample", "variant"))
+    return Refusal(reject.id, str(reject), sample or reject.id, variant)
 
 
 def _said(name: str, records: Sequence[Record]) -> pa.Array:

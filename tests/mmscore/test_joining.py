@@ -1,3 +1,5 @@
+import json
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -134,6 +136,31 @@ def test_a_refused_row_is_not_missing_as_well(tmp_path):
     file.write_text('{"id": "a", "prediction": "1"}\n{"id": "b", "prediction": null}\n')
     rows = join(open_rows(file), open_rows(write_predictions(tmp_path / "q.parquet", QUESTIONS), required=("id",)))
     assert ([refusal.id for refusal in rows.rejected], rows.missing) == (["b"], ("c",))
+
+
+@pytest.mark.parametrize(
+    ("refused", "variant"),
+    [
+        ({"sample": "b", "variant": 0}, 0),
+        ({"sample": "b", "variant": 1}, None),
+        ({"sample": "b"}, None),
+    ],
+)
+def test_a_refused_row_finds_its_question_as_rows_that_are_read_do(tmp_path, refused, variant):
+    file = tmp_path / "p.jsonl"
+    read = {"id": "r0", "sample": "a", "variant": 0, "prediction": "1"}
+    file.write_text("".join(json.dumps(row) + "\n" for row in (read, {"id": "r1", "prediction": None, **refused})))
+    questions = [{"id": f"q{n}", "answer": n, "sample": n, "variant": variant} for n in "abc"]
+    rows = join(open_rows(file), open_rows(write_predictions(tmp_path / "q.parquet", questions), required=("id",)))
+    assert ([refusal.id for refusal in rows.rejected], rows.missing) == (["r1"], ("qc",))
+
+
+def test_a_refused_row_without_a_sample_finds_its_question_by_the_id_as_its_sample(tmp_path):
+    file = tmp_path / "p.jsonl"
+    file.write_text('{"id": "a", "prediction": "1"}\n{"id": "b", "prediction": null}\n')
+    questions = [{"id": f"q{n}", "answer": n, "sample": n, "variant": None} for n in "abc"]
+    rows = join(open_rows(file), open_rows(write_predictions(tmp_path / "q.parquet", questions), required=("id",)))
+    assert rows.missing == ("qc",)
 
 
 def test_questions_without_a_row_are_told_by_the_dataset_else_by_the_predictions(tmp_path):
