@@ -76,7 +76,7 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
     """Put everything behind a report into one folder, which appears whole or not at all.
 
     The report is computed from the folder's own files, and is compared with that of the files as they
-    stood before.
+    stood before, whose signatures it bears.
 
     Args:
         request: What to score.
@@ -197,6 +197,9 @@ def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping
         shutil.rmtree(new / PREDICTIONS)
     else:
         raise Error("the numbers depend on where the files stand, and a bundle stands elsewhere. Bundle their folder.")
+    for entry, there in zip(report["entries"], before["entries"], strict=True):
+        # What a dataset is called and what it asked stay behind; the numbers are to be compared with those outside.
+        entry["signature"] = there["signature"]
     files = [_file(path, new) for path in sorted(new.rglob("*")) if path.is_file()]
     text = _text(report)
     files.append({"path": REPORT, "bytes": len(text), "sha256": _sha256(text, new / REPORT)})

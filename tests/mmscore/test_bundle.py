@@ -69,6 +69,21 @@ def test_the_command_in_the_manifest_gives_the_report(made, monkeypatch):
     assert json.loads((made / "report.json").read_text()) == report
 
 
+def test_the_signature_is_that_of_the_files_before(tmp_path):
+    asked = [{"role": "user", "content": [{"type": "text", "text": "Which?"}]}]
+    rows = choices(("A", "A"), ("B", "A"), messages=asked)
+    without = [{name: value for name, value in row.items() if name != "prediction"} for row in rows]
+    answers = write_predictions(tmp_path / "d.parquet", without)
+    bare = write_predictions(tmp_path / "p.parquet", [{"id": "0", "prediction": "A"}, {"id": "1", "prediction": "A"}])
+    expected = score(bare, "own_choice", answers=answers).entries[0].signature
+    assert "answers:d.parquet|" in expected
+    assert "|prompt:" in expected
+    made = bundle(Request((str(bare),), ("own_choice",), str(answers)), tmp_path / "b")
+    kept = json.loads((tmp_path / "b" / "report.json").read_text())
+    assert [report["entries"][0]["signature"] for report in (made, kept)] == [expected] * 2
+    assert verify(tmp_path / "b").faults == ()
+
+
 def test_references_come_along_without_pictures(tmp_path):
     rows = [{**row, "images": None} for row in choices(("A", "A"), ("B", "A"), category="c")]
     answers = write_predictions(
