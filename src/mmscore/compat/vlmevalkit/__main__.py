@@ -20,7 +20,7 @@ from mmconvert.plugins import load as load_plugin
 from mmconvert.sources.jsonl import parse_json
 from mmscore.compat import kit_imports, vlmevalkit
 from mmscore.compat.vlmevalkit.datasets import fetching, whole
-from mmscore.compat.vlmevalkit.running import ALL, MODES, Run, benchmark_of, run
+from mmscore.compat.vlmevalkit.running import ALL, EVAL, MODES, Run, benchmark_of, run
 from mmscore.infer.backend import GROUP
 
 SEVERAL = ("--data", "--model", "--import")
@@ -106,6 +106,10 @@ def program(
 
     Exit code 3: some rows or some runs have no result, the others have; 1: none has one.
     """
+    if given["mode"] == EVAL and given["limit"] is not None:
+        raise UsageError(
+            f"--limit: has no effect with --mode {EVAL}, which scores all rows that stand there. Leave it out."
+        )
     for file in files:
         # Any name would do: it is the running of the file that counts.
         load_plugin(GROUP, f"{file}@__name__")
@@ -182,6 +186,7 @@ def _run(model: str, settings: Mapping[str, Any] | None, benchmark: Any, given: 
         name = model.rpartition("@")[2]
     elif more:
         raise UsageError(f"--config: model {model!r} has values but no class. Give class: file.py@Class.")
+    asked = given["mode"] != EVAL
     return run(
         benchmark,
         model=name,
@@ -191,7 +196,7 @@ def _run(model: str, settings: Mapping[str, Any] | None, benchmark: Any, given: 
         reuse=given["reuse"],
         judge_kwargs=_judge_kwargs(given),
         quiet=given["quiet"],
-        **_options(given, is_service=is_service),
+        **(_options(given, is_service=is_service) if asked else {}),
     )
 
 

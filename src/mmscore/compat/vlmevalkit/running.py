@@ -100,16 +100,11 @@ def run(
         What became of it.
 
     Raises:
-        UsageError: The benchmark or an option is unknown, there is nothing to score, or a limit on what is asked is
-            given where nobody is.
+        UsageError: The benchmark or an option is unknown, or there is nothing to score.
         Error: A file cannot be read or written.
     """
     if mode not in MODES:
         raise UsageError(f"unknown mode {mode!r}.{did_you_mean(mode, MODES)} Known: {', '.join(MODES)}.")
-    if mode == EVAL and options.get("limit") is not None:
-        raise UsageError(
-            f"limit: has no effect with mode {EVAL!r}, which scores every row that stands there. Leave it out."
-        )
     benchmark = benchmark_of(dataset, allow_remote) if isinstance(dataset, str) else dataset
     if mode != INFER and getattr(type(benchmark), "evaluate", None) is ImageBaseDataset.evaluate:
         benchmark.evaluate("")  # says what is missing, before anybody is asked
