@@ -21,6 +21,8 @@ def take(size: int) -> pa.Buffer:
         size: Bytes.
     """
     room = max(_LEAST, 1 << max(0, size - 1).bit_length())
+    larger = (each for each in (room, 2 * room) if _idle.get(each))
+    room = next(larger, room)
     idle = _idle.setdefault(room, [])
     try:
         block = idle.pop()

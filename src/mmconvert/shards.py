@@ -18,7 +18,7 @@ from mmconvert.hashed_file import HashedFile
 from mmconvert.record import SCHEMA, Record, to_arrow
 
 SHARD_BYTES = 480 << 20
-ROW_GROUP_BYTES = 24 << 20
+ROW_GROUP_BYTES = 20 << 20
 """Bytes of a row group, by those of its Arrow columns; rows do not bound it, so that text compresses well."""
 BATCH_RECORDS = 5_000
 """Most records that wait to become Arrow columns, in which they take a tenth of the memory."""

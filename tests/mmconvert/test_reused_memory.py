@@ -54,3 +54,10 @@ def test_any_size_begins_with_a_page(size: int) -> None:
 def test_much_memory_goes_back_to_the_system() -> None:
     take(65 << 20)
     assert reused_memory._idle[128 << 20] == []
+
+
+def test_memory_of_twice_the_size_is_taken_before_new_one() -> None:
+    place = take(16 << 10).address
+    assert take(8 << 10).address == place
+    assert take(4 << 10).address != place
+    assert [len(blocks) for _, blocks in sorted(reused_memory._idle.items())] == [1, 1]
