@@ -56,9 +56,7 @@ def _run(children: "_Children", function: Callable[[_T], _R], tasks: Iterable[_T
 
     def do(index: int, task: _T, begin: Callable[[Callable[[_T], _R], _T], Callable[[], _R]]) -> None:
         try:
-            result = begin(function, task)
-            left.prepare(children.count + 1)
-            results[index] = result()
+            results[index] = begin(function, task)()
         except Exception as error:
             failed(index, error)
         finally:
@@ -71,11 +69,16 @@ def _run(children: "_Children", function: Callable[[_T], _R], tasks: Iterable[_T
         except Exception as error:
             failed(math.inf, error)
 
+    def hand_over(function: Callable[[_T], _R], task: _T) -> Callable[[], _R]:
+        result = children.begin(function, task)
+        left.prepare(children.count + 1)
+        return result
+
     with ThreadPoolExecutor(children.count) as feeders:
         try:
             # The first task is this process's own, so that a single one waits for no child.
             first = next(left, None)
-            fed = [feeders.submit(do_all, children.begin) for _ in range(children.count)]
+            fed = [feeders.submit(do_all, hand_over) for _ in range(children.count)]
             if first is not None:
                 do(*first, partial)
             do_all(partial)
