@@ -158,7 +158,9 @@ def _pieces_of(source: Input, records: Records, how: ReadOptions) -> tuple[Calla
     if size <= SMALL_FILE:
         return None, 0
     reader = importlib.import_module(f"mmconvert.sources.{READERS[suffix]}")
-    return getattr(reader, "cut", None), math.ceil(size / max(2, math.ceil(size / PART_BYTES)))
+    count = max(2, math.ceil(size / PART_BYTES))
+    # Two, or four at a time: two cores, or four, then have work to the end.
+    return getattr(reader, "cut", None), math.ceil(size / (count if count == 2 else count + -count % 4))
 
 
 class PartError(Error):

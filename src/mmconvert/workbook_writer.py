@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-
-import xlsxwriter
+from typing import TYPE_CHECKING
 
 from mmconvert.errors import Error
 from mmconvert.workbook import LAST_ROW
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
 
 CELL_LENGTH = 32_767
 """Most characters of a workbook's cell; longer ones are cut in silence by the usual writers."""
@@ -46,32 +48,35 @@ def write_workbook(
     Raises:
         Error: A text is longer than a cell, or there are more rows than a sheet holds.
     """
+    # Imported here: whoever guesses a format loads all that write workbooks.
+    import xlsxwriter
+
     try:
-        _write(path, columns, rows, key)
+        with xlsxwriter.Workbook(path, _OPTIONS) as workbook:
+            _fill(workbook, columns, rows, key)
     except xlsxwriter.exceptions.FileCreateError as error:
         # Its own kind hides the system's reason, such as a full disk.
         raise error.args[0] if error.args and isinstance(error.args[0], OSError) else Error(str(error)) from None
 
 
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str | None]], key: str) -> None:
-    with xlsxwriter.Workbook(path, _OPTIONS) as workbook:
-        # Left alone the file would hold the time of writing and never be the same twice.
-        workbook.set_properties({"created": datetime(2000, 1, 1)})
-        sheet = workbook.add_worksheet()
-        sheet.write_row(0, 0, columns)
-        for number, cells in enumerate(rows, 1):
-            if number > LAST_ROW - 1:
-                raise Error(f"a sheet holds {LAST_ROW - 1:,} rows. Export fewer.")
-            for place, column in enumerate(columns):
-                text = cells.get(column)
-                if not text:
-                    continue
-                if length(text) > CELL_LENGTH:
-                    raise Error(
-                        f"row {cells[key]!r} {column}: has {len(text):,} characters, a cell holds {CELL_LENGTH:,}. "
-                        "Shorten it; cut in silence it would lose its end."
-                    )
-                if column == key and _NUMBER.fullmatch(text):
-                    sheet.write_number(number, place, int(text))
-                else:
-                    sheet.write_string(number, place, text)
+def _fill(workbook: "Workbook", columns: Sequence[str], rows: Iterable[Mapping[str, str | None]], key: str) -> None:
+    # Left alone the file would hold the time of writing and never be the same twice.
+    workbook.set_properties({"created": datetime(2000, 1, 1)})
+    sheet = workbook.add_worksheet()
+    sheet.write_row(0, 0, columns)
+    for number, cells in enumerate(rows, 1):
+        if number > LAST_ROW - 1:
+            raise Error(f"a sheet holds {LAST_ROW - 1:,} rows. Export fewer.")
+        for place, column in enumerate(columns):
+            text = cells.get(column)
+            if not text:
+                continue
+            if length(text) > CELL_LENGTH:
+                raise Error(
+                    f"row {cells[key]!r} {column}: has {len(text):,} characters, a cell holds {CELL_LENGTH:,}. "
+                    "Shorten it; cut in silence it would lose its end."
+                )
+            if column == key and _NUMBER.fullmatch(text):
+                sheet.write_number(number, place, int(text))
+            else:
+                sheet.write_string(number, place, text)

@@ -119,10 +119,13 @@ def test_an_error_in_a_child_stops_the_run_and_publishes_nothing(small_parts: No
 def test_no_more_workers_are_asked_for_than_there_may_be_parts(small_parts: None, tmp_path: Path) -> None:
     small, large = tmp_path / "small.jsonl", tmp_path / "large.jsonl"
     small.write_text(lines(message("x")), encoding="utf-8")
-    large.write_text(lines(*(message("x" * 100) for _ in range(20))), encoding="utf-8")
     inputs = [Input(small), Input(large)]
-    for how, count in ((ReadOptions(), 1 + -(-large.stat().st_size // 400)), (ReadOptions(limit=3), 2)):
-        assert parts.count_at_most(inputs, [Records(source, how) for source in inputs], how) == count
+    # Two parts, or a multiple of four, none larger than 400 bytes.
+    for size, count in ((150, 2), (800, 2), (801, 4), (1600, 4), (1601, 8)):
+        line = lines(message(""))
+        large.write_text(lines(message("x" * (size - len(line)))), encoding="utf-8")
+        for how, expected in ((ReadOptions(), 1 + count), (ReadOptions(limit=3), 2)):
+            assert parts.count_at_most(inputs, [Records(source, how) for source in inputs], how) == expected
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

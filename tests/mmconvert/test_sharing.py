@@ -20,12 +20,13 @@ from mmconvert.presence import Presence
 from mmconvert.verification import verify
 from support import slow_parts
 
+PARTS = 48
 SHARED = WriteOptions(share=True)
 
 
 @pytest.fixture
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file of some forty parts, with rows that repeat an id of another part and rows that are refused."""
+    """A file of `PARTS` parts, with rows that repeat an id of another part and rows that are refused."""
     file = tmp_path / "in.jsonl"
     rows: list[Any] = [
         {"id": str(n % 180), "messages": [{"role": "user", "content": f"question {n:04d}" + "x" * 150}], "answer": "a"}
@@ -125,7 +126,7 @@ def test_of_many_some_are_killed_and_some_come_late(seed, source, alone, tmp_pat
     chance, output = random.Random(seed), tmp_path / "many/d"
     processes = [started(source, output) for _ in range(4)]
     for victim in processes[:2]:
-        wait_for(chance.randrange(1, 42), output)
+        wait_for(chance.randrange(1, PARTS), output)
         time.sleep(chance.random() * slow_parts.SECONDS)
         victim.kill()
         processes.append(started(source, output))
@@ -149,7 +150,7 @@ def test_when_all_are_killed_a_new_one_goes_on(source, alone, tmp_path, monkeypa
     own = []
     monkeypatch.setattr(sharing, "convert_part", lambda part: own.append(part.index) or parts.convert_part(part))
     shared(source, output)
-    assert len(own) <= 42 - done
+    assert len(own) == PARTS - done
     assert contents(output.parent) == alone
 
 

@@ -1,7 +1,6 @@
 """This machine: the calling process and, for more workers, child processes."""
 
 import itertools
-import math
 import os
 import signal
 import sys
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mmconvert.cores import usable_cores
 from mmconvert.engines import Engine, Run
@@ -46,9 +45,9 @@ def crew(workers: int) -> Iterator[Run]:
 def _run(children: "_Children", function: Callable[[_T], _R], tasks: Iterable[_T]) -> Iterator[_R]:
     left = _Tasks(tasks)
     results: dict[int, _R] = {}
-    errors: dict[float, Exception] = {}
+    errors: dict[int, Exception] = {}
 
-    def failed(index: float, error: Exception) -> None:
+    def failed(index: int, error: Exception) -> None:
         errors[index] = error
         # What stands before it in the order of tasks goes on: it may fail too, and is told first then.
         if left.drop_behind(index):
@@ -63,24 +62,25 @@ def _run(children: "_Children", function: Callable[[_T], _R], tasks: Iterable[_T
             left.done(index)
 
     def do_all(begin: Callable[[Callable[[_T], _R], _T], Callable[[], _R]]) -> None:
-        try:
-            for index, task in left:
-                do(index, task, begin)
-        except Exception as error:
-            failed(math.inf, error)
+        for numbered in left:
+            do(*numbered, begin)
 
     def hand_over(function: Callable[[_T], _R], task: _T) -> Callable[[], _R]:
         result = children.begin(function, task)
         left.prepare(children.count + 1)
         return result
 
+    def feed(index: int, task: _T) -> None:
+        do(index, task, hand_over)
+        do_all(hand_over)
+
     with ThreadPoolExecutor(children.count) as feeders:
         try:
-            # The first task is this process's own, so that a single one waits for no child.
-            first = next(left, None)
-            fed = [feeders.submit(do_all, hand_over) for _ in range(children.count)]
-            if first is not None:
-                do(*first, partial)
+            # Children that are there get the first tasks: who runs next is then this process, which looks for them.
+            first = [] if children.ready else list(itertools.islice(left, 1))
+            fed = [feeders.submit(feed, *numbered) for numbered in itertools.islice(left, children.count)]
+            for numbered in first:
+                do(*numbered, partial)
             do_all(partial)
             for future in fed:
                 future.result()
@@ -92,6 +92,8 @@ def _run(children: "_Children", function: Callable[[_T], _R], tasks: Iterable[_T
         yield results[index]
     if errors:
         raise errors[min(errors)]
+    if left.error is not None:
+        raise left.error
 
 
 class _Children:
@@ -101,6 +103,7 @@ class _Children:
 
     Attributes:
         count: How many.
+        ready: They are there.
     """
 
     def __init__(self, count: int) -> None:
@@ -118,6 +121,10 @@ class _Children:
     def __exit__(self, *_: object) -> None:
         if self._pool is not None:
             self._pool.shutdown()
+
+    @property
+    def ready(self) -> bool:
+        return self._pool is not None
 
     def begin(self, function: Callable[[_T], _R], task: _T) -> Callable[[], _R]:
         """Have a child that is free run a function; what is given waits for its result.
@@ -170,9 +177,14 @@ def _has_one_thread() -> bool:
 
 
 class _Tasks(Iterator[tuple[int, _T]]):
-    """Numbered tasks for several threads to take from."""
+    """Numbered tasks for several threads to take from.
+
+    Attributes:
+        error: What was raised instead of the next task.
+    """
 
     def __init__(self, tasks: Iterable[_T]) -> None:
+        self.error: Exception | None = None
         self._tasks: Iterator[tuple[int, _T]] = enumerate(tasks)
         self._ready: deque[tuple[int, _T]] = deque()
         self._under_way: set[int] = set()
@@ -181,40 +193,39 @@ class _Tasks(Iterator[tuple[int, _T]]):
 
     def __next__(self) -> tuple[int, _T]:
         with self._lock:
-            if self._dropped:
+            if self._dropped or not (self._ready or self._find_next()):
                 raise StopIteration
-            index, task = self._ready.popleft() if self._ready else next(self._tasks)
+            index, task = self._ready.popleft()
             self._under_way.add(index)
             return index, task
 
     def prepare(self, count: int) -> None:
-        """Have the next ones at hand, so that nobody who comes for them waits; an error is for who comes for it."""
+        """Have the next ones at hand, so that nobody who comes for them waits."""
         while True:
             with self._lock:
-                if self._dropped or len(self._ready) >= count:
+                if self._dropped or len(self._ready) >= count or not self._find_next():
                     return
-                try:
-                    self._ready.append(next(self._tasks))
-                except StopIteration:
-                    return
-                except Exception as error:
-                    self._tasks = map(_raise, [error])
-                    return
+
+    def _find_next(self) -> bool:
+        try:
+            self._ready.append(next(self._tasks))
+        except StopIteration:
+            return False
+        except Exception as error:
+            self.error, self._tasks = error, iter(())
+            return False
+        return True
 
     def done(self, index: int) -> None:
         """Take back a task that was taken."""
         with self._lock:
             self._under_way.discard(index)
 
-    def drop_behind(self, index: float) -> bool:
+    def drop_behind(self, index: int) -> bool:
         """Give no more of them; tell whether all that are under way stand behind a task."""
         with self._lock:
             self._dropped = True
             return all(other > index for other in self._under_way if other != index)
-
-
-def _raise(error: Exception) -> NoReturn:
-    raise error
 
 
 def _follow_parent(aside: bool) -> None:

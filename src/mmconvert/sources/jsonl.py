@@ -158,7 +158,7 @@ def cut(path: Path, size: int) -> Iterator[Span]:
     """Cut a file into spans of about `size` bytes, each beginning with a line.
 
     Yields:
-        Each span as soon as it is known where it begins.
+        Each span as soon as it is known where it begins; the last one is not looked at.
 
     Raises:
         Error: The file is empty or no UTF-8 text.
@@ -178,6 +178,8 @@ def cut(path: Path, size: int) -> Iterator[Span]:
             if first < 0 or start - first >= size:
                 first = start
                 yield Span(first, first + size, number, line)
+                if first + size >= path.stat().st_size:
+                    return
             number += 1
 
 

@@ -169,7 +169,7 @@ def cut(path: Path, size: int) -> Iterator[Span]:
     newlines; this takes a twentieth of what converting does.
 
     Yields:
-        Each span as soon as it is known where it begins.
+        Each span as soon as it is known where it begins; the last one is not looked at.
 
     Raises:
         Error: As `rows`.
@@ -188,6 +188,8 @@ def cut(path: Path, size: int) -> Iterator[Span]:
             if start < 0 or offset - start >= size:
                 start = offset
                 yield Span(start, start + size, number, line)
+                if start + size >= path.stat().st_size:
+                    return
             number += 1
 
 
