@@ -18,6 +18,7 @@ import time
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,12 +29,19 @@ from transformers import AutoModelForImageTextToText, AutoProcessor
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+stand_in: Any
 try:
     import orjson  # noqa: F401
 except ImportError:
-    stand_in: Any = types.ModuleType("orjson")
+    stand_in = types.ModuleType("orjson")
     stand_in.dumps = lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     sys.modules["orjson"] = stand_in
+try:
+    import msgspec  # noqa: F401
+except ImportError:
+    stand_in = types.ModuleType("mmconvert.frozen")
+    stand_in.frozen = dataclass(frozen=True, slots=True)
+    sys.modules["mmconvert.frozen"] = stand_in
 
 from mmconvert.demo.tiny_vlm import CHAT_TEMPLATE, byte_tokenizer  # noqa: E402  (the path is set above)
 from mmconvert.record import Image, Part, Record, Source, Turn  # noqa: E402

@@ -10,10 +10,12 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from mmconvert.reused_memory import take
 
+_MOST = (1 << 31) - 1
 _INTEGERS = {pa.int32(): "i", pa.int64(): "q"}
 
 
@@ -54,7 +56,11 @@ def _integers(kind: pa.DataType, values: Sequence[int]) -> pa.Buffer:
 
 
 def _ends(rows: Sequence[Any]) -> pa.Buffer:
-    return _integers(pa.int32(), list(accumulate(map(len, rows), initial=0)))
+    ends = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=ends[1:])
+    if ends[-1] > _MOST:
+        raise OverflowError(f"a column of one batch holds {ends[-1]:,} bytes or items, Arrow takes {_MOST:,}")
+    return pa.py_buffer(ends.astype(np.int32))
 
 
 def lists(rows: Sequence[Sequence[Any]], values: pa.Array) -> pa.ListArray:

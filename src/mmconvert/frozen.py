@@ -1,44 +1,40 @@
 """Dataclasses whose objects cannot be changed and are made by the million."""
 
-from dataclasses import FrozenInstanceError, dataclass, field
-from typing import Any, NoReturn, TypeVar, dataclass_transform
+from dataclasses import MISSING, Field, dataclass, field
+from typing import Any, TypeVar, dataclass_transform
+
+import msgspec
 
 _T = TypeVar("_T")
+_MADE_ANEW = ("__dict__", "__weakref__", "__annot")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[_T]) -> type[_T]:
-    """Make a class what `@dataclass(frozen=True, slots=True)` makes of it, with a cheaper constructor.
+    """Make a class what `@dataclass(frozen=True, slots=True)` makes of it, with a constructor in C.
 
-    That decorator's constructor pays a call for every field. This one fills a plain object and closes it
-    last, by giving it a class of the same name that lets nothing be set.
+    That decorator's constructor pays a call for every field; msgspec's takes a quarter of the time. The functions of
+    `dataclasses`, such as `replace`, take its objects all the same.
 
     Args:
         cls: Fields as for `dataclass`, without `__post_init__`.
 
     Returns:
-        The class; its objects are those of a subclass that is made here.
+        The class; setting a field of an object raises AttributeError.
     """
-
-    def close(self: Any) -> None:
-        self.__class__ = closed
-
-    cls.__post_init__ = close  # type: ignore[attr-defined]
-    made: Any = dataclass(slots=True, unsafe_hash=True)(cls)
-
-    def refuse(self: object, name: str, value: object = None) -> NoReturn:
-        raise FrozenInstanceError(f"cannot change {name!r} of a {made.__name__}; make another with replace()")
-
-    def rebuilt(self: object) -> tuple[Any, ...]:
-        return made, tuple(getattr(self, name) for name in made.__slots__)
-
-    kept = {name: getattr(made, name) for name in ("__module__", "__qualname__", "__doc__")}
-    methods = {
-        "__new__": lambda _, *values, **named: made(*values, **named),
-        "__init__": lambda *_, **named: None,
-        "__setattr__": refuse,
-        "__delattr__": refuse,
-        "__reduce__": rebuilt,
-    }
-    closed = type(made.__name__, (made,), {**kept, **methods, "__slots__": ()})
+    own = {name: value for name, value in vars(cls).items() if not name.startswith(_MADE_ANEW)}
+    fields: dict[str, Field[Any]] = dataclass(cls).__dataclass_fields__  # type: ignore[attr-defined]
+    made: Any = msgspec.defstruct(
+        cls.__name__,
+        [(name, one.type, _default(one)) for name, one in fields.items()],
+        module=cls.__module__,
+        namespace={name: value for name, value in own.items() if name not in fields} | {"__dataclass_fields__": fields},
+        frozen=True,
+    )
     return made  # type: ignore[no-any-return]
+
+
+def _default(one: "Field[Any]") -> Any:
+    if one.default_factory is not MISSING:
+        return msgspec.field(default_factory=one.default_factory)
+    return msgspec.NODEFAULT if one.default is MISSING else one.default

@@ -231,18 +231,21 @@ def _copy(
             records.rejects.append(Rejected.of(error, records.where, record.id))
             records.counted -= 1
             continue
-        renamed = _kin(record) in part.foreign
+        kin = _kin(record)
+        renamed = kin in part.foreign
         if renamed:
             record = _prefixed(record, part.source.id_prefix)
-        if record.id in seen:
+            kin = _kin(record)
+        before = len(seen)
+        seen.add(record.id)
+        if len(seen) == before:
             message = f"the id stands in an earlier row too {got(record.id)}. Give every row an id of its own."
             records.rejects.append(Rejected(records.where, "id.duplicate", message, "id", record.id))
             records.counted -= 1
             continue
-        seen.add(record.id)
         result.ids.append(record.id)
-        if _kin(record) != record.id:
-            result.kin[record.id] = _kin(record)
+        if kin != record.id:
+            result.kin[record.id] = kin
         if renamed:
             result.warnings[_RENAMED] += 1
         size = weight(record)

@@ -186,7 +186,8 @@ class Records:
             self.warnings,
         )
         through = steps(options.transforms, options.seed, pictures)
-        reword = rewording(options.prompt, options.prompt_suffix)
+        worded = options.prompt or options.prompt_suffix
+        reword = rewording(options.prompt, options.prompt_suffix) if worded else None
         made: Iterator[_Made] = (
             self._made(item, context, through, reword) for item in islice(rows, options.first_rows)
         )
@@ -239,21 +240,23 @@ class Records:
         self.mended += [(row.where, record.id) for record in last.records if record.sample in own - put]
 
     def _made(
-        self, row: Row | Rejected, context: Context, through: Sequence[Step], reword: Callable[[Record], Record]
+        self, row: Row | Rejected, context: Context, through: Sequence[Step], reword: Callable[[Record], Record] | None
     ) -> "_Made":
         if isinstance(row, Rejected):
             return _Made(row, (), row)
         for remark in row.remarks:
             context.warn(remark)
         try:
-            records: Iterable[Record] = map(checked, self.plugin.records(row, context))
+            records = [checked(record) for record in self.plugin.records(row, context)]
             if self.format != OURS:
-                records = map(without_option_names, records)
-            elif through or self._options.prompt or self._options.prompt_suffix:
-                records = map(without_reply, records)
+                records = [without_option_names(record) for record in records]
+            elif through or reword is not None:
+                records = [without_reply(record) for record in records]
             if through:
-                records = (made for record in records for made in transformed(record, through))
-            return _Made(row, tuple(map(reword, records)))
+                records = [made for record in records for made in transformed(record, through)]
+            if reword is not None:
+                records = [reword(record) for record in records]
+            return _Made(row, records)
         except RowError as error:
             return _Made(row, (), Rejected.of(error, row.where, _row_id(row)))
 
@@ -277,7 +280,7 @@ class _Made(NamedTuple):
     """What a row gave: records, or the reason why there are none."""
 
     row: Row | Rejected
-    records: tuple[Record, ...]
+    records: Sequence[Record]
     rejected: Rejected | None = None
 
 

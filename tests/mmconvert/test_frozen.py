@@ -2,7 +2,7 @@
 
 import copy
 import pickle
-from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import pytest
@@ -59,7 +59,7 @@ def test_values_defaults_and_methods_are_those_of_the_class() -> None:
 def test_nothing_can_be_set_or_deleted(kind: Any, name: str) -> None:
     place = kind("a", 1)
     # The usual decorator has two words for a name that is no field.
-    refused: Any = (FrozenInstanceError, TypeError)
+    refused: Any = (AttributeError, TypeError)
     with pytest.raises(refused):
         setattr(place, name, 2)
     with pytest.raises(refused):
@@ -89,7 +89,7 @@ def test_copies_are_equal_and_frozen(again: Any) -> None:
     other = again(place)
     assert other == place
     assert other is not place
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         other.row = 3
 
 

@@ -13,7 +13,7 @@ Lost: nothing.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import count, filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     images: list[Image] = []
     extras: list[dict[str, Any]] = []
     question: str | None = None
-    free = (slot for slot in count(1) if slot not in pictures)
+    free = filterfalse(pictures.__contains__, count(1))
     for number, message in enumerate(messages):
         turn, shown, extra = _turn(message, number, pictures, free, context)
         turns.append(turn)

@@ -77,8 +77,7 @@ def parse_json(text: str, *, nan: bool = False) -> Any:
     """
     try:
         value, end = (_LENIENT if nan else _DECODER).raw_decode(text, len(text) - len(text.lstrip(" \t\n\r")))
-        if text[end:].strip(" \t\n\r"):
-            rest = text[end:].strip()
+        if rest := text[end:].strip(" \t\n\r"):
             raise RowError(
                 "json.syntax",
                 "",

@@ -103,9 +103,8 @@ def test_a_damaged_dataset_writes_nothing(dataset: str) -> None:
 def test_a_path_of_a_record_cannot_leave_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     inside = record(1)
-    image = inside.images[0]
-    object.__setattr__(image, "name", "../../evil.png")
-    write_dataset(tmp_path / "ds", {"test": [inside]})
+    outside = replace(inside, images=(replace(inside.images[0], name="../../evil.png"),))
+    write_dataset(tmp_path / "ds", {"test": [outside]})
     ended = mmconvert(
         "export",
         "ds",
