@@ -29,11 +29,11 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     Raises:
         UnicodeEncodeError: A text holds half a surrogate pair.
     """
+    if kind == pa.string():
+        return _strings(values)
     nulls = values.count(None)
     if nulls == len(values):
         return pa.nulls(len(values), kind)
-    if kind == pa.string():
-        return _strings(values, nulls)
     if kind in _INTEGERS and not nulls:
         return pa.Array.from_buffers(kind, len(values), [None, _integers(kind, values)])
     if pa.types.is_list(kind):
@@ -41,11 +41,14 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind)
 
 
-def _strings(values: Sequence[str | None], nulls: int) -> pa.StringArray:
-    if not nulls:
+def _strings(values: Sequence[str | None]) -> pa.Array:
+    try:
         joined = "".join(values)  # type: ignore[arg-type]
         if joined.isascii():
             return pa.Array.from_buffers(pa.string(), len(values), [None, _ends(values), pa.py_buffer(joined.encode())])
+    except TypeError:  # one is None
+        if values.count(None) == len(values):
+            return pa.nulls(len(values), pa.string())
     builder = pa.lib.StringBuilder()
     builder.append_values(values)
     return builder.finish()

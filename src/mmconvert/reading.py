@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmconvert.errors import Error, RowError, UsageError, got
 from mmconvert.format import Context, Format
+from mmconvert.frozen import frozen
 from mmconvert.further_problems import further_problems
 from mmconvert.guess import guess
 from mmconvert.images import MAX_IMAGE_BYTES, Pictures
@@ -185,19 +186,16 @@ class Records:
             self._input.id_prefix,
             self.warnings,
         )
-        through = steps(options.transforms, options.seed, pictures)
-        worded = options.prompt or options.prompt_suffix
-        reword = rewording(options.prompt, options.prompt_suffix) if worded else None
-        made: Iterator[_Made] = (
-            self._made(item, context, through, reword) for item in islice(rows, options.first_rows)
-        )
+        through = self._steps(pictures)
+        made: Iterator[_Made] = (self._made(item, context, through) for item in islice(rows, options.first_rows))
         strict = replace(context, pictures=replace(pictures, decode=options.decode), warnings=Counter())
         if options.decode:
             from mmconvert.decoding import decoded_ahead  # Pillow takes time to load
 
-            made = decoded_ahead(made, _pictures, lambda one: self._made(one.row, strict, through, reword))
+            made = decoded_ahead(made, _pictures, lambda one: self._made(one.row, strict, through))
         self.counted = 0
-        for row, records, rejected in made:
+        for one in made:
+            row, rejected = one.row, one.rejected
             self.rows_read += 1
             self.where = row.where
             if options.every_problem and isinstance(row, Row):
@@ -207,10 +205,10 @@ class Records:
             if rejected is not None:
                 self.rejects.append(_with_row(rejected, row) if options.keep_refused else _without_row(rejected))
                 if options.every_problem:
-                    self.rejects += self._further(row, rejected, lambda one: self._made(one, strict, through, reword))
+                    self.rejects += self._further(row, rejected, lambda one: self._made(one, strict, through))
             elif options.every_problem and not self._good and isinstance(row, Row):
                 self._good = as_texts(row).fields
-            for record in records:
+            for record in one.records:
                 self.counted += 1
                 yield record
             if options.limit is not None and self.counted >= options.limit:
@@ -239,26 +237,39 @@ class Records:
         own, put = _texts(row.fields, last.row.fields if isinstance(last.row, Row) else {})
         self.mended += [(row.where, record.id) for record in last.records if record.sample in own - put]
 
-    def _made(
-        self, row: Row | Rejected, context: Context, through: Sequence[Step], reword: Callable[[Record], Record] | None
-    ) -> "_Made":
+    def _steps(self, pictures: Pictures) -> "_Steps":
+        options = self._options
+        transforms = steps(options.transforms, options.seed, pictures)
+        reword = rewording(options.prompt, options.prompt_suffix) if options.prompt or options.prompt_suffix else None
+        if self.format != OURS:
+            return _Steps(without_option_names, transforms, reword)
+        return _Steps(without_reply if transforms or reword is not None else None, transforms, reword)
+
+    def _made(self, row: Row | Rejected, context: Context, through: "_Steps") -> "_Made":
         if isinstance(row, Rejected):
             return _Made(row, (), row)
         for remark in row.remarks:
             context.warn(remark)
         try:
             records = [checked(record) for record in self.plugin.records(row, context)]
-            if self.format != OURS:
-                records = [without_option_names(record) for record in records]
-            elif through or reword is not None:
-                records = [without_reply(record) for record in records]
-            if through:
-                records = [made for record in records for made in transformed(record, through)]
-            if reword is not None:
-                records = [reword(record) for record in records]
+            if through.first is not None:
+                records = [through.first(record) for record in records]
+            if through.transforms:
+                records = [made for record in records for made in transformed(record, through.transforms)]
+            if through.reword is not None:
+                records = [through.reword(record) for record in records]
             return _Made(row, records)
         except RowError as error:
             return _Made(row, (), Rejected.of(error, row.where, _row_id(row)))
+
+
+@frozen
+class _Steps:
+    """What is done with every record of a format, in this order."""
+
+    first: Callable[[Record], Record] | None
+    transforms: Sequence[Step]
+    reword: Callable[[Record], Record] | None
 
 
 class _PieceNumbers:
@@ -276,7 +287,8 @@ class _PieceNumbers:
         return self._number
 
 
-class _Made(NamedTuple):
+@frozen
+class _Made:
     """What a row gave: records, or the reason why there are none."""
 
     row: Row | Rejected

@@ -28,9 +28,17 @@ def checked(record: Record) -> Record:
             out of range, half a character; `messages.part`: a part that is neither text nor image;
             `messages.images`: not one picture for each image part.
     """
-    kinds = [part.type for turn in record.messages for part in turn.content]
+    texts = [value for value in (*_TEXT_VALUES(record), *record.options) if value is not None]
+    texts += _NEEDED_VALUES(record)
+    texts += record.answers
+    kinds = []
+    for turn in record.messages:
+        texts.append(turn.role)
+        for part in turn.content:
+            kinds.append(part.type)
+            texts.append(part.text)
     pictures = kinds.count("image")
-    if not _all_texts(record) or pictures + kinds.count("text") != len(kinds):
+    if pictures + kinds.count("text") != len(kinds) or not _all_texts(texts):
         _check_texts(record)
     if not record.id.strip():
         raise RowError("id.missing", "id", f"the row has no id {got(record.id)}.")
@@ -52,17 +60,10 @@ def checked(record: Record) -> Record:
     return record
 
 
-def _all_texts(record: Record) -> bool:
-    """Tell whether every text is one, kinds of parts aside, without saying which is not: the fast way."""
-    texts = [value for value in (*_TEXT_VALUES(record), *record.options) if value is not None]
-    texts += _NEEDED_VALUES(record)
-    texts += record.answers
-    for turn in record.messages:
-        texts.append(turn.role)
-        for part in turn.content:
-            texts.append(part.text)
+def _all_texts(values: list[Any]) -> bool:
+    """Tell whether all values are texts, without saying which is not: the fast way, for nearly every record."""
     try:
-        joined = "".join(texts)
+        joined = "".join(values)
         return joined.isascii() or bool(joined.encode())
     except (TypeError, UnicodeEncodeError):
         return False

@@ -47,9 +47,13 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     question: str | None = None
     free = filterfalse(pictures.__contains__, count(1))
     for number, message in enumerate(messages):
-        turn, shown, extra = _turn(message, number, pictures, free, context)
+        turn = plain_turn(message)
+        shown: Sequence[Image] = ()
+        extra: dict[str, Any] = {}
+        if turn is None or (turn.role == "user" and slots_in(turn.content[0].text)):
+            turn, shown, extra = _turn(message, number, pictures, free, context)
+            images += shown
         turns.append(turn)
-        images += shown
         extras.append(extra)
         if turn.role == "user":
             question = turn_text(turn, shown)
@@ -57,9 +61,9 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     label = fields.pop("answer", None)
     answers = _answers(label)
     key = take_id(fields, row, context)
-    extra = rest(fields)
+    beside = rest(fields)
     if any(extras):
-        extra[MESSAGES_EXTRA] = extras
+        beside[MESSAGES_EXTRA] = extras
     yield Record(
         id=key,
         sample=key,
@@ -74,7 +78,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         dataset=context.dataset,
         subset=context.subset,
         attachments=hidden,
-        extra=extra,
+        extra=beside,
     )
 
 
@@ -88,9 +92,6 @@ def _messages(value: Any) -> list[dict[str, Any]]:
 def _turn(
     message: Mapping[str, Any], number: int, pictures: Mapping[int, Image], free: Iterator[int], context: Context
 ) -> tuple[Turn, Sequence[Image], dict[str, Any]]:
-    plain = plain_turn(message)
-    if plain is not None and (plain.role != "user" or not slots_in(plain.content[0].text)):
-        return plain, (), {}
     where = f"messages[{number}]"
     role, content, extra = opened(message, where)
     if role == "user" and isinstance(content, str) and slots_in(content):
