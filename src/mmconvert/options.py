@@ -67,6 +67,8 @@ def letters_of(options: Sequence[str | None]) -> str:
         >>> letters_of(("one", None, "three"))
         'AC'
     """
+    if None not in options:
+        return LETTERS[: len(options)]
     return "".join(letter for letter, text in zip(LETTERS, options, strict=False) if text is not None)
 
 

@@ -87,7 +87,7 @@ def _jpeg(data: bytes) -> Size:
         elif marker == 0xD9:
             raise RowError("image.header", "", "the JPEG holds no pixels.")
         else:
-            (length,) = struct.unpack_from(">H", data, at + 2)
+            length = data[at + 2] << 8 | data[at + 3]
             if marker in _JPEG_FRAMES:
                 height, width = struct.unpack_from(">HH", data, at + 5)
                 size = (width, height)

@@ -161,9 +161,8 @@ def respell(fields: Mapping[str, Any], words: Iterable[str]) -> tuple[dict[str, 
         >>> respell({"L2-category": "LR", "A": "a"}, ["l2-category"])
         ({'l2-category': 'LR', 'A': 'a'}, {'l2-category': 'L2-category'})
     """
-    spellings = _spellings(tuple(fields), tuple(words))
-    renamed = dict(zip(spellings.values(), fields.values(), strict=True))
-    return renamed, {word: name for name, word in spellings.items() if word != name}
+    spellings, headers = _spellings(tuple(fields), tuple(words))
+    return dict(zip(spellings, fields.values(), strict=True)), dict(headers)
 
 
 def take_headers(extra: dict[str, Any]) -> dict[str, str]:
@@ -181,11 +180,12 @@ def take_headers(extra: dict[str, Any]) -> dict[str, str]:
 
 
 @lru_cache
-def _spellings(names: tuple[str, ...], words: tuple[str, ...]) -> dict[str, str]:
-    """Give the word for each name; worked out once for the rows of a file, which have the same names."""
+def _spellings(names: tuple[str, ...], words: tuple[str, ...]) -> tuple[list[str], dict[str, str]]:
+    """Give the word for each name, and what `respell` tells of headers; a file's rows, of the same names, ask once."""
     known = {_plain(word): word for word in words}
     found = {name: known.get(_plain(name), name) if len(name) > 1 else name for name in names}
-    return {name: name if word in found else word for name, word in found.items()}
+    respelled = {name: name if word in found else word for name, word in found.items()}
+    return list(respelled.values()), {word: name for name, word in respelled.items() if word != name}
 
 
 def _plain(name: str) -> str:

@@ -9,6 +9,7 @@ open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/image_base.py and its developmen
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ def record(row: Row, context: Context, how: Reading) -> Record:
     key = _text(fields.pop("index", None))
     if not key:
         raise RowError("id.missing", "index", "the row has no index. Give each row one of its own.")
-    options = lettered_options([fields.pop(letter, None) for letter in LETTERS])
+    options = lettered_options([fields.pop(letter, None) for letter in _letters(tuple(fields))])
     task = how.task or ("multiple_choice" if options else "vqa")
     sample, variant, group = _place(key, fields, options, task, base is not None or _is_rotated(fields, name, how))
     images = _images(fields, context, name, how)
@@ -135,11 +136,10 @@ def record(row: Row, context: Context, how: Reading) -> Record:
     label = fields.pop("answer", None)
     answer, answers = _answers(label, options, task, context)
     parts, shown = _prompt(_asked(question, hint, options, task, how), images)
-    category, l2_category, split, prediction = (fields.pop(name, None) for name in _TAKEN)
+    category, l2_category, split, prediction = [fields.pop(name, None) for name in _TAKEN]
     extra = rest(fields)
     if headers:
         extra[HEADERS] = headers
-    slots = {image.slot for image in shown}
     return Record(
         id=key,
         sample=sample,
@@ -160,10 +160,16 @@ def record(row: Row, context: Context, how: Reading) -> Record:
         split=split,
         dataset=how.dataset,
         subset=context.subset,
-        attachments=tuple(image for image in images if image.slot not in slots),
+        attachments=_hidden(images, shown),
         extra=extra,
         prediction=prediction,
     )
+
+
+@lru_cache
+def _letters(columns: tuple[str, ...]) -> str:
+    """Give the letters up to the last one that is a column; worked out once for the rows of a file."""
+    return LETTERS[: max((LETTERS.index(name) + 1 for name in columns if name in tuple(LETTERS)), default=0)]
 
 
 def _place(
@@ -188,6 +194,13 @@ def _asked(question: str | None, hint: str | None, options: tuple[str | None, ..
     if how.needs_question:
         raise RowError("question.missing", "question", f"the row has no question {got(question)}.")
     return ""
+
+
+def _hidden(images: Sequence[Image], shown: Sequence[Image]) -> tuple[Image, ...]:
+    if len(images) == len(shown) == 1:
+        return ()
+    slots = {image.slot for image in shown}
+    return tuple(image for image in images if image.slot not in slots)
 
 
 def _text(value: Any) -> str | None:
