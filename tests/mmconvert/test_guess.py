@@ -1,5 +1,7 @@
 """Which format a file has: told from its content, and every refusal says why."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -112,3 +114,14 @@ def test_a_file_without_rows_is_not_said_to_lack_columns(tmp_path: Path, name: s
         pq.write_table(pa.table({"id": pa.array([], pa.string()), "prediction": pa.array([], pa.string())}), path)
     with pytest.raises(Error, match="holds no rows by which to tell its format"):
         guess(path)
+
+
+def test_guessing_loads_nothing_that_only_pictures_or_workbooks_need(tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text('{"messages": [{"role": "user", "content": "Why?"}], "answer": "so"}\n')
+    code = (
+        "import sys; from pathlib import Path; from mmconvert.guess import guess; guess(Path(sys.argv[1]));"
+        "print(*{'PIL', 'xlsxwriter', 'pandas', 'datasets'} & set(sys.modules))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == []

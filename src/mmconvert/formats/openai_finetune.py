@@ -15,8 +15,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import PIL.Image
-
 from mmconvert.dialogs import dialog_record, listed, message_list
 from mmconvert.errors import RowError
 from mmconvert.format import Context, Format, Loss, Sample, Target
@@ -123,6 +121,9 @@ def _check_picture(image: Image) -> None:
         raise RowError("target.image", "images", f"a picture has {len(image.bytes):,} bytes, 10 MB at most.")
     if image.format not in FORMATS:
         raise RowError("target.image", "images", f"a picture is {image.format}, not {', '.join(FORMATS)}.")
+    # Imported here: whoever guesses a format loads all of them.
+    import PIL.Image
+
     try:
         with PIL.Image.open(io.BytesIO(image.bytes), formats=FORMATS) as opened_picture:
             mode = opened_picture.mode
