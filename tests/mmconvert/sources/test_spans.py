@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mmconvert.errors import Error
 from mmconvert.sources import Row, jsonl, parquet, tables
 
 TEXTS = {
@@ -54,6 +55,15 @@ def test_lines_that_are_skipped_over_are_counted(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonl, "_BUFFER", 16)
         same(jsonl, path, size)
+
+
+def test_the_last_piece_is_left_to_who_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("a\tb\n" + "1\t2\n" * 20 + '"', encoding="utf-8")
+    first, second = tables.cut(path, 50)
+    assert len(list(tables.rows(path, first))) == 13
+    with pytest.raises(Error, match=r"t\.tsv:22: a quote opens here"):
+        list(tables.rows(path, second))
 
 
 @pytest.mark.parametrize("size", [1, 400, 10_000])
