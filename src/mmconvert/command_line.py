@@ -225,9 +225,7 @@ def run(command: click.Command, argv: Sequence[str] | None = None, *, program: s
         argv: Arguments without the program's name; None takes the process's own.
         program: Name to print in front of messages.
     """
-    # Nearly all that a command loads stays to its end: the looks for cycles in it, and the last ones at the end, took
-    # a seventh of a short run.
-    gc.set_threshold(500_000)
+    # At the end Python looks for cycles in all that a command has loaded, which takes a tenth of a short run.
     atexit.register(gc.freeze)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -7,6 +7,7 @@ import msgspec
 
 _T = TypeVar("_T")
 _MADE_ANEW = ("__dict__", "__weakref__", "__annot")
+"""How names of a class begin that are not its author's."""
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))

@@ -1,5 +1,6 @@
 """The `mmconvert` program: one file a command, imported when it runs."""
 
+import gc
 import os
 from typing import NoReturn
 
@@ -90,4 +91,6 @@ def main() -> NoReturn:
     # without any can fork workers.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("JE_ARROW_MALLOC_CONF", "background_thread:false")
+    # Nearly all that a command loads stays, and records have no cycles. Not so for `mmscore`, whose models may.
+    gc.set_threshold(500_000)
     run(program, program="mmconvert")

@@ -76,7 +76,8 @@ def _run(children: "_Children", function: Callable[[_T], _R], tasks: Iterable[_T
 
     with ThreadPoolExecutor(children.count) as feeders:
         try:
-            # Children that are there get the first tasks: who runs next is then this process, which looks for them.
+            # Children that are there begin first, for it is this process that looks for the next tasks. Those that
+            # have to load do not: a single task shall not wait for them.
             first = [] if children.ready else list(itertools.islice(left, 1))
             fed = [feeders.submit(feed, *numbered) for numbered in itertools.islice(left, children.count)]
             for numbered in first:
