@@ -56,20 +56,22 @@ def test_what_plug_ins_print_in_a_child_stands_beside_the_result(tmp_path: Path)
 
 WHO_RUNS = """
 import os, time
-from mmconvert.engines.local import crew
 
 def who(_):
     time.sleep(0.2)
     return os.getpid()
-
-if __name__ == "__main__":
-    with crew(3) as run:
-        print([pid == os.getpid() for pid in run(who, range(3))])
+"""
+RUN = """
+import os, who
+from mmconvert.engines.local import crew
+with crew(3) as run:
+    print(*run(who.who, range(3)), os.getpid())
 """
 
 
 def test_children_that_are_there_get_the_first_tasks(tmp_path: Path) -> None:
-    script = tmp_path / "who.py"
-    script.write_text(WHO_RUNS)
-    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert ended.stdout == "[False, False, True]\n"
+    (tmp_path / "who.py").write_text(WHO_RUNS)
+    ended = subprocess.run([sys.executable, "-c", RUN], cwd=tmp_path, capture_output=True, text=True, check=True)
+    first, second, third, caller = ended.stdout.split()
+    assert third == caller
+    assert caller not in (first, second)
