@@ -30,6 +30,8 @@ PART_BYTES = 256 << 20
 """Most bytes of a file in one part; about the size of the shard it gives."""
 SMALL_FILE = 64 << 20
 """A file up to this size is one part; a larger one is two at least."""
+_LESS, _LAST = 1 / 15, 4 / 5
+"""How much smaller a part is than the one before, in parts of the first, and how small the last one may be."""
 
 _RENAMED = "an id that another file or split has too got the name of its own in front"
 _OFFSETS = (".jsonl", *DELIMITERS)
@@ -44,8 +46,7 @@ class Part:
         index: Place of the part among all of them, the beginning of its shards' temporary names.
         source: The file, with its split and subset.
         span: Piece of the file, None for all.
-        piece_bytes: Bytes after which another part begins with the next row, where one task reads a whole
-            file; 0 for none.
+        pieces: About how many bytes each part has, where one task reads a whole file; empty for one part.
         piece: Place among the parts that one task reads.
         folder: Existing folder for the shards.
         how: How to read.
@@ -67,7 +68,7 @@ class Part:
     taken: frozenset[str] = frozenset()
     foreign: frozenset[str] = frozenset()
     view: str = EVAL
-    piece_bytes: int = 0
+    pieces: tuple[int, ...] = ()
     piece: int = 0
     tally: Path | None = None
     two_threads: bool = False
@@ -125,13 +126,13 @@ def parts_of(part: Part, records: Records, *, read_on: bool) -> Iterator[Part]:
     Raises:
         Error: As the source's `cut`.
     """
-    cut, piece_bytes = _pieces_of(part.source, records, part.how)
+    cut, sizes = _pieces_of(part.source, records, part.how)
     if cut is None:
         yield part
     elif read_on and part.source.path.suffix.lower() in _OFFSETS:
-        yield replace(part, piece_bytes=piece_bytes)
+        yield replace(part, pieces=sizes)
     else:
-        for index, span in enumerate(cut(part.source.path, piece_bytes), part.index):
+        for index, span in enumerate(cut(part.source.path, sizes), part.index):
             yield replace(part, index=index, span=span)
 
 
@@ -139,28 +140,41 @@ def count_at_most(inputs: Sequence[Input], files: Sequence[Records], how: ReadOp
     """Count the parts that files may have; a few rows more or less in each may make it fewer."""
     counts = 0
     for source, records in zip(inputs, files, strict=True):
-        cut, piece_bytes = _pieces_of(source, records, how)
+        cut, sizes = _pieces_of(source, records, how)
         if cut is None:
             counts += 1
         elif source.path.suffix.lower() in _OFFSETS:
-            counts += math.ceil(source.path.stat().st_size / piece_bytes)
+            counts += len(sizes)
         else:
-            counts += sum(1 for _ in cut(source.path, piece_bytes))
+            counts += sum(1 for _ in cut(source.path, sizes))
     return counts
 
 
-def _pieces_of(source: Input, records: Records, how: ReadOptions) -> tuple[Callable[..., Iterator[Span]] | None, int]:
-    """Give what cuts a file and how many bytes each piece has; None where it stays whole."""
+def _pieces_of(
+    source: Input, records: Records, how: ReadOptions
+) -> tuple[Callable[..., Iterator[Span]] | None, tuple[int, ...]]:
+    """Give what cuts a file and about how many bytes each piece has; None where it stays whole."""
     path, suffix = source.path, source.path.suffix.lower()
     # A kit's reading looks at whole columns, and a limit ends the file early.
     whole = not records.plugin.cuttable or how.limit is not None or how.read_as is not None
     size = 0 if whole or suffix not in READERS or not path.is_file() else path.stat().st_size
     if size <= SMALL_FILE:
-        return None, 0
+        return None, ()
     reader = importlib.import_module(f"mmconvert.sources.{READERS[suffix]}")
-    count = max(2, math.ceil(size / PART_BYTES))
-    # Two, or four at a time: two cores, or four, then have work to the end.
-    return getattr(reader, "cut", None), math.ceil(size / (count if count == 2 else count + -count % 4))
+    return getattr(reader, "cut", None), _sizes(size)
+
+
+def _sizes(size: int) -> tuple[int, ...]:
+    """Give the bytes of each part of a file: two parts, or four at a time, so that as many cores have work to the end.
+
+    Every part is a little smaller than the one before: it begins later, when the file is looked over up to there, which
+    takes a fifteenth of what converting does.
+    """
+    count = max(2, math.ceil(size / (PART_BYTES * (1 + _LAST) / 2)))
+    count += -count % 4 if count > 2 else 0
+    less = min(_LESS, (1 - _LAST) / (count - 1))
+    first = size / (count - less * count * (count - 1) / 2)
+    return tuple(math.ceil(first * (1 - less * number)) for number in range(count))
 
 
 class PartError(Error):
@@ -205,11 +219,11 @@ def convert_part(part: Part) -> list[PartResult]:
 
 
 def _pieces(part: Part, records: Records) -> Iterator[tuple[Part, Iterator[Record]]]:
-    if not part.piece_bytes:
+    if not part.pieces:
         yield part, iter(records)
         return
-    for number, (span, found) in enumerate(records.pieces(part.piece_bytes)):
-        yield replace(part, span=span, piece_bytes=0, piece=number), found
+    for number, (span, found) in enumerate(records.pieces(part.pieces)):
+        yield replace(part, span=span, pieces=(), piece=number), found
 
 
 def _copy(

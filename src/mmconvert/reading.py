@@ -21,7 +21,7 @@ from mmconvert.prompt import rewording
 from mmconvert.record import Image, Record
 from mmconvert.record_shape import checked
 from mmconvert.rewording import without_option_names
-from mmconvert.sources import Rejected, Row, Span, Where
+from mmconvert.sources import Rejected, Row, Span, Where, span_sizes
 from mmconvert.sources.tables import as_texts
 from mmconvert.transform import Step, steps, transformed
 from mmconvert.views import without_reply
@@ -147,20 +147,20 @@ class Records:
         """Yield records in order; refused rows are collected, not raised."""
         return self._read(self._rows())
 
-    def pieces(self, size: int) -> Iterator[tuple[Span, Iterator[Record]]]:
+    def pieces(self, sizes: Sequence[int]) -> Iterator[tuple[Span, Iterator[Record]]]:
         """Read the file on in pieces that end where its source's `cut` would end a span.
 
         Args:
-            size: Bytes after which the next row begins another piece.
+            sizes: As that `cut` takes them.
 
         Yields:
             A piece and its records, to be read before the next piece is asked for. All counts are of the piece
             at hand.
         """
-        numbered = _PieceNumbers(size)
+        numbered = _PieceNumbers(sizes)
         for _, rows in groupby(self._rows(), numbered):
             first, start = numbered.first, numbered.first.offset or 0
-            yield Span(start, start + size, first.row, first.line or 1), self._read(rows)
+            yield Span(start, start + numbered.size, first.row, first.line or 1), self._read(rows)
 
     def _rows(self) -> Iterator[Row | Rejected]:
         files = (self._input.path, *self._input.more)
@@ -273,16 +273,21 @@ class _Steps:
 
 
 class _PieceNumbers:
-    """Numbers the pieces of a file by the bytes at which rows begin; `first` is where the latest piece begins."""
+    """Numbers the pieces of a file by the bytes at which rows begin.
 
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._number = 0
+    Attributes:
+        first: Where the latest piece begins.
+        size: About how many bytes it has.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._sizes = span_sizes(sizes)
+        self._number = self.size = 0
         self.first = Where("", 0)
 
     def __call__(self, row: Row | Rejected) -> int:
-        if not self._number or (row.where.offset or 0) - (self.first.offset or 0) >= self._size:
-            self.first = row.where
+        if not self._number or (row.where.offset or 0) - (self.first.offset or 0) >= self.size:
+            self.first, self.size = row.where, next(self._sizes)
             self._number += 1
         return self._number
 

@@ -121,11 +121,24 @@ def test_no_more_workers_are_asked_for_than_there_may_be_parts(small_parts: None
     small.write_text(lines(message("x")), encoding="utf-8")
     inputs = [Input(small), Input(large)]
     # Two parts, or a multiple of four, none larger than 400 bytes.
-    for size, count in ((150, 2), (800, 2), (801, 4), (1600, 4), (1601, 8)):
+    for size, count in ((150, 2), (720, 2), (721, 4), (1440, 4), (1441, 8)):
         line = lines(message(""))
         large.write_text(lines(message("x" * (size - len(line)))), encoding="utf-8")
         for how, expected in ((ReadOptions(), 1 + count), (ReadOptions(limit=3), 2)):
             assert parts.count_at_most(inputs, [Records(source, how) for source in inputs], how) == expected
+
+
+def test_every_part_is_a_little_smaller_than_the_one_before(small_parts: None, tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    for size in (720, 721, 1440, 5_000):
+        file.write_text(lines({"q": "x"}) * (size // 11) + lines({"q": "x" * (size % 11)}), encoding="utf-8")
+        how = ReadOptions(format="openai_messages")
+        pattern = parts.Part(0, Input(file), None, tmp_path, how)
+        spans = [part.span for part in parts.parts_of(pattern, Records(Input(file), how), read_on=False)]
+        sizes = [span.end - span.start for span in spans if span is not None]
+        assert sizes == sorted(sizes, reverse=True)
+        assert sizes[0] <= 400
+        assert 0.79 < sizes[-1] / sizes[0] < 0.95
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

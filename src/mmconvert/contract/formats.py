@@ -217,7 +217,7 @@ def _pieces_give_the_whole(it: Subject) -> Iterator[str]:
         if cut is None:
             continue
         whole = [(item.where.row, item) for item in it.plugin.rows(path, None)]
-        spans = list(cut(path, max(1, path.stat().st_size // PIECES)))
+        spans = list(cut(path, [max(1, path.stat().st_size // PIECES)]))
         pieces = [(item.where.row, item) for span in spans for item in it.plugin.rows(path, span)]
         if pieces != whole:
             yield (

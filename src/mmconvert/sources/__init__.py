@@ -6,9 +6,10 @@ from 0 as the policy for bad input says: non-blank lines of JSONL, logical recor
 of TSV, rows that are not fully blank of xlsx, elements of a JSON list, rows of parquet.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, repeat
 from pathlib import PurePath
 from typing import Any
 
@@ -109,3 +110,8 @@ class Span:
     end: int
     row: int = 0
     line: int = 1
+
+
+def span_sizes(sizes: Sequence[int]) -> Iterator[int]:
+    """Give the bytes of one span after the other, the last ones for all that follow: rows may end spans early."""
+    return chain(sizes, repeat(sizes[-1]))

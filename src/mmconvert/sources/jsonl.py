@@ -3,13 +3,13 @@
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
 from mmconvert.errors import Error, RowError, got
-from mmconvert.sources import Rejected, Row, Span, Where
+from mmconvert.sources import Rejected, Row, Span, Where, span_sizes
 
 _SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _INDENTED = re.compile(rb"\n\s")
@@ -153,8 +153,12 @@ def _is_blank(raw: bytes) -> bool:
     return not raw or raw.isspace()
 
 
-def cut(path: Path, size: int) -> Iterator[Span]:
-    """Cut a file into spans of about `size` bytes, each beginning with a line.
+def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
+    """Cut a file into spans that begin with a line each.
+
+    Args:
+        path: The file.
+        sizes: About how many bytes each span has, in order; the last one is that of all behind.
 
     Yields:
         Each span as soon as it is known where it begins; the last one is not looked at.
@@ -162,7 +166,8 @@ def cut(path: Path, size: int) -> Iterator[Span]:
     Raises:
         Error: The file is empty or no UTF-8 text.
     """
-    at = number = line = 0
+    lengths = span_sizes(sizes)
+    at = number = line = size = 0
     first = -1
     for block in _whole_lines(path):
         if first >= 0 and at + len(block) <= first + size and _without_blanks(block):
@@ -175,7 +180,7 @@ def cut(path: Path, size: int) -> Iterator[Span]:
             if _is_blank(raw.removeprefix(_BOM) if line == 1 else raw):
                 continue
             if first < 0 or start - first >= size:
-                first = start
+                first, size = start, next(lengths)
                 yield Span(first, first + size, number, line)
                 if first + size >= path.stat().st_size:
                     return

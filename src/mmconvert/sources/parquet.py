@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from mmconvert.errors import Error, first_line
 from mmconvert.hub_path import HubPath
-from mmconvert.sources import Rejected, Row, Span, Where
+from mmconvert.sources import Rejected, Row, Span, Where, span_sizes
 from mmconvert.sources.jsonl import refuse_other_magic
 
 BATCH_ROWS = 64
@@ -88,18 +88,24 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
         number += batch.num_rows
 
 
-def cut(path: Path, size: int) -> Iterator[Span]:
-    """Cut a file into spans of whole row groups of about `size` bytes together.
+def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
+    """Cut a file into spans of whole row groups.
+
+    Args:
+        path: The file.
+        sizes: About how many bytes each span has, in order; the last one is that of all behind.
 
     Raises:
         Error: The file is damaged.
     """
     metadata = open_parquet(path).metadata
+    lengths = span_sizes(sizes)
+    size = next(lengths)
     start = row = held = number = 0
     for index in range(metadata.num_row_groups):
         if held >= size:
             yield Span(start, index, row)
-            start, row, held = index, number, 0
+            start, row, held, size = index, number, 0, next(lengths)
         group = metadata.row_group(index)
         held += group.total_byte_size
         number += group.num_rows

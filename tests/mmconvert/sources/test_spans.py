@@ -20,9 +20,9 @@ TEXTS = {
 }
 
 
-def same(source: ModuleType, path: Path, size: int) -> None:
+def same(source: ModuleType, path: Path, *sizes: int) -> None:
     whole = list(source.rows(path))
-    spans = list(source.cut(path, size))
+    spans = list(source.cut(path, sizes))
     pieces = [item for span in spans for item in source.rows(path, span)]
     assert pieces == whole
     assert all(span.start < span.end <= following.start for span, following in pairwise(spans))
@@ -35,7 +35,7 @@ def test_text_in_pieces(suffix: str, size: int, tmp_path: Path) -> None:
     path = tmp_path / f"t{suffix}"
     path.write_text(text, encoding="utf-8", newline="")
     same(source, path, size)
-    assert len(list(source.cut(path, 1))) > 2
+    assert len(list(source.cut(path, [1]))) > 2
 
 
 LINES = st.sampled_from(
@@ -45,22 +45,35 @@ LINES = st.sampled_from(
 
 @settings(deadline=None)
 @given(
-    lines=st.lists(LINES, min_size=1, max_size=30), end=st.sampled_from(["", '{"a": 3}', " "]), size=st.integers(1, 90)
+    lines=st.lists(LINES, min_size=1, max_size=30),
+    end=st.sampled_from(["", '{"a": 3}', " "]),
+    sizes=st.lists(st.integers(1, 90), min_size=1, max_size=4),
 )
 def test_lines_that_are_skipped_over_are_counted(
-    lines: list[str], end: str, size: int, tmp_path_factory: pytest.TempPathFactory
+    lines: list[str], end: str, sizes: list[int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("lines") / "t.jsonl"
     path.write_text("".join(lines) + end, encoding="utf-8", newline="")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonl, "_BUFFER", 16)
-        same(jsonl, path, size)
+        same(jsonl, path, *sizes)
+
+
+@pytest.mark.parametrize("suffix", TEXTS)
+def test_every_piece_has_a_size_of_its_own(suffix: str, tmp_path: Path) -> None:
+    source, text = TEXTS[suffix]
+    path = tmp_path / f"t{suffix}"
+    path.write_text(text, encoding="utf-8", newline="")
+    same(source, path, 9, 1, 4)
+    spans = list(source.cut(path, [9, 1, 4]))
+    assert [span.end - span.start for span in spans] == [9, 1, *[4] * (len(spans) - 2)]
+    assert len(spans) > 2
 
 
 def test_the_last_piece_is_left_to_who_reads_it(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_text("a\tb\n" + "1\t2\n" * 20 + '"', encoding="utf-8")
-    first, second = tables.cut(path, 50)
+    first, second = tables.cut(path, [50])
     assert len(list(tables.rows(path, first))) == 13
     with pytest.raises(Error, match=r"t\.tsv:22: a quote opens here"):
         list(tables.rows(path, second))
