@@ -1,10 +1,10 @@
 """Boxes on pictures, as annotations write them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mmconvert.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmconvert.literals import parse_list
 
 LAYOUTS = ("xywh", "xyxy")
@@ -13,7 +13,7 @@ LAYOUTS = ("xywh", "xyxy")
 _LARGEST = 1 << 31
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Box:
     """Corners in pixels, fractions cut off; the picture's upper left is (0, 0)."""
 

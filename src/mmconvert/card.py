@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from mmconvert.card_text import (
 )
 from mmconvert.card_yaml import FRONT, front_matter, require_readable, with_front_matter
 from mmconvert.errors import UsageError, got
+from mmconvert.frozen import frozen
 from mmconvert.manifest import DATA_FOLDER, DEFAULT_CONFIG
 from mmconvert.record import hf_feature
 
@@ -46,7 +47,7 @@ _URL = re.compile(r"https?://[^\s<>|`]+")
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SplitInfo:
     """One split of a configuration.
 
@@ -63,7 +64,7 @@ class SplitInfo:
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """What only people know of a dataset; nothing of it is ever guessed.
 

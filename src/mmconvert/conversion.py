@@ -21,6 +21,7 @@ from mmconvert.card import Origin
 from mmconvert.engines import Engine, Run
 from mmconvert.errors import Error, UsageError, did_you_mean
 from mmconvert.format import Format, Loss, Target, require_honoured
+from mmconvert.frozen import frozen
 from mmconvert.inputs import Input, fingerprint
 from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, read_manifest
 from mmconvert.occupancy import occupied
@@ -116,7 +117,7 @@ class Summary:
         return {name: value for name, value in asdict(self).items() if name not in ("reasons", "predicted")}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WriteOptions:
     """Where a conversion goes and how strict it is.
 

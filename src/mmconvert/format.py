@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.frozen import frozen
 from mmconvert.images import Pictures
 from mmconvert.record import Record, Source
 from mmconvert.sources import Rejected, Row, Span
@@ -16,7 +17,7 @@ IMAGES = ("inline", "files", "original")
 """How a writer stores pictures: inside the file, as files named by content, or under the source's own names."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Context:
     """What a format may know beside the row.
 
@@ -51,7 +52,7 @@ class Context:
         return Source(self.format, row.where.file, row.where.row)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """Where and how a writer writes.
 
@@ -72,7 +73,7 @@ class Target:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loss:
     """Something of a record that the target format cannot hold; the whole record where it is `left_out`."""
 
@@ -82,7 +83,7 @@ class Loss:
     left_out: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sample:
     """The head of a file, for guessing: suffix, field names in first-seen order, first rows."""
 
@@ -92,7 +93,7 @@ class Sample:
     rows: tuple[Mapping[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Format:
     """One file format, reader and writer.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mmconvert.frozen import frozen
 from mmconvert.places import Way, column_and_way, value_like, with_value
 from mmconvert.record import canonical_json
 from mmconvert.sources import Rejected, Row
@@ -101,7 +102,7 @@ def further_problems(
         yield problem
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Attempt:
     """A row without the problem that it had, the next one, and whether pictures or options are others now."""
 

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -21,6 +21,7 @@ from mmconvert.card import Origin, merge, named, shard_glob
 from mmconvert.cores import usable_cores
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, RowError, UsageError, got
+from mmconvert.frozen import frozen
 from mmconvert.hub_faults import RETRY_SECONDS, explained, retried
 from mmconvert.hub_limits import limits, refuse_beyond
 from mmconvert.manifest import MANIFEST, PREDICTIONS, read_manifest
@@ -41,7 +42,7 @@ _ELSEWHERE = re.compile(r"/|~|[A-Za-z]:[\\/]|\\\\|(.*[\\/])?\.\.[\\/]")
 Manifest = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Upload:
     """What a push would send.
 
@@ -75,7 +76,7 @@ class Upload:
         return sum(s.rows for splits in self.shards.values() for shards in splits.values() for s in shards)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PushResult:
     """What stands on the Hub now.
 
@@ -268,7 +269,7 @@ def _make_place(api: HfApi, repo_id: str, revision: str | None, private: bool) -
         api.create_branch(repo_id, repo_type="dataset", branch=revision, exist_ok=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Place:
     repo_id: str
     revision: str | None

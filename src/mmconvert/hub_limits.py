@@ -6,10 +6,10 @@ Source: https://huggingface.co/docs/hub/storage-limits, "Repository limitations 
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 
 FOLDER_FILES = 10_000
 """Most files of a folder: "cannot exceed"."""
@@ -27,7 +27,7 @@ PRIVATE_BYTES = 100 * 10**9
 """Bytes that a free account has for all of its private repositories."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limit:
     """One of the Hub's limits beside what a push comes to.
 

@@ -12,12 +12,12 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
 
 from mmconvert.errors import Error, UsageError, did_you_mean, first_line
+from mmconvert.frozen import frozen
 
 SMALL_FILE = 4 << 20
 """Bytes up to which a file is fetched whole: about what one answer of the Hub takes anyway."""
@@ -246,7 +246,7 @@ def known_sha256(path: Path) -> str | None:
     return path._found().sha256 if isinstance(path, HubPath) else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _At:
     """Where a path leads: a dataset, a commit of it, and the name of a file or folder in that."""
 
@@ -255,7 +255,7 @@ class _At:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _File:
     size: int
     sha256: str | None

@@ -7,16 +7,16 @@ more, and reading takes one away, so that every text comes back as it was.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from mmconvert.errors import RowError
+from mmconvert.frozen import frozen
 from mmconvert.record import Part
 
 IMAGE = "image"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Markers:
     r"""What a trainer reads as something other than text.
 

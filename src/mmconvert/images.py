@@ -11,12 +11,13 @@ import posixpath
 import re
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pybase64
 
 from mmconvert.errors import RowError, got
+from mmconvert.frozen import frozen
 from mmconvert.picture_structure import probe
 from mmconvert.record import Image
 from mmconvert.storage import StoreFolder, is_url
@@ -120,7 +121,7 @@ def declared_format(url: str) -> str | None:
     return {"jpg": "JPEG", "tif": "TIFF"}.get(subtype) or (subtype.upper() if subtype.upper() in FORMATS else None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pictures:
     """Finds pictures, checks them, and refuses everything outside its roots.
 

@@ -8,11 +8,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from mmconvert.errors import Error, UsageError, did_you_mean, no_such_path
+from mmconvert.frozen import frozen
 from mmconvert.guess import READERS, is_one_input
 from mmconvert.hub_path import HubPath, known_sha256, on_the_hub
 from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, config_folder
@@ -28,7 +29,7 @@ _HEAD = 1 << 20
 _REJECTS = ".rejects.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Input:
     """One file to convert, the split it goes to, and what tells its rows from other files' rows.
 

@@ -8,17 +8,17 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 from mmconvert.presence import Presence, kept_alive, living, put_once
 from mmconvert.publishing import clear_leftovers
 
 _WAIT = 0.1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Occupation:
     """An output that this process may write; made by `occupied`.
 

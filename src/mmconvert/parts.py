@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mmconvert.errors import Error, RowError, UsageError, got
+from mmconvert.frozen import frozen
 from mmconvert.guess import READERS
 from mmconvert.inputs import Input
 from mmconvert.part_tally import Tally
@@ -38,7 +39,7 @@ _OFFSETS = (".jsonl", *DELIMITERS)
 """Files whose rows say at which byte they begin."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """What one task of an engine converts, and where to.
 

@@ -12,7 +12,6 @@ import pkgutil
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 
 from mmconvert.digest import hash_file
 from mmconvert.errors import UsageError, did_you_mean, no_such_path, told
+from mmconvert.frozen import frozen
 
 GROUPS = {
     "mmconvert.formats": "FORMAT",
@@ -39,7 +39,7 @@ GROUPS = {
 """Package of each kind, and the constant that its modules export."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plugin:
     """Where a plug-in lives: its name, its module and who brought it."""
 

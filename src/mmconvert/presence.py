@@ -13,10 +13,11 @@ import secrets
 import socket
 import threading
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mmconvert.frozen import frozen
 from mmconvert.publishing import NO_LINKS, temporary
 
 SILENCE = 60.0
@@ -28,7 +29,7 @@ _one_thread = threading.Lock()
 """Temporary names are those of a process."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Presence:
     """A process as its file names it.
 

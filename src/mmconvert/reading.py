@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -30,7 +30,7 @@ OURS = "mmconvert"
 """The format of datasets of this project."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadOptions:
     """How to read; the options of `mmconvert convert` that bear on one file.
 

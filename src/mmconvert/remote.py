@@ -13,7 +13,6 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 from urllib.parse import SplitResult, urljoin
@@ -21,13 +20,14 @@ from urllib.parse import SplitResult, urljoin
 from mmconvert import __version__
 from mmconvert.addresses import PORTS, Address, Resolve, checked_addresses, checked_url, is_public, refused, resolve
 from mmconvert.errors import RowError, got
+from mmconvert.frozen import frozen
 
 CHUNK = 1 << 18
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """What one fetch may cost.
 
@@ -44,9 +44,12 @@ class Limits:
     redirects: int = 3
 
 
+_LIMITS = Limits()
+
+
 def fetch(
     url: str,
-    limits: Limits = Limits(),
+    limits: Limits = _LIMITS,
     *,
     resolve: Resolve = resolve,
     allowed: Callable[[Address], bool] = is_public,

@@ -7,13 +7,14 @@ content-defined chunking are on.
 import io
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mmconvert.frozen import frozen
 from mmconvert.hashed_file import HashedFile
 from mmconvert.record import SCHEMA, Record, to_arrow
 
@@ -31,7 +32,7 @@ _DISTINCT = {"id", "sample", "question", "text", "name", "sha256", "row"}
 """Leaves whose values differ from row to row: a dictionary of them would be a second copy, and a larger one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shard:
     """One parquet file of a dataset, as the manifest lists it."""
 

@@ -21,11 +21,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 from mmconvert.occupancy import Occupation, occupied
 from mmconvert.parts import Part, PartResult, convert_part
 from mmconvert.presence import Presence, kept_alive, living, put_once
@@ -87,7 +88,7 @@ def join(output: Path, plan: Mapping[str, Any]) -> "Share":
     return Share(folder, own.token)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SharedPart:
     """A part that this process has claimed, for a task of an engine."""
 

@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,6 +24,7 @@ from mmconvert import __version__
 from mmconvert.card import Origin, card, merge
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, UsageError, did_you_mean, first_line, no_such_path
+from mmconvert.frozen import frozen
 from mmconvert.hub_path import known_sha256
 from mmconvert.manifest import DEFAULT_CONFIG, MANIFEST, check_names, config_folder, folder_of, joined, read_manifest
 from mmconvert.publishing import clear_leftovers, link_or_copy, temporary
@@ -243,7 +244,7 @@ class DatasetWriter:
             shutil.rmtree(self._old, ignore_errors=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dataset:
     """The files of one config, by split.
 

@@ -6,11 +6,12 @@ its result depends on the record, its parameters and the seed alone: not on orde
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from random import Random
 from typing import Any
 
 from mmconvert.errors import UsageError
+from mmconvert.frozen import frozen
 from mmconvert.images import Pictures
 from mmconvert.plugin_options import parse_spec, typed
 from mmconvert.plugins import load
@@ -18,7 +19,7 @@ from mmconvert.record import Record
 from mmconvert.record_shape import checked
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """What a transform may know beside the record and its parameters.
 
@@ -53,7 +54,7 @@ class Setting:
 Apply = Callable[[Record, Mapping[str, Any], Setting], Iterable[Record]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Transform:
     """One step from a record to records.
 
@@ -71,7 +72,7 @@ class Transform:
     check: Callable[[Mapping[str, Any]], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """A transform with its parameters, ready to run."""
 

@@ -6,11 +6,12 @@ prompt-completion   `prompt` and `completion` in the place of `messages`
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 
 from mmconvert.errors import RowError
+from mmconvert.frozen import frozen
 from mmconvert.options import letters_of
 from mmconvert.placeholders import slots_in
 from mmconvert.record import LETTERS, SCHEMA, Part, Record, Turn, to_arrow, with_features
@@ -148,7 +149,7 @@ def _split_batch(records: Sequence[Record]) -> pa.RecordBatch:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class View:
     """One layout.
 

@@ -1,7 +1,6 @@
 """The last user turn as a kit words it, before the pictures are put in."""
 
-from dataclasses import dataclass
-
+from mmconvert.frozen import frozen
 from mmconvert.record import Part
 
 REPLY = "reply_begins"
@@ -14,7 +13,7 @@ It is true of the stored prompt alone: files of other formats do not carry it.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wording:
     """Parts of a turn, and which pictures its image parts show.
 

@@ -10,7 +10,6 @@ Source: ECMA-376 part 1, 18.3 (worksheets), 18.4 (shared strings), 18.8 (styles)
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -42,7 +41,7 @@ class Cell:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workbook:
     """A workbook whose parts were found; its first worksheet is `sheets[0]`.
 

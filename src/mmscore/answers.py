@@ -11,12 +11,13 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 from mmscore.holding import Held
 
 STORE_VERSION = 1
@@ -30,7 +31,7 @@ _ROOM_BESIDE = 400  # bytes that key, index and log take beside an answer
 _ASKED = ""  # owner of a claim whose row failed: nobody who shares asks it again
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """A reply, or the reason why there is none. A failure is a state, never a text.
 

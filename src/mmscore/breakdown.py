@@ -1,12 +1,12 @@
 """Numbers of the groups that a column makes, and their plain mean."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.compute as pc
 
 from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.frozen import frozen
 from mmconvert.record import PREDICTION_SCHEMA
 from mmscore.predictions import Rows, column_type
 from mmscore.recipe import Metrics, Recipe
@@ -102,7 +102,7 @@ def breakdown(valid: Scored, recipe: Recipe, version: str, by: Sequence[str]) ->
     return {column: values for column, values in groups.items() if values}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Average:
     """Numbers in which every group counts the same.
 

@@ -5,7 +5,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, UsageError, no_such_path
+from mmconvert.frozen import frozen
 from mmconvert.publishing import clear_leftovers, require_folder, temporary
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA
 from mmconvert.shards import sync_folder, write_synced
@@ -36,7 +37,7 @@ NUMBERS = ("recipe", "version", "model", "dataset", "metrics", "groups", "counts
 _DROPPED = {*PICTURE_COLUMNS, "messages", "source", *ANSWER_COLUMNS} - {"id"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """What to score, and how.
 

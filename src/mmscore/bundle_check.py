@@ -4,12 +4,13 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from mmconvert.digest import hash_file
 from mmconvert.errors import Error, UsageError, got, no_such_path
+from mmconvert.frozen import frozen
 from mmscore.bundle import (
     MANIFEST,
     REPORT,
@@ -23,7 +24,7 @@ from mmscore.bundle import (
 from mmscore.signature import versions
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verification:
     """The outcome.
 

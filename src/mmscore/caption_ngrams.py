@@ -5,12 +5,13 @@ Words are what `str.split` gives: no case folding, no marks taken off.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from mmconvert.frozen import frozen
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -18,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 ORDERS = (1, 2, 3, 4)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counts:
     """How often sentences have n-grams: one entry for each n-gram of each sentence.
 
@@ -33,7 +34,7 @@ class Counts:
     times: Integers
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ngrams:
     """All n-grams of one order.
 
@@ -48,7 +49,7 @@ class Ngrams:
     references: Counts
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Captions:
     """Predictions and references, counted.
 

@@ -3,19 +3,20 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from mmconvert.errors import got
+from mmconvert.frozen import frozen
 from mmscore.answers import Answer
 
 _SHOWN = 200
 _MOST_TOKENS = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """Why a question got no reply.
 

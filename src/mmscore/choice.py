@@ -1,12 +1,13 @@
 """Which recipe scores a file, and why."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.compute as pc
 
 from mmconvert.errors import UsageError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmconvert.plugins import available, load, loaded
 from mmscore.predictions import FORMAT, Rows
 from mmscore.recipe import OWN, Facts, Recipe
@@ -15,7 +16,7 @@ from mmscore.recipe_options import read_options
 RECIPES = "mmscore.recipes"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """A recipe at one version, why it was taken, and the digest of the user's options for it, where there are any."""
 

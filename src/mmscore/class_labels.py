@@ -1,18 +1,18 @@
 """Labels of a classification as arrays, refused where scikit-learn's metrics refuse them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mmconvert.errors import RowError, got
+from mmconvert.frozen import frozen
 
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelPair:
     """References and predictions, one of each a sample.
 

@@ -1,7 +1,7 @@
 """Two predictions files under one recipe: how far apart, and whether that is more than chance."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mmconvert.errors import Error, UsageError
+from mmconvert.frozen import frozen
 from mmscore.choice import Choice
 from mmscore.evaluation import Options, results
 from mmscore.paired import RESAMPLES, SEED, Difference, holm, paired_difference
@@ -23,7 +24,7 @@ from mmscore.scored import CLUSTER, SCORED, Scored
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     """The rows of one value of a column.
 
@@ -40,7 +41,7 @@ class Group:
     metrics_p_holm: Mapping[str, float | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """What two files have in common and how they differ; differences are second minus first.
 
@@ -219,7 +220,7 @@ def _without(result: Result, ids: pa.Array) -> Scored:
     return result.choice.recipe.settle(rest, result.choice.version) if len(rest.with_status(SCORED)) else rest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Draws:
     choice: Choice
     resamples: int

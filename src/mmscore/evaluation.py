@@ -3,13 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mmconvert.errors import Error, UsageError
+from mmconvert.frozen import frozen
 from mmscore.breakdown import MACRO, breakdown, check_breakdown, macro_average
 from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
 from mmscore.fingerprint import Fingerprint
@@ -34,7 +35,7 @@ _ALIKE = 5
 _ROW = re.compile(r"row \d+ ")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """How to score, beside the recipe.
 
@@ -64,7 +65,7 @@ class Options:
     log: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgeEstimate:
     """What judging one file under one recipe would cost.
 
@@ -328,7 +329,7 @@ def _score_one(
     return Result(entry, settled, raw, rows, choice, refusals)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Numbers:
     metrics: Metrics = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Metrics]] = field(default_factory=dict)

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
 
 from mmconvert.errors import Error, UsageError, did_you_mean
+from mmconvert.frozen import frozen
 from mmscore.choice import Choice
 from mmscore.joining import REFERENCES
 from mmscore.pairing import pair
@@ -24,7 +25,7 @@ MOST_RECIPES = 2
 _TEXT = "prediction"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reader:
     """One recipe and all it made of the file.
 
@@ -47,7 +48,7 @@ class Reader:
     settled: Scored
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """What one recipe made of one row; `span` is start and end in the reply, in characters."""
 
@@ -58,7 +59,7 @@ class Reading:
     score: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExplainedRow:
     """One row: its id, what was right, what the model said, and one reading a recipe."""
 
@@ -68,7 +69,7 @@ class ExplainedRow:
     readings: tuple[Reading, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Explanation:
     """The outcome.
 

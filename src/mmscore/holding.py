@@ -12,10 +12,10 @@ import os
 import secrets
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 from mmconvert.presence import Presence
 
 ANOTHER_OUTPUT = "give another output"
@@ -24,7 +24,7 @@ _PATIENCE = 2.0
 """Seconds for which a process that shares tries again: whoever leaves last holds the lock alone for a moment."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Held:
     """A store that this process may open; made by `hold`.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from mmconvert.errors import Error, got
+from mmconvert.frozen import frozen
 from mmconvert.plugins import named_by_content
 from mmconvert.record import canonical_json
 from mmscore.answers import FAILED, AnswerStore, answer_key
@@ -20,7 +21,7 @@ from mmscore.verdicts import LEAVE, RULE, Case, Judge, Leave, NoVerdict, Questio
 Message = dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """A judge with all that its replies depend on.
 
@@ -107,7 +108,7 @@ class Setting:
         return named | {name: answer_key(wish)[:16] for name, wish in own.items() if wish is not None}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """What became of one case.
 
@@ -128,7 +129,7 @@ class Outcome:
     models: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Vote:
     """What one of several judges said about a row.
 
@@ -170,7 +171,7 @@ class Jury(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spent:
     """What judging one file took.
 

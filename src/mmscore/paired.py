@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from mmconvert.frozen import frozen
 from mmscore.stats import mean
 
 RESAMPLES = 10_000
@@ -21,7 +21,7 @@ _TALLIED = 32
 """With this many clusters to a distinct one, counting how often each is drawn beats drawing them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class McNemar:
     """The exact test of McNemar for two scores of 0 and 1.
 
@@ -40,7 +40,7 @@ class McNemar:
     p: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     """How far a second score lies above a first one, over the rows that have both.
 

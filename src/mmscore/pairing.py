@@ -1,17 +1,17 @@
 """The same rows, scored twice: by two recipes, or of two models; found again by their id."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.frozen import frozen
 from mmscore.scored import MISSING, SCORED, Scored
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pairing:
     """Two sets of settled rows side by side.
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from mmconvert.errors import RowError
+from mmconvert.frozen import frozen
 from mmscore.choice import Choice
 from mmscore.judging import Jury, Outcome, Setting, Vote
 from mmscore.parsed import Parsed
@@ -52,7 +53,7 @@ _AGGREGATES: Mapping[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Panel:
     """Who judges, and how their verdicts become one.
 

@@ -1,9 +1,9 @@
 """What a parser found in a model's reply, by which rule, and where."""
 
-from dataclasses import dataclass
+from mmconvert.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parsed:
     """One answer read out of one text.
 

@@ -2,10 +2,10 @@
 
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from mmconvert.errors import UsageError, no_such_path
+from mmconvert.frozen import frozen
 from mmconvert.hub_path import on_the_hub
 from mmconvert.storage import fetched as fetched_url
 from mmconvert.storage import is_url
@@ -14,7 +14,7 @@ STDIN = "-"
 """Name of standard input; a file of that name is `./-`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """A file or folder on this machine, and what its rows are called where they do not say.
 

@@ -6,7 +6,7 @@ are needed and never a picture; every other file goes through `mmconvert.convers
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mmconvert.errors import Error, UsageError, did_you_mean, first_line, got
+from mmconvert.frozen import frozen
 from mmconvert.hub_path import on_the_hub
 from mmconvert.manifest import MANIFEST, PREDICTIONS, folder_of, read_manifest
 from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
@@ -38,7 +39,7 @@ _OF_RUN = [f.name for f in PREDICTION_SCHEMA if f.name not in SCHEMA.names and p
 _IDENTITY = ("sample", "group", "variant", "round", "dataset", "task", "model", "method", FORMAT)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refusal:
     """A row that cannot be scored: its id, where it has one, and why; and by what else its question can be found."""
 
@@ -48,7 +49,7 @@ class Refusal:
     variant: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rows:
     """The rows of a file, to be read by column.
 

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, TypedDict
 
 from mmconvert.errors import Error, UsageError, did_you_mean
+from mmconvert.frozen import frozen
 from mmscore.recipe import Metrics
 from mmscore.report import Entry
 from mmscore.settled import Settled, choices_for, open_joined, settle
@@ -17,7 +18,7 @@ _PERCENT = {"fraction": 100.0}
 """What one is worth in percent; numbers of other units stay as they are."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """Where a file belongs.
 
@@ -34,7 +35,7 @@ class Place:
     factor: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cell:
     """What one model reached on one dataset.
 
@@ -67,7 +68,7 @@ class Cell:
     partial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standing:
     """One model under one method.
 
@@ -90,7 +91,7 @@ class Standing:
     place: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """All models under one method.
 
@@ -105,7 +106,7 @@ class Table:
     standings: tuple[Standing, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ranking:
     """The outcome.
 

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from mmconvert.errors import RowError, got
+from mmconvert.frozen import frozen
 from mmscore.parsed import Parsed
 from mmscore.scored import Scored
 from mmscore.stats import Estimate
@@ -69,7 +70,7 @@ class NoReferenceError(RowError):
         super().__init__(f"{field}.missing", field, f"the row has no reference {got(None)}. Give --answers.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facts:
     """What a predictions file says about itself; a recipe offers itself from it.
 
@@ -135,7 +136,7 @@ def no_table(scored: Scored, version: str) -> Sequence[Row]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recipe:
     """One way to score, found by file name in `mmscore/recipes` as the constant `RECIPE`.
 

@@ -1,17 +1,17 @@
 """A recipe's own options, as the user writes them in a file of YAML or JSON."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mmconvert.digest import hash_file
 from mmconvert.errors import UsageError, did_you_mean, first_line, got, no_such_path
+from mmconvert.frozen import frozen
 
 _DIGITS = 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecipeOptions:
     """What stands in a file of options.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mmconvert.errors import UsageError
+from mmconvert.frozen import frozen
 from mmconvert.shards import write_synced
 from mmconvert.spreadsheet_text import csv_for_people
 from mmconvert.storage import placed
@@ -38,7 +39,7 @@ CSV_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counts:
     """How many rows met which fate: total = all the others but `unparsed` together.
 
@@ -60,7 +61,7 @@ class Counts:
         return self.failed + self.judge_failed + self.missing + self.rejected
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """One file under one recipe.
 

@@ -8,7 +8,7 @@ recipe names in `Recipe.joint`; every copy is a cluster of its own there.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 from mmscore.paired import SEED
 from mmscore.recipe import Metrics, Recipe
 from mmscore.scored import CLUSTER, Scored
@@ -34,7 +35,7 @@ _MOST_ROWS = 100_000
 """A file of more rows gets no errors by resampling."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NumberDifference:
     """One number of a recipe on both sides, over the same rows.
 

@@ -1,7 +1,6 @@
 """One file under one recipe: the entry of the report, the rows behind it, and where they came from."""
 
-from dataclasses import dataclass
-
+from mmconvert.frozen import frozen
 from mmscore.choice import Choice
 from mmscore.predictions import Refusal, Rows
 from mmscore.report import Entry
@@ -9,7 +8,7 @@ from mmscore.scored import Scored
 from mmscore.settled import Settled
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """What scoring one file by one recipe gave.
 

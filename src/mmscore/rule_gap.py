@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from mmconvert.frozen import frozen
 from mmscore.scored import Floats, Scored
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """The rows in which one rule of a recipe fired.
 
@@ -26,7 +26,7 @@ class Rule:
     total: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RulePair:
     """The rows in which one rule fired in the first recipe and one in the second.
 
@@ -49,7 +49,7 @@ class RulePair:
     contribution: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Coverage:
     """The rows that one recipe alone scored, and what its number owes to them."""
 
@@ -57,7 +57,7 @@ class Coverage:
     contribution: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gap:
     """Where the difference of two recipes' numbers comes from.
 
@@ -76,7 +76,7 @@ class Gap:
     only_b: Coverage
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Side:
     """One recipe's scores.
 

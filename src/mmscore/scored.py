@@ -1,7 +1,7 @@
 """The scored rows of one predictions file, column by column, so that a million of them stay small."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.frozen import frozen
 from mmscore.stats import Estimate, mean
 
 Floats = npt.NDArray[np.float64]
@@ -75,7 +76,7 @@ MADE = "#"
 """Columns whose names begin so were made by a recipe, and stay with the rows as the clusters do."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scored:
     """Rows in file order with their scores.
 

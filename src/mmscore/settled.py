@@ -1,11 +1,11 @@
 """One predictions file under one recipe, its rows at hand: for commands that look at rows, not at a report."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
 from mmconvert.errors import Error, UsageError
+from mmconvert.frozen import frozen
 from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
 from mmscore.joining import join
 from mmscore.predictions import Refusal, Rows, open_rows
@@ -14,7 +14,7 @@ from mmscore.scored import EXCLUDED, SCORED, STATUSES, Scored
 from mmscore.scoring import score_rows
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settled:
     """What a recipe made of a file.
 

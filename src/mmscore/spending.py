@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmconvert.errors import Error, UsageError, got
+from mmconvert.frozen import frozen
 from mmscore.answers import Answer
 
 _TOKENS_A_PICTURE = 1000
@@ -16,7 +17,7 @@ class CapReachedError(Error):
     """A cap on calls or tokens is used up; what was answered before stands."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Price:
     """What a service asks for a million tokens, in any currency.
 

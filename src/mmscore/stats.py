@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+
+from mmconvert.frozen import frozen
 
 Z95 = 1.959963984540054
 """97.5 % point of the normal distribution."""
@@ -14,7 +16,7 @@ _TOPS = {"fraction": 1.0, "percent": 100.0}
 """Most that a share can be, by unit."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Estimate:
     """One number of a report.
 

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mmconvert.conversion import Records, read, write
 from mmconvert.format import Loss, Target
+from mmconvert.frozen import frozen
 from mmconvert.publishing import require_apart, require_folder
 from mmconvert.record import Record
 from mmscore.places import located
@@ -19,7 +19,7 @@ _TABLE = "predictions"
 """Format of parquet files here: a predictions file of ours has the turns of its prompt, but not their pictures."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Submission:
     """What was written.
 

@@ -3,14 +3,15 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from mmconvert.frozen import frozen
 
 HEADING_PADDING = 2
 """A column is at least this much wider than its heading."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lines:
     """The characters of a grid: (left, stroke, crossing, right) of its rules, and the bar between cells."""
 

@@ -27,9 +27,10 @@ verdict is read from the judge's reply alone, strictly: what cannot be read, or 
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
+from mmconvert.frozen import frozen
 from mmscore.parsed import Parsed
 from mmscore.recipe import Item
 
@@ -46,7 +47,7 @@ JUDGED = "judge"
 """`Parsed.how` of what a judge decided."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """One row that a judge may be asked about.
 
@@ -73,7 +74,7 @@ class Case:
     pattern: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """What to ask the judge model next; each question is a conversation of its own.
 
@@ -89,7 +90,7 @@ class Question:
     system: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """What the judge decided.
 
@@ -104,7 +105,7 @@ class Verdict:
     scores: Mapping[str, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoVerdict:
     """The judge's replies decide nothing; the row is `judge_failed`.
 
@@ -124,7 +125,7 @@ LEAVE = Leave()
 Step = Question | Verdict | NoVerdict | Leave
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Judge:
     """One protocol of judging, found by file name in `mmscore/judges` as the constant `JUDGE`.
 

@@ -106,3 +106,37 @@ def test_values_match_by_place() -> None:
             assert row == 1
         case other:
             pytest.fail(f"{other} matches nothing")
+
+
+def test_post_init_may_refuse() -> None:
+    @frozen
+    class Share:
+        part: float
+
+        def __post_init__(self) -> None:
+            if not 0 <= self.part <= 1:
+                raise ValueError(f"{self.part} is no share")
+
+    assert Share(0.5).part == 0.5
+    with pytest.raises(ValueError, match="2 is no share"):
+        Share(2)
+    with pytest.raises(ValueError, match="3 is no share"):
+        replace(Share(0.5), part=3)
+
+
+@pytest.mark.parametrize("given", [{"repr": False}, {"compare": False}, {"init": False}, {"kw_only": True}])
+def test_what_a_struct_cannot_do_is_refused(given: dict[str, Any]) -> None:
+    class Key:
+        name: str
+        secret: str = field(default="", **given)
+
+    with pytest.raises(TypeError, match="Key: cannot be @frozen"):
+        frozen(Key)
+
+
+def test_a_class_that_inherits_is_refused() -> None:
+    class Child(Pair):  # type: ignore[misc]
+        more: int = 0
+
+    with pytest.raises(TypeError, match="Child: cannot be @frozen"):
+        frozen(Child)

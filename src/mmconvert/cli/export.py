@@ -5,7 +5,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from mmconvert.dataset_argument import DatasetArgument
 from mmconvert.errors import UsageError, did_you_mean
 from mmconvert.file_names import proposed_file_name
 from mmconvert.format import IMAGES, Loss, Target
+from mmconvert.frozen import frozen
 from mmconvert.manifest import MANIFEST, folder_of, read_manifest
 from mmconvert.plugins import load
 from mmconvert.progress import Advance, Done, progress
@@ -85,7 +86,7 @@ def export(
     return EXIT_PARTIAL if (done.losses or done.rows_rejected) and not allow_rejects else 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exported:
     """What an export did.
 

@@ -1,9 +1,9 @@
 """A promise that a plug-in does not keep."""
 
-from dataclasses import dataclass
+from mmconvert.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Breach:
     """One promise that is not kept.
 

@@ -1,11 +1,12 @@
 """What is checked: a plug-in, what it is called, and files to try it on."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mmconvert.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Subject:
     """A plug-in under the checks of its kind.
 

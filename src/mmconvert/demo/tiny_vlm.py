@@ -7,7 +7,6 @@ each time, and answers nothing else; what it proves is the way from a file to a 
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from transformers import (
 from transformers.utils import logging
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 from mmconvert.record import Record
 
 PICTURE_SIDE = 32
@@ -50,7 +50,7 @@ _PICTURE_NOISE = 0.1  # in normalised pixel values, whose whole range is about 4
 _IGNORED = -100  # label that the loss passes over
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Lesson:
     """One record as the model sees it: prompt tokens, answer tokens, pictures."""
 

@@ -6,14 +6,15 @@ engine. It may begin before it knows all tasks: they come from an iterator that 
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
+
+from mmconvert.frozen import frozen
 
 Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 """(function, tasks) -> results in the order of the tasks; function, tasks and results are picklable."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Engine:
     """A place where tasks run.
 

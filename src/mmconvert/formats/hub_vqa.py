@@ -12,13 +12,13 @@ Lost: which of several layouts a table had; its columns tell it again.
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mmconvert.dialogs import listed, picture, placed
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context, Format, Sample
+from mmconvert.frozen import frozen
 from mmconvert.options import answer_letter, lettered_options, plain_prompt
 from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
 from mmconvert.sources import Rejected, Row, Span, parquet
@@ -30,7 +30,7 @@ CAPTION_PROMPT = "Provide a one-sentence caption for the provided image."
 """Prompt of captions without a question. Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/coco_cap."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """How one benchmark's columns are called.
 

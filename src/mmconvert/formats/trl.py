@@ -13,7 +13,7 @@ Lost: whether content was one text or parts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from mmconvert.dialogs import (
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.exported_images import stored_path
 from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.frozen import frozen
 from mmconvert.image_markers import check_count, escape, unescape
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.openai_chat import part_types
@@ -63,7 +64,7 @@ SCHEMAS = {None: _schema("messages"), SPLIT: _schema("prompt", "completion")}
 """Columns of a parquet file by the name that `--columns` takes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Message:
     """One message as it is read.
 

@@ -7,10 +7,10 @@ import ast
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from mmconvert.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmconvert.kits.evalscope.media import Row, parts_of
 from mmconvert.kits.evalscope.messages import Message, read_json, reference_of, with_system
 from mmconvert.kits.evalscope.release import LATEST, Release
@@ -53,7 +53,7 @@ MAX_OPTIONS_TEXT = 1_000_000
 """Most characters of an options cell; the kit has no limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sample:
     """A row of General-VMCQ as the kit reads it: messages, options, and a label or a list of labels."""
 

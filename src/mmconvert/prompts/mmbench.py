@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mmconvert.errors import RowError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmconvert.record import LETTERS, Record
 from mmconvert.rewording import last_turn_images
 from mmconvert.wording import Wording, pictures_first
@@ -16,7 +16,7 @@ OPTION_LETTERS = "ABCDE"
 REQUIRED = ("index", "image", "question", "category", "l2-category")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """A row of the table as the benchmark's loader gives it; cells keep the type that they were read with.
 

@@ -7,7 +7,6 @@ of TSV, rows that are not fully blank of xlsx, elements of a JSON list, rows of 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, repeat
 from pathlib import PurePath
@@ -55,7 +54,7 @@ class Row:
     remarks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rejected:
     """One record that was refused, and why; a line of the rejects file.
 
@@ -95,7 +94,7 @@ class Rejected:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """A piece of a file that begins with a record; a source's `cut` makes them.
 

@@ -22,6 +22,7 @@ import PIL.Image
 
 from mmconvert.canvas import png
 from mmconvert.errors import Error, RowError, UsageError, got
+from mmconvert.frozen import frozen
 from mmconvert.images import SUFFIXES
 from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, text_digest
 from mmconvert.plugins import load
@@ -50,7 +51,7 @@ class Sample:
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Method:
     """The user's function, and how it names the files of its pictures."""
 

@@ -6,7 +6,6 @@ letters. Without, the free font that Pillow holds (Aileron) draws; the lines are
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import PIL.ImageFont
 
 from mmconvert.canvas import check_pixels, png
 from mmconvert.errors import RowError, UsageError, got
+from mmconvert.frozen import frozen
 from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, size_of
 from mmconvert.record import Record
 from mmconvert.remembered import once_a_run
@@ -57,7 +57,7 @@ def text_image(record: Record, parameters: Mapping[str, Any], setting: Setting) 
     yield illustrated(record, make, parameters, setting)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lines:
     """A text as it is laid out: the block, and how many lines the picture is high."""
 

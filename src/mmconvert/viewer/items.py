@@ -1,15 +1,17 @@
 """What a page shows of one item; plain values, nothing of HTML."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from mmconvert.frozen import frozen
 
 Plain = str | int | float | bool | None
 Tone = Literal["", "good", "bad", "warn", "code"]
 """How a text stands: right or agreed, wrong or refused, worth a look, or as code; "" for plain."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """A marked piece of a text.
 
@@ -26,7 +28,7 @@ class Span:
     picture: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     """A text with more than its characters.
 
@@ -47,7 +49,7 @@ Shown = str | Text
 """A text of an item."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message:
     """One turn: its role, and in reading order texts and positions in the item's `pictures`."""
 
@@ -55,7 +57,7 @@ class Message:
     parts: tuple[Shown | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Picture:
     """A picture of an item; see `Thumbnails.picture`.
 
@@ -74,7 +76,7 @@ class Picture:
     slot: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """One line of the table, and what it opens to.
 
@@ -101,7 +103,7 @@ class Item:
     others: Sequence[int] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """A column of the table.
 
@@ -119,7 +121,7 @@ class Column:
     tones: Mapping[str, Tone] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mark:
     """A filter that is on or off: the items that carry the mark.
 
@@ -136,7 +138,7 @@ class Mark:
     tone: Tone = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """A filter by the value of a column, one of those that stand there.
 

@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ from mmconvert.card_yaml import front_matter
 from mmconvert.cli.push import check_push, place_options, published_text, send
 from mmconvert.command_line import printable
 from mmconvert.errors import UsageError
+from mmconvert.frozen import frozen
 from mmscore.places import STDIN
 from mmscore.predictions import open_rows
 from mmscore.result import Result
@@ -25,7 +25,7 @@ def push_predictions_options(command: _F) -> _F:
     return pushed(place_options(command))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pushing:
     """Where predictions go, checked before anything is asked or scored; `repo_id` is None for nowhere."""
 

@@ -3,12 +3,13 @@
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import click
 
 from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.errors import UsageError
+from mmconvert.frozen import frozen
 from mmconvert.publishing import require_apart
 from mmscore.evaluation import Options, score_each
 from mmscore.kits.mmtrusteval import ranking as mmtrusteval
@@ -23,7 +24,7 @@ _BY_DIMENSION, _BY_DATASET, _BY_ASPECT, _BY_SUBASPECT = WAYS = ("dimension", "da
 _TASK_COLUMNS: Mapping[str, Callable[[str], str]] = {_BY_ASPECT: mmtrusteval.aspect, _BY_SUBASPECT: str}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Wishes:
     """How files are scored and measured, as the user says; None where nothing is said."""
 

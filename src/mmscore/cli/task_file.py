@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import click
 from mmconvert.cli.convert import convert
 from mmconvert.command_line import context, mapping_file, option_values
 from mmconvert.errors import Error, UsageError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmconvert.inputs import plan as plan_inputs
 from mmconvert.plugins import available, load
 from mmconvert.prompt import rewording
@@ -59,7 +59,7 @@ _OF_DATASET = ("input", "name", "recipes", "limit")
 _UNFIT = frozenset('/\\:*?"<>|\0')
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatasetTask:
     """A dataset of the task.
 
@@ -78,7 +78,7 @@ class DatasetTask:
     limit: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelTask:
     """A model of the task.
 
@@ -93,7 +93,7 @@ class ModelTask:
     title: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """A task that was read and checked.
 

@@ -1,8 +1,8 @@
 """Reference against reading: which answers a model gives in place of which."""
 
 from collections import Counter
-from dataclasses import dataclass
 
+from mmconvert.frozen import frozen
 from mmscore.html.verdicts import Verdicts
 from mmscore.scored import EXCLUDED, SCORED, Scored
 
@@ -12,7 +12,7 @@ MOST = 12
 """Answers with a line of their own; the rarest beyond that share one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Confusion:
     """How often each answer was read where each reference stands.
 

@@ -1,10 +1,10 @@
 """The table of the page: its columns and filters, and one item a row with all that is known of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
+from mmconvert.frozen import frozen
 from mmconvert.record import LETTERS
 from mmconvert.viewer.items import Choice, Column, Filter, Item, Mark, Message, Picture, Plain, Shown, Span, Text, Tone
 from mmscore.html.details import Details, asked_in, references_of
@@ -34,7 +34,7 @@ _SEARCHED = 600
 """Characters of one text that a search looks through."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """How the results of a page stand side by side.
 

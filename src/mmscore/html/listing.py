@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.frozen import frozen
 from mmscore.html.confusion import NOTHING
 from mmscore.html.repeats import Repeats
 from mmscore.html.verdicts import Verdicts
@@ -18,7 +18,7 @@ from mmscore.scored import EXCLUDED, SCORED
 _JUDGED = ("judge_model", "judge_reply", "judge_votes")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """What one result made of one row.
 
@@ -49,7 +49,7 @@ class Reading:
     judge: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listing:
     """The rows of a page.
 

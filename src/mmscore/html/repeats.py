@@ -3,10 +3,10 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from mmconvert.frozen import frozen
 from mmconvert.record import LETTERS
 from mmscore.html.columns import beside
 from mmscore.html.verdicts import Verdicts
@@ -15,7 +15,7 @@ from mmscore.result import Result
 from mmscore.scored import EXCLUDED, SCORED, Scored
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repeats:
     """The questions of a file that have several replies.
 

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from mmconvert.frozen import frozen
 from mmscore.html.columns import beside
 from mmscore.parsed import UNPARSED
 from mmscore.result import Result
@@ -19,7 +19,7 @@ _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _YES_NO = frozenset(("yes", "no"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdicts:
     """The rows of one result, in order.
 

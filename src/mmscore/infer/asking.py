@@ -9,12 +9,12 @@ import contextlib
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 from mmconvert.record import PICTURE_COLUMNS, Record
 from mmscore.answers import Answer
 from mmscore.infer.backend import Backend, Batching, Streaming, Wary
@@ -28,7 +28,7 @@ _WINDOW_GROUPS = 8
 _WINDOW_BYTES = 256 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """Rows that were read.
 
@@ -92,7 +92,7 @@ def _one_ahead(items: Iterator[_T]) -> Iterator[_T]:
             yield item
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rows:
     """Rows that wait for answers; their pictures are with the questions under way only."""
 
@@ -123,7 +123,7 @@ class _Waiting:
             yield rows.rows, [answer or UNASKED for answer in rows.answers]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Question:
     rows: _Rows
     index: int

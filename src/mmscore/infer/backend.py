@@ -22,12 +22,13 @@ One that also has `stream`, see `Streaming`, is given rows one by one instead, a
 import hashlib
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from mmconvert.errors import UsageError
+from mmconvert.frozen import frozen
 from mmconvert.plugins import load
 from mmconvert.record import Record
 from mmscore.answers import Answer
@@ -41,7 +42,7 @@ REDUCTIONS = SUM, MEAN, TOKEN = ("sum", "mean", "token")
 TEMPLATES = CHAT, RAW = ("chat", "raw")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Generation:
     """How a reply is generated. None leaves a value to the backend's and the model's own default.
 
@@ -88,7 +89,7 @@ class Generation:
         return self.do_sample or bool(self.temperature)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Service:
     """Which service is asked, and how, by backends that ask one. None leaves a value to the backend.
 
@@ -134,7 +135,7 @@ class Service:
             raise UsageError(f"{flags}: a cap holds for one process. Leave out --processes, --share and --engine.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelOptions:
     """What a backend is opened with.
 

@@ -8,7 +8,6 @@ an encoder score in their decoder, over the encoder's one output.
 import copy
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,6 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers.generation import GenerationConfig
 from transformers.modeling_outputs import BaseModelOutput
 
+from mmconvert.frozen import frozen
 from mmconvert.record import LETTERS, Record
 from mmscore.answers import Answer, failed
 from mmscore.infer.backend import MEAN, TOKEN
@@ -29,7 +29,7 @@ _SHARE_OF_FREE = 0.5
 _FLOAT = 4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Option:
     row: int
     tokens: tuple[int, ...]

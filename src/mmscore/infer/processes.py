@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from mmconvert.errors import Error, UsageError
+from mmconvert.frozen import frozen
 from mmconvert.record import Record
 from mmconvert.spawning import without_main
 from mmscore.answers import Answer
@@ -41,7 +42,7 @@ class Known:
 Work = Callable[[int, Callable[[Known], None]], Summary]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Together:
     """What processes did together.
 

@@ -5,10 +5,11 @@ A dialog is the rows of one `group`, told apart by `round` (from 0) and, where a
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mmconvert.errors import RowError, UsageError
+from mmconvert.frozen import frozen
 from mmconvert.plugin_options import parse_spec, typed
 from mmconvert.plugins import load
 from mmconvert.record import Record, Turn
@@ -16,7 +17,7 @@ from mmconvert.record import Record, Turn
 GROUP = "mmscore.infer.protocols"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """What the model said to one copy of a question.
 
@@ -32,7 +33,7 @@ class Reply:
     variant: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Before:
     """What was said before a row.
 
@@ -49,7 +50,7 @@ class Before:
 History = Callable[[Record, Before, Mapping[str, Any]], tuple[Turn, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Protocol:
     """A kit's way to hold a dialog.
 
@@ -67,7 +68,7 @@ class Protocol:
     check: Callable[[Mapping[str, Any]], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Playing:
     """A protocol with its parameters, and how the user wrote it."""
 

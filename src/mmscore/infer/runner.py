@@ -10,7 +10,7 @@ import contextlib
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from mmconvert import __version__
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 from mmconvert.progress import Advance
 from mmconvert.record import PICTURE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
 from mmconvert.store import Dataset
@@ -37,7 +38,7 @@ PROMPT_VERSION = 1
 _COLUMNS = [name for name in SCHEMA.names if name != "attachments"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Job:
     """What to ask, and of whom.
 

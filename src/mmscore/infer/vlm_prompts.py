@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from PIL import Image as Picture
 
 from mmconvert.errors import RowError
+from mmconvert.frozen import frozen
 from mmconvert.record import Record
 from mmscore.answers import Answer, failed
 from mmscore.infer.backend import RAW
@@ -23,7 +23,7 @@ _RAW_TEMPLATE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """One row as the processor takes it."""
 

@@ -1,13 +1,13 @@
 """Average MMMU subjects as the benchmark's own scripts do: by domain and overall, a question a vote."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 from mmconvert.kits.mmmu.subjects import DOMAINS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Share:
     """Accuracy of some questions.
 

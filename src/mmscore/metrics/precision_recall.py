@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mmconvert.errors import RowError, UsageError, got
+from mmconvert.frozen import frozen
 from mmscore.class_labels import Array, LabelPair, label_pair
 
 Floats = npt.NDArray[np.float64]
@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 AVERAGES = ("binary", "micro", "macro", "weighted", None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rates:
     """Three rates, each a number from 0 to 1, or one a label where nothing is averaged.
 

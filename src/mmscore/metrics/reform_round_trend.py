@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trend:
     """Accuracy against the number of the round.
 

@@ -1,8 +1,9 @@
 """Score covered text (VCR) as VLMEvalKit does: the run of words in the reply that is most like the covered ones."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from mmconvert.frozen import frozen
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/vcr.py
 REFUSALS = ("I can't", "I cannot", "无法", "抱歉")
@@ -12,7 +13,7 @@ JOINERS: Mapping[str, str] = {"en": " ", "zh": ""}
 """What stands between words when they are put together again, by language."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """What was found for one covered text.
 

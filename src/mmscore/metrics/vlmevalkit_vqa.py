@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from mmconvert.errors import RowError, got
+from mmconvert.frozen import frozen
 from mmconvert.literals import looks_like_list, parse_list
 from mmscore.short_answers import anls_distance, relaxed_correctness, similarity
 from mmscore.vqa_text import process_answer
@@ -17,7 +17,7 @@ ENOUGH = 3
 """How many other references must agree for the full VQA score."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """How a dataset of the kit is scored.
 
@@ -45,7 +45,7 @@ RULES = {
 """Rules by a part of the dataset's name, the first that is contained wins; any other name gets `DEFAULT`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Matches:
     """One prediction held against its references.
 

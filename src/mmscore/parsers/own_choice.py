@@ -19,10 +19,10 @@ letters that one rule finds are taken together, unless they are all there are.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from string import ascii_uppercase
 
+from mmconvert.frozen import frozen
 from mmscore.final_answers import FULL_WIDTH, after_thinking, last_box, marked_places
 from mmscore.parsed import UNPARSED, Parsed
 
@@ -64,7 +64,7 @@ CONTEXT = 24
 """How many characters before a letter are searched for a negation."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Patterns:
     """Patterns that depend on which letters a question has.
 

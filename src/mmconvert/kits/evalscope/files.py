@@ -10,13 +10,13 @@ evalscope/utils/io_utils.py.
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from mmconvert.errors import Error, UsageError, got
+from mmconvert.frozen import frozen
 from mmconvert.kits.evalscope.release import LATEST, Release
 
 Row = dict[Any, Any]
@@ -26,7 +26,7 @@ CELL_LENGTH = 131_072
 """Most characters of a table's cell: Python's own limit, which the kit leaves alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loaded:
     """A subset as the kit loads it.
 

@@ -5,12 +5,13 @@ Source: modelscope/evalscope 1.3.0 to 1.14.1 evalscope/api/evaluator/cache.py, e
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import RowError, got
 from mmconvert.format import Context
+from mmconvert.frozen import frozen
 from mmconvert.placeholders import turn_text
 from mmconvert.record import LETTERS, Image, Part, Turn
 from mmconvert.sources import Rejected, Row, jsonl
@@ -33,7 +34,7 @@ _SHOWN = 200
 _LABELS = re.compile(r"is one (?:or more )?of ([A-Z](?:,[A-Z])*)\.|是 ([A-Z](?:,[A-Z])*) 中的一个")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prompt:
     """What a model was shown.
 

@@ -7,13 +7,13 @@ old order while the reference follows the new one.
 import hashlib
 import random
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from mmconvert.errors import RowError, got
+from mmconvert.frozen import frozen
 from mmconvert.kits.evalscope.release import LATEST, Release
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choices:
     """The options of one question.
 

@@ -6,7 +6,6 @@ wherever it stands. Source: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import add
 from random import Random
@@ -14,6 +13,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from mmconvert.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.frozen import frozen
 
 ALPHABETS = {"lower": ascii_lowercase, "upper": ascii_uppercase, "number": "123456789"}
 """What marks the options; a draw takes one of them in this order."""
@@ -35,7 +35,7 @@ MMGPT_SYSTEM = (
 Turns = Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Processor:
     r"""Settings of a preprocessor.
 

@@ -5,10 +5,11 @@ becomes a question; nothing is drawn or shuffled here. Source: FudanDISC/ReForm-
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mmconvert.errors import RowError, got
+from mmconvert.frozen import frozen
 
 # Interface literals. Source: FudanDISC/ReForm-Eval@df1cfa7 build/MOCHEG/mcv_dataset.py,
 # build/Winoground/caption_selection_dataset.py
@@ -24,7 +25,7 @@ MATCH_OPTIONS = ("no", "yes")
 ENTAILMENT_OPTIONS = ("yes", "not sure", "no")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """One question as its file holds it.
 
@@ -51,7 +52,7 @@ class Item:
     used: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Family:
     """How the items of one shape are read.
 

@@ -7,11 +7,12 @@ Source: FudanDISC/ReForm-Eval@df1cfa7 build/__init__.py, build/*/*.py, utils/dat
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from mmconvert.errors import Error, RowError, UsageError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmconvert.kits.reform_eval.dialogs import Dialogs
 from mmconvert.kits.reform_eval.dialogue import marked_question
 from mmconvert.kits.reform_eval.families import CLAIM_ANSWERS, DESCRIPTION_QUESTION, FAMILIES, Item
@@ -24,7 +25,7 @@ YES_NO, DRAWN = ("yes", "no"), 3
 """Source: FudanDISC/ReForm-Eval@df1cfa7 build/TDIUC/tdiuc_dataset.py:make_choices."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dataset:
     """What a benchmark's loader does beside reading its family.
 

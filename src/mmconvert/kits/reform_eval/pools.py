@@ -9,20 +9,20 @@ this shape. Source of the class names: FudanDISC/ReForm-Eval@df1cfa7 build.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import Error, RowError, UsageError, got
+from mmconvert.frozen import frozen
 from mmconvert.remembered import once_a_run
 from mmconvert.sources.jsonl import parse_json
 
 OWN = "reform_eval_pools.json"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pool:
     """What one family is told to do.
 

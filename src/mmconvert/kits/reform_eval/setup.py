@@ -1,11 +1,12 @@
 """The arguments of ReForm-Eval's data loader."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from typing import Any
 
 from mmconvert.errors import UsageError
+from mmconvert.frozen import frozen
 from mmconvert.kits.reform_eval.dialogue import Processor, dialogue_text, question_and_answer
 from mmconvert.kits.reform_eval.pools import Pool, own_pools
 
@@ -20,7 +21,7 @@ def _no_choices(kind: str) -> Sequence[str]:
     raise UsageError(f"there is no list of answers to draw options from for questions on {kind or 'numbers'}. Give it.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setup:
     """Arguments of the kit's `load_reform_dataset`, with its defaults, and what it finds elsewhere.
 

@@ -1,10 +1,10 @@
 """Tell the family of a ReForm-Eval item from its fields, and name the fields that a family writes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mmconvert.errors import RowError
+from mmconvert.frozen import frozen
 
 _MARKS = (
     ("annos", "Caption"),
@@ -21,7 +21,7 @@ _MARKS = (
 """Fields that one family alone has, to be looked for in this order."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shape:
     """Names of the fields of a family's items; "" where it has none.
 

@@ -8,13 +8,14 @@ open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/image_base.py and its developmen
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import RowError, got, in_field
 from mmconvert.format import Context
+from mmconvert.frozen import frozen
 from mmconvert.images import decode_plain_base64, is_data_url
 from mmconvert.inputs import lmudata_root
 from mmconvert.kits.vlmevalkit.datasets import is_circular
@@ -87,7 +88,7 @@ def is_result(columns: Iterable[str]) -> bool:
     return {"index", "prediction"} <= names and "image" not in names and own
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """What a format knows about its table beside the rows.
 
@@ -207,7 +208,7 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value).strip()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Neighbour:
     """Where a row begins in the file, and what its rotated copies have in common with it."""
 

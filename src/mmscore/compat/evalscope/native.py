@@ -3,11 +3,11 @@
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmconvert.kits.evalscope.files import load_subset
 from mmconvert.kits.evalscope.release import Release
 from mmscore.compat.evalscope.config import (
@@ -60,7 +60,7 @@ _GENERATION: Kinds = {
 _GENERATION_WITHOUT_EFFECT = ("stream", "batch_size")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Benchmark:
     """A benchmark of custom data.
 
@@ -85,7 +85,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subset:
     """A file of a benchmark, which is a run of its own: `limit` counts the rows of each."""
 

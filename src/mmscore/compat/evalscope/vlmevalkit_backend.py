@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mmconvert.command_line import mapping_file
 from mmconvert.errors import UsageError, did_you_mean, got, no_such_path
+from mmconvert.frozen import frozen
 from mmconvert.inputs import lmudata_root
 from mmscore.compat.evalscope.config import (
     DEFAULT_WORK_DIR,
@@ -108,7 +108,7 @@ def task_of_vlmevalkit(config: TaskConfig, secrets: dict[str, str]) -> dict[str,
     }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Model:
     """A model of the task.
 

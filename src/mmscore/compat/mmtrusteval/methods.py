@@ -4,11 +4,11 @@ The methods that run models (related-image-generated, adversarial-*) are a user'
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmconvert.kits.mmtrusteval.methods import text_digest
 from mmconvert.plugins import load
 from mmconvert.record import Part, Record, Source, Turn
@@ -18,7 +18,7 @@ from mmscore.compat.mmtrusteval.registry import registry
 from mmscore.compat.mmtrusteval.samples import ImageTxtSample
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drawing:
     """A method as a transform: its name, and its parameters by the kit's names."""
 

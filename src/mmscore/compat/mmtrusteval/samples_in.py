@@ -3,12 +3,13 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mmconvert.conversion import Records, read
 from mmconvert.errors import Error, RowError, UsageError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmconvert.record import Record
 from mmconvert.rewording import last_turn_images, last_user_turn, words
@@ -22,7 +23,7 @@ from mmscore.kits.mmtrusteval.rows import FORMAT
 from mmscore.kits.mmtrusteval.scored_log import EXTRA, IMAGE_PATH
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stored:
     """Samples as a dataset of ours.
 

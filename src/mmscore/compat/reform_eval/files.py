@@ -4,7 +4,6 @@ Source: FudanDISC/ReForm-Eval@df1cfa7 build/configs, build/*/*.py (paths, boxes)
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from mmconvert.boxes import boxes_in
 from mmconvert.canvas import decoded, png
 from mmconvert.command_line import mapping_file
 from mmconvert.errors import Error, RowError, UsageError, first_line, got
+from mmconvert.frozen import frozen
 from mmconvert.images import Pictures
 from mmconvert.kits.reform_eval import tdiuc
 from mmconvert.record import Image
@@ -67,7 +67,7 @@ def read_config(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, A
     return values
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Files:
     """The files of one dataset: from the Hub, or from a folder.
 

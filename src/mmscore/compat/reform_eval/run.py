@@ -8,7 +8,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from mmconvert.command_line import mapping_file
 from mmconvert.conversion import write
 from mmconvert.errors import UsageError, did_you_mean
 from mmconvert.format import Target
+from mmconvert.frozen import frozen
 from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor
 from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.kits.reform_eval.setup import Setup
@@ -50,7 +51,7 @@ _ASKED_WITH = (
 """Flags on which predictions depend and that are not in the name of their list."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arguments:
     """The flags of the kit's run_eval.py by name; `pools` and `seed` are ours.
 
@@ -117,7 +118,7 @@ class Arguments:
         return next(ours for ours, kits in METHODS.items() if kits == self.infer_method)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """What a run left.
 

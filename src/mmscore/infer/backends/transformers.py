@@ -20,6 +20,7 @@ from transformers.generation import GenerationConfig, LogitsProcessorList
 from transformers.utils import logging
 
 from mmconvert.errors import Error, UsageError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmconvert.record import Record
 from mmscore.answers import Answer, failed
 from mmscore.infer.backend import CHAT, LIKELIHOOD, SUM, Generation, ModelOptions, honour, require_draws
@@ -272,7 +273,7 @@ class TransformersBackend:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Prepared:
     """Rows as they are asked, or why they are not; and those that are asked together, with their tensors if any."""
 

@@ -4,10 +4,10 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 
 Release = Literal["1.3.0", "1.10.0", "1.14.1"]
 
@@ -26,7 +26,7 @@ OLD_MARKS = {"pass_at_k": "pass@", "vote_at_k": "vote@", "pass_hat_k": "pass^"}
 STATISTICS = {"R": "recall", "P": "precision", "F": "f1"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sample:
     """One scored reply.
 
@@ -41,7 +41,7 @@ class Sample:
     extracted: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Identity:
     """What a number is: metric, aggregation, and dimensions such as the order of n-grams, sorted by name."""
 
@@ -59,7 +59,7 @@ class Identity:
         return f"{self.name}:{self.aggregation}[{listed}]" if listed else f"{self.name}:{self.aggregation}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Aggregate:
     """One number over the samples of a subset.
 

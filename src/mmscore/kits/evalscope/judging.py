@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 from mmconvert.placeholders import PLACEHOLDER
 from mmscore.json_objects import json_objects
 from mmscore.kits.evalscope.aggregation import NEW, Release
@@ -32,7 +33,7 @@ VERDICT = "acc"
 """Name of a judge's own score."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scale:
     """What a verdict may be.
 
@@ -47,7 +48,7 @@ class Scale:
     pattern: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """A verdict that was read.
 

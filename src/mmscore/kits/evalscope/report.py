@@ -1,11 +1,11 @@
 """EvalScope's report: numbers rolled up by subset, category and metric, rounded at every level."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 from mmscore.kits.evalscope.aggregation import NEW, Aggregate, Identity, Release, Sample, aggregate
 from mmscore.text_grid import ASCII, BOX, text_grid
 
@@ -22,7 +22,7 @@ FIRST_DIMENSIONS = ("target", "level", "scope")
 LAST_DIMENSION = "statistic"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SubsetScore:
     """A number over one subset, rounded; `category` is its path in the category map."""
 
@@ -33,7 +33,7 @@ class SubsetScore:
     metadata: Mapping[str, float] | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MetricScore:
     """A metric over all subsets, sorted by category, in input order within one."""
 
@@ -59,7 +59,7 @@ class MetricScore:
         return _micro([(_micro_of(subsets), sum(s.num for s in subsets)) for subsets in self.categories().values()])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """What stands around the numbers.
 

@@ -1,9 +1,9 @@
 """Judge a file of final MMMU answers against the answer file, as the benchmark's own script does."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from mmconvert.errors import RowError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmconvert.kits.mmmu.subjects import SUBJECTS
 from mmscore.metrics.mmmu_accuracy import choice_is_right, subject_of
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
@@ -12,7 +12,7 @@ from mmscore.parsers.mmmu_open import mmmu_open
 MULTIPLE_CHOICE = "multiple-choice"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What the answer file says of one question.
 

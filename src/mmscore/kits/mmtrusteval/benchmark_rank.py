@@ -1,11 +1,11 @@
 """MMTrustEval's ranking of a model: 32 tasks, 10 sub-aspects, one number."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
 from mmconvert.errors import Error, got
+from mmconvert.frozen import frozen
 
 Scores = Mapping[str, Mapping[str, Any]]
 """Name of a log -> number by name, what a score script wrote for one task."""
@@ -19,7 +19,7 @@ TRAITS = 6
 """p values of F.6: three traits in two logs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rank:
     """Numbers of one model, from 0 to 100 (P.3 is a correlation and may be below).
 

@@ -1,17 +1,17 @@
 """Chains of MMTrustEval's evaluators: each works on what the one before it made."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmscore.kits.mmtrusteval.evaluators import ALONE, EVALUATORS, Evaluator, Process, Read, Setting, Settings
 from mmscore.kits.mmtrusteval.measures import COLUMN, check_settings, measure, named_measure
 
 METRICS_CFG = "metrics_cfg"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Link:
     """One evaluator of a chain.
 
@@ -41,7 +41,7 @@ class Link:
         return [self.process(sample) for sample in self.evaluator.samples(preds, labels, extras)]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chain:
     """Evaluators in order, and the metrics of the last.
 

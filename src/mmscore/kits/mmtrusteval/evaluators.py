@@ -6,10 +6,11 @@ ask with, or what an earlier run of the kit logged.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
 from mmconvert.errors import Error, RowError, UsageError, got
+from mmconvert.frozen import frozen
 from mmscore.kits.mmtrusteval.containment import contains_label, names_glue_answer, names_sentiment
 from mmscore.kits.mmtrusteval.judge_prompts import eval_prompt, noise_prompt, score_prompt
 from mmscore.kits.mmtrusteval.releases import LATEST, REFUSAL_PHRASES
@@ -67,7 +68,7 @@ def no_classifier(evaluator: str, pred: Any, label: Any, settings: Settings) -> 
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """What evaluators work with.
 
@@ -91,7 +92,7 @@ ALONE = Setting()
 """The latest release, nothing connected."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evaluator:
     """One evaluator.
 

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mmconvert.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmscore.metrics.label_accuracy import label_accuracy
 from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou
 from mmscore.metrics.mmtrust_pearson import float32_of, mmtrust_pearson
@@ -18,7 +18,7 @@ COLUMN = "pred_no_op"
 """The metric that is no number but the column of processed predictions."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measure:
     """One metric.
 

@@ -5,11 +5,12 @@ row was read from, where its column stands; without it the row cannot be scored 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from mmconvert.errors import UsageError
+from mmconvert.frozen import frozen
 from mmscore.kits.mmtrusteval.chains import Chain, Link, chain_of
 from mmscore.kits.mmtrusteval.connections import CLASSIFIERS, with_classifiers
 from mmscore.kits.mmtrusteval.evaluators import ALONE, Sample, Setting, UnconnectedError
@@ -213,7 +214,7 @@ def kit_logs(facts: Facts) -> str | None:
     return f"a task of {KIT}" if known and facts.formats == {FORMAT} else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Row:
     """One row as a chain sees it.
 

@@ -5,10 +5,10 @@ and the kit's order of evaluators are kept. Source: thu-ml/MMTrustEval@a067801 m
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.frozen import frozen
 from mmconvert.kits.mmtrusteval.datasets import DATASETS
 
 Config = Mapping[str, Any]
@@ -41,7 +41,7 @@ RATED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Task:
     """One of the kit's 32 tasks.
 

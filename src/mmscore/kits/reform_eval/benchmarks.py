@@ -5,9 +5,9 @@ them), @df1cfa7 build/configs.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.frozen import frozen
 
 DIMENSIONS = (
     "Coarse-Grained",
@@ -29,7 +29,7 @@ METRICS: Mapping[str, str] = {_CHOICE: "accuracy", _OCR: "accuracy", _KIE: "accu
 """How the kit asks -> the number that stands for the dataset; for captions the only one that @1046839 gave."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Benchmark:
     """One dataset.
 

@@ -6,10 +6,10 @@ types count: an answer may be 2 or "2", a likelihood prediction is the number of
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mmconvert.errors import Error, RowError, did_you_mean, got
+from mmconvert.frozen import frozen
 from mmconvert.record import LETTERS
 from mmscore import meteor_jar
 from mmscore.metrics.coco_bleu import coco_bleu
@@ -26,7 +26,7 @@ METHODS = ("generation", "likelihood")
 SINGLE_CHOICE = "SingleChoice"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """What a prediction chose.
 
@@ -110,7 +110,7 @@ def chosen_text(index: int | None, record: Record) -> Any:
         return record["prediction"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evaluation:
     """The outcome.
 
@@ -123,7 +123,7 @@ class Evaluation:
     numbers: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Judged:
     """One record: whether it is right, whether its form is, and what it said."""
 

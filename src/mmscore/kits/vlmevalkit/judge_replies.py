@@ -6,10 +6,10 @@ temperature. A call that failed has the text `FAILED_CALL` in the kit, which rea
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from mmconvert.errors import RowError
+from mmconvert.frozen import frozen
 from mmscore.parsed import UNPARSED, Parsed
 from mmscore.parsers.vlmevalkit_option import API_FAILURE, REFUSAL, Version, vlmevalkit_option
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no
@@ -24,7 +24,7 @@ FAILED_CALL = "Failed to obtain answer via API."
 DRAWN = "Failed to predict, thus randomly generate one. "
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgedOption:
     """The option that an answer names, with a judge's help.
 

@@ -3,9 +3,9 @@
 import ast
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from mmconvert.errors import Error, RowError, got
+from mmconvert.frozen import frozen
 from mmconvert.literals import parse_list
 from mmscore.kits.vlmevalkit.rows import answer_cell, other_cells, required_cell
 from mmscore.parsers.vlmevalkit_option import vlmevalkit_option
@@ -20,7 +20,7 @@ OVERALL = "Overall"
 _LONGEST_SKILLS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """What the kit's table says about a question; cells as it spells them.
 
@@ -126,7 +126,7 @@ def _compared(question: Question, text: str) -> tuple[str | int | float | None, 
         return None, question.answer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """A graded question: its place in the report, whether it was read directly, and whether it is right."""
 

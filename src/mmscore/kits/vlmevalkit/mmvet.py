@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from mmconvert.errors import Error
+from mmconvert.frozen import frozen
 from mmscore.kits.vlmevalkit.judge_replies import TRIES
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mmvet.py:MMVet_acc
@@ -12,7 +12,7 @@ CAPABILITIES = ("rec", "ocr", "know", "gen", "spat", "math")
 OVERALL = "Overall"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grade:
     """What the judge thinks an answer is worth.
 
