@@ -28,7 +28,7 @@ _R = TypeVar("_R")
 def crew(workers: int) -> Iterator[Run]:
     """Have child processes, the calling one being a worker too, while the context lasts; see `Engine`.
 
-    What it gives runs a function on every task. The next task is asked for when a worker is free.
+    What it gives runs a function on every task. The next tasks are asked for a few at a time, while others run.
 
     Raises:
         Error: A child died.
@@ -67,7 +67,8 @@ def _run(children: "_Children", function: Callable[[_T], _R], tasks: Iterable[_T
 
     def hand_over(function: Callable[[_T], _R], task: _T) -> Callable[[], _R]:
         result = children.begin(function, task)
-        left.prepare(children.count + 1)
+        # This process may come for one before it is told that they are there.
+        left.prepare(children.count + 2)
         return result
 
     def feed(index: int, task: _T) -> None:
@@ -178,7 +179,7 @@ def _has_one_thread() -> bool:
 
 
 class _Tasks(Iterator[tuple[int, _T]]):
-    """Numbered tasks for several threads to take from.
+    """Numbered tasks for several threads to take from; one of them at a time looks for the next.
 
     Attributes:
         error: What was raised instead of the next task.
@@ -189,12 +190,14 @@ class _Tasks(Iterator[tuple[int, _T]]):
         self._tasks: Iterator[tuple[int, _T]] = enumerate(tasks)
         self._ready: deque[tuple[int, _T]] = deque()
         self._under_way: set[int] = set()
-        self._lock = threading.Lock()
-        self._dropped = False
+        self._changed = threading.Condition()
+        self._looking = self._dropped = False
 
     def __next__(self) -> tuple[int, _T]:
-        with self._lock:
-            if self._dropped or not (self._ready or self._find_next()):
+        with self._changed:
+            while not (self._ready or self._dropped) and self._found_one():
+                pass
+            if self._dropped or not self._ready:
                 raise StopIteration
             index, task = self._ready.popleft()
             self._under_way.add(index)
@@ -202,29 +205,41 @@ class _Tasks(Iterator[tuple[int, _T]]):
 
     def prepare(self, count: int) -> None:
         """Have the next ones at hand, so that nobody who comes for them waits."""
-        while True:
-            with self._lock:
-                if self._dropped or len(self._ready) >= count or not self._find_next():
-                    return
+        with self._changed:
+            while len(self._ready) < count and not self._dropped and self._found_one():
+                pass
 
-    def _find_next(self) -> bool:
+    def _found_one(self) -> bool:
+        """Look for the next task, or wait for who does; tell whether it is worth coming again."""
+        if self._looking:
+            self._changed.wait()
+            return True
+        self._looking = True
+        # Whoever comes for a task that is at hand does not wait meanwhile.
+        self._changed.release()
+        found: list[tuple[int, _T]] = []
+        error: Exception | None = None
         try:
-            self._ready.append(next(self._tasks))
-        except StopIteration:
-            return False
-        except Exception as error:
+            found = list(itertools.islice(self._tasks, 1))
+        except Exception as raised:
+            error = raised
+        finally:
+            self._changed.acquire()
+            self._looking = False
+            self._changed.notify_all()
+        if error is not None:
             self.error, self._tasks = error, iter(())
-            return False
-        return True
+        self._ready.extend(found)
+        return bool(found)
 
     def done(self, index: int) -> None:
         """Take back a task that was taken."""
-        with self._lock:
+        with self._changed:
             self._under_way.discard(index)
 
     def drop_behind(self, index: int) -> bool:
         """Give no more of them; tell whether all that are under way stand behind a task."""
-        with self._lock:
+        with self._changed:
             self._dropped = True
             return all(other > index for other in self._under_way if other != index)
 

@@ -1,0 +1,85 @@
+"""How threads take the tasks of a run: nobody waits for a task that somebody else looks for, if one is at hand."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from mmconvert.engines.local import _Tasks
+
+
+class Slow(Iterator[str]):
+    """Gives "a" and "b"; "c" when it is told to, or an error instead."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.asked, self.go, self._error = threading.Event(), threading.Event(), error
+        self._given = iter("abc")
+
+    def __next__(self) -> str:
+        found = next(self._given)
+        if found == "c":
+            self.asked.set()
+            assert self.go.wait(10)
+            if self._error is not None:
+                raise self._error
+        return found
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(3) as pool:
+        yield pool
+
+
+def test_what_is_at_hand_is_given_while_the_next_is_looked_for(threads: ThreadPoolExecutor) -> None:
+    source = Slow()
+    left = _Tasks(source)
+    prepared = threads.submit(left.prepare, 3)
+    assert source.asked.wait(10)
+    assert [next(left), next(left)] == [(0, "a"), (1, "b")]
+    last = threads.submit(next, left)
+    also_prepared = threads.submit(left.prepare, 2)
+    assert not last.done()
+    source.go.set()
+    assert last.result(10) == (2, "c")
+    assert prepared.result(10) is also_prepared.result(10) is None
+    assert next(left, None) is None
+
+
+def test_who_prepares_waits_for_who_looks_and_goes_on(threads: ThreadPoolExecutor) -> None:
+    source = Slow()
+    left = _Tasks(source)
+    assert [next(left), next(left)] == [(0, "a"), (1, "b")]
+    taken = threads.submit(next, left)
+    assert source.asked.wait(10)
+    prepared = threads.submit(left.prepare, 1)
+    source.go.set()
+    assert taken.result(10) == (2, "c")
+    assert prepared.result(10) is None
+
+
+def test_an_error_ends_the_tasks_for_all_who_wait(threads: ThreadPoolExecutor) -> None:
+    error = ValueError("no more")
+    source = Slow(error)
+    left = _Tasks(source)
+    prepared = threads.submit(left.prepare, 3)
+    assert source.asked.wait(10)
+    assert [next(left), next(left)] == [(0, "a"), (1, "b")]
+    waiting = [threads.submit(next, left, None) for _ in range(2)]
+    source.go.set()
+    assert [one.result(10) for one in waiting] == [None, None]
+    assert prepared.result(10) is None
+    assert left.error is error
+
+
+def test_dropped_tasks_are_given_to_nobody(threads: ThreadPoolExecutor) -> None:
+    source = Slow()
+    left = _Tasks(source)
+    threads.submit(left.prepare, 3)
+    assert source.asked.wait(10)
+    assert next(left) == (0, "a")
+    assert left.drop_behind(0)
+    assert next(left, None) is None
+    source.go.set()
+    assert next(left, None) is None
