@@ -15,7 +15,7 @@ def frozen(cls: type[_T]) -> type[_T]:
     """Make a class what `@dataclass(frozen=True, slots=True)` makes of it, with a constructor in C.
 
     That decorator's constructor pays a call for every field, msgspec's takes a quarter of the time; and that decorator
-    writes and compiles methods, which takes half a millisecond a class, of which a command loads dozens. The functions of
+    writes and compiles methods, which takes half a millisecond a class, and a command loads dozens. The functions of
     `dataclasses`, such as `replace`, take the objects all the same.
 
     Args:

@@ -47,7 +47,7 @@ class Part:
         index: Place of the part among all of them, the beginning of its shards' temporary names.
         source: The file, with its split and subset.
         span: Piece of the file, None for all.
-        pieces: About how many bytes each part has, where one task reads a whole file; empty for one part.
+        pieces: Bytes of each part, where one task reads a whole file; empty for one part.
         piece: Place among the parts that one task reads.
         folder: Existing folder for the shards.
         how: How to read.
@@ -154,7 +154,7 @@ def count_at_most(inputs: Sequence[Input], files: Sequence[Records], how: ReadOp
 def _pieces_of(
     source: Input, records: Records, how: ReadOptions
 ) -> tuple[Callable[..., Iterator[Span]] | None, tuple[int, ...]]:
-    """Give what cuts a file and about how many bytes each piece has; None where it stays whole."""
+    """Give what cuts a file and the bytes of each piece; None where it stays whole."""
     path, suffix = source.path, source.path.suffix.lower()
     # A kit's reading looks at whole columns, and a limit ends the file early.
     whole = not records.plugin.cuttable or how.limit is not None or how.read_as is not None

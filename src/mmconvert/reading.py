@@ -21,7 +21,7 @@ from mmconvert.prompt import rewording
 from mmconvert.record import Image, Record
 from mmconvert.record_shape import checked
 from mmconvert.rewording import without_option_names
-from mmconvert.sources import Rejected, Row, Span, Where, span_sizes
+from mmconvert.sources import Rejected, Row, Span, Where, span_ends
 from mmconvert.sources.tables import as_texts
 from mmconvert.transform import Step, steps, transformed
 from mmconvert.views import without_reply
@@ -160,7 +160,7 @@ class Records:
         numbered = _PieceNumbers(sizes)
         for _, rows in groupby(self._rows(), numbered):
             first, start = numbered.first, numbered.first.offset or 0
-            yield Span(start, start + numbered.size, first.row, first.line or 1), self._read(rows)
+            yield Span(start, numbered.end, first.row, first.line or 1), self._read(rows)
 
     def _rows(self) -> Iterator[Row | Rejected]:
         files = (self._input.path, *self._input.more)
@@ -277,17 +277,18 @@ class _PieceNumbers:
 
     Attributes:
         first: Where the latest piece begins.
-        size: About how many bytes it has.
+        end: Where it ends.
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:
-        self._sizes = span_sizes(sizes)
-        self._number = self.size = 0
+        self._ends = span_ends(sizes)
+        self._number = self.end = 0
         self.first = Where("", 0)
 
     def __call__(self, row: Row | Rejected) -> int:
-        if not self._number or (row.where.offset or 0) - (self.first.offset or 0) >= self.size:
-            self.first, self.size = row.where, next(self._sizes)
+        offset = row.where.offset or 0
+        if offset >= self.end:
+            self.first, self.end = row.where, next(end for end in self._ends if end > offset)
             self._number += 1
         return self._number
 

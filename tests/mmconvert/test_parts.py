@@ -4,6 +4,7 @@ import base64
 import json
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -135,10 +136,35 @@ def test_every_part_is_a_little_smaller_than_the_one_before(small_parts: None, t
         how = ReadOptions(format="openai_messages")
         pattern = parts.Part(0, Input(file), None, tmp_path, how)
         spans = [part.span for part in parts.parts_of(pattern, Records(Input(file), how), read_on=False)]
-        sizes = [span.end - span.start for span in spans if span is not None]
+        ends = [0, *(span.end for span in spans if span is not None)]
+        sizes = [end - before for before, end in pairwise(ends)]
         assert sizes == sorted(sizes, reverse=True)
         assert sizes[0] <= 400
         assert 0.79 < sizes[-1] / sizes[0] < 0.95
+
+
+EVERY_THIRD = """
+from dataclasses import replace
+
+from mmconvert.formats.openai_messages import FORMAT as MESSAGES
+
+def rows(path, span):
+    return (row for row in MESSAGES.rows(path, span) if row.where.row % 3 == 2)
+
+FORMAT = replace(MESSAGES, rows=rows)
+"""
+
+
+def test_a_format_that_leaves_rows_out_is_cut_in_the_same_places(small_parts: None, tmp_path: Path) -> None:
+    plugin = tmp_path / "every_third.py"
+    plugin.write_text(EVERY_THIRD, encoding="utf-8")
+    file = tmp_path / "in.jsonl"
+    file.write_text(lines(*(message("x" * (n * 37 % 90), id=str(n)) for n in range(90))), encoding="utf-8")
+    how = ReadOptions(format=f"{plugin}@FORMAT")
+    for workers in (1, 2):
+        convert([Input(file)], tmp_path / f"{workers}", how, WriteOptions(workers=workers))
+    assert len(shards(tmp_path / "1")) > 10
+    assert shards(tmp_path / "1") == shards(tmp_path / "2")
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

@@ -20,7 +20,7 @@ from mmconvert.presence import Presence
 from mmconvert.verification import verify
 from support import slow_parts
 
-PARTS = 47
+PARTS = 52
 SHARED = WriteOptions(share=True)
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -137,7 +138,7 @@ class _Children:
         with self._lock:
             self._pool = self._pool or self._begun("spawn")
         with _deaths_told(), without_main():
-            future = self._pool.submit(function, task)
+            future = self._pool.submit(_result, function, task)
         return _deaths_told()(future.result)
 
     def _begun(self, method: str) -> "ProcessPoolExecutor":
@@ -158,6 +159,18 @@ class _Children:
             for child in multiprocessing.active_children() if self._pool is not None else ():
                 if child not in self._others:
                     child.terminate()
+
+
+def _result(function: Callable[[_T], _R], task: _T) -> _R:
+    """Run a function in a child; an error that no other process could make again is raised in words."""
+    try:
+        return function(task)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        raise
 
 
 @contextmanager

@@ -8,7 +8,7 @@ of TSV, rows that are not fully blank of xlsx, elements of a JSON list, rows of 
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, repeat
+from itertools import accumulate, chain, repeat
 from pathlib import PurePath
 from typing import Any
 
@@ -111,6 +111,14 @@ class Span:
     line: int = 1
 
 
-def span_sizes(sizes: Sequence[int]) -> Iterator[int]:
-    """Give the bytes of one span after the other, the last ones for all that follow: rows may end spans early."""
-    return chain(sizes, repeat(sizes[-1]))
+def span_ends(sizes: Sequence[int]) -> Iterator[int]:
+    """Give the byte at which one span after the other ends, the last size being that of all that follow.
+
+    They depend on the sizes alone, so that whoever leaves records out ends spans where all others do.
+
+    Example:
+        >>> ends = span_ends([40, 30])
+        >>> [next(ends) for _ in range(4)]
+        [40, 70, 100, 130]
+    """
+    return accumulate(chain(sizes, repeat(sizes[-1])))

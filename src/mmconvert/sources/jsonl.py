@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mmconvert.errors import Error, RowError, got
-from mmconvert.sources import Rejected, Row, Span, Where, span_sizes
+from mmconvert.sources import Rejected, Row, Span, Where, span_ends
 
 _SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _INDENTED = re.compile(rb"\n\s")
@@ -158,7 +158,7 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
 
     Args:
         path: The file.
-        sizes: About how many bytes each span has, in order; the last one is that of all behind.
+        sizes: Bytes of each span, from the file's beginning on, in order; the last one is that of all behind.
 
     Yields:
         Each span as soon as it is known where it begins; the last one is not looked at.
@@ -166,11 +166,10 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
     Raises:
         Error: The file is empty or no UTF-8 text.
     """
-    lengths = span_sizes(sizes)
-    at = number = line = size = 0
-    first = -1
+    ends = span_ends(sizes)
+    at = number = line = end = 0
     for block in _whole_lines(path):
-        if first >= 0 and at + len(block) <= first + size and _without_blanks(block):
+        if at + len(block) <= end and _without_blanks(block):
             lines = block.count(b"\n")
             at, number, line = at + len(block), number + lines, line + lines
             continue
@@ -179,10 +178,10 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
             start, at = at, at + len(raw)
             if _is_blank(raw.removeprefix(_BOM) if line == 1 else raw):
                 continue
-            if first < 0 or start - first >= size:
-                first, size = start, next(lengths)
-                yield Span(first, first + size, number, line)
-                if first + size >= path.stat().st_size:
+            if start >= end:
+                end = next(after for after in ends if after > start)
+                yield Span(start, end, number, line)
+                if end >= path.stat().st_size:
                     return
             number += 1
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from mmconvert.errors import Error, first_line
 from mmconvert.hub_path import HubPath
-from mmconvert.sources import Rejected, Row, Span, Where, span_sizes
+from mmconvert.sources import Rejected, Row, Span, Where, span_ends
 from mmconvert.sources.jsonl import refuse_other_magic
 
 BATCH_ROWS = 64
@@ -93,19 +93,20 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
 
     Args:
         path: The file.
-        sizes: About how many bytes each span has, in order; the last one is that of all behind.
+        sizes: Bytes of each span, those of its row groups when they are read; the last one is that of all behind.
 
     Raises:
         Error: The file is damaged.
     """
     metadata = open_parquet(path).metadata
-    lengths = span_sizes(sizes)
-    size = next(lengths)
+    ends = span_ends(sizes)
+    end = next(ends)
     start = row = held = number = 0
     for index in range(metadata.num_row_groups):
-        if held >= size:
+        if held >= end:
             yield Span(start, index, row)
-            start, row, held, size = index, number, 0, next(lengths)
+            start, row = index, number
+            end = next(after for after in ends if after > held)
         group = metadata.row_group(index)
         held += group.total_byte_size
         number += group.num_rows

@@ -14,7 +14,7 @@ from typing import Any
 import pybase64
 
 from mmconvert.errors import Error, RowError, did_you_mean
-from mmconvert.sources import Rejected, Row, Span, Where, span_sizes
+from mmconvert.sources import Rejected, Row, Span, Where, span_ends
 from mmconvert.sources.delimited import Cell, Window, record_places, records
 from mmconvert.sources.jsonl import refuse_other_magic
 
@@ -170,7 +170,7 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
 
     Args:
         path: The file.
-        sizes: About how many bytes each span has, in order; the last one is that of all behind.
+        sizes: Bytes of each span, from the file's beginning on, in order; the last one is that of all behind.
 
     Yields:
         Each span as soon as it is known where it begins; the last one is not looked at.
@@ -184,16 +184,16 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
         window = Window(file)
         places = record_places(window, path.name, DELIMITERS.get(path.suffix.lower(), b"\t"), 1)
         next(places)
-        lengths = span_sizes(sizes)
-        start, size, number = -1, 0, 0
+        ends, number = span_ends(sizes), 0
+        end = 0
         for stop, _, line in places:
             if several and stop - window.at < 4 and bytes(window.data[window.at : stop]) in _BLANK:
                 continue
             offset = window.offset + window.at
-            if start < 0 or offset - start >= size:
-                start, size = offset, next(lengths)
-                yield Span(start, start + size, number, line)
-                if start + size >= path.stat().st_size:
+            if offset >= end:
+                end = next(after for after in ends if after > offset)
+                yield Span(offset, end, number, line)
+                if end >= path.stat().st_size:
                     return
             number += 1
 

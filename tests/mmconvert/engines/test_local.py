@@ -1,12 +1,13 @@
-"""How threads take the tasks of a run: nobody waits for a task that somebody else looks for, if one is at hand."""
+"""The calling process and its children: how tasks are taken, and what is told of those that fail."""
 
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mmconvert.engines.local import _Tasks
+from mmconvert.engines.local import _Tasks, crew
 
 
 class Slow(Iterator[str]):
@@ -83,3 +84,22 @@ def test_dropped_tasks_are_given_to_nobody(threads: ThreadPoolExecutor) -> None:
     assert next(left, None) is None
     source.go.set()
     assert next(left, None) is None
+
+
+class OddError(Exception):
+    """Takes two values, and its text is one: pickle cannot make it again."""
+
+    def __init__(self, name: str, number: int) -> None:
+        super().__init__(f"{name} has {number}")
+
+
+def fails_in_children(caller: int) -> int:
+    if os.getpid() != caller:
+        raise OddError("row", 3)
+    return 0
+
+
+def test_an_error_that_cannot_be_sent_is_told_in_words() -> None:
+    with crew(2) as run, pytest.raises(RuntimeError, match=r"^OddError: row has 3$") as raised:
+        list(run(fails_in_children, [os.getpid()] * 9))
+    assert "in fails_in_children" in str(raised.value.__cause__)
