@@ -1,8 +1,8 @@
 """This machine: the calling process and, for more workers, child processes."""
 
+import copy
 import itertools
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -167,7 +167,7 @@ def _result(function: Callable[[_T], _R], task: _T) -> _R:
         return function(task)
     except Exception as error:
         try:
-            pickle.loads(pickle.dumps(error))
+            copy.copy(error)  # made from its values, as it is again where it arrives
         except Exception:
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
         raise
