@@ -30,7 +30,7 @@ from mmconvert.views import EVAL, VIEWS, without_reply
 PART_BYTES = 256 << 20
 """Most bytes of a file in one part; about the size of the shard it gives."""
 SMALL_FILE = 64 << 20
-"""A file up to this size is one part; a larger one is two at least."""
+"""A file up to this size is one part; a larger one is four at least."""
 _LESS, _LAST = 1 / 15, 4 / 5
 """How much smaller a part is than the one before, in parts of the first, and how small the last one may be."""
 
@@ -166,13 +166,12 @@ def _pieces_of(
 
 
 def _sizes(size: int) -> tuple[int, ...]:
-    """Give the bytes of each part of a file: two parts, or four at a time, so that as many cores have work to the end.
+    """Give the bytes of each part of a file: a multiple of four, so that as many cores have work to the end.
 
     Every part is a little smaller than the one before: it begins later, when the file is looked over up to there, which
     takes a fifteenth of what converting does.
     """
-    count = max(2, math.ceil(size / (PART_BYTES * (1 + _LAST) / 2)))
-    count += -count % 4 if count > 2 else 0
+    count = 4 * math.ceil(size / (PART_BYTES * (1 + _LAST) / 2) / 4)
     less = min(_LESS, (1 - _LAST) / (count - 1))
     first = size / (count - less * count * (count - 1) / 2)
     return tuple(math.ceil(first * (1 - less * number)) for number in range(count))

@@ -121,8 +121,8 @@ def test_no_more_workers_are_asked_for_than_there_may_be_parts(small_parts: None
     small, large = tmp_path / "small.jsonl", tmp_path / "large.jsonl"
     small.write_text(lines(message("x")), encoding="utf-8")
     inputs = [Input(small), Input(large)]
-    # Two parts, or a multiple of four, none larger than 400 bytes.
-    for size, count in ((150, 2), (720, 2), (721, 4), (1440, 4), (1441, 8)):
+    # A multiple of four, none larger than 400 bytes.
+    for size, count in ((150, 4), (1440, 4), (1441, 8)):
         line = lines(message(""))
         large.write_text(lines(message("x" * (size - len(line)))), encoding="utf-8")
         for how, expected in ((ReadOptions(), 1 + count), (ReadOptions(limit=3), 2)):
@@ -131,7 +131,7 @@ def test_no_more_workers_are_asked_for_than_there_may_be_parts(small_parts: None
 
 def test_every_part_is_a_little_smaller_than_the_one_before(small_parts: None, tmp_path: Path) -> None:
     file = tmp_path / "in.jsonl"
-    for size in (720, 721, 1440, 5_000):
+    for size in (720, 1440, 1441, 5_000):
         file.write_text(lines({"q": "x"}) * (size // 11) + lines({"q": "x" * (size % 11)}), encoding="utf-8")
         how = ReadOptions(format="openai_messages")
         pattern = parts.Part(0, Input(file), None, tmp_path, how)

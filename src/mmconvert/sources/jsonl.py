@@ -8,12 +8,16 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
+import msgspec
+
 from mmconvert.errors import Error, RowError, got
 from mmconvert.sources import Rejected, Row, Span, Where, span_ends
 
 _SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _INDENTED = re.compile(rb"\n\s")
 _BUFFER = 1 << 20
+_SHORT = 1 << 14
+"""Longer lines mostly hold pictures, whose plain letters `json` passes over as fast."""
 _BOM = b"\xef\xbb\xbf"
 _OTHER_MAGIC = {
     b"\xff\xfe": "UTF-16 text",
@@ -23,6 +27,9 @@ _OTHER_MAGIC = {
     b"PAR1": "a parquet file",
     b"\xd0\xcf\x11\xe0": "an OLE file (an old or encrypted spreadsheet)",
 }
+
+
+_decode, _encode = msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -213,6 +220,8 @@ def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:
         >>> parse_object(b'{"a": 1}')
         {'a': 1}
     """
+    if len(raw) < _SHORT and (plain := _plain_object(raw)) is not None:
+        return plain
     try:
         value = parse_json(raw.decode(), nan=nan)
     except UnicodeDecodeError as error:
@@ -220,3 +229,18 @@ def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise RowError("json.type", "", f"expected a JSON object {got(value)}.")
     return value
+
+
+def _plain_object(raw: bytes) -> dict[str, Any] | None:
+    """Read an object in which nothing is amiss, several times as fast; None for all that wants a second look.
+
+    A key that stands twice leaves quotes out when the object is written again. An escape of four digits may be half a
+    character, or a quote.
+    """
+    try:
+        value = _decode(raw)
+        if type(value) is dict and b"\\u" not in raw and _encode(value).count(b'"') == raw.count(b'"'):
+            return value
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        pass
+    return None

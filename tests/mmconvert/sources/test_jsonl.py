@@ -1,8 +1,12 @@
 """Strict JSON Lines."""
 
+import json
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mmconvert.errors import Error, RowError
 from mmconvert.sources import Rejected, Row, jsonl
@@ -70,3 +74,30 @@ def test_big_integers_keep_their_digits() -> None:
     assert jsonl.parse_json("123456789012345678901234567890") == 123456789012345678901234567890
     with pytest.raises(RowError):
         jsonl.parse_json("nul")
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.text(max_size=3), _JSON), st.booleans(), st.data())
+def test_short_and_long_lines_are_read_alike(fields: dict[str, object], escaped: bool, data: st.DataObject) -> None:
+    line = json.dumps(fields, ensure_ascii=escaped).encode(errors="surrogatepass")
+    at, end = sorted((data.draw(st.integers(0, len(line))), data.draw(st.integers(0, len(line)))))
+    changed = data.draw(
+        st.sampled_from([b"", b'"a":1,', b"\\u0022", b'\\"', b"9" * 20, b"1e999", b"\xff", line[at:end]])
+    )
+    line = line[:at] + changed + line[data.draw(st.sampled_from([at, end])) :]
+
+    def outcome() -> str:
+        try:
+            return repr(jsonl.parse_object(line))
+        except RowError as error:
+            return repr(error)
+
+    with patch.object(jsonl, "_SHORT", 0):
+        as_long = outcome()
+    assert outcome() == as_long
