@@ -1,7 +1,9 @@
 """Dataclasses whose objects cannot be changed: made by the million, and so many that making the classes takes time."""
 
+from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field
-from typing import Any, TypeVar, dataclass_transform
+from functools import partial
+from typing import Any, TypeVar, dataclass_transform, overload
 
 import msgspec
 
@@ -10,8 +12,16 @@ _MADE_ANEW = ("__dict__", "__weakref__", "__annot")
 """How names of a class begin that are not its author's."""
 
 
+@overload
+def frozen(cls: type[_T]) -> type[_T]: ...
+
+
+@overload
+def frozen(*, gc: bool) -> Callable[[type[_T]], type[_T]]: ...
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(cls: type[_T]) -> type[_T]:
+def frozen(cls: type[_T] | None = None, *, gc: bool = True) -> type[_T] | Callable[[type[_T]], type[_T]]:
     """Make a class what `@dataclass(frozen=True, slots=True)` makes of it, with a constructor in C.
 
     That decorator's constructor pays a call for every field, msgspec's takes a quarter of the time; and that decorator
@@ -20,6 +30,8 @@ def frozen(cls: type[_T]) -> type[_T]:
 
     Args:
         cls: Fields as for `dataclass`, and `__post_init__` if need be.
+        gc: Whether Python looks for circles of references that lead through an object. Not to do so spares a third of
+            the time to make one; an object that leads to itself is then never freed.
 
     Returns:
         The class; setting a field of an object raises AttributeError.
@@ -28,6 +40,12 @@ def frozen(cls: type[_T]) -> type[_T]:
         TypeError: The class inherits, or a field is told to stand aside (`field(repr=False)` and the like), which a
             struct cannot.
     """
+    if cls is None:
+        return partial(_frozen, gc=gc)
+    return _frozen(cls, gc)
+
+
+def _frozen(cls: type[_T], gc: bool) -> type[_T]:
     if cls.__bases__ != (object,):
         raise TypeError(f"{cls.__name__}: cannot be @frozen, for it inherits. Use @dataclass(frozen=True, slots=True).")
     own = {name: value for name, value in vars(cls).items() if not name.startswith(_MADE_ANEW)}
@@ -43,6 +61,7 @@ def frozen(cls: type[_T]) -> type[_T]:
         module=cls.__module__,
         namespace={name: value for name, value in own.items() if name not in fields} | {"__dataclass_fields__": fields},
         frozen=True,
+        gc=gc,
     )
     return made  # type: ignore[no-any-return]
 

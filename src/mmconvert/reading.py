@@ -293,7 +293,7 @@ class _PieceNumbers:
         return self._number
 
 
-@frozen
+@frozen(gc=False)
 class _Made:
     """What a row gave: records, or the reason why there are none."""
 

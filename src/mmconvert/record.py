@@ -22,7 +22,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 TASKS = ("multiple_choice", "yes_no", "vqa", "caption", "ocr", "kie", "chat")
 
 
-@frozen
+@frozen(gc=False)
 class Image:
     """A picture as the source stored it; never decoded, never re-encoded.
 
@@ -49,7 +49,7 @@ class Image:
     url: str | None = None
 
 
-@frozen
+@frozen(gc=False)
 class Part:
     """A piece of a turn: `text` with its text, or `image`, which stands for the next picture."""
 
@@ -57,7 +57,7 @@ class Part:
     text: str = ""
 
 
-@frozen
+@frozen(gc=False)
 class Turn:
     """One chat message; `role` is system, user, assistant or tool."""
 
@@ -65,7 +65,7 @@ class Turn:
     content: tuple[Part, ...]
 
 
-@frozen
+@frozen(gc=False)
 class Source:
     """Where a record came from: format name, bare file name, 0-based record number."""
 
@@ -74,7 +74,7 @@ class Source:
     row: int
 
 
-@frozen
+@frozen(gc=False)
 class Record:
     """One example. Fields have the meaning of the columns of the same name (docs/schema.md).
 

@@ -1,6 +1,7 @@
 """What `frozen` makes behaves as `@dataclass(frozen=True, slots=True)` does."""
 
 import copy
+import gc
 import pickle
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any
@@ -140,3 +141,15 @@ def test_a_class_that_inherits_is_refused() -> None:
 
     with pytest.raises(TypeError, match="Child: cannot be @frozen"):
         frozen(Child)
+
+
+def test_python_looks_for_circles_through_objects_unless_told_otherwise() -> None:
+    @frozen(gc=False)
+    class Row:
+        """A row."""
+
+        cells: list[str]
+
+    assert gc.is_tracked(Place("a"))
+    assert not gc.is_tracked(Row(["a"]))
+    assert replace(Row(["a"]), cells=["b"]) == Row(["b"])

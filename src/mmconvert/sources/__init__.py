@@ -17,7 +17,7 @@ from mmconvert.frozen import frozen
 from mmconvert.next_steps import with_next_step
 
 
-@frozen
+@frozen(gc=False)
 class Where:
     """Bare file name, 0-based record number, 1-based physical line and byte offset where there are any."""
 
@@ -42,7 +42,7 @@ def _stem(file: str) -> str:
     return PurePath(file).stem
 
 
-@frozen
+@frozen(gc=False)
 class Row:
     """One raw record: the source's own field names, None for an empty cell.
 
@@ -54,7 +54,7 @@ class Row:
     remarks: tuple[str, ...] = ()
 
 
-@frozen
+@frozen(gc=False)
 class Rejected:
     """One record that was refused, and why; a line of the rejects file.
 
