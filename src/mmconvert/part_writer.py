@@ -13,6 +13,8 @@ _CHUNK_BYTES = ROW_GROUP_BYTES // 4
 _CHUNK_RECORDS = 1_000
 WAITING = 4
 """Calls that may wait: as many chunks as a row group has, so that as much is read while one is written."""
+_SMALL_RECORD = 16_000
+"""Records of fewer bytes take Python's time, in reading as in writing, so that two threads would only take turns."""
 
 
 class WritingThread:
@@ -35,10 +37,21 @@ class WritingThread:
         finally:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Hand over a call; waits while too many are waiting."""
-        while len(self._pending) >= WAITING:
+    def submit(self, call: Callable[..., Any], *arguments: Any, here: bool = False) -> Future[Any]:
+        """Hand over a call.
+
+        Args:
+            call: Is done behind those handed over before.
+            arguments: Its arguments.
+            here: Do it in this thread.
+
+        Returns:
+            What will be its result; waits while too many are waiting.
+        """
+        while len(self._pending) >= (1 if here else WAITING):
             self._pending.pop(0).result()
+        if here:
+            return _done(call, *arguments)
         future = self._pool.submit(call, *arguments)
         self._pending.append(future)
         return future
@@ -53,11 +66,15 @@ class WritingHere:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    def submit(self, call: Callable[..., Any], *arguments: Any, here: bool = True) -> Future[Any]:
         """Do a call and give its result."""
-        done: Future[Any] = Future()
-        done.set_result(call(*arguments))
-        return done
+        return _done(call, *arguments)
+
+
+def _done(call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    done: Future[Any] = Future()
+    done.set_result(call(*arguments))
+    return done
 
 
 class PartWriter:
@@ -86,7 +103,8 @@ class PartWriter:
 
     def _send(self) -> None:
         if self._chunk:
-            self._writing.submit(self._writer.write, self._chunk, self._bytes)
+            small = self._bytes < len(self._chunk) * _SMALL_RECORD
+            self._writing.submit(self._writer.write, self._chunk, self._bytes, here=small)
             self._chunk, self._bytes = [], 0
 
     def close(self) -> Future[list[Shard]]:

@@ -1,6 +1,7 @@
 """What the writing thread promises: order, few waiting calls, errors that come out."""
 
 import threading
+import time
 
 import pytest
 
@@ -55,3 +56,15 @@ def test_an_error_of_the_reader_drops_what_waits() -> None:
     with pytest.raises(KeyError):
         read()
     assert done == []
+
+
+def test_a_call_in_the_caller_s_own_thread_waits_for_those_before() -> None:
+    done: list[tuple[int, int]] = []
+    with WritingThread() as thread:
+        for number in range(3):
+            thread.submit(lambda number=number: (time.sleep(0.01), done.append((number, threading.get_ident()))))
+        result = thread.submit(lambda: done.append((3, threading.get_ident())) or "done", here=True)
+        assert (result.done(), result.result()) == (True, "done")
+        thread.submit(lambda: done.append((4, threading.get_ident())))
+    assert [number for number, _ in done] == [*range(5)]
+    assert [who == threading.get_ident() for _, who in done] == [False, False, False, True, False]
