@@ -21,8 +21,7 @@ def take(size: int) -> pa.Buffer:
         size: Bytes.
     """
     room = max(_LEAST, 1 << max(0, size - 1).bit_length())
-    larger = (each for each in (room, 2 * room) if _idle.get(each))
-    room = next(larger, room)
+    room = next((each for each in sorted(_idle) if each >= room and _idle[each]), room)
     idle = _idle.setdefault(room, [])
     try:
         block = idle.pop()

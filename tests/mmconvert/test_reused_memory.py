@@ -56,8 +56,10 @@ def test_much_memory_goes_back_to_the_system() -> None:
     assert reused_memory._idle[128 << 20] == []
 
 
-def test_memory_of_twice_the_size_is_taken_before_new_one() -> None:
-    place = take(16 << 10).address
-    assert take(8 << 10).address == place
-    assert take(4 << 10).address != place
-    assert [len(blocks) for _, blocks in sorted(reused_memory._idle.items())] == [1, 1]
+def test_the_least_memory_that_is_large_enough_is_taken_before_new_one() -> None:
+    large, small = take(1 << 20), take(16 << 10)
+    places = [small.address, large.address]
+    del large, small
+    held = [take(4 << 10), take(4 << 10)]
+    assert [buffer.address for buffer in held] == places
+    assert take(4 << 10).address not in places
