@@ -168,8 +168,7 @@ def _pieces_of(
 def _sizes(size: int) -> tuple[int, ...]:
     """Give the bytes of each part of a file: a multiple of four, so that as many cores have work to the end.
 
-    Every part is a little smaller than the one before: it begins later, when the file is looked over up to there, which
-    takes a fifteenth of what converting does.
+    Every part is a little smaller than the one before: it begins later, when the file is looked over up to there.
     """
     count = 4 * math.ceil(size / (PART_BYTES * (1 + _LAST) / 2) / 4)
     less = min(_LESS, (1 - _LAST) / (count - 1))

@@ -232,7 +232,7 @@ def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:
 
 
 def _plain_object(raw: bytes) -> dict[str, Any] | None:
-    """Read an object in which nothing is amiss, several times as fast; None for all that wants a second look.
+    """Read an object in which nothing is amiss, the fast way; None for all that wants a second look.
 
     A key that stands twice leaves quotes out when the object is written again. An escape of four digits may be half a
     character, or a quote.
