@@ -10,7 +10,7 @@ import torch
 from datasets import load_dataset
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
-from mmconvert.collate import ChatCollator
+from mmconvert.chat.collate import ChatCollator
 
 dataset, name, steps = sys.argv[1:]
 model = AutoModelForImageTextToText.from_pretrained(name)

@@ -39,18 +39,18 @@ except ImportError:
 try:
     import msgspec  # noqa: F401
 except ImportError:
-    stand_in = types.ModuleType("mmconvert.frozen")
+    stand_in = types.ModuleType("mmconvert.core.frozen")
     stand_in.frozen = dataclass(frozen=True, slots=True)
-    sys.modules["mmconvert.frozen"] = stand_in
+    sys.modules["mmconvert.core.frozen"] = stand_in
 
-from mmconvert.demo.tiny_vlm import CHAT_TEMPLATE, byte_tokenizer  # noqa: E402  (the path is set above)
-from mmconvert.record import Image, Part, Record, Source, Turn  # noqa: E402
-from mmconvert.store import DatasetWriter, open_dataset  # noqa: E402
-from mmscore.answers import AnswerStore, store_path  # noqa: E402
-from mmscore.holding import hold  # noqa: E402
+from mmconvert.core.record import Image, Part, Record, Source, Turn  # noqa: E402
+from mmconvert.dataset.dataset import DatasetWriter, open_dataset  # noqa: E402
+from mmconvert.testing.demo.tiny_vlm import CHAT_TEMPLATE, byte_tokenizer  # noqa: E402  (the path is set above)
 from mmscore.infer.backend import Generation, ModelOptions  # noqa: E402
 from mmscore.infer.backends.transformers import BACKEND  # noqa: E402
 from mmscore.infer.runner import Job, predict  # noqa: E402
+from mmscore.llm.cache_lock import hold  # noqa: E402
+from mmscore.llm.response_cache import AnswerStore, store_path  # noqa: E402
 
 NEW_TOKENS = 32
 FIXED_BATCH = 8
@@ -196,7 +196,7 @@ def ours(model: Path, folder: Path, **options: Any) -> tuple[float, float, int]:
 
 
 def backend_rows(dataset: Any) -> list[Record]:
-    from mmconvert.record import SCHEMA, from_arrow
+    from mmconvert.core.record import SCHEMA, from_arrow
 
     return from_arrow(next(dataset.batches([n for n in SCHEMA.names if n != "attachments"])).slice(0, FIXED_BATCH))
 

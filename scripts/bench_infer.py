@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 import torch
 from transformers.utils import logging
 
-from mmconvert.demo.tiny_vlm import train
-from mmconvert.record import Image, Part, Record, Source, Turn
-from mmconvert.store import DatasetWriter, open_dataset
-from mmscore.answers import AnswerStore, store_path
-from mmscore.holding import hold
+from mmconvert.core.record import Image, Part, Record, Source, Turn
+from mmconvert.dataset.dataset import DatasetWriter, open_dataset
+from mmconvert.testing.demo.tiny_vlm import train
 from mmscore.infer.backend import Generation, ModelOptions
 from mmscore.infer.backends.transformers import BACKEND
 from mmscore.infer.runner import Job, predict
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import AnswerStore, store_path
 
 COLOURS = {"red": (230, 20, 20), "green": (20, 130, 20), "blue": (20, 20, 230), "yellow": (230, 230, 20)}
 QUESTIONS = ("What colour is the picture? Answer with a single word.", "Name the colour that fills this picture.")

@@ -17,14 +17,14 @@ import PIL.Image
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests")]
 
-from mmconvert import parts  # noqa: E402
-from mmconvert.conversion import ReadOptions  # noqa: E402
-from mmconvert.inputs import plan  # noqa: E402
-from mmconvert.manifest import MANIFEST, read_manifest  # noqa: E402
-from mmconvert.reading import Records  # noqa: E402
-from mmconvert.record import Image, Part, Record, Source, Turn  # noqa: E402
-from mmconvert.store import DatasetWriter  # noqa: E402
-from mmconvert.verification import verify  # noqa: E402
+from mmconvert.core.record import Image, Part, Record, Source, Turn  # noqa: E402
+from mmconvert.dataset.dataset import DatasetWriter  # noqa: E402
+from mmconvert.dataset.manifest import MANIFEST, read_manifest  # noqa: E402
+from mmconvert.dataset.verify import verify  # noqa: E402
+from mmconvert.pipeline import parts  # noqa: E402
+from mmconvert.pipeline.convert import ReadOptions  # noqa: E402
+from mmconvert.pipeline.inputs import plan  # noqa: E402
+from mmconvert.pipeline.read import Records  # noqa: E402
 from support.hub_server import hub_server  # noqa: E402  (the path is set above)
 
 GIGABYTES = 5

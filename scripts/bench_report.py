@@ -18,8 +18,8 @@ sys.path[:0] = [str(ROOT / "tests")]
 
 import bench_inputs as inputs  # noqa: E402  (the path is set above)
 
-from mmconvert.record import Image, Part, Record, Source, Turn  # noqa: E402
-from mmconvert.store import DatasetWriter  # noqa: E402
+from mmconvert.core.record import Image, Part, Record, Source, Turn  # noqa: E402
+from mmconvert.dataset.dataset import DatasetWriter  # noqa: E402
 from support.browser import chromium, load_seconds, opened, painted_ms, running_browser  # noqa: E402
 
 ROWS = 10_000

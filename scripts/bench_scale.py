@@ -11,11 +11,11 @@ from unittest import mock
 
 import bench_inputs as inputs
 
-from mmconvert import sharing
-from mmconvert.inputs import Input
-from mmconvert.parts import Part, PartResult
-from mmconvert.reading import ReadOptions
-from mmconvert.shards import Shard
+from mmconvert.dataset.shards import Shard
+from mmconvert.pipeline import distributed
+from mmconvert.pipeline.inputs import Input
+from mmconvert.pipeline.parts import Part, PartResult
+from mmconvert.pipeline.read import ReadOptions
 
 PARTS = 10_000
 
@@ -60,10 +60,10 @@ def _tiny(part: Part) -> list[PartResult]:
 
 def bookkeeping(parts: int = PARTS) -> tuple[float, float]:
     """Claim and hand in so many parts of shared work, and gather them; give the seconds of each."""
-    with tempfile.TemporaryDirectory() as work, mock.patch.object(sharing, "convert_part", _tiny):
+    with tempfile.TemporaryDirectory() as work, mock.patch.object(distributed, "convert_part", _tiny):
         final = Path(work, "final")
         final.mkdir()
-        share = sharing.join(Path(work, "out"), {"parts": parts})
+        share = distributed.join(Path(work, "out"), {"parts": parts})
         planned = [Part(number, Input(Path("x")), None, share.data, ReadOptions()) for number in range(parts)]
         started = time.perf_counter()
         with share:

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.next_steps import says_what_to_do
+from mmconvert.core.error_hints import says_what_to_do
 from support.forking import BROKE_OUT, Ended, forks
 
 SET = Path(__file__).resolve().parents[2] / "shared/badinput/visible"

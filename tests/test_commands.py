@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from mmconvert.plugins import available
+from mmconvert.plugins.registry import available
 from support.terminal import one_message, shown
 
 PROGRAMS = ("mmconvert", "mmscore")

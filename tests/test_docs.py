@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.plugins import available
+from mmconvert.plugins.registry import available
 from support import cli_page, names_page, recipe_page
 from support.format_page import BEGIN, NOTES, PAGE, notes, page
 

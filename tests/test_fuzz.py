@@ -112,10 +112,10 @@ class TestTheSandbox:
 
 
 PLUGIN = """
-from mmconvert.errors import RowError, UsageError
-from mmconvert.format import Format
-from mmconvert.record import Part, Record, Turn
-from mmconvert.sources import jsonl
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.plugins.format import Format
+from mmconvert.core.record import Part, Record, Turn
+from mmconvert.io import jsonl
 
 def records(row, context):
     BODY

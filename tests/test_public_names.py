@@ -11,7 +11,7 @@ import click
 import pytest
 
 from mmconvert.api import ConvertOptions, ExportOptions
-from mmconvert.keywords import keywords
+from mmconvert.core.signature_checks import keywords
 from mmscore.api import PredictOptions, ScoreOptions
 
 PUBLIC = Path(__file__).parent / "data" / "public_names.txt"

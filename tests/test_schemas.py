@@ -5,7 +5,7 @@ from pathlib import Path
 import datasets
 import pytest
 
-from mmconvert.record import PREDICTION_SCHEMA, SCHEMA, hf_feature
+from mmconvert.core.record import PREDICTION_SCHEMA, SCHEMA, hf_feature
 from support.schemas import documents, page
 
 

@@ -1,8 +1,9 @@
 """Files of any multimodal kit in, one Arrow schema out."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from mmconvert._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from mmconvert.api import (
@@ -46,9 +47,7 @@ def __getattr__(name: str) -> Any:
     """Load the public names when they are first used: most commands need few of them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import mmconvert.api
-
-    return getattr(mmconvert.api, name)
+    return getattr(import_module("mmconvert.api"), name)
 
 
 def __dir__() -> list[str]:

@@ -4,28 +4,28 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
-from mmconvert.card import Origin
-from mmconvert.checking import Checked
-from mmconvert.checking import check as find_problems
 from mmconvert.cli.convert import convert as convert_command
 from mmconvert.cli.convert import converted
 from mmconvert.cli.export import Exported, exported
 from mmconvert.cli.export import export as export_command
 from mmconvert.cli.preview import ROWS, previewed
 from mmconvert.cli.push import publish
-from mmconvert.command_line import context, option_values
-from mmconvert.conversion import Summary
-from mmconvert.errors import Error, UsageError, got
-from mmconvert.inputs import plan
-from mmconvert.keywords import python_call
-from mmconvert.previewing import Previewed
-from mmconvert.progress import progress
-from mmconvert.reading import ReadOptions
-from mmconvert.record import Record
-from mmconvert.storage import local
-from mmconvert.store import Dataset
-from mmconvert.store import open_dataset as _open_dataset
-from mmconvert.verification import verify as find_faults
+from mmconvert.console.app import context, option_values
+from mmconvert.core.errors import Error, UsageError, got
+from mmconvert.core.progress import progress
+from mmconvert.core.record import Record
+from mmconvert.core.signature_checks import python_call
+from mmconvert.dataset.card import Origin
+from mmconvert.dataset.dataset import Dataset
+from mmconvert.dataset.dataset import open_dataset as _open_dataset
+from mmconvert.dataset.verify import verify as find_faults
+from mmconvert.pipeline.check import Checked
+from mmconvert.pipeline.check import check as find_problems
+from mmconvert.pipeline.convert import Summary
+from mmconvert.pipeline.inputs import plan
+from mmconvert.pipeline.read import ReadOptions
+from mmconvert.storage.object_store import local
+from mmconvert.viewer.preview import Previewed
 
 __all__ = [
     "Checked",
@@ -121,10 +121,10 @@ def convert(
     Example:
         >>> convert("missing.tsv", "out")
         Traceback (most recent call last):
-        mmconvert.errors.UsageError: missing.tsv: no such file or folder. See what is there: ls .
+        mmconvert.core.errors.UsageError: missing.tsv: no such file or folder. See what is there: ls .
         >>> convert("missing.tsv", "out", fromat="lmudata")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        mmconvert.errors.UsageError: convert: no option 'fromat'. Did you mean format? ...
+        mmconvert.core.errors.UsageError: convert: no option 'fromat'. Did you mean format? ...
     """
     names = _names(inputs)
     given = _given(convert_command, {**options}, ["-o", str(output), "--", *names])

@@ -1,5 +1,6 @@
 """Predictions in, the number each original kit would give out."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,9 +13,7 @@ def __getattr__(name: str) -> Any:
     """Load the public names when they are first used: most commands need few of them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import mmscore.api
-
-    return getattr(mmscore.api, name)
+    return getattr(import_module("mmscore.api"), name)
 
 
 def __dir__() -> list[str]:

@@ -5,22 +5,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from mmconvert.command_line import context, option_values
-from mmconvert.errors import UsageError, got
-from mmconvert.keywords import python_call
+from mmconvert.console.app import context, option_values
+from mmconvert.core.errors import UsageError, got
+from mmconvert.core.signature_checks import python_call
 from mmscore.cli.predict import answer_anywhere
 from mmscore.cli.predict import predict as predict_command
 from mmscore.cli.push_predictions import Pushing
 from mmscore.cli.run import Outcome, outcomes
-from mmscore.cli.task_file import plan_of, read_plan
-from mmscore.evaluation import Options, results
-from mmscore.evaluation import score as _score
+from mmscore.core.predictions.load import models_in
+from mmscore.core.recipe import Recipe
+from mmscore.core.report import Report
 from mmscore.infer.adapter import plugin_name
 from mmscore.infer.ledger import Summary
-from mmscore.judge_request import JudgeRequest
-from mmscore.predictions import models_in
-from mmscore.recipe import Recipe
-from mmscore.report import Report
+from mmscore.scoring.evaluate import Options, results
+from mmscore.scoring.evaluate import score as _score
+from mmscore.scoring.judging.request import JudgeRequest
+from mmscore.workflow.task_file import plan_of, read_plan
 
 __all__ = ["JudgeRequest", "Outcome", "Report", "Summary", "judge", "predict", "push", "run", "score"]
 
@@ -133,7 +133,7 @@ def predict(
     Example:
         >>> predict("missing", "p.parquet", backend=lambda records: ["A"] * len(records))
         Traceback (most recent call last):
-        mmconvert.errors.UsageError: missing: no such file or folder. See what is there: ls .
+        mmconvert.core.errors.UsageError: missing: no such file or folder. See what is there: ls .
     """
     given_object = None if backend is None or isinstance(backend, str) else backend
     plugin = backend if isinstance(backend, str) or backend is None else plugin_name(backend)

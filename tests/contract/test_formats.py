@@ -11,14 +11,14 @@ import datasets
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.contract import breaches_of
-from mmconvert.contract.examples import example_files
-from mmconvert.contract.formats import CHECKS, subject
-from mmconvert.conversion import ReadOptions, WriteOptions, convert
-from mmconvert.guess import guess
-from mmconvert.inputs import Input
-from mmconvert.plugins import available, load
-from mmconvert.record import SCHEMA
+from mmconvert.core.record import SCHEMA
+from mmconvert.io.detect import guess
+from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert
+from mmconvert.pipeline.inputs import Input
+from mmconvert.plugins.registry import available, load
+from mmconvert.testing import breaches_of
+from mmconvert.testing.examples import example_files
+from mmconvert.testing.formats import CHECKS, subject
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = {**example_files(), "mmconvert": ROOT / "tests/data/mmconvert/example.parquet"}

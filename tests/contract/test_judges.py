@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error
-from mmconvert.plugins import available, load
-from mmscore.parsed import UNPARSED, Parsed
-from mmscore.recipe import Item, Recipe
-from mmscore.verdicts import JUDGES, RULE, Case, Judge, Leave, NoVerdict, Question, Verdict
+from mmconvert.core.errors import Error
+from mmconvert.plugins.registry import available, load
+from mmscore.core.judge import JUDGES, RULE, Case, Judge, Leave, NoVerdict, Question, Verdict
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.core.recipe import Item, Recipe
 
 NAMES = list(available(JUDGES))
 ITEM = Item(

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error
-from mmconvert.plugins import available, load
+from mmconvert.core.errors import Error
+from mmconvert.plugins.registry import available, load
 from mmscore.metrics.mmmu_accuracy import Share
 from mmscore.metrics.vlmevalkit_vqa import Aggregation, Method, Rule
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.plugins import available, load
-from mmconvert.record import LETTERS
-from mmscore.parsed import Parsed
+from mmconvert.core.record import LETTERS
+from mmconvert.plugins.registry import available, load
+from mmscore.core.parsed import Parsed
 
 PARSERS = list(available("mmscore.parsers"))
 TEXTS = {"A": "cat", "B": "a dog", "C": "", "D": "ÇA ﬁn İ"}

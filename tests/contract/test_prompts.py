@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from mmconvert.contract import breaches_of
-from mmconvert.contract.elsewhere import digests
-from mmconvert.contract.prompts import CHECKS, faults, subject
-from mmconvert.plugins import available
-from mmconvert.prompt import prompt_of
-from mmconvert.record import Record
+from mmconvert.core.record import Record
+from mmconvert.pipeline.prompting import prompt_of
+from mmconvert.plugins.registry import available
+from mmconvert.testing import breaches_of
+from mmconvert.testing.elsewhere import digests
+from mmconvert.testing.prompts import CHECKS, faults, subject
 from support.records import records
 
 PROMPTS = list(available("mmconvert.prompts"))

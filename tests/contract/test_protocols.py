@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import RowError
-from mmconvert.plugins import available
-from mmconvert.record import Part, Record, Turn
+from mmconvert.core.errors import RowError
+from mmconvert.core.record import Part, Record, Turn
+from mmconvert.plugins.registry import available
 from mmscore.infer.protocol import GROUP, Before, Reply, open_protocol
 from support.questions import picture, record
 from support.records import TEXT, records

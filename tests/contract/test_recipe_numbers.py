@@ -13,14 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error
-from mmconvert.plugins import available, load
-from mmconvert.record import PREDICTION_SCHEMA
-from mmscore.evaluation import score
-from mmscore.judge_request import JudgeRequest
-from mmscore.recipe import Item, Recipe
-from mmscore.scored import SCORED
-from mmscore.scoring import score_items
+from mmconvert.core.errors import Error
+from mmconvert.core.record import PREDICTION_SCHEMA
+from mmconvert.plugins.registry import available, load
+from mmscore.core.recipe import Item, Recipe
+from mmscore.core.table import SCORED
+from mmscore.scoring.evaluate import score
+from mmscore.scoring.judging.request import JudgeRequest
+from mmscore.scoring.score import score_items
 
 RECIPES = list(available("mmscore.recipes"))
 BY_RULES = [name for name in RECIPES if not load("mmscore.recipes", name).needs_judge]
@@ -146,7 +146,7 @@ def _plain(numbers: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
 FATES = st.sampled_from(["ok", "failed", "skipped", "null", "no id", "text"])
 
 JUDGE = """
-from mmscore.verdicts import LEAVE, Judge, NoVerdict, Verdict
+from mmscore.core.judge import LEAVE, Judge, NoVerdict, Verdict
 SCORES = {scores!r}
 def step(case, replies):
     fate = len(case.item.prediction) % 3

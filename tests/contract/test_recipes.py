@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error
-from mmconvert.plugins import available, load
-from mmscore.recipe import Item, Recipe
+from mmconvert.core.errors import Error
+from mmconvert.plugins.registry import available, load
+from mmscore.core.recipe import Item, Recipe
 
 ROOT = Path(__file__).resolve().parents[2]
 RECIPES = list(available("mmscore.recipes"))

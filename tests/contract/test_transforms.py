@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mmconvert.contract import breaches_of
-from mmconvert.contract.elsewhere import digests
-from mmconvert.contract.transforms import CHECKS, faults, subject
-from mmconvert.conversion import ReadOptions, WriteOptions, convert, read
-from mmconvert.inputs import Input
-from mmconvert.plugins import available, load
-from mmconvert.record import Record
-from mmconvert.transform import Transform, steps
+from mmconvert.core.record import Record
+from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read
+from mmconvert.pipeline.inputs import Input
+from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.transform import Transform, steps
+from mmconvert.testing import breaches_of
+from mmconvert.testing.elsewhere import digests
+from mmconvert.testing.transforms import CHECKS, faults, subject
 from support.records import picture_bytes, records
 
 ROOT = Path(__file__).resolve().parents[2]

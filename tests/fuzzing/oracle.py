@@ -14,19 +14,18 @@ from typing import Any
 import PIL.Image
 import pyarrow.parquet as pq
 
-from mmconvert import guess
-from mmconvert.conversion import ReadOptions, Records, Summary, WriteOptions, convert, read, write
-from mmconvert.digest import hash_file
-from mmconvert.errors import Error, RowError, UsageError
-from mmconvert.format import Format, Target
-from mmconvert.images import Pictures
-from mmconvert.inputs import Input
-from mmconvert.next_steps import says_what_to_do
-from mmconvert.plugins import available, load
-from mmconvert.record import SCHEMA
-from mmconvert.sources import Rejected
-from mmconvert.store import open_dataset
-from mmconvert.verification import verify
+from mmconvert.core.error_hints import says_what_to_do
+from mmconvert.core.errors import Error, RowError, UsageError
+from mmconvert.core.hashing import hash_file
+from mmconvert.core.record import SCHEMA
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.dataset.verify import verify
+from mmconvert.images.loader import Pictures
+from mmconvert.io import Rejected, detect
+from mmconvert.pipeline.convert import ReadOptions, Records, Summary, WriteOptions, convert, read, write
+from mmconvert.pipeline.inputs import Input
+from mmconvert.plugins.format import Format, Target
+from mmconvert.plugins.registry import available, load
 
 _CODE = re.compile(r"[a-z_0-9]+(\.[a-z_0-9]+)+")
 _PLACE = re.compile(r"/\S*/case-\S*?/\S*")
@@ -98,7 +97,7 @@ def _expect(holds: bool, promise: str) -> None:
 
 def _guessed(case: Case) -> None:
     try:
-        guess.guess(case.path)
+        detect.guess(case.path)
     except UsageError as error:
         raise BrokenPromiseError(f"a file's content is called wrong usage: {error}") from error
     except Error as error:
@@ -176,10 +175,10 @@ def _check_output(output: Path, summary: Summary) -> None:
 def _check_spans(case: Case) -> None:
     """A file read in pieces gives what it gives whole."""
     plugin: Format = load("mmconvert.formats", case.target)
-    reader = guess.READERS.get(case.path.suffix.lower())
+    reader = detect.READERS.get(case.path.suffix.lower())
     if not plugin.cuttable or reader in (None, "parquet") or not case.path.is_file():
         return
-    source = importlib.import_module(f"mmconvert.sources.{reader}")
+    source = importlib.import_module(f"mmconvert.io.{reader}")
     if not hasattr(source, "cut"):
         return
     spans = list(source.cut(case.path, [max(1, case.path.stat().st_size // 3)]))

@@ -33,7 +33,7 @@ _CODE = ("exec", "compile")
 _WRITES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod")
 _NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.bind", "socket.sendto", "socket.gethostbyname")
 _OF_MACHINE = ("/proc/sys/kernel/random/boot_id", f"/proc/{os.getpid()}/stat")
-"""What `mmconvert.presence` reads to say which process writes an output."""
+"""What `mmconvert.storage.leases` reads to say which process writes an output."""
 
 
 class Watch:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contract.test_formats import EXAMPLES, example
-from mmconvert.conversion import ReadOptions, WriteOptions, convert, read, write
-from mmconvert.errors import Error
-from mmconvert.format import Format, Target
-from mmconvert.inputs import Input
-from mmconvert.plugins import available, load
+from mmconvert.core.errors import Error
+from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read, write
+from mmconvert.pipeline.inputs import Input
+from mmconvert.plugins.format import Format, Target
+from mmconvert.plugins.registry import available, load
 from support.records import KINDS, picture_bytes
 
 PICTURES = "pictures"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 
 KITS = Path(__file__).parent / "kits"
 

@@ -6,7 +6,7 @@ import pytest
 from goldens.cases import run_file
 from goldens.comparison import difference
 from goldens.rules import RULES, Whole, per_version
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 
 
 @pytest.mark.parametrize("family", sorted({family for family, _ in RULES}))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import mmconvert
-from mmconvert.errors import Error, UsageError
-from mmconvert.keywords import keywords
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.signature_checks import keywords
 from support.records import picture_bytes
 from support.terminal import mmconvert as at_the_terminal
 
@@ -125,7 +125,7 @@ def test_a_page_shows_a_row_at_least(table, rows):
 
 def test_what_plug_ins_print_goes_where_it_is_told(table, capsys):
     (table.parent / "loud.py").write_text(
-        "from mmconvert.transform import Transform\n"
+        "from mmconvert.plugins.transform import Transform\n"
         "def apply(record, parameters, setting):\n    print('hear')\n    yield record\n"
         "LOUD = Transform(summary='Speak', apply=apply)\n"
     )

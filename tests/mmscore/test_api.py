@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mmscore
-from mmconvert.errors import Error, UsageError
+from mmconvert.core.errors import Error, UsageError
 from support.asking import written
 from support.chat_server import chat_server, said
 from support.predictions import choices, write_predictions
@@ -33,7 +33,7 @@ class Constant:
         self.text = text
 
     def answer(self, records):
-        from mmscore.answers import Answer
+        from mmscore.llm.response_cache import Answer
 
         return [Answer(self.text) for _ in records]
 
@@ -166,7 +166,8 @@ def test_an_argument_that_nobody_knows_is_named(tmp_path, call):
 
 def test_score_is_the_function_whatever_was_imported_before(tmp_path):
     code = (
-        "import mmscore, mmscore.evaluation, mmscore.verdicts, mmscore.cli.score, mmscore.cli.judge, mmscore.cli.run;"
+        "import mmscore, mmscore.scoring.evaluate, mmscore.core.judge;"
+        "import mmscore.cli.score, mmscore.cli.judge, mmscore.cli.run;"
         "assert all(callable(getattr(mmscore, name)) for name in mmscore.__all__);"
         "assert set(mmscore.__all__) <= set(dir(mmscore))"
     )

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from mmconvert.conversion import read
-from mmconvert.errors import Error
-from mmconvert.record import Record, prompt_text
+from mmconvert.core.errors import Error
+from mmconvert.core.record import Record, prompt_text
+from mmconvert.pipeline.convert import read
 from mmscore.compat.evalscope import EvalType, JudgeStrategy, TaskConfig, run_task
 from support.chat_server import ChatServer, Said, chat_server, said
 from support.questions import COLOURS, picture

@@ -64,7 +64,7 @@ def converted(*arguments: object) -> None:
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Datasets of other formats, exported as EvalScope's, in both endings."""
     folder = tmp_path_factory.mktemp("exported")
-    with resources.as_file(resources.files("mmconvert.demo") / "files") as examples:
+    with resources.as_file(resources.files("mmconvert.testing.demo") / "files") as examples:
         for source, kind, name in (("openai_messages", "openai_messages", "vqa"), ("lmudata", "vmcq", "vmcq")):
             shutil.copytree(examples / source, folder / source)
             file = next(path for path in (folder / source).iterdir() if path.is_file())

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from mmconvert.cli import program as mmconvert
-from mmconvert.store import open_dataset
+from mmconvert.dataset.dataset import open_dataset
 from mmscore import score
 from mmscore.cli import program as mmscore
 from mmscore.compat.mmbench import MMBenchDataset, inference_prompt, save_results
@@ -23,8 +23,8 @@ RESULT = ["question", "A", "B", "C", "D", "prediction", "category", "l2_category
 """Last section: the columns of the workbook."""
 
 OWN_WORDING = """
-from mmconvert.record import Part
-from mmconvert.wording import Wording
+from mmconvert.core.record import Part
+from mmconvert.core.text.prompt_parts import Wording
 
 def human(record):
     listed = ", ".join(f"{letter}. {text}" for letter, text in zip("ABCD", record.options))

@@ -18,9 +18,9 @@ import yaml
 from click.testing import CliRunner
 
 from mmconvert.cli import program as mmconvert
-from mmconvert.demo import tiny_vlm
-from mmconvert.errors import UsageError
-from mmconvert.store import open_dataset
+from mmconvert.core.errors import UsageError
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.testing.demo import tiny_vlm
 from mmscore import score
 from mmscore.cli import program as mmscore
 from mmscore.compat import kit_imports, mmtrusteval

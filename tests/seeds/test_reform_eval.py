@@ -15,7 +15,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from mmconvert.errors import Error, UsageError
+from mmconvert.core.errors import Error, UsageError
 from mmscore import predict, score
 from mmscore.compat.reform_eval import (
     PACKAGES,

@@ -14,12 +14,12 @@ import PIL.Image
 import pytest
 from click.testing import CliRunner
 
-from mmconvert import remote
 from mmconvert.cli import program as mmconvert
-from mmconvert.downloads import download_table
-from mmconvert.errors import UsageError
-from mmconvert.remote import Limits
-from mmconvert.store import open_dataset
+from mmconvert.core.errors import UsageError
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.kits.vlmevalkit.lmu_download import download_table
+from mmconvert.storage import http
+from mmconvert.storage.http import Limits
 from mmscore import predict
 from mmscore.cli import program as mmscore
 from mmscore.compat import vlmevalkit as kit
@@ -181,9 +181,11 @@ def test_a_table_is_downloaded_from_dataset_url_and_checked(tmp_path, colours, m
 
         def at_loopback(url: str, limits: Limits) -> AbstractContextManager[Iterator[bytes]]:
             here = url.replace("https://tables.example", f"http://127.0.0.1:{server.port}")
-            return remote.opened(here, limits, allowed=lambda address: True)
+            return http.opened(here, limits, allowed=lambda address: True)
 
-        monkeypatch.setattr("mmconvert.downloads.download_table", partial(download_table, open_url=at_loopback))
+        monkeypatch.setattr(
+            "mmconvert.kits.vlmevalkit.lmu_download.download_table", partial(download_table, open_url=at_loopback)
+        )
         (tmp_path / "says.py").write_text(
             "class Red:\n    def generate_inner(self, msgs, dataset=None): return 'red'\n"
         )

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from mmconvert.cli import program as mmconvert
-from mmconvert.store import open_dataset
+from mmconvert.dataset.dataset import open_dataset
 from mmscore import score
 from mmscore.compat import vlmevalkit as kit
 from support.kit_environment import kit_python

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mmconvert.record import Record
-from mmconvert.store import DatasetWriter, open_dataset
-from mmscore.answers import Answer, AnswerStore, failed, store_path
-from mmscore.holding import hold
+from mmconvert.core.record import Record
+from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from mmscore.infer.backend import Backend, Generation
 from mmscore.infer.ledger import Summary
 from mmscore.infer.runner import Job, predict
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import Answer, AnswerStore, failed, store_path
 
 
 class Says:

@@ -58,7 +58,7 @@ def convert_in_child(folder: Path, options: list[str], number: int) -> tuple[int
 def main(scene: Path, target: Path, *options: str) -> None:
     """Copy the scene once for every step of a conversion in it and let a child die there."""
     # Imported before the forks (pandas by the first array), so that each does its work and nothing else.
-    for module in ("cli.convert", "engines.local", "formats.predictions"):
+    for module in ("cli.convert", "pipeline.engines.local", "formats.predictions"):
         importlib.import_module(f"mmconvert.{module}")
     pyarrow.array([""])
     shutil.copytree(scene, target / "whole")

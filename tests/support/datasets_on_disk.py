@@ -6,8 +6,8 @@ from pathlib import Path
 
 import PIL.Image
 
-from mmconvert.record import Image, Part, Record, Source, Turn
-from mmconvert.store import DatasetWriter
+from mmconvert.core.record import Image, Part, Record, Source, Turn
+from mmconvert.dataset.dataset import DatasetWriter
 
 
 def picture(shade: int) -> bytes:

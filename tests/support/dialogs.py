@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mmconvert.conversion import read, write
-from mmconvert.dialogs import last_question
-from mmconvert.format import Loss, Target
-from mmconvert.record import Image, Part, Record, Source, Turn
+from mmconvert.chat.conversations import last_question
+from mmconvert.core.record import Image, Part, Record, Source, Turn
+from mmconvert.pipeline.convert import read, write
+from mmconvert.plugins.format import Loss, Target
 from support.records import KINDS, TEXT, checked
 
 TRICKY = (

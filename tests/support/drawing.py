@@ -5,9 +5,9 @@ from typing import Any
 
 import PIL.Image
 
-from mmconvert.images import Pictures
-from mmconvert.record import Image, Part, Record, Source, Turn
-from mmconvert.transform import steps, transformed
+from mmconvert.core.record import Image, Part, Record, Source, Turn
+from mmconvert.images.loader import Pictures
+from mmconvert.plugins.transform import steps, transformed
 
 
 def photo(

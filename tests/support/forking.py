@@ -82,7 +82,7 @@ def _serve(forbidden: str, seconds: str, address_space: str) -> None:
     # What every conversion imports, its formats with it; the first array brings pandas along.
     import pyarrow
 
-    from mmconvert.plugins import available, load
+    from mmconvert.plugins.registry import available, load
 
     importlib.import_module("mmconvert.cli.convert")
     pyarrow.array([""])

@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from mmconvert.contract.values import ANSWERED, CHOICE, NAMED, VALUES, targets, written
-from mmconvert.format import Format
-from mmconvert.plugins import available, load
-from mmconvert.record import SCHEMA
+from mmconvert.core.record import SCHEMA
+from mmconvert.plugins.format import Format
+from mmconvert.plugins.registry import available, load
+from mmconvert.testing.values import ANSWERED, CHOICE, NAMED, VALUES, targets, written
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/formats.md"

@@ -8,7 +8,7 @@ from mmscore.kits.mmtrusteval.task_log import log_text, task_log
 from support.hub_repo import Blob, Repo
 from support.hub_server import HubServer
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "src/mmconvert/demo/files"
+EXAMPLES = Path(__file__).resolve().parents[2] / "src/mmconvert/testing/demo/files"
 
 FILES = {
     "lmudata": {"MyBench.tsv": "lmudata/Colours.tsv"},

@@ -18,14 +18,15 @@ from typing import Any
 
 
 def push(folder: str, repo: str, **options: Any) -> dict[str, Any]:
-    from mmconvert import hub, hub_faults
+    from mmconvert.dataset import hub_upload
+    from mmconvert.storage import hub_errors
 
     waits: list[float] = []
-    hub.RETRY_SECONDS = (0.01, 0.01)
-    hub_faults.time = SimpleNamespace(sleep=waits.append, time=time.time)
+    hub_upload.RETRY_SECONDS = (0.01, 0.01)
+    hub_errors.time = SimpleNamespace(sleep=waits.append, time=time.time)
     try:
-        return {**dataclasses.asdict(hub.push(folder, repo, **options)), "waits": waits}
-    except hub.Error as error:
+        return {**dataclasses.asdict(hub_upload.push(folder, repo, **options)), "waits": waits}
+    except hub_upload.Error as error:
         return {"error": str(error), "kind": type(error).__name__}
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mmconvert.plugins import GROUPS, available
+from mmconvert.plugins.registry import GROUPS, available
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/names.md"

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from mmconvert.images import Pictures
-from mmconvert.placeholders import interleave
-from mmconvert.record import Record, Source, Turn, canonical_json
+from mmconvert.core.record import Record, Source, Turn, canonical_json
+from mmconvert.core.text.placeholders import interleave
+from mmconvert.images.loader import Pictures
 from support.datasets_on_disk import picture
 
 

@@ -1,8 +1,8 @@
 """A recipe of a user's own, small enough to see through: exact equality with the answer."""
 
-from mmconvert.errors import RowError
-from mmscore.parsed import UNPARSED, Parsed
-from mmscore.recipe import Recipe
+from mmconvert.core.errors import RowError
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.core.recipe import Recipe
 
 
 def _parse(item, version):

@@ -4,7 +4,7 @@ import io
 
 import PIL.Image
 
-from mmconvert.record import Image, Part, Record, Source, Turn
+from mmconvert.core.record import Image, Part, Record, Source, Turn
 
 COLOURS = ("red", "green", "blue", "yellow")
 LETTER_PROMPT = (

@@ -4,8 +4,8 @@ import ast
 import textwrap
 from pathlib import Path
 
-from mmconvert.plugins import available, load
-from mmscore.recipe import OWN, Recipe
+from mmconvert.plugins.registry import available, load
+from mmscore.core.recipe import OWN, Recipe
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/recipes.md"

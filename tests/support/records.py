@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 from PIL import Image as Picture
 
-from mmconvert.images import Pictures
-from mmconvert.record import TASKS, Image, Part, Record, Source, Turn, canonical_json
+from mmconvert.core.record import TASKS, Image, Part, Record, Source, Turn, canonical_json
+from mmconvert.images.loader import Pictures
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
 NAME = st.one_of(st.none(), TEXT)

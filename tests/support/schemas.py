@@ -5,9 +5,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.card_text import MEANINGS
-from mmconvert.record import PREDICTION_SCHEMA, SCHEMA, SCHEMA_VERSION, hf_feature
-from mmscore.rows_file import ROWS_SCHEMA
+from mmconvert.core.record import PREDICTION_SCHEMA, SCHEMA, SCHEMA_VERSION, hf_feature
+from mmconvert.dataset.card_sections import MEANINGS
+from mmscore.reporting.scored_rows import ROWS_SCHEMA
 from support.comparison_schemas import SCHEMAS
 
 ROWS_MEANINGS = {

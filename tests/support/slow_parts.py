@@ -3,9 +3,9 @@
 import sys
 import time
 
-from mmconvert import parts, sharing
 from mmconvert.cli import program
-from mmconvert.command_line import run
+from mmconvert.console.app import run
+from mmconvert.pipeline import distributed, parts
 
 PART_BYTES, SECONDS = 1_000, 0.02
 
@@ -17,5 +17,5 @@ def slowly(part: parts.Part) -> list[parts.PartResult]:
 
 if __name__ == "__main__":
     parts.SMALL_FILE, parts.PART_BYTES = PART_BYTES, PART_BYTES
-    sharing.convert_part = slowly
+    distributed.convert_part = slowly
     run(program, ["convert", *sys.argv[1:]], program="mmconvert")

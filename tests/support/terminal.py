@@ -10,8 +10,8 @@ import sys
 import threading
 from dataclasses import dataclass
 
-from mmconvert.command_line import run
-from mmconvert.next_steps import says_what_to_do
+from mmconvert.console.app import run
+from mmconvert.core.error_hints import says_what_to_do
 
 
 @dataclass(frozen=True)

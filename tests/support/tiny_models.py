@@ -3,7 +3,7 @@
 The Idefics3 is here because it cuts pictures into tiles and cannot tell a literal `<image>` from a
 picture, BLIP-2 because it has no chat template and wraps a language model, with an encoder or
 without, the Qwen2.5-VL because it counts positions in three dimensions. A Llava that has learnt
-something is `mmconvert.demo.tiny_vlm.train`'s.
+something is `mmconvert.testing.demo.tiny_vlm.train`'s.
 """
 
 from pathlib import Path
@@ -28,7 +28,7 @@ from transformers import (
 )
 from transformers.models.idefics3.configuration_idefics3 import Idefics3VisionConfig
 
-from mmconvert.demo.tiny_vlm import CHAT_TEMPLATE, build, byte_tokenizer, save
+from mmconvert.testing.demo.tiny_vlm import CHAT_TEMPLATE, build, byte_tokenizer, save
 
 _SIZE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
 

@@ -6,8 +6,8 @@ from typing import NoReturn
 
 import click
 
-from mmconvert import __version__
-from mmconvert.command_line import HELP, LazyGroup, run
+from mmconvert._version import __version__
+from mmconvert.console.app import HELP, LazyGroup, run
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "convert": (

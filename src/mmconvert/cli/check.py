@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from mmconvert.checking import Checked
-from mmconvert.checking import check as find_problems
 from mmconvert.cli.image_root import image_root_option
-from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, OPTIONS_FILE, printable
-from mmconvert.conversion import ReadOptions
-from mmconvert.inputs import plan
-from mmconvert.progress import progress
+from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED, OPTIONS_FILE, printable
+from mmconvert.core.progress import progress
+from mmconvert.pipeline.check import Checked
+from mmconvert.pipeline.check import check as find_problems
+from mmconvert.pipeline.convert import ReadOptions
+from mmconvert.pipeline.inputs import plan
 
 
 @click.command()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from mmconvert.command_line import EXIT_REFUSED, OPTIONS_FILE, printable
-from mmconvert.contract import KINDS, Breach, breaches, promises
+from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE, printable
+from mmconvert.testing import KINDS, Breach, breaches, promises
 
 
 @click.command("check-plugin")

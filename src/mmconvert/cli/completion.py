@@ -3,7 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 
 _SHELLS = ("bash", "zsh", "fish")
 

@@ -13,20 +13,20 @@ from typing import Any
 
 import click
 
-from mmconvert.card import Origin
 from mmconvert.cli.image_root import image_root_option
 from mmconvert.cli.push import check_push, origin_options, publish, published_text, push_options
-from mmconvert.closing import close, command
-from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
-from mmconvert.conversion import ReadOptions, Summary, WriteOptions
-from mmconvert.conversion import convert as run_convert
-from mmconvert.errors import UsageError, got
-from mmconvert.inputs import plan
-from mmconvert.manifest import DEFAULT_CONFIG
-from mmconvert.progress import Done, progress
-from mmconvert.record import TASKS
-from mmconvert.storage import check_free, is_url, send
-from mmconvert.views import EVAL, VIEWS
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.console.summary import close, command
+from mmconvert.core.errors import UsageError, got
+from mmconvert.core.progress import Done, progress
+from mmconvert.core.record import TASKS
+from mmconvert.dataset.card import Origin
+from mmconvert.dataset.manifest import DEFAULT_CONFIG
+from mmconvert.dataset.views import EVAL, VIEWS
+from mmconvert.pipeline.convert import ReadOptions, Summary, WriteOptions
+from mmconvert.pipeline.convert import convert as run_convert
+from mmconvert.pipeline.inputs import plan
+from mmconvert.storage.object_store import check_free, is_url, send
 
 _READ_SO = (
     *("image_roots", "dataset", "task", "max_rows", "keep_urls", "allow_remote"),
@@ -180,7 +180,7 @@ def converted(
         then: Called at the end with the dataset's folder, which goes away afterwards where the output is a URL.
 
     Raises:
-        UsageError: Options exclude each other, or as `mmconvert.conversion.convert`.
+        UsageError: Options exclude each other, or as `mmconvert.pipeline.convert.convert`.
         Error: As there.
     """
     for one, other in _EXCLUSIVE:
@@ -246,7 +246,7 @@ def _download(
         raise UsageError("--md5 and --sha256 check the one table that --allow-remote fetches.")
     if not allowed:
         return None
-    from mmconvert.downloads import download_table  # a client of the network takes time to load
+    from mmconvert.kits.vlmevalkit.lmu_download import download_table  # a client of the network takes time to load
 
     return partial(download_table, md5=md5, sha256=sha256)
 

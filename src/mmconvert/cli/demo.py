@@ -12,9 +12,9 @@ from pathlib import Path
 
 import click
 
-from mmconvert.errors import Error
-from mmconvert.record import Record
-from mmconvert.store import open_dataset
+from mmconvert.core.errors import Error
+from mmconvert.core.record import Record
+from mmconvert.dataset.dataset import open_dataset
 
 DATASETS = {
     "choice": ("vmcq/colours.tsv", "lmudata/Colours.tsv", "mmbench/Circular.tsv"),
@@ -38,7 +38,7 @@ def demo(folder: Path | None, files_only: bool) -> int:
     """
     folder = folder or Path(tempfile.mkdtemp(prefix="mmconvert-demo-"))
     files = folder / "files"
-    with resources.as_file(resources.files("mmconvert.demo") / "files") as examples:
+    with resources.as_file(resources.files("mmconvert.testing.demo") / "files") as examples:
         shutil.copytree(examples, files, dirs_exist_ok=True)
     click.echo(f"Example files, one of each format: {files}")
     if files_only:
@@ -65,7 +65,7 @@ def _model(folder: Path) -> list[str]:
             'For the trained model: pip install "mmconvert[infer]"'
         )
         return ["--model", "answer", "--backend", "echo"]
-    from mmconvert.demo import tiny_vlm
+    from mmconvert.testing.demo import tiny_vlm
 
     click.echo("\nTraining a tiny vision-language model on these rows (seconds) ...")
     accuracy = tiny_vlm.train(folder / "tiny-vlm", list(_records(folder)))

@@ -11,20 +11,20 @@ from typing import Any
 
 import click
 
-from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
-from mmconvert.conversion import Records, read, write
-from mmconvert.dataset_argument import DatasetArgument
-from mmconvert.errors import UsageError, did_you_mean
-from mmconvert.file_names import proposed_file_name
-from mmconvert.format import IMAGES, Loss, Target
-from mmconvert.frozen import frozen
-from mmconvert.manifest import MANIFEST, folder_of, read_manifest
-from mmconvert.plugins import load
-from mmconvert.progress import Advance, Done, progress
-from mmconvert.publishing import require_apart
-from mmconvert.record import Record
-from mmconvert.storage import is_url, send_file
-from mmconvert.store import open_dataset
+from mmconvert.chat.file_names import proposed_file_name
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.frozen import frozen
+from mmconvert.core.progress import Advance, Done, progress
+from mmconvert.core.record import Record
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.dataset.locate import DatasetArgument
+from mmconvert.dataset.manifest import MANIFEST, folder_of, read_manifest
+from mmconvert.pipeline.convert import Records, read, write
+from mmconvert.plugins.format import IMAGES, Loss, Target
+from mmconvert.plugins.registry import load
+from mmconvert.storage.atomic import require_apart
+from mmconvert.storage.object_store import is_url, send_file
 
 _SHOWN_LOSSES = 10
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from mmconvert.parameters import NearPath
-from mmconvert.storage import is_url
+from mmconvert.console.completion_types import NearPath
+from mmconvert.storage.object_store import is_url
 
 
 class _ImageRoot(NearPath):

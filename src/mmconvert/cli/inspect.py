@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from mmconvert.cli.image_root import image_root_option
-from mmconvert.command_line import OPTIONS_FILE, printable
-from mmconvert.conversion import ReadOptions, Records
-from mmconvert.guess import sample
-from mmconvert.inputs import Input, plan
-from mmconvert.record import Image, Record, prompt_text
+from mmconvert.console.app import OPTIONS_FILE, printable
+from mmconvert.core.record import Image, Record, prompt_text
+from mmconvert.io.detect import sample
+from mmconvert.pipeline.convert import ReadOptions, Records
+from mmconvert.pipeline.inputs import Input, plan
 
 _SAMPLES = 3
 _LINES, _WIDTH = 8, 110

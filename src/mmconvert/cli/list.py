@@ -2,7 +2,7 @@
 
 import click
 
-from mmconvert.plugin_list import as_json, as_text, found_plugins
+from mmconvert.console.plugin_table import as_json, as_text, found_plugins
 
 
 @click.command("list")

@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 from mmconvert.cli.image_root import image_root_option
-from mmconvert.command_line import EXIT_REFUSED, OPTIONS_FILE, printable
-from mmconvert.conversion import ReadOptions
-from mmconvert.errors import UsageError
-from mmconvert.inputs import plan
-from mmconvert.previewing import Previewed
-from mmconvert.previewing import preview as write_preview
-from mmconvert.progress import progress
-from mmconvert.publishing import require_folder
+from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE, printable
+from mmconvert.core.errors import UsageError
+from mmconvert.core.progress import progress
+from mmconvert.pipeline.convert import ReadOptions
+from mmconvert.pipeline.inputs import plan
+from mmconvert.storage.atomic import require_folder
+from mmconvert.viewer.preview import Previewed
+from mmconvert.viewer.preview import preview as write_preview
 
 ROWS = 200
 SUFFIXES = (".html", ".htm")

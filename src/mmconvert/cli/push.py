@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mmconvert.card import Origin
-from mmconvert.closing import close, command
-from mmconvert.command_line import OPTIONS_FILE, printable
-from mmconvert.progress import progress
+from mmconvert.console.app import OPTIONS_FILE, printable
+from mmconvert.console.summary import close, command
+from mmconvert.core.progress import progress
+from mmconvert.dataset.card import Origin
 
 if TYPE_CHECKING:
-    from mmconvert.hub import Upload
+    from mmconvert.dataset.hub_upload import Upload
 
 _LONG = 64 << 20
 """Bytes from which a log hears that they are on their way."""
@@ -58,9 +58,9 @@ def check_push(repo_id: str, *, revision: str | None, create_pr: bool) -> None:
     Raises:
         UsageError: No such repository can exist, or the options exclude each other.
     """
-    from mmconvert import hub
+    from mmconvert.dataset import hub_upload
 
-    hub.check_target(repo_id, revision=revision, create_pr=create_pr)
+    hub_upload.check_target(repo_id, revision=revision, create_pr=create_pr)
 
 
 def publish(
@@ -86,12 +86,12 @@ def publish(
         Error: The dataset or the Hub refuses.
     """
     # Loaded here so that --help and a conversion without --push need not wait for the Hub's client.
-    from mmconvert import hub
+    from mmconvert.dataset import hub_upload
 
     wishes: dict[str, Any] = {"private": private, "revision": revision, "create_pr": create_pr, "dry_run": dry_run}
-    hub.check_target(repo_id, revision=revision, create_pr=create_pr)
+    hub_upload.check_target(repo_id, revision=revision, create_pr=create_pr)
     with progress("check", quiet=quiet) as advance:
-        upload = hub.prepare(folder, advance)
+        upload = hub_upload.prepare(folder, advance)
     return send(upload, repo_id, quiet=quiet, origin=origin, **wishes)
 
 
@@ -109,8 +109,8 @@ def send(
     """Push what is ready, or under `dry_run` only say what would be sent; see `publish`."""
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
-    from mmconvert import hub
-    from mmconvert.hub_limits import limits, refuse_beyond
+    from mmconvert.dataset import hub_upload
+    from mmconvert.dataset.hub_limits import limits, refuse_beyond
 
     # On a terminal the Hub's client draws a bar for each file, with bytes and time left.
     if quiet or not sys.stderr.isatty():
@@ -122,7 +122,9 @@ def send(
         size = sum(upload.files.values())
         if size >= _LONG and not quiet and not sys.stderr.isatty():
             click.echo(f"push: {size:,} bytes in {len(upload.files)} files", err=True)
-        result = hub.push(upload, repo_id, private=private, revision=revision, create_pr=create_pr, origin=origin)
+        result = hub_upload.push(
+            upload, repo_id, private=private, revision=revision, create_pr=create_pr, origin=origin
+        )
     return {
         "repo": repo_id,
         "url": result.url if result else None,

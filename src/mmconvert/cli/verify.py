@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from mmconvert.command_line import EXIT_REFUSED
-from mmconvert.dataset_argument import DatasetArgument
-from mmconvert.hub_path import on_the_hub
-from mmconvert.progress import progress
-from mmconvert.storage import is_url
-from mmconvert.verification import verify as find_faults
+from mmconvert.console.app import EXIT_REFUSED
+from mmconvert.core.progress import progress
+from mmconvert.dataset.locate import DatasetArgument
+from mmconvert.dataset.verify import verify as find_faults
+from mmconvert.storage.hub_fs import on_the_hub
+from mmconvert.storage.object_store import is_url
 
 
 class _UnfetchedDataset(DatasetArgument):

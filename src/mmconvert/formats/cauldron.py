@@ -14,13 +14,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.dialogs import MESSAGES_EXTRA, dialog_record, listed, objects_in, shown_pictures
-from mmconvert.format import Context, Format, Loss, Sample, Target
-from mmconvert.parquet_writer import picture_cell, write_parquet
-from mmconvert.question_pairs import pairs_of, turns_of
-from mmconvert.record import IMAGE_TYPE, Record, with_features
-from mmconvert.sources import Rejected, Row, Span, parquet
-from mmconvert.training_rows import lost_extra, source_id, training_rows
+from mmconvert.chat.conversations import MESSAGES_EXTRA, dialog_record, listed, objects_in, shown_pictures
+from mmconvert.chat.pairs import pairs_of, turns_of
+from mmconvert.chat.training import lost_extra, source_id, training_rows
+from mmconvert.core.record import IMAGE_TYPE, Record, with_features
+from mmconvert.dataset.write_parquet import picture_cell, write_parquet
+from mmconvert.io import Rejected, Row, Span, parquet
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 _TEXT = pa.struct([("user", pa.string()), ("assistant", pa.string()), ("source", pa.string())])
 SCHEMA: pa.Schema = with_features(pa.schema([("images", pa.list_(IMAGE_TYPE)), ("texts", pa.list_(_TEXT))]))

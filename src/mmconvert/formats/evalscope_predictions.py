@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError, got
-from mmconvert.format import Context, Format, Sample
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.record import Record
+from mmconvert.io import Rejected, Row, Span
+from mmconvert.io.columns import rest
 from mmconvert.kits.evalscope.outputs import index_of, last_rows, options_in, place_of, prompt_of, text_of
-from mmconvert.record import Record
-from mmconvert.sources import Rejected, Row, Span
-from mmconvert.tables import rest
+from mmconvert.plugins.format import Context, Format, Sample
 
 REQUIRED = ("index", "model_output")
 

@@ -15,14 +15,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.dialogs import MESSAGES_EXTRA, dialog_record, listed, shown_pictures
-from mmconvert.errors import RowError
-from mmconvert.format import Context, Format, Loss, Sample, Target
-from mmconvert.parquet_writer import picture_cell, write_parquet
-from mmconvert.question_pairs import pairs_of, turns_of
-from mmconvert.record import IMAGE_TYPE, Record, with_features
-from mmconvert.sources import Rejected, Row, Span, parquet
-from mmconvert.training_rows import lost_extra, source_id, training_rows
+from mmconvert.chat.conversations import MESSAGES_EXTRA, dialog_record, listed, shown_pictures
+from mmconvert.chat.pairs import pairs_of, turns_of
+from mmconvert.chat.training import lost_extra, source_id, training_rows
+from mmconvert.core.errors import RowError
+from mmconvert.core.record import IMAGE_TYPE, Record, with_features
+from mmconvert.dataset.write_parquet import picture_cell, write_parquet
+from mmconvert.io import Rejected, Row, Span, parquet
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 KINDS = ("relevance", "visual_dependency", "image_correspondence", "formatting")
 RATINGS = tuple(f"{kind}_ratings" for kind in KINDS)

@@ -15,14 +15,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import listed, picture, placed
-from mmconvert.errors import RowError, got, in_field
-from mmconvert.format import Context, Format, Sample
-from mmconvert.frozen import frozen
-from mmconvert.options import answer_letter, lettered_options, plain_prompt
-from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
-from mmconvert.sources import Rejected, Row, Span, parquet
-from mmconvert.tables import json_rest, respell
+from mmconvert.chat.conversations import listed, picture, placed
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, canonical_json
+from mmconvert.core.text.options import answer_letter, lettered_options, plain_prompt
+from mmconvert.io import Rejected, Row, Span, parquet
+from mmconvert.io.columns import json_rest, respell
+from mmconvert.plugins.format import Context, Format, Sample
 
 PICTURES = ("image", "images")
 ABSENT = "nan"

@@ -14,15 +14,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import dialog_record, marked_turns, objects_in, refuse_media, shown_pictures
-from mmconvert.errors import RowError, got
-from mmconvert.exported_images import stored_path
-from mmconvert.format import Context, Format, Loss, Sample, Target
-from mmconvert.image_markers import Markers
-from mmconvert.record import Record
-from mmconvert.sources import Rejected, Row, Span, json_array
-from mmconvert.table_writer import write_json_array
-from mmconvert.training_rows import (
+from mmconvert.chat.conversations import dialog_record, marked_turns, objects_in, refuse_media, shown_pictures
+from mmconvert.chat.export_images import stored_path
+from mmconvert.chat.training import (
     message_rows,
     require_alternation,
     source_id,
@@ -30,6 +24,12 @@ from mmconvert.training_rows import (
     with_extra,
     without_system,
 )
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.record import Record
+from mmconvert.core.text.image_markers import Markers
+from mmconvert.io import Rejected, Row, Span, json_array
+from mmconvert.io.write_delimited import write_json_array
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 MARKERS = Markers(line_break=True)
 KEYS = ("from", "value")

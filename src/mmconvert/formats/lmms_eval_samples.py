@@ -18,13 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError, got
-from mmconvert.format import Context, Format, Sample
-from mmconvert.literals import looks_like_list, parse_list
-from mmconvert.options import lettered_options
-from mmconvert.record import LETTERS, Part, Record, Turn, canonical_json
-from mmconvert.sources import Rejected, Row, Span, jsonl
-from mmconvert.tables import rest
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.record import LETTERS, Part, Record, Turn, canonical_json
+from mmconvert.core.text.literals import looks_like_list, parse_list
+from mmconvert.core.text.options import lettered_options
+from mmconvert.io import Rejected, Row, Span, jsonl
+from mmconvert.io.columns import rest
+from mmconvert.plugins.format import Context, Format, Sample
 
 REQUIRED = ("doc_id", "target", "filtered_resps")
 NAME = re.compile(r"(?:.*_)?samples_(?P<task>.+)")

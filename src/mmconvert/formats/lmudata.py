@@ -15,22 +15,22 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mmconvert.exported_images import as_files, base64_text, stored_file, with_bytes
-from mmconvert.file_names import said
-from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
+from mmconvert.chat.export_images import as_files, base64_text, stored_file, with_bytes
+from mmconvert.chat.file_names import said
+from mmconvert.chat.losses import unheld
+from mmconvert.core.record import LETTERS, Image, Record, canonical_json
+from mmconvert.core.text.options import is_option, plain_prompt
+from mmconvert.core.text.placeholders import PLACEHOLDER, slots_in
+from mmconvert.core.text.turns import shows_what_is_named, stand_for_pictures
+from mmconvert.io import Rejected, Row, Span
+from mmconvert.io.columns import add_extra, letter_or_label, respell, take_headers
+from mmconvert.io.write_delimited import TableWriter
 from mmconvert.kits.vlmevalkit import lmu_table
 from mmconvert.kits.vlmevalkit.datasets import TASKS
 from mmconvert.kits.vlmevalkit.lmu_dialogs import rounds
 from mmconvert.kits.vlmevalkit.lmu_rotations import index_cell, said_by_index
 from mmconvert.kits.vlmevalkit.lmu_table import Reading
-from mmconvert.losses import unheld
-from mmconvert.options import is_option, plain_prompt
-from mmconvert.placeholders import PLACEHOLDER, slots_in
-from mmconvert.record import LETTERS, Image, Record, canonical_json
-from mmconvert.rewording import shows_what_is_named, stand_for_pictures
-from mmconvert.sources import Rejected, Row, Span
-from mmconvert.table_writer import TableWriter
-from mmconvert.tables import add_extra, letter_or_label, respell, take_headers
+from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
 _GROUP = "g_index"
 _TAKEN = {*lmu_table.WORDS, *LETTERS, "prediction"} - {_GROUP}

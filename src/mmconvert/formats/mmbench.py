@@ -15,16 +15,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import Error, RowError, UsageError, did_you_mean
-from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.chat.losses import unheld
+from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean
+from mmconvert.core.record import LETTERS, Record
+from mmconvert.io import Rejected, Row, Span, xlsx
+from mmconvert.io.columns import HEADERS, respell
+from mmconvert.io.write_xlsx import CELL_LENGTH, length, write_workbook
 from mmconvert.kits.vlmevalkit import lmu_table
 from mmconvert.kits.vlmevalkit.lmu_rotations import index_cell, said_by_index
 from mmconvert.kits.vlmevalkit.lmu_table import Reading
-from mmconvert.losses import unheld
-from mmconvert.record import LETTERS, Record
-from mmconvert.sources import Rejected, Row, Span, xlsx
-from mmconvert.tables import HEADERS, respell
-from mmconvert.workbook_writer import CELL_LENGTH, length, write_workbook
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 WORKBOOK = ".xlsx"
 REQUIRED = ("index", "question", "A", "prediction")

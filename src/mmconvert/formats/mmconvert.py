@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from mmconvert.errors import Error, RowError, got, in_field
-from mmconvert.format import Context, Format, Sample
-from mmconvert.manifest import MANIFEST, config_folder
-from mmconvert.record import PICTURE_COLUMNS, SCHEMA, Image, Record, from_row, missing_columns
-from mmconvert.sources import Rejected, Row, Span, parquet
-from mmconvert.store import open_dataset
+from mmconvert.core.errors import Error, RowError, got, in_field
+from mmconvert.core.record import PICTURE_COLUMNS, SCHEMA, Image, Record, from_row, missing_columns
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.dataset.manifest import MANIFEST, config_folder
+from mmconvert.io import Rejected, Row, Span, parquet
+from mmconvert.plugins.format import Context, Format, Sample
 
 _ADDRESS = re.compile("https?://", re.IGNORECASE)
 

@@ -12,11 +12,11 @@ Lost: nothing; the files hold no pictures.
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mmconvert.errors import Error, RowError, got
-from mmconvert.format import Context, Format, Sample
-from mmconvert.record import Part, Record, Turn, canonical_json
-from mmconvert.sources import Rejected, Row, Span, Where
-from mmconvert.sources.jsonl import refuse_other_magic
+from mmconvert.core.errors import Error, RowError, got
+from mmconvert.core.record import Part, Record, Turn, canonical_json
+from mmconvert.io import Rejected, Row, Span, Where
+from mmconvert.io.jsonl import refuse_other_magic
+from mmconvert.plugins.format import Context, Format, Sample
 
 DATASET = "MME"
 FIELDS = ("image", "question", "answer", "response")

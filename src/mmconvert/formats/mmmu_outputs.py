@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import Error, RowError, got
-from mmconvert.format import Context, Format, Sample
-from mmconvert.record import LETTERS, Record, canonical_json
-from mmconvert.sources import Rejected, Row, Span, Where
-from mmconvert.sources.jsonl import parse_json
-from mmconvert.tables import rest
+from mmconvert.core.errors import Error, RowError, got
+from mmconvert.core.record import LETTERS, Record, canonical_json
+from mmconvert.io import Rejected, Row, Span, Where
+from mmconvert.io.columns import rest
+from mmconvert.io.jsonl import parse_json
+from mmconvert.plugins.format import Context, Format, Sample
 
 OUTPUT = "output.json"
 MULTIPLE_CHOICE = "multiple-choice"

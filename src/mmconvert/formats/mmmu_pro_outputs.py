@@ -13,16 +13,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError, got, in_field
-from mmconvert.file_names import model_of, said
-from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.chat.file_names import model_of, said
+from mmconvert.chat.losses import unheld
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.record import LETTERS, Record, canonical_json
+from mmconvert.core.text.literals import parse_list
+from mmconvert.io import Rejected, Row, Span, jsonl
+from mmconvert.io.columns import add_extra, letter_or_label, rest
+from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.mmmu.subjects import DOMAIN_OF
-from mmconvert.literals import parse_list
-from mmconvert.losses import unheld
-from mmconvert.record import LETTERS, Record, canonical_json
-from mmconvert.sources import Rejected, Row, Span, jsonl
-from mmconvert.table_writer import write_jsonl
-from mmconvert.tables import add_extra, letter_or_label, rest
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 DATASET = "MMMU_Pro"
 REQUIRED = ("id", "options", "answer", "response")

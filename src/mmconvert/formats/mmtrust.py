@@ -18,18 +18,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError, got, in_field
-from mmconvert.exported_images import stored_path, with_bytes
-from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.chat.export_images import stored_path, with_bytes
+from mmconvert.chat.losses import unheld
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.record import Image, Record
+from mmconvert.core.text.turns import last_turn_images, last_user_turn, words
+from mmconvert.io import Rejected, Row, Span, json_array, json_object
+from mmconvert.io.columns import add_extra, letter_or_label, own_id, placed, rest
+from mmconvert.io.json_head import is_object
+from mmconvert.io.write_delimited import write_json_array, write_json_object
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmconvert.kits.mmtrusteval.samples import sample_record
-from mmconvert.losses import unheld
-from mmconvert.record import Image, Record
-from mmconvert.rewording import last_turn_images, last_user_turn, words
-from mmconvert.sources import Rejected, Row, Span, json_array, json_object
-from mmconvert.sources.json_head import is_object
-from mmconvert.table_writer import write_json_array, write_json_object
-from mmconvert.tables import add_extra, letter_or_label, own_id, placed, rest
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 RESULTS, SUMMARY = "per_sample_results", "total_results"
 IMAGE_PATH = "image_path"

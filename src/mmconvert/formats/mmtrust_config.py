@@ -19,13 +19,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import Error, RowError, first_line, got, in_field
-from mmconvert.format import Context, Format, Sample
+from mmconvert.core.errors import Error, RowError, first_line, got, in_field
+from mmconvert.core.record import Record
+from mmconvert.io import Rejected, Row, Span, json_array, jsonl
+from mmconvert.io.columns import rest
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmconvert.kits.mmtrusteval.samples import sample_record
-from mmconvert.record import Record
-from mmconvert.sources import Rejected, Row, Span, json_array, jsonl
-from mmconvert.tables import rest
+from mmconvert.plugins.format import Context, Format, Sample
 
 ANNOTATIONS, PICTURES = "annotation_file", "image_dir"
 TEXT, IMAGE, TARGET = (

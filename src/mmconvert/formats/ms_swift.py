@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import (
+from mmconvert.chat.conversations import (
     dialog_record,
     image_parts,
     listed,
@@ -26,13 +26,13 @@ from mmconvert.dialogs import (
     shown_pictures,
     with_system,
 )
-from mmconvert.exported_images import reference
-from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
-from mmconvert.image_markers import Markers
-from mmconvert.record import Part, Record, Turn
-from mmconvert.sources import Rejected, Row, Span, jsonl
-from mmconvert.table_writer import write_jsonl
-from mmconvert.training_rows import message_rows, source_id, training_rows, with_extra
+from mmconvert.chat.export_images import reference
+from mmconvert.chat.training import message_rows, source_id, training_rows, with_extra
+from mmconvert.core.record import Part, Record, Turn
+from mmconvert.core.text.image_markers import Markers
+from mmconvert.io import Rejected, Row, Span, jsonl
+from mmconvert.io.write_delimited import write_jsonl
+from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
 MARKERS = Markers(("image", "video", "audio"))
 KEYS = ("role", "content")

@@ -15,16 +15,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import dialog_record, listed, message_list
-from mmconvert.errors import RowError
-from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.chat.conversations import dialog_record, listed, message_list
+from mmconvert.chat.openai import ends_with_assistant, opened, part_json, part_types, read_content
+from mmconvert.chat.training import lost_extra, messages_extra, source_id, training_rows
+from mmconvert.core.errors import RowError
+from mmconvert.core.record import Image, Record, Turn
+from mmconvert.core.text.placeholders import image_slot
+from mmconvert.io import Rejected, Row, Span, jsonl
+from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
-from mmconvert.openai_chat import ends_with_assistant, opened, part_json, part_types, read_content
-from mmconvert.placeholders import image_slot
-from mmconvert.record import Image, Record, Turn
-from mmconvert.sources import Rejected, Row, Span, jsonl
-from mmconvert.table_writer import write_jsonl
-from mmconvert.training_rows import lost_extra, messages_extra, source_id, training_rows
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 MAX_PICTURES = 10
 MAX_PICTURE_BYTES = 10_000_000

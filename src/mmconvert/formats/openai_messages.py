@@ -17,20 +17,29 @@ from itertools import count, filterfalse
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import MESSAGES_EXTRA, message_list, objects_in
-from mmconvert.errors import RowError, got, in_field
-from mmconvert.exported_images import reference
-from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
+from mmconvert.chat.conversations import MESSAGES_EXTRA, message_list, objects_in
+from mmconvert.chat.export_images import reference
+from mmconvert.chat.losses import unheld
+from mmconvert.chat.openai import ends_with_assistant, opened, part_json, part_types, plain_turn, read_content
+from mmconvert.chat.training import messages_extra
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.record import Image, Record, Turn, canonical_json
+from mmconvert.core.text.placeholders import image_slot, interleave, slots_in, turn_text
+from mmconvert.io import Rejected, Row, Span, jsonl, tables
+from mmconvert.io.columns import (
+    add_extra,
+    letter_or_label,
+    own_id,
+    placed,
+    rest,
+    take_id,
+    take_numbered_pictures,
+    unshown,
+)
+from mmconvert.io.jsonl import parse_json
+from mmconvert.io.write_delimited import TableWriter, write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
-from mmconvert.losses import unheld
-from mmconvert.openai_chat import ends_with_assistant, opened, part_json, part_types, plain_turn, read_content
-from mmconvert.placeholders import image_slot, interleave, slots_in, turn_text
-from mmconvert.record import Image, Record, Turn, canonical_json
-from mmconvert.sources import Rejected, Row, Span, jsonl, tables
-from mmconvert.sources.jsonl import parse_json
-from mmconvert.table_writer import TableWriter, write_jsonl
-from mmconvert.tables import add_extra, letter_or_label, own_id, placed, rest, take_id, take_numbered_pictures, unshown
-from mmconvert.training_rows import messages_extra
+from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
 
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:

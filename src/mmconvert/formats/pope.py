@@ -15,15 +15,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError, got
-from mmconvert.file_names import model_of, said
-from mmconvert.format import Context, Format, Loss, Sample, Target
-from mmconvert.losses import unheld
-from mmconvert.record import Image, Part, Record, Turn, canonical_json
-from mmconvert.sources import Rejected, Row, Span, jsonl
-from mmconvert.sources.jsonl import parse_json
-from mmconvert.table_writer import write_jsonl
-from mmconvert.tables import add_extra, own_id, placed, rest
+from mmconvert.chat.file_names import model_of, said
+from mmconvert.chat.losses import unheld
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.record import Image, Part, Record, Turn, canonical_json
+from mmconvert.io import Rejected, Row, Span, jsonl
+from mmconvert.io.columns import add_extra, own_id, placed, rest
+from mmconvert.io.jsonl import parse_json
+from mmconvert.io.write_delimited import write_jsonl
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 DATASET = "POPE"
 CATEGORIES = ("random", "popular", "adversarial")

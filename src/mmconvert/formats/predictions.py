@@ -16,19 +16,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.errors import Error, RowError, got, in_field
-from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.chat.losses import unheld
+from mmconvert.core.errors import Error, RowError, got, in_field
+from mmconvert.core.record import SCHEMA, Part, Record, Turn, canonical_json
+from mmconvert.core.text.literals import looks_like_list, parse_list
+from mmconvert.core.text.options import option_texts
+from mmconvert.dataset.write_parquet import write_parquet
+from mmconvert.io import Rejected, Row, Span, jsonl, parquet, tables
+from mmconvert.io.columns import rest
+from mmconvert.io.jsonl import parse_json
+from mmconvert.io.parquet import open_parquet
+from mmconvert.io.write_delimited import TableWriter, write_jsonl
 from mmconvert.kits.vlmevalkit.lmu_table import is_result
-from mmconvert.literals import looks_like_list, parse_list
-from mmconvert.losses import unheld
-from mmconvert.options import option_texts
-from mmconvert.parquet_writer import write_parquet
-from mmconvert.record import SCHEMA, Part, Record, Turn, canonical_json
-from mmconvert.sources import Rejected, Row, Span, jsonl, parquet, tables
-from mmconvert.sources.jsonl import parse_json
-from mmconvert.sources.parquet import open_parquet
-from mmconvert.table_writer import TableWriter, write_jsonl
-from mmconvert.tables import rest
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 REQUIRED = ("id", "prediction")
 _TEXTS = ("question", "hint", "category", "l2_category", "split", "dataset", "subset", "sample", "group")

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import (
+from mmconvert.chat.conversations import (
     dialog_record,
     marked_turns,
     message_list,
@@ -27,14 +27,8 @@ from mmconvert.dialogs import (
     role_of,
     shown_pictures,
 )
-from mmconvert.errors import RowError, got, in_field
-from mmconvert.exported_images import stored_path
-from mmconvert.format import Context, Format, Loss, Sample, Target
-from mmconvert.image_markers import Markers, escape, unescape
-from mmconvert.record import Image, Part, Record, Turn
-from mmconvert.sources import Rejected, Row, Span, json_array, jsonl
-from mmconvert.table_writer import write_json_array, write_jsonl
-from mmconvert.training_rows import (
+from mmconvert.chat.export_images import stored_path
+from mmconvert.chat.training import (
     message_rows,
     messages_extra,
     require_alternation,
@@ -43,6 +37,12 @@ from mmconvert.training_rows import (
     with_extra,
     without_system,
 )
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.record import Image, Part, Record, Turn
+from mmconvert.core.text.image_markers import Markers, escape, unescape
+from mmconvert.io import Rejected, Row, Span, json_array, jsonl
+from mmconvert.io.write_delimited import write_json_array, write_jsonl
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 MARKERS = Markers(("image", "video"), line_break=True)
 KEYS = ("from", "value")

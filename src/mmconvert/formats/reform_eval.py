@@ -19,23 +19,23 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError, got, in_field
-from mmconvert.exported_images import as_files, base64_text, stored_file, with_bytes
-from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
+from mmconvert.chat.export_images import as_files, base64_text, stored_file, with_bytes
+from mmconvert.chat.losses import unheld
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, canonical_json
+from mmconvert.core.text.options import is_option, option_texts, plain_prompt
+from mmconvert.io import Rejected, Row, Span, json_array, json_object
+from mmconvert.io.columns import add_extra, rest
+from mmconvert.io.json_head import is_object
+from mmconvert.io.jsonl import parse_json
+from mmconvert.io.write_delimited import write_json_array, write_json_object
 from mmconvert.kits.reform_eval import tdiuc
 from mmconvert.kits.reform_eval.dialogs import HISTORY
 from mmconvert.kits.reform_eval.families import FAMILIES, Family, Item
 from mmconvert.kits.reform_eval.loader import DATASETS
 from mmconvert.kits.reform_eval.pools import own_pools
 from mmconvert.kits.reform_eval.shapes import SHAPES, Shape, family_of
-from mmconvert.losses import unheld
-from mmconvert.options import is_option, option_texts, plain_prompt
-from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
-from mmconvert.sources import Rejected, Row, Span, json_array, json_object
-from mmconvert.sources.json_head import is_object
-from mmconvert.sources.jsonl import parse_json
-from mmconvert.table_writer import write_json_array, write_json_object
-from mmconvert.tables import add_extra, rest
+from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
 OF_FILE = "of_file"
 """Key in `extra` for what the file says once for all items (version, instructs, ...)."""

@@ -19,17 +19,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError, got, in_field
-from mmconvert.file_names import model_of, said
-from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.chat.file_names import model_of, said
+from mmconvert.chat.losses import unheld
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.record import LETTERS, Part, Record, Turn, canonical_json
+from mmconvert.core.text.options import is_option, option_texts
+from mmconvert.io import Rejected, Row, Span, json_array
+from mmconvert.io.columns import add_extra, rest
+from mmconvert.io.jsonl import parse_json
+from mmconvert.io.write_delimited import write_json_array
 from mmconvert.kits.reform_eval.dialogs import HISTORY, rounds_before
-from mmconvert.losses import unheld
-from mmconvert.options import is_option, option_texts
-from mmconvert.record import LETTERS, Part, Record, Turn, canonical_json
-from mmconvert.sources import Rejected, Row, Span, json_array
-from mmconvert.sources.jsonl import parse_json
-from mmconvert.table_writer import write_json_array
-from mmconvert.tables import add_extra, rest
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 NAME = re.compile(
     r"(?P<dataset>.+?)_(?P<formulation>SingleChoice|Generation|OCROpenEnded|KIEOpenEnded)"

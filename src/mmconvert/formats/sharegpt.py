@@ -17,22 +17,29 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import dialog_record, marked_turns, objects_in, refuse_media, shown_pictures, with_system
-from mmconvert.errors import Error, RowError, UsageError, got
-from mmconvert.exported_images import stored_path
-from mmconvert.format import Context, Format, Loss, Sample, Target
-from mmconvert.image_markers import Markers
-from mmconvert.record import Record
-from mmconvert.sources import Rejected, Row, Span, json_array, jsonl, parquet
-from mmconvert.sources.jsonl import parse_json
-from mmconvert.table_writer import write_json_array, write_jsonl
-from mmconvert.training_rows import (
+from mmconvert.chat.conversations import (
+    dialog_record,
+    marked_turns,
+    objects_in,
+    refuse_media,
+    shown_pictures,
+    with_system,
+)
+from mmconvert.chat.export_images import stored_path
+from mmconvert.chat.training import (
     message_rows,
     require_alternation,
     source_id,
     training_rows,
     with_extra,
 )
+from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.record import Record
+from mmconvert.core.text.image_markers import Markers
+from mmconvert.io import Rejected, Row, Span, json_array, jsonl, parquet
+from mmconvert.io.jsonl import parse_json
+from mmconvert.io.write_delimited import write_json_array, write_jsonl
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 MARKERS = Markers(("image", "video", "audio"))
 FORMS = {"messages": ("role", "content"), "conversations": ("from", "value")}

@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.dialogs import (
+from mmconvert.chat.conversations import (
     dialog_record,
     message_list,
     objects_in,
@@ -28,25 +28,25 @@ from mmconvert.dialogs import (
     refuse_media,
     role_of,
 )
-from mmconvert.errors import RowError, got, in_field
-from mmconvert.exported_images import stored_path
-from mmconvert.format import Context, Format, Loss, Sample, Target
-from mmconvert.frozen import frozen
-from mmconvert.image_markers import check_count, escape, unescape
-from mmconvert.kits.evalscope.outputs import MARKS
-from mmconvert.openai_chat import part_types
-from mmconvert.parquet_writer import picture_cell, write_parquet
-from mmconvert.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, with_features
-from mmconvert.sources import Rejected, Row, Span, jsonl, parquet
-from mmconvert.table_writer import write_jsonl
-from mmconvert.training_rows import (
+from mmconvert.chat.export_images import stored_path
+from mmconvert.chat.openai import part_types
+from mmconvert.chat.training import (
     lost_extra,
     messages_extra,
     source_id,
     training_rows,
     with_extra,
 )
-from mmconvert.views import prompt_completion
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, with_features
+from mmconvert.core.text.image_markers import check_count, escape, unescape
+from mmconvert.dataset.views import prompt_completion
+from mmconvert.dataset.write_parquet import picture_cell, write_parquet
+from mmconvert.io import Rejected, Row, Span, jsonl, parquet
+from mmconvert.io.write_delimited import write_jsonl
+from mmconvert.kits.evalscope.outputs import MARKS
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 SPLIT = "prompt-completion"
 """`--columns` that writes `prompt` and `completion` in the place of `messages`."""

@@ -15,20 +15,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError
-from mmconvert.file_names import model_of, said
-from mmconvert.format import Context, Format, Loss, Sample, Target
+from mmconvert.chat.file_names import model_of, said
+from mmconvert.chat.losses import unheld
+from mmconvert.core.errors import RowError
+from mmconvert.core.record import LETTERS, Record, canonical_json
+from mmconvert.io import Rejected, Row, Span, json_array, jsonl, tables, xlsx
+from mmconvert.io.columns import add_extra, letter_or_label, respell, take_headers
+from mmconvert.io.write_delimited import TableWriter, write_json_array, write_jsonl
+from mmconvert.io.write_xlsx import write_workbook
 from mmconvert.kits.vlmevalkit import lmu_table
 from mmconvert.kits.vlmevalkit.datasets import TASKS, named
 from mmconvert.kits.vlmevalkit.lmu_dialogs import rounds
 from mmconvert.kits.vlmevalkit.lmu_rotations import index_cell, said_by_index, with_rotations
 from mmconvert.kits.vlmevalkit.lmu_table import Reading
-from mmconvert.losses import unheld
-from mmconvert.record import LETTERS, Record, canonical_json
-from mmconvert.sources import Rejected, Row, Span, json_array, jsonl, tables, xlsx
-from mmconvert.table_writer import TableWriter, write_json_array, write_jsonl
-from mmconvert.tables import add_extra, letter_or_label, respell, take_headers
-from mmconvert.workbook_writer import write_workbook
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 WORKBOOK = ".xlsx"
 REQUIRED = ("index", "prediction")

@@ -14,17 +14,26 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError, got, in_field
-from mmconvert.exported_images import reference
-from mmconvert.format import IMAGES, Context, Format, Loss, Sample, Target
-from mmconvert.losses import unheld
-from mmconvert.options import answer_letter, is_option, option_texts, plain_prompt
-from mmconvert.placeholders import image_slot, interleave, slots_in
-from mmconvert.record import LETTERS, Record, Turn, canonical_json
-from mmconvert.sources import Rejected, Row, Span, jsonl, tables
-from mmconvert.sources.jsonl import parse_json
-from mmconvert.table_writer import TableWriter, write_jsonl
-from mmconvert.tables import add_extra, letter_or_label, own_id, placed, rest, take_id, take_numbered_pictures, unshown
+from mmconvert.chat.export_images import reference
+from mmconvert.chat.losses import unheld
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.record import LETTERS, Record, Turn, canonical_json
+from mmconvert.core.text.options import answer_letter, is_option, option_texts, plain_prompt
+from mmconvert.core.text.placeholders import image_slot, interleave, slots_in
+from mmconvert.io import Rejected, Row, Span, jsonl, tables
+from mmconvert.io.columns import (
+    add_extra,
+    letter_or_label,
+    own_id,
+    placed,
+    rest,
+    take_id,
+    take_numbered_pictures,
+    unshown,
+)
+from mmconvert.io.jsonl import parse_json
+from mmconvert.io.write_delimited import TableWriter, write_jsonl
+from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
 _REQUIRED = ("question", "options")
 

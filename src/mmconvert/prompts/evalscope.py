@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from mmconvert.errors import RowError, UsageError, did_you_mean, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Part, Record
+from mmconvert.core.text.placeholders import interleave, slots_in
+from mmconvert.core.text.prompt_parts import Wording
+from mmconvert.core.text.turns import last_turn_images, last_user_turn, plain_wording
 from mmconvert.kits.evalscope.media import Row, parts_of
 from mmconvert.kits.evalscope.messages import Message, read_json, reference_of, with_system
 from mmconvert.kits.evalscope.release import LATEST, Release
 from mmconvert.kits.evalscope.shuffle import label_of
-from mmconvert.placeholders import interleave, slots_in
-from mmconvert.record import Part, Record
-from mmconvert.rewording import last_turn_images, last_user_turn, plain_wording
-from mmconvert.wording import Wording
 
 # Source: modelscope/evalscope 1.14.1 evalscope/utils/multi_choices.py, the templates a model reads
 _ONE = "Answer the following multiple choice question."

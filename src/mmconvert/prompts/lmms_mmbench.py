@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from mmconvert.errors import UsageError, did_you_mean
-from mmconvert.record import LETTERS, Record
-from mmconvert.rewording import last_turn_images
-from mmconvert.wording import Wording, pictures_first
+from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.record import LETTERS, Record
+from mmconvert.core.text.prompt_parts import Wording, pictures_first
+from mmconvert.core.text.turns import last_turn_images
 
 Language = Literal["en", "cn"]
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from mmconvert.errors import RowError
-from mmconvert.record import LETTERS, Part, Record
-from mmconvert.wording import Wording, pictures_first
+from mmconvert.core.errors import RowError
+from mmconvert.core.record import LETTERS, Part, Record
+from mmconvert.core.text.prompt_parts import Wording, pictures_first
 
 # Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmmu/_default_template_yaml
 CHOICE_LINE = "Answer with the option's letter from the given choices directly."

@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from mmconvert.errors import RowError, did_you_mean, got
-from mmconvert.frozen import frozen
-from mmconvert.record import LETTERS, Record
-from mmconvert.rewording import last_turn_images
-from mmconvert.wording import Wording, pictures_first
+from mmconvert.core.errors import RowError, did_you_mean, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import LETTERS, Record
+from mmconvert.core.text.prompt_parts import Wording, pictures_first
+from mmconvert.core.text.turns import last_turn_images
 
 # Source: open-compass/MMBench@20faed3 README, section on loading the data (the pipeline's document)
 SYS_PROMPT = "There are several options:"

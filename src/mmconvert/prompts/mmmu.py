@@ -5,10 +5,10 @@ from dataclasses import replace
 from string import ascii_uppercase
 from typing import Any
 
-from mmconvert.errors import RowError, got
-from mmconvert.record import LETTERS, Record
-from mmconvert.rewording import last_turn_images
-from mmconvert.wording import Wording, pictures_first
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.record import LETTERS, Record
+from mmconvert.core.text.prompt_parts import Wording, pictures_first
+from mmconvert.core.text.turns import last_turn_images
 
 # Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/configs/llava1.5.yaml, as YAML folds it
 CHOICE_LINE = "Answer with the option's letter from the given choices directly."

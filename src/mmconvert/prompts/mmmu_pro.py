@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from mmconvert.errors import UsageError, did_you_mean
-from mmconvert.record import LETTERS, Part, Record
-from mmconvert.wording import Wording
+from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.record import LETTERS, Part, Record
+from mmconvert.core.text.prompt_parts import Wording
 
 Mode = Literal["direct", "cot"]
 

@@ -6,7 +6,10 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Literal
 
-from mmconvert.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.record import Record
+from mmconvert.core.text.prompt_parts import Wording, pictures_first
+from mmconvert.core.text.turns import last_turn_images, words
 from mmconvert.kits.reform_eval.dialogue import (
     ALPHABETS,
     FIRST_QUERIES,
@@ -17,9 +20,6 @@ from mmconvert.kits.reform_eval.dialogue import (
     question_answer_text,
     question_with_options,
 )
-from mmconvert.record import Record
-from mmconvert.rewording import last_turn_images, words
-from mmconvert.wording import Wording, pictures_first
 
 Mark = Literal["upper", "lower", "number", "random"]
 Style = Literal["chat", "one", "two", "llama_2", "otter", "llama_adapter2", "visualglm"]

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import RowError, UsageError, did_you_mean, got
-from mmconvert.literals import looks_like_list, parse_list
-from mmconvert.record import LETTERS, Part, Record
-from mmconvert.rewording import last_turn_images
-from mmconvert.wording import Wording
+from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.record import LETTERS, Part, Record
+from mmconvert.core.text.literals import looks_like_list, parse_list
+from mmconvert.core.text.prompt_parts import Wording
+from mmconvert.core.text.turns import last_turn_images
 
 Row = Mapping[str, Any]
 Message = dict[str, Any]

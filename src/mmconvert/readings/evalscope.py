@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
+from mmconvert.core.text.placeholders import image_slot
+from mmconvert.io import Rejected, Row, Where
 from mmconvert.kits.evalscope.files import read_rows
 from mmconvert.kits.evalscope.media import images_of, shown_only
 from mmconvert.kits.evalscope.messages import Message, read_json, read_messages, reference_of
 from mmconvert.kits.evalscope.release import LATEST
 from mmconvert.kits.evalscope.wire import wire_messages
-from mmconvert.placeholders import image_slot
 from mmconvert.prompts.evalscope import options_of
-from mmconvert.sources import Rejected, Row, Where
 
 
 def evalscope(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:

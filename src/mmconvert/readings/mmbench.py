@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from mmconvert.errors import Error, did_you_mean
+from mmconvert.core.errors import Error, did_you_mean
+from mmconvert.core.record import LETTERS
+from mmconvert.io import Rejected, Row
 from mmconvert.kits.vlmevalkit.lossy_tables import retyped
-from mmconvert.record import LETTERS
-from mmconvert.sources import Rejected, Row
 
 NEEDED = ("index", "question", "category", "l2-category")
 NO_OPTIONS = LETTERS[5:]

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from mmconvert.io import Rejected, Row
 from mmconvert.kits.vlmevalkit.lossy_tables import retyped
-from mmconvert.sources import Rejected, Row
 
 _QUESTION = "question"
 
@@ -29,7 +29,7 @@ def vlmevalkit(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rej
         UsageError: The file is no table.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/smp/file.py:load (TSV by `read_csv`, xlsx by
-    `read_excel`), vlmeval/dataset/image_base.py. See `mmconvert.pandas_tables` for what is not kept.
+    `read_excel`), vlmeval/dataset/image_base.py. See `mmconvert.io.pandas_dtypes` for what is not kept.
     """
     for item in retyped(path, rows):
         if isinstance(item, Row) and _QUESTION in item.fields and item.fields[_QUESTION] is None:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from mmconvert.chat.options import RAW_OPTIONS, restated
+from mmconvert.core.record import Record
 from mmconvert.kits.reform_eval.dialogs import HISTORY, capitalized, capitalized_question, rounds_before, with_history
-from mmconvert.record import Record
-from mmconvert.restating import RAW_OPTIONS, restated
-from mmconvert.transform import Setting, Transform
+from mmconvert.plugins.transform import Setting, Transform
 
 
 def capitalize(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:

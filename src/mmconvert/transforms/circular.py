@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from mmconvert.chat.options import reordered
+from mmconvert.core.record import LETTERS, Record
 from mmconvert.kits.vlmevalkit.circular import can_rotate, present_options
-from mmconvert.record import LETTERS, Record
-from mmconvert.restating import reordered
-from mmconvert.transform import Setting, Transform, copies
+from mmconvert.plugins.transform import Setting, Transform, copies
 
 
 def circular(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:

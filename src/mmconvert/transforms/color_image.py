@@ -5,10 +5,10 @@ from typing import Any
 
 import PIL.Image
 
-from mmconvert.canvas import png
+from mmconvert.core.record import Record
+from mmconvert.images.canvas import png
 from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, size_of
-from mmconvert.record import Record
-from mmconvert.transform import Setting, Transform
+from mmconvert.plugins.transform import Setting, Transform
 
 
 def color_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mmconvert.boxes import boxes_in, check_layout
-from mmconvert.canvas import check_pixels, decoded, png, redrawn, shown
-from mmconvert.errors import RowError
-from mmconvert.record import Record
-from mmconvert.transform import Setting, Transform
+from mmconvert.core.errors import RowError
+from mmconvert.core.record import Record
+from mmconvert.images.boxes import boxes_in, check_layout
+from mmconvert.images.canvas import check_pixels, decoded, png, redrawn, shown
+from mmconvert.plugins.transform import Setting, Transform
 
 
 def crop_box(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:

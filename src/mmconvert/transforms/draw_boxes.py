@@ -11,11 +11,11 @@ import PIL.Image
 import PIL.ImageColor
 import PIL.ImageDraw
 
-from mmconvert.boxes import Box, boxes_in, check_layout
-from mmconvert.canvas import decoded, png, redrawn, shown
-from mmconvert.errors import RowError, UsageError, got
-from mmconvert.record import Record
-from mmconvert.transform import Setting, Transform
+from mmconvert.core.errors import RowError, UsageError, got
+from mmconvert.core.record import Record
+from mmconvert.images.boxes import Box, boxes_in, check_layout
+from mmconvert.images.canvas import decoded, png, redrawn, shown
+from mmconvert.plugins.transform import Setting, Transform
 
 COLORS = "red,green,blue,gold"
 """Source: FudanDISC/ReForm-Eval@df1cfa7 build/MSCOCO/missing_object_selection_dataset.py:draw_bbox (as CSS names)."""

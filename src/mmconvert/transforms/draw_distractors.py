@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.canvas import asked_turn
-from mmconvert.errors import Error, RowError, UsageError, did_you_mean, got
-from mmconvert.options import plain_prompt
-from mmconvert.record import LETTERS, Record, canonical_json
-from mmconvert.remembered import once_a_run
-from mmconvert.rewording import suffixed
-from mmconvert.transform import Setting, Transform
+from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
+from mmconvert.core.record import LETTERS, Record, canonical_json
+from mmconvert.core.run_cache import once_a_run
+from mmconvert.core.text.options import plain_prompt
+from mmconvert.core.text.turns import suffixed
+from mmconvert.images.canvas import asked_turn
+from mmconvert.plugins.transform import Setting, Transform
 
 YES_NO = ("yes", "no")
 """Source: FudanDISC/ReForm-Eval@df1cfa7 build/TDIUC/tdiuc_dataset.py:make_choices."""

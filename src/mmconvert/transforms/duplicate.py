@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mmconvert.errors import UsageError, got
-from mmconvert.record import Record
-from mmconvert.transform import Setting, Transform, copies
+from mmconvert.core.errors import UsageError, got
+from mmconvert.core.record import Record
+from mmconvert.plugins.transform import Setting, Transform, copies
 
 
 def duplicate(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:

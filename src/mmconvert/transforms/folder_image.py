@@ -7,13 +7,13 @@ from typing import Any
 
 import PIL.Image
 
-from mmconvert.canvas import decoded, png
-from mmconvert.errors import Error, UsageError
-from mmconvert.images import SUFFIXES
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.record import Record
+from mmconvert.core.run_cache import once_a_run
+from mmconvert.images.canvas import decoded, png
+from mmconvert.images.loader import SUFFIXES
 from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, size_of
-from mmconvert.record import Record
-from mmconvert.remembered import once_a_run
-from mmconvert.transform import Setting, Transform
+from mmconvert.plugins.transform import Setting, Transform
 
 ENDINGS = {f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg", "tif")}
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.dialogs import MESSAGES_EXTRA
+from mmconvert.chat.conversations import MESSAGES_EXTRA
+from mmconvert.core.record import Part, Record, Turn
 from mmconvert.kits.reform_eval.families import FAMILIES
 from mmconvert.kits.reform_eval.pools import read_pools
-from mmconvert.record import Part, Record, Turn
-from mmconvert.transform import Setting, Transform
+from mmconvert.plugins.transform import Setting, Transform
 
 ROLES = {"human": "user", "assistant": "assistant"}
 

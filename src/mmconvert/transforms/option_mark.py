@@ -5,12 +5,12 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.chat.options import restated
+from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.record import Record
 from mmconvert.kits.reform_eval.dialogue import ALPHABETS
+from mmconvert.plugins.transform import Setting, Transform
 from mmconvert.prompts.reform_eval import OPTION_MARK
-from mmconvert.record import Record
-from mmconvert.restating import restated
-from mmconvert.transform import Setting, Transform
 
 RANDOM = "random"
 

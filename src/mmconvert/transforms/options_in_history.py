@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.record import Record
 from mmconvert.kits.reform_eval.dialogs import rounds_before, with_history
 from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor, question_and_answer
-from mmconvert.record import Record
-from mmconvert.transform import Setting, Transform
+from mmconvert.plugins.transform import Setting, Transform
 
 RANDOM = "random"
 

@@ -20,16 +20,16 @@ from typing import Any
 
 import PIL.Image
 
-from mmconvert.canvas import png
-from mmconvert.errors import Error, RowError, UsageError, got
-from mmconvert.frozen import frozen
-from mmconvert.images import SUFFIXES
+from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Image, Record
+from mmconvert.core.run_cache import once_a_run
+from mmconvert.core.text.turns import last_turn_images
+from mmconvert.images.canvas import png
+from mmconvert.images.loader import SUFFIXES
 from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, text_digest
-from mmconvert.plugins import load
-from mmconvert.record import Image, Record
-from mmconvert.remembered import once_a_run
-from mmconvert.rewording import last_turn_images
-from mmconvert.transform import Setting, Transform
+from mmconvert.plugins.registry import load
+from mmconvert.plugins.transform import Setting, Transform
 
 
 @dataclass(slots=True)

@@ -5,9 +5,9 @@ from typing import Any
 
 import PIL.Image
 
-from mmconvert.canvas import check_pixels, decoded, png, redrawn, shown
-from mmconvert.record import Record
-from mmconvert.transform import Setting, Transform
+from mmconvert.core.record import Record
+from mmconvert.images.canvas import check_pixels, decoded, png, redrawn, shown
+from mmconvert.plugins.transform import Setting, Transform
 
 WHITE = (255, 255, 255)
 

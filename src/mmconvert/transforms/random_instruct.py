@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.chat.options import restated
+from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.record import Record
 from mmconvert.kits.reform_eval.families import CLAIM_ANSWERS, FAMILIES
 from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.kits.reform_eval.shapes import SHAPES
-from mmconvert.record import Record
-from mmconvert.restating import restated
-from mmconvert.transform import Setting, Transform
+from mmconvert.plugins.transform import Setting, Transform
 
 METHODS = ("generation", "likelihood")
 TURNS = ("variant", "row")

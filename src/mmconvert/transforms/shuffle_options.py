@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from mmconvert.record import Record
-from mmconvert.restating import reordered
-from mmconvert.transform import Setting, Transform
+from mmconvert.chat.options import reordered
+from mmconvert.core.record import Record
+from mmconvert.plugins.transform import Setting, Transform
 
 
 def shuffle_options(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:

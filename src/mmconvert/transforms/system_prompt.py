@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mmconvert.dialogs import MESSAGES_EXTRA
-from mmconvert.record import Part, Record, Turn
-from mmconvert.transform import Setting, Transform
+from mmconvert.chat.conversations import MESSAGES_EXTRA
+from mmconvert.core.record import Part, Record, Turn
+from mmconvert.plugins.transform import Setting, Transform
 
 
 def system_prompt(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:

@@ -14,13 +14,13 @@ import PIL.Image
 import PIL.ImageDraw
 import PIL.ImageFont
 
-from mmconvert.canvas import check_pixels, png
-from mmconvert.errors import RowError, UsageError, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import RowError, UsageError, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Record
+from mmconvert.core.run_cache import once_a_run
+from mmconvert.images.canvas import check_pixels, png
 from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, size_of
-from mmconvert.record import Record
-from mmconvert.remembered import once_a_run
-from mmconvert.transform import Setting, Transform
+from mmconvert.plugins.transform import Setting, Transform
 
 LEADING = 1.1
 """Height of a line in font sizes, for the height of the picture.

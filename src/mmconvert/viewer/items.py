@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal
 
-from mmconvert.frozen import frozen
+from mmconvert.core.frozen import frozen
 
 Plain = str | int | float | bool | None
 Tone = Literal["", "good", "bad", "warn", "code"]

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from mmconvert.placeholders import PLACEHOLDER
-from mmconvert.record import LETTERS, Image, Record
+from mmconvert.core.record import LETTERS, Image, Record
+from mmconvert.core.text.placeholders import PLACEHOLDER
 from mmconvert.viewer.items import Choice, Column, Filter, Item, Mark, Message, Picture, Shown, Span, Text, Tone
 from mmconvert.viewer.thumbnails import Thumbnails
 

@@ -8,9 +8,9 @@ from io import BytesIO
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from mmconvert.cores import usable_cores
-from mmconvert.errors import RowError
-from mmconvert.record import Image
+from mmconvert.core.errors import RowError
+from mmconvert.core.multiprocess import usable_cores
+from mmconvert.core.record import Image
 from mmconvert.viewer.items import Picture
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def data_url(data: bytes, side: int) -> str:
     # Pillow takes time to load, and what a page shows may have no picture.
     from PIL.ImageOps import exif_transpose
 
-    from mmconvert.picture_decoding import opened
+    from mmconvert.images.verify import opened
 
     with opened(data) as picture:
         picture.draft("RGB", (side, side))

@@ -4,8 +4,8 @@ from typing import NoReturn
 
 import click
 
-from mmconvert import __version__
-from mmconvert.command_line import HELP, LazyGroup, run
+from mmconvert._version import __version__
+from mmconvert.console.app import HELP, LazyGroup, run
 from mmscore.compat import kit_imports
 
 COMMANDS: dict[str, tuple[str, ...]] = {

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
-from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
-from mmconvert.errors import UsageError
-from mmscore.bundle import Request
-from mmscore.bundle import bundle as run
-from mmscore.evaluation import AVERAGES
-from mmscore.places import STDIN
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.core.errors import UsageError
+from mmscore.analysis.bundle import Request
+from mmscore.analysis.bundle import bundle as run
+from mmscore.core.predictions.locate import STDIN
+from mmscore.scoring.evaluate import AVERAGES
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -4,17 +4,17 @@ import json
 
 import click
 
-from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
-from mmconvert.errors import UsageError
-from mmconvert.publishing import require_apart
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.core.errors import UsageError
+from mmconvert.storage.atomic import require_apart
+from mmscore.analysis.compare import Comparison
+from mmscore.analysis.compare import compare as run
 from mmscore.cli.judge_options import judge_options
-from mmscore.compare import Comparison
-from mmscore.compare import compare as run
-from mmscore.evaluation import Options
-from mmscore.judge_request import JudgeRequest
-from mmscore.paired import RESAMPLES, SEED
-from mmscore.places import STDIN
-from mmscore.report import publish
+from mmscore.core.predictions.locate import STDIN
+from mmscore.core.report import publish
+from mmscore.scoring.evaluate import Options
+from mmscore.scoring.judging.request import JudgeRequest
+from mmscore.scoring.paired_tests import RESAMPLES, SEED
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -75,6 +75,6 @@ def compare(
 
 def _show(found: Comparison) -> None:
     # Loaded only where a table is printed, as in `mmscore score`.
-    from mmscore.compare_view import show
+    from mmscore.reporting.compare_table import show
 
     show(found)

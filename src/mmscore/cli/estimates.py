@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 import click
 
-from mmconvert.command_line import printable
-from mmconvert.errors import UsageError
-from mmscore.evaluation import JudgeEstimate, Options, estimate_each
+from mmconvert.console.app import printable
+from mmconvert.core.errors import UsageError
+from mmscore.scoring.evaluate import JudgeEstimate, Options, estimate_each
 
 
 def show_estimates(predictions: Sequence[str], recipes: Sequence[str], options: Options, *, as_json: bool) -> int:

@@ -4,11 +4,11 @@ import json
 
 import click
 
-from mmconvert.command_line import OPTIONS_FILE
-from mmconvert.publishing import require_apart
-from mmscore.explain import LIMIT, Explanation
-from mmscore.explain import explain as run
-from mmscore.report import publish
+from mmconvert.console.app import OPTIONS_FILE
+from mmconvert.storage.atomic import require_apart
+from mmscore.analysis.explain import LIMIT, Explanation
+from mmscore.analysis.explain import explain as run
+from mmscore.core.report import publish
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -55,6 +55,6 @@ def explain(
 
 def _show(found: Explanation) -> None:
     # Loaded only where a table is printed, as in `mmscore score`.
-    from mmscore.explain_view import show
+    from mmscore.reporting.explain_table import show
 
     show(found)

@@ -5,15 +5,15 @@ from dataclasses import asdict, replace
 
 import click
 
-from mmconvert.closing import close, command
-from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
-from mmconvert.errors import UsageError
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.console.summary import close, command
+from mmconvert.core.errors import UsageError
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
 from mmscore.cli.scoring_progress import scoring_progress
-from mmscore.evaluation import Options, score_each
-from mmscore.judge_request import JudgeRequest, store_place
-from mmscore.judging import Spent
+from mmscore.scoring.evaluate import Options, score_each
+from mmscore.scoring.judging.config import Spent
+from mmscore.scoring.judging.request import JudgeRequest, store_place
 
 _OF_THIS_RUN = ("predictions", "rejudge", "dry_run", "as_json", "quiet")
 """Parameters that say nothing of what a score depends on."""

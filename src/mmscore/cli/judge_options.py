@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from mmconvert.command_line import printable
-from mmconvert.errors import UsageError
-from mmscore.judge_request import JudgeRequest
-from mmscore.judging import Spent
+from mmconvert.console.app import printable
+from mmconvert.core.errors import UsageError
+from mmscore.scoring.judging.config import Spent
+from mmscore.scoring.judging.request import JudgeRequest
 
 _OPTIONS = (
     click.option("--judge", multiple=True, metavar="NAME", help="Judge protocol, NAME@VERSION; may be repeated."),

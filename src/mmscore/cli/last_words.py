@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Mapping, Sequence
 
-from mmconvert.closing import close, command
-from mmscore.places import STDIN
-from mmscore.report import Report
+from mmconvert.console.summary import close, command
+from mmscore.core.predictions.locate import STDIN
+from mmscore.core.report import Report
 
 
 def last_words(

@@ -11,16 +11,14 @@ from typing import Any
 
 import click
 
-from mmconvert.closing import close, command
-from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
-from mmconvert.errors import UsageError, got
-from mmconvert.progress import progress
-from mmconvert.publishing import require_apart
-from mmconvert.storage import file_name, is_url, local, send_file, stands
-from mmconvert.store import Dataset, open_dataset
-from mmscore.answers import AnswerStore, store_path
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.summary import close, command
+from mmconvert.core.errors import UsageError, got
+from mmconvert.core.progress import progress
+from mmconvert.dataset.dataset import Dataset, open_dataset
+from mmconvert.storage.atomic import require_apart
+from mmconvert.storage.object_store import file_name, is_url, local, send_file, stands
 from mmscore.cli.push_predictions import Pushing, push_predictions_options, pushed_text
-from mmscore.holding import Held, hold
 from mmscore.infer.adapter import adapt
 from mmscore.infer.backend import (
     CHAT,
@@ -41,7 +39,9 @@ from mmscore.infer.predictions_file import interrupted
 from mmscore.infer.protocol import open_protocol
 from mmscore.infer.runner import Job, resume_note
 from mmscore.infer.runner import predict as run
-from mmscore.spending import read_price
+from mmscore.llm.budget import read_price
+from mmscore.llm.cache_lock import Held, hold
+from mmscore.llm.response_cache import AnswerStore, store_path
 
 _STANDS = "exists already. --resume asks only the rows that have no answer yet, --restart asks all again."
 _TABLES = (".csv", ".json", ".jsonl", ".pq", ".tsv", ".xlsx")

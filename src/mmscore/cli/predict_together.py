@@ -8,16 +8,16 @@ from typing import Any
 
 import click
 
-from mmconvert.command_line import printable
-from mmconvert.progress import progress
-from mmconvert.store import open_dataset
-from mmscore.answers import AnswerStore, store_path
+from mmconvert.console.app import printable
+from mmconvert.core.progress import progress
+from mmconvert.dataset.dataset import open_dataset
 from mmscore.cli.predict import job_of, model_options, opened_backend
-from mmscore.holding import hold
 from mmscore.infer.ledger import Summary
 from mmscore.infer.processes import Known, together
 from mmscore.infer.runner import predict as run
 from mmscore.infer.runner import resume_note, write_stopped
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import AnswerStore, store_path
 
 
 def answer_together(

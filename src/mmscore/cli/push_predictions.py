@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 import click
 
-from mmconvert.card_yaml import front_matter
 from mmconvert.cli.push import check_push, place_options, published_text, send
-from mmconvert.command_line import printable
-from mmconvert.errors import UsageError
-from mmconvert.frozen import frozen
-from mmscore.places import STDIN
-from mmscore.predictions import open_rows
-from mmscore.result import Result
+from mmconvert.console.app import printable
+from mmconvert.core.errors import UsageError
+from mmconvert.core.frozen import frozen
+from mmconvert.dataset.front_matter import front_matter
+from mmscore.core.predictions.load import open_rows
+from mmscore.core.predictions.locate import STDIN
+from mmscore.scoring.result import Result
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -66,7 +66,7 @@ class Pushing:
             Error: The Hub refuses.
         """
         # Imported here and below: who does not push need not wait for the Hub's client.
-        from mmscore.predictions_upload import by_file
+        from mmscore.reporting.publish import by_file
 
         return self._sent(by_file(results), quiet=quiet)
 
@@ -75,9 +75,9 @@ class Pushing:
         return self._sent([(open_rows(output), ())], quiet=quiet)
 
     def _sent(self, files: Any, *, quiet: bool) -> dict[str, Any]:
-        from mmscore.model_card import propose, require_card, require_one
-        from mmscore.predictions_card import INDEX
-        from mmscore.predictions_upload import prepare_predictions
+        from mmscore.reporting.model_card import propose, require_card, require_one
+        from mmscore.reporting.predictions_card import INDEX
+        from mmscore.reporting.publish import prepare_predictions
 
         wishes: dict[str, Any] = {"private": self.private, "revision": self.revision, "create_pr": self.create_pr}
         repo_id = str(self.repo_id)

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import click
 
-from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE
-from mmconvert.errors import UsageError
-from mmconvert.frozen import frozen
-from mmconvert.publishing import require_apart
-from mmscore.evaluation import Options, score_each
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.core.errors import UsageError
+from mmconvert.core.frozen import frozen
+from mmconvert.storage.atomic import require_apart
+from mmscore.analysis.rank import METHODS, Cell, Place, Ranking, measure, measure_entry, rank, require_one_recipe
+from mmscore.core.predictions.load import models_in
+from mmscore.core.report import Entry, publish
 from mmscore.kits.mmtrusteval import ranking as mmtrusteval
 from mmscore.kits.reform_eval.ranking import COLUMNS, METHOD_COLUMNS, SIZES, place_in_dimension
-from mmscore.predictions import models_in
-from mmscore.rank import METHODS, Cell, Place, Ranking, measure, measure_entry, rank, require_one_recipe
-from mmscore.rank_text import to_csv, to_markdown
-from mmscore.report import Entry, publish
-from mmscore.report_file import is_report, read_report
+from mmscore.reporting.rank_text import to_csv, to_markdown
+from mmscore.reporting.report_json import is_report, read_report
+from mmscore.scoring.evaluate import Options, score_each
 
 _BY_DIMENSION, _BY_DATASET, _BY_ASPECT, _BY_SUBASPECT = WAYS = ("dimension", "dataset", "aspect", "subaspect")
 _TASK_COLUMNS: Mapping[str, Callable[[str], str]] = {_BY_ASPECT: mmtrusteval.aspect, _BY_SUBASPECT: str}
@@ -184,6 +184,6 @@ def _in_dataset(path: str, label: str | None) -> Callable[[str | None, frozenset
 
 def _show(found: Ranking) -> None:
     # Loaded only where a table is printed, as in `mmscore score`.
-    from mmscore.rank_view import show
+    from mmscore.reporting.rank_table import show
 
     show(found)

@@ -16,21 +16,21 @@ import click
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mmconvert.closing import close, command
-from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, mapping_file, printable
-from mmconvert.errors import Error, UsageError
-from mmconvert.store import Dataset
-from mmscore.answers import OK, store_path
+from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED, mapping_file, printable
+from mmconvert.console.summary import close, command
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.dataset.dataset import Dataset
 from mmscore.cli.judge_options import judge_request
 from mmscore.cli.predict import LOCAL, answer, ask, job_of, plugin_of
-from mmscore.cli.prepared import OpenedModel, PreparedDataset
 from mmscore.cli.score import options_of, scored
-from mmscore.cli.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan, plan_of
 from mmscore.compat.task_files import shown
-from mmscore.evaluation import Options
-from mmscore.holding import hold
 from mmscore.infer.predictions_file import RUN_METADATA, interrupted
-from mmscore.result import Result
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import OK, store_path
+from mmscore.scoring.evaluate import Options
+from mmscore.scoring.result import Result
+from mmscore.workflow.prepare import OpenedModel, PreparedDataset
+from mmscore.workflow.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan, plan_of
 
 PREDICTIONS, REPORT, TABLE, LOG = "predictions.parquet", "report.json", "report.csv", "log.txt"
 CONVERTED = ".datasets"
@@ -271,7 +271,7 @@ def _score(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome, ke
     # Imported here: what draws a table takes longer to load than a plan to check.
     from rich.console import Console
 
-    from mmscore.report_view import show
+    from mmscore.reporting.report_table import show
 
     folder = outcome.folder
     files = {"output": str(folder / REPORT), "csv_file": str(folder / TABLE)}
@@ -315,7 +315,7 @@ def _write_pages(plan: Plan, kept: Results) -> list[str]:
 
 def _write_page(page: Path, plan: Plan, task: DatasetTask, shown: Sequence[Result]) -> None:
     # Imported here: who wants no page needs neither pictures nor the page's writer.
-    from mmscore.html.page import write_report
+    from mmscore.reporting.html.page import write_report
 
     _remove(page)
     pictures = task.input if task.conversion is None else plan.work_dir / CONVERTED / task.name

@@ -7,22 +7,22 @@ from typing import Any
 
 import click
 
-from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
-from mmconvert.errors import Error, UsageError
-from mmconvert.publishing import require_apart
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.storage.atomic import require_apart
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
 from mmscore.cli.last_words import last_words
 from mmscore.cli.push_predictions import Pushing, push_predictions_options, pushed_text
 from mmscore.cli.scoring_progress import scoring_progress
-from mmscore.evaluation import AVERAGES, Options, kit_log, results
-from mmscore.judge_request import JudgeRequest
-from mmscore.places import located
-from mmscore.predictions import models_in
-from mmscore.report import Entry, Report, publish
-from mmscore.result import Result
-from mmscore.rows_file import RowsWriter
-from mmscore.scored import Scored
+from mmscore.core.predictions.load import models_in
+from mmscore.core.predictions.locate import located
+from mmscore.core.report import Entry, Report, publish
+from mmscore.core.table import Scored
+from mmscore.reporting.scored_rows import RowsWriter
+from mmscore.scoring.evaluate import AVERAGES, Options, kit_log, results
+from mmscore.scoring.judging.request import JudgeRequest
+from mmscore.scoring.result import Result
 
 _FILES = {
     "output": ("--output", "report"),
@@ -151,7 +151,7 @@ def scored(
         then: Called with what became of each file and recipe.
 
     Raises:
-        UsageError: A file would be written over what is read, or as `mmscore.evaluation.results`.
+        UsageError: A file would be written over what is read, or as `mmscore.scoring.evaluate.results`.
         Error: As there, or a file has a larger share of rows without a score than the options allow.
     """
     files = [given[name] for name in _FILES]
@@ -176,7 +176,7 @@ def scored(
         publish(csv_file, report.to_csv().encode())
     if html_file:
         # Imported here: who wants no page needs neither pictures nor the page's writer.
-        from mmscore.html.page import write_report
+        from mmscore.reporting.html.page import write_report
 
         write_report(html_file, shown, pictures=given["html_pictures"] or options.answers, most=given["html_rows"])
     return report
@@ -214,6 +214,6 @@ def _checked(entry: Entry, scored: Scored, rows: RowsWriter | None, max_failed: 
 
 def _show(report: Report) -> None:
     # Loaded only where a table is printed: rich takes longer to import than a small file to score.
-    from mmscore.report_view import show
+    from mmscore.reporting.report_table import show
 
     show(report)

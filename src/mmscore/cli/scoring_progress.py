@@ -4,9 +4,9 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mmconvert.progress import Advance, Done, progress
-from mmscore.evaluation import Options
-from mmscore.judge_request import JudgeRequest
+from mmconvert.core.progress import Advance, Done, progress
+from mmscore.scoring.evaluate import Options
+from mmscore.scoring.judging.request import JudgeRequest
 
 
 @contextlib.contextmanager

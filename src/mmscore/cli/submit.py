@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from mmconvert.command_line import EXIT_PARTIAL, OPTIONS_FILE, printable
-from mmscore.submit import Submission
-from mmscore.submit import submit as run
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmscore.reporting.submit import Submission
+from mmscore.reporting.submit import submit as run
 
 _SHOWN = 10
 

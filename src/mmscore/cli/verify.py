@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from mmconvert.command_line import EXIT_REFUSED, printable
-from mmscore.bundle_check import verify as check
+from mmconvert.console.app import EXIT_REFUSED, printable
+from mmscore.analysis.bundle_verify import verify as check
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -10,7 +10,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, did_you_mean
 
 DOORS = {
     "evalscope": "mmscore.compat.evalscope",

@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmconvert.conversion import read, write
-from mmconvert.errors import Error, RowError, UsageError, did_you_mean, first_line, got, in_field, no_such_path
-from mmconvert.format import Loss, Target
-from mmconvert.images import FORMATS, Pictures
+from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, first_line, got, in_field, no_such_path
+from mmconvert.core.record import Record
+from mmconvert.images.loader import FORMATS, Pictures
 from mmconvert.kits.vlmevalkit.lmu_table import REFERENCE_LENGTH
+from mmconvert.pipeline.convert import read, write
+from mmconvert.plugins.format import Loss, Target
 from mmconvert.prompts.mmbench import SYS_PROMPT, asked_text, options_text, question_of
-from mmconvert.record import Record
 
 if TYPE_CHECKING:
     import PIL.Image

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import UsageError
-from mmconvert.plugins import available, load
+from mmconvert.core.errors import UsageError
+from mmconvert.plugins.registry import available, load
 from mmscore.infer.backend import Backend, ModelOptions
 from mmscore.infer.function_backend import FunctionBackend
 

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from mmconvert.errors import Error
-from mmconvert.frozen import frozen
-from mmconvert.record import PICTURE_COLUMNS, Record
-from mmscore.answers import Answer
+from mmconvert.core.errors import Error
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import PICTURE_COLUMNS, Record
 from mmscore.infer.backend import Backend, Batching, Streaming, Wary
 from mmscore.infer.ledger import ELSEWHERE, UNASKED, Ledger
+from mmscore.llm.response_cache import Answer
 
 Answered = Generator[tuple[pa.RecordBatch, Sequence[Answer]]]
 """Rows in the order of the dataset, with their answers."""

@@ -27,11 +27,11 @@ from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from mmconvert.errors import UsageError
-from mmconvert.frozen import frozen
-from mmconvert.plugins import load
-from mmconvert.record import Record
-from mmscore.answers import Answer
+from mmconvert.core.errors import UsageError
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Record
+from mmconvert.plugins.registry import load
+from mmscore.llm.response_cache import Answer
 
 GROUP = "mmscore.infer.backends"
 

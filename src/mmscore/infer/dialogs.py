@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from mmconvert.errors import RowError
-from mmconvert.record import Record
-from mmscore.answers import Answer, failed
+from mmconvert.core.errors import RowError
+from mmconvert.core.record import Record
 from mmscore.infer.ledger import ELSEWHERE
 from mmscore.infer.protocol import Before, Playing, Reply
+from mmscore.llm.response_cache import Answer, failed
 
 COLUMNS = ("group", "round")
 """What tells a row's place in its dialog; a row that lacks one of them is a dialog of its own."""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from mmconvert.record import Part, Record, Turn
+from mmconvert.core.record import Part, Record, Turn
 
 
 def first_picture_then_text(record: Record) -> Record:
@@ -12,7 +12,7 @@ def first_picture_then_text(record: Record) -> Record:
     pictures that it makes for BLINK alone is not made.
 
     Example:
-        >>> from mmconvert.record import Image, Source
+        >>> from mmconvert.core.record import Image, Source
         >>> parts = Part("text", "Is"), Part("image"), Part("text", "as"), Part("image"), Part("text", "?")
         >>> pictures = Image(b"1", 1), Image(b"2", 2)
         >>> two = Record("1", "1", (Turn("user", parts),), "vqa", Source("f", "f", 0), images=pictures)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from mmconvert.errors import Error, got
-from mmconvert.record import Record
-from mmscore.answers import Answer, failed
+from mmconvert.core.errors import Error, got
+from mmconvert.core.record import Record
 from mmscore.infer.backend import ModelOptions, honour
 from mmscore.infer.thinking import split_thinking
+from mmscore.llm.response_cache import Answer, failed
 
 AnswerBatch = Callable[[Sequence[Record]], Iterable[Answer | str | None]]
 

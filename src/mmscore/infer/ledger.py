@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmconvert.errors import Error
-from mmconvert.progress import Advance, Done
-from mmconvert.record import Record
-from mmconvert.shards import weight
-from mmscore.answers import OK, Answer, AnswerStore, NoRoomError, answer_key, failed
+from mmconvert.core.errors import Error
+from mmconvert.core.progress import Advance, Done
+from mmconvert.core.record import Record
+from mmconvert.dataset.shards import weight
+from mmscore.llm.response_cache import OK, Answer, AnswerStore, NoRoomError, answer_key, failed
 
 ELSEWHERE = Answer(status="elsewhere")
 """Stands for the answer of a row that another process is asking about; never stored or written."""

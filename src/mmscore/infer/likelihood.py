@@ -15,10 +15,10 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers.generation import GenerationConfig
 from transformers.modeling_outputs import BaseModelOutput
 
-from mmconvert.frozen import frozen
-from mmconvert.record import LETTERS, Record
-from mmscore.answers import Answer, failed
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import LETTERS, Record
 from mmscore.infer.backend import MEAN, TOKEN
+from mmscore.llm.response_cache import Answer, failed
 
 Logprobs = tuple[float, ...]
 

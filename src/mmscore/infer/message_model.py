@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 from PIL import Image as Picture
 
-from mmconvert.errors import UsageError, got
-from mmconvert.images import SUFFIXES, Pictures, declared_format, is_data_url
-from mmconvert.record import Image
+from mmconvert.core.errors import UsageError, got
+from mmconvert.core.record import Image
+from mmconvert.images.loader import SUFFIXES, Pictures, declared_format, is_data_url
 
 Message = list[dict[str, Any]]
 
@@ -141,7 +141,7 @@ class MessageModel:
         if is_data_url(reference):
             return self._stored(_PICTURES.of_reference(reference, 1))
         if self.allow_remote and reference.lower().startswith(_ADDRESSES):
-            from mmconvert.remote import fetch  # a client of the network takes time to load
+            from mmconvert.storage.http import fetch  # a client of the network takes time to load
 
             return self._stored(_PICTURES.of_bytes(fetch(reference), 1))
         return reference

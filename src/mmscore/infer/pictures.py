@@ -5,8 +5,8 @@ import io
 from PIL import Image as Picture
 from PIL import UnidentifiedImageError
 
-from mmconvert.errors import RowError, first_line
-from mmconvert.record import Image
+from mmconvert.core.errors import RowError, first_line
+from mmconvert.core.record import Image
 
 _JPEG_QUALITY = 95
 

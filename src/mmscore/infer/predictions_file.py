@@ -17,11 +17,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mmconvert.errors import Error
-from mmconvert.output_file import OutputFile
-from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, with_features
-from mmconvert.shards import parquet_options, sync_folder
-from mmscore.answers import Answer
+from mmconvert.core.errors import Error
+from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, with_features
+from mmconvert.dataset.shards import parquet_options, sync_folder
+from mmconvert.storage.output_file import OutputFile
+from mmscore.llm.response_cache import Answer
 
 PREDICTIONS_SCHEMA: pa.Schema = with_features(
     pa.schema([column for column in PREDICTION_SCHEMA if column.name not in PICTURE_COLUMNS])

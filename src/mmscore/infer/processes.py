@@ -13,12 +13,12 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from mmconvert.errors import Error, UsageError
-from mmconvert.frozen import frozen
-from mmconvert.record import Record
-from mmconvert.spawning import without_main
-from mmscore.answers import Answer
+from mmconvert.core.child_processes import without_main
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Record
 from mmscore.infer.ledger import Summary
+from mmscore.llm.response_cache import Answer
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _THREADS = "OMP_NUM_THREADS"

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Any
 
-from mmconvert.errors import RowError, UsageError
-from mmconvert.frozen import frozen
-from mmconvert.plugin_options import parse_spec, typed
-from mmconvert.plugins import load
-from mmconvert.record import Record, Turn
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Record, Turn
+from mmconvert.plugins.arguments import parse_spec, typed
+from mmconvert.plugins.registry import load
 
 GROUP = "mmscore.infer.protocols"
 

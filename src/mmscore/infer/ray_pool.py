@@ -12,11 +12,11 @@ from typing import Any
 import ray
 from ray.exceptions import RayActorError, RayTaskError
 
-from mmconvert.engines.ray import connect
-from mmconvert.errors import Error
-from mmconvert.record import Record
-from mmscore.answers import Answer
+from mmconvert.core.errors import Error
+from mmconvert.core.record import Record
+from mmconvert.pipeline.engines.ray import connect
 from mmscore.infer.backend import ModelOptions, open_backend
+from mmscore.llm.response_cache import Answer
 
 _RESTARTS = 3
 _PATIENCE = 1800.0

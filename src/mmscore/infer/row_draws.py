@@ -13,7 +13,7 @@ from transformers.generation import (
     TopPLogitsWarper,
 )
 
-from mmconvert.record import Record
+from mmconvert.core.record import Record
 from mmscore.infer.backend import Generation
 
 

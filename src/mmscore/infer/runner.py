@@ -16,13 +16,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert import __version__
-from mmconvert.errors import Error
-from mmconvert.frozen import frozen
-from mmconvert.progress import Advance
-from mmconvert.record import PICTURE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
-from mmconvert.store import Dataset
-from mmscore.answers import FAILED, OK, Answer, AnswerStore
+from mmconvert._version import __version__
+from mmconvert.core.errors import Error
+from mmconvert.core.frozen import frozen
+from mmconvert.core.progress import Advance
+from mmconvert.core.record import PICTURE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
+from mmconvert.dataset.dataset import Dataset
 from mmscore.infer.asking import Answered, Read, answered
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Generation, file_identity
 from mmscore.infer.dialogs import COLUMNS, ROW, Dialogs
@@ -31,6 +30,7 @@ from mmscore.infer.ledger import CONTENT, ELSEWHERE, UNASKED, Ledger, Summary, r
 from mmscore.infer.predictions_file import PredictionWriter
 from mmscore.infer.protocol import Playing
 from mmscore.infer.several_replies import asked_again, output_rows, reply_keys
+from mmscore.llm.response_cache import FAILED, OK, Answer, AnswerStore
 
 PROMPT_VERSION = 1
 """Raised when the way a record becomes a prompt changes; old answers are then asked again."""

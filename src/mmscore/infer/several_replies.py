@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from mmconvert.errors import Error
-from mmconvert.record import PICTURE_COLUMNS, Record
-from mmscore.answers import answer_key
+from mmconvert.core.errors import Error
+from mmconvert.core.record import PICTURE_COLUMNS, Record
+from mmscore.llm.response_cache import answer_key
 
 
 def asked_again(records: Sequence[Record], n: int) -> list[Record]:

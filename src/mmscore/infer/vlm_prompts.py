@@ -6,12 +6,12 @@ from typing import Any
 
 from PIL import Image as Picture
 
-from mmconvert.errors import RowError
-from mmconvert.frozen import frozen
-from mmconvert.record import Record
-from mmscore.answers import Answer, failed
+from mmconvert.core.errors import RowError
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Record
 from mmscore.infer.backend import RAW
 from mmscore.infer.pictures import decoded
+from mmscore.llm.response_cache import Answer, failed
 
 _MARK = "\u2042"
 """Begins and ends a text that is compared with itself; no placeholder of a picture begins with it."""

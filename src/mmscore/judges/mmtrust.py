@@ -11,14 +11,14 @@ that it cannot imitate, and a judge's reply that the next rule cannot read decid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
+from mmscore.core.judge import LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced
 from mmscore.kits.mmtrusteval.connections import with_classifiers
 from mmscore.kits.mmtrusteval.evaluators import Setting
 from mmscore.kits.mmtrusteval.releases import KIT, VERSIONS
 from mmscore.kits.mmtrusteval.rows import built, outputs_of, parsed_by
 from mmscore.kits.mmtrusteval.task_file import CHAINS, chains_in
 from mmscore.kits.mmtrusteval.tasks import QUESTIONS, Config, task_of
-from mmscore.verdicts import LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced
 
 CHAIN = "chain"
 TEMPLATE = "prompt_template"

@@ -13,10 +13,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mmconvert.record import LETTERS
-from mmscore.json_objects import json_objects
-from mmscore.recipe import OWN, Item
-from mmscore.verdicts import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced, filled
+from mmconvert.core.record import LETTERS
+from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced, filled
+from mmscore.core.recipe import OWN, Item
+from mmscore.nlp.json_extract import json_objects
 
 LLM = "llm"
 LLM_RECALL = "llm_recall"

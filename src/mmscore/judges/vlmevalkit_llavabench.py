@@ -11,11 +11,11 @@ counts -1, and any number.
 
 from collections.abc import Sequence
 
+from mmscore.core.judge import Case, Judge, NoVerdict, Question, Step, Verdict
 from mmscore.kits.vlmevalkit.judge_prompts import llavabench_prompt
 from mmscore.kits.vlmevalkit.judge_replies import GENERATION
 from mmscore.kits.vlmevalkit.llavabench import TEMPERATURE, asked_of, pair_of
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
-from mmscore.verdicts import Case, Judge, NoVerdict, Question, Step, Verdict
 
 LLM = "llm"
 SWAP = "position_swap"

@@ -9,11 +9,11 @@ tries are for calls that failed.
 
 from collections.abc import Sequence
 
+from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, Question, Step, Verdict
+from mmscore.core.parsed import Parsed
 from mmscore.kits.vlmevalkit.judge_prompts import mathvista_prompt
 from mmscore.kits.vlmevalkit.judge_replies import GENERATION
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
-from mmscore.parsed import Parsed
-from mmscore.verdicts import JUDGED, LEAVE, Case, Judge, Question, Step, Verdict
 
 UNREAD = "unread"
 

@@ -10,11 +10,11 @@ five replies without a number, or a reply `nan`, the row has no score; the kit c
 import math
 from collections.abc import Sequence
 
+from mmscore.core.judge import Case, Judge, NoVerdict, Question, Step, Verdict
 from mmscore.kits.vlmevalkit.judge_prompts import mmvet_prompt
 from mmscore.kits.vlmevalkit.judge_replies import GENERATION, STEP, TRIES
 from mmscore.kits.vlmevalkit.mmvet import grade
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, answer_cell
-from mmscore.verdicts import Case, Judge, NoVerdict, Question, Step, Verdict
 
 LLM = "llm"
 

@@ -10,13 +10,13 @@ a circular group the kit stops at the first wrong rotation; here every unread on
 
 from collections.abc import Sequence
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
+from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict
+from mmscore.core.parsed import Parsed
 from mmscore.kits.vlmevalkit.choices import COLUMNS, VERSIONS, options_of
 from mmscore.kits.vlmevalkit.judge_prompts import option_prompt
 from mmscore.kits.vlmevalkit.judge_replies import GENERATION, OPTION_TRIES, judged_option
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT
-from mmscore.parsed import Parsed
-from mmscore.verdicts import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict
 
 UNREAD = "unread"
 SLOTS = ("question", "options", "prediction")

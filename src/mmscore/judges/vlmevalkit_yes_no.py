@@ -9,13 +9,13 @@ five replies that are none of the three words the row has no score; the kit coun
 
 from collections.abc import Sequence
 
+from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict
+from mmscore.core.parsed import Parsed
 from mmscore.kits.vlmevalkit.judge_prompts import yes_no_prompt
 from mmscore.kits.vlmevalkit.judge_replies import GENERATION, STEP, TRIES, judged_yes_no
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS
 from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
-from mmscore.parsed import Parsed
-from mmscore.verdicts import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict
 
 UNREAD = "unread"
 SLOTS = ("question", "prediction")

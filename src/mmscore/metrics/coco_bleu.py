@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mmscore.caption_ngrams import ORDERS, Captions, Floats, Ngrams, looked_up, read_captions, totals
+from mmscore.nlp.caption_ngrams import ORDERS, Captions, Floats, Ngrams, looked_up, read_captions, totals
 
 TINY, SMALL = 1e-15, 1e-9
 """What is added to a number, and to the number that it is divided by."""

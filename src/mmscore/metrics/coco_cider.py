@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mmconvert.errors import Error
-from mmscore.caption_ngrams import ORDERS, Captions, Floats, Integers, Ngrams, looked_up, read_captions, totals
+from mmconvert.core.errors import Error
+from mmscore.nlp.caption_ngrams import ORDERS, Captions, Floats, Integers, Ngrams, looked_up, read_captions, totals
 
 SIGMA = 6.0
 """Width of the penalty on a difference in length."""

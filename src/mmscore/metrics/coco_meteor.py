@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mmscore.meteor_jar import NUMBERS, alignment
+from mmscore.nlp.meteor import NUMBERS, alignment
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,7 +31,7 @@ def coco_meteor(predictions: Sequence[str], references: Sequence[Sequence[str]])
         Fraction 0-1.
 
     Raises:
-        Error: Java or its program is not there, see `mmscore.meteor_jar.missing`.
+        Error: Java or its program is not there, see `mmscore.nlp.meteor.missing`.
 
     Parity: salaniz/pycocoevalcap 1.2 meteor/meteor.py:Meteor.compute_score.
     """

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mmscore.subsequence import lcs_lengths
+from mmscore.nlp.lcs import lcs_lengths
 
 BETA = 1.2
 """How much more recall weighs than precision."""

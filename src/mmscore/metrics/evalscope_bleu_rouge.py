@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from mmconvert.errors import RowError, got
-from mmscore.kits.evalscope.words import chinese_words, english_words, has_chinese
-from mmscore.subsequence import lcs_length
+from mmconvert.core.errors import RowError, got
+from mmscore.nlp.evalscope_tokens import chinese_words, english_words, has_chinese
+from mmscore.nlp.lcs import lcs_length
 
 Version = Literal["1.3.0", "1.10.0", "1.14.1"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mmconvert.errors import RowError, UsageError, got
-from mmscore.class_labels import label_pair
+from mmconvert.core.errors import RowError, UsageError, got
+from mmscore.nlp.class_labels import label_pair
 
 
 def label_accuracy(

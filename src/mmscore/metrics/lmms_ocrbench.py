@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mmconvert.errors import RowError, got
+from mmconvert.core.errors import RowError, got
 
 FORMULAS = "HME100k"
 """Source of the handwritten formulas, in which case counts and blanks do not."""

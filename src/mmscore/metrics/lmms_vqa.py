@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from mmscore.vqa_text import DOT_BEFORE_NO_DIGIT, process_answer
+from mmscore.nlp.vqa_normalize import DOT_BEFORE_NO_DIGIT, process_answer
 
 ENOUGH = 3
 """How many others must agree for the full score."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from mmconvert.errors import Error
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import Error
+from mmconvert.core.frozen import frozen
 from mmconvert.kits.mmmu.subjects import DOMAINS
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mmconvert.errors import RowError, UsageError, got
+from mmconvert.core.errors import RowError, UsageError, got
 
 Floats = npt.NDArray[np.float32]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mmconvert.errors import RowError, UsageError, got
-from mmconvert.frozen import frozen
-from mmscore.class_labels import Array, LabelPair, label_pair
+from mmconvert.core.errors import RowError, UsageError, got
+from mmconvert.core.frozen import frozen
+from mmscore.nlp.class_labels import Array, LabelPair, label_pair
 
 Floats = npt.NDArray[np.float64]
 

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 
 
 def reform_instability(groups: Iterable[Iterable[Hashable]]) -> float:

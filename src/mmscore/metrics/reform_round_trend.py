@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mmconvert.errors import Error
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import Error
+from mmconvert.core.frozen import frozen
 
 
 @frozen

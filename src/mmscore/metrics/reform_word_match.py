@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from mmscore.vqa_text import DOT_BEFORE_NO_DIGIT, process_answer
+from mmscore.nlp.vqa_normalize import DOT_BEFORE_NO_DIGIT, process_answer
 
 OTHER_CHARACTER = re.compile(r"[^a-zA-Z0-9\s]")
 

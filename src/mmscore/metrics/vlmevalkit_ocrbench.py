@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from mmconvert.errors import RowError, did_you_mean, got
+from mmconvert.core.errors import RowError, did_you_mean, got
 
 MATHEMATICS = "Handwritten Mathematical Expression Recognition"
 

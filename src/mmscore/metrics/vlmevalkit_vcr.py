@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 
-from mmconvert.frozen import frozen
+from mmconvert.core.frozen import frozen
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/vcr.py
 REFUSALS = ("I can't", "I cannot", "无法", "抱歉")

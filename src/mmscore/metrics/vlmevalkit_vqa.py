@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from mmconvert.errors import RowError, got
-from mmconvert.frozen import frozen
-from mmconvert.literals import looks_like_list, parse_list
-from mmscore.short_answers import anls_distance, relaxed_correctness, similarity
-from mmscore.vqa_text import process_answer
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.text.literals import looks_like_list, parse_list
+from mmscore.nlp.relaxed_match import anls_distance, relaxed_correctness, similarity
+from mmscore.nlp.vqa_normalize import process_answer
 
 Method = Literal["vqa_score", "anls", "relaxed_accuracy", "accuracy", "default"]
 Aggregation = Literal["mean", "max", "anls"]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from mmscore.parsed import UNPARSED, Parsed
+from mmscore.core.parsed import UNPARSED, Parsed
 
 Version = Literal["1.3.0", "1.10.0", "1.14.1"]
 

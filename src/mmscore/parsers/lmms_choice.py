@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from mmscore.letter_stages import EDGE_MARKS, pad
-from mmscore.parsed import UNPARSED, Parsed
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.nlp.choice_letters import EDGE_MARKS, pad
 
 DEFAULT_LETTERS = "ABCDEFGH"
 

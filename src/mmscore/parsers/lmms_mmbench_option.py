@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from mmscore.parsed import UNPARSED, Parsed
+from mmscore.core.parsed import UNPARSED, Parsed
 
 # Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmbench/mmbench_evals.py
 LETTERS = "ABCDE"

@@ -1,7 +1,7 @@
 """Read yes or no as lmms-eval does for MME: the whole reply, a single letter, or the first four characters."""
 
-from mmscore.parsed import UNPARSED, Parsed
-from mmscore.yes_no_start import yes_no_start
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.nlp.yes_no import yes_no_start
 
 LETTERS = {"y": "yes", "n": "no"}
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from mmscore.parsed import Parsed
-from mmscore.yes_no_start import yes_no_start
+from mmscore.core.parsed import Parsed
+from mmscore.nlp.yes_no import yes_no_start
 
 
 def mme_yes_no(text: str) -> Parsed:

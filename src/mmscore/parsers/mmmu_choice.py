@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from mmconvert.errors import RowError
-from mmscore.letter_stages import first_of, last_marked, last_option_text
-from mmscore.parsed import Parsed
+from mmconvert.core.errors import RowError
+from mmscore.core.parsed import Parsed
+from mmscore.nlp.choice_letters import first_of, last_marked, last_option_text
 
 
 def mmmu_choice(response: str, letters: Sequence[str], texts: Mapping[str, str]) -> Parsed:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from mmscore.letter_stages import first_of, last_marked, last_option_text
-from mmscore.parsed import Parsed
+from mmscore.core.parsed import Parsed
+from mmscore.nlp.choice_letters import first_of, last_marked, last_option_text
 
 MARKER = "Answer:"
 

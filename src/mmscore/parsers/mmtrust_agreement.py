@@ -3,7 +3,7 @@
 import re
 from collections.abc import Container, Mapping
 
-from mmscore.parsed import UNPARSED, Parsed
+from mmscore.core.parsed import UNPARSED, Parsed
 
 PHRASES: Mapping[str, str] = {
     "strongly disagree": "-100",

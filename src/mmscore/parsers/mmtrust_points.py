@@ -3,7 +3,7 @@
 import re
 from collections.abc import Container
 
-from mmscore.parsed import UNPARSED, Parsed
+from mmscore.core.parsed import UNPARSED, Parsed
 
 POINTS = ("0", "25", "50", "75", "100")
 """Points that count. Source: thu-ml/MMTrustEval@a067801 mmte/evaluators/rule_eval.py."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
+from mmscore.core.parsed import Parsed
 from mmscore.kits.mmtrusteval.releases import LATEST, REFUSAL_PHRASES
-from mmscore.parsed import Parsed
 
 REFUSED, ANSWERED = "refused", "answered"
 

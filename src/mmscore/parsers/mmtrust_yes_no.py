@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from mmscore.parsed import UNPARSED, Parsed
+from mmscore.core.parsed import UNPARSED, Parsed
 
 YES, NO = "yes", "no"
 OPENING = {YES: 5, NO: 4}

@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from string import ascii_uppercase
 
-from mmconvert.frozen import frozen
-from mmscore.final_answers import FULL_WIDTH, after_thinking, last_box, marked_places
-from mmscore.parsed import UNPARSED, Parsed
+from mmconvert.core.frozen import frozen
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.nlp.final_answer import FULL_WIDTH, after_thinking, last_box, marked_places
 
 Span = tuple[int, int]
 Texts = dict[str, str]

@@ -14,8 +14,8 @@ The rules in order:
 import re
 from collections.abc import Callable
 
-from mmscore.final_answers import FULL_WIDTH, after_thinking, last_box
-from mmscore.parsed import UNPARSED, Parsed
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.nlp.final_answer import FULL_WIDTH, after_thinking, last_box
 
 Span = tuple[int, int]
 

@@ -2,7 +2,7 @@
 
 import re
 
-from mmscore.parsed import UNPARSED, Parsed
+from mmscore.core.parsed import UNPARSED, Parsed
 
 # Source: AoiDragon/POPE@f3ec604 evaluate.py
 WORDS_OF_NO = frozenset(("No", "no", "not"))

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from string import ascii_lowercase, ascii_uppercase
 
-from mmconvert.errors import Error, did_you_mean
-from mmscore.parsed import UNPARSED, Parsed
+from mmconvert.core.errors import Error, did_you_mean
+from mmscore.core.parsed import UNPARSED, Parsed
 
 # Source: FudanDISC/ReForm-Eval@df1cfa7 metrics/singlechoice.py
 MARKS: Mapping[str, re.Pattern[str]] = {

@@ -13,8 +13,8 @@ from functools import cache
 from string import ascii_uppercase
 from typing import Literal
 
-from mmconvert.errors import RowError, got
-from mmscore.parsed import UNPARSED, Parsed
+from mmconvert.core.errors import RowError, got
+from mmscore.core.parsed import UNPARSED, Parsed
 
 Version = Literal["v1", "v2", "v3"]
 

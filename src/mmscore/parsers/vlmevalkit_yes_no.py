@@ -1,7 +1,7 @@
 """Read yes or no as VLMEvalKit does."""
 
-from mmscore.parsed import UNPARSED, Parsed
-from mmscore.vqa_text import process_punctuation
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.nlp.vqa_normalize import process_punctuation
 
 
 def vlmevalkit_yes_no(text: str) -> Parsed:

@@ -8,13 +8,13 @@ English prompt and single answers, at the release that the version names.
 
 from collections.abc import Mapping, Sequence
 
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, read_label
 from mmscore.kits.evalscope.reply import evalscope_reply
 from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, labelled_means, mean_table
 from mmscore.kits.evalscope.target import checked_target
 from mmscore.metrics.evalscope_accuracy import evalscope_accuracy
-from mmscore.parsed import Parsed
 from mmscore.parsers.evalscope_choice import evalscope_choice
-from mmscore.recipe import Facts, Item, Recipe, read_label
 
 FORMATS = OUTPUTS | {"vmcq"}
 NAMES = {"1.14": "accuracy"}

@@ -9,13 +9,13 @@ and aggregation, at the release that the version names.
 
 from collections.abc import Mapping
 
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, read_label
 from mmscore.kits.evalscope.reply import evalscope_reply
 from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, labelled_means, mean_table
 from mmscore.kits.evalscope.target import checked_target
 from mmscore.metrics.evalscope_accuracy import reference_text
 from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, read_label
 
 FORMATS = OUTPUTS | {"openai_messages"}
 

@@ -8,10 +8,10 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/chartqa/utils.py:char
 
 from collections.abc import Mapping
 
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, whole_reply
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, of_first_reply, one_reference
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, whole_reply
-from mmscore.short_answers import relaxed_correctness
+from mmscore.nlp.relaxed_match import relaxed_correctness
 
 HUMAN = "human_test"
 SPLITS = ("relaxed_augmented_split", "relaxed_human_split")

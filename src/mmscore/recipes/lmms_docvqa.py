@@ -5,11 +5,11 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/api/metrics.py:anls.
 
 from collections.abc import Mapping
 
-from mmconvert.errors import RowError, got
+from mmconvert.core.errors import RowError, got
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, whole_reply
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, of_first_reply, references
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, whole_reply
-from mmscore.short_answers import anls_distance, similarity
+from mmscore.nlp.relaxed_match import anls_distance, similarity
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from mmscore.circular_groups import COLUMNS, with_circular
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, means
+from mmscore.core.table import EXCLUDED, Scored
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, of_first_reply, one_reference
-from mmscore.parsed import Parsed
 from mmscore.parsers.lmms_choice import lmms_choice
 from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option
-from mmscore.recipe import Facts, Item, Recipe, means
-from mmscore.scored import EXCLUDED, Scored
+from mmscore.scoring.grouping import COLUMNS, with_circular
 
 LETTERS = "ABCD"
 ABSENT = "nan"

@@ -10,14 +10,14 @@ mme_aggregate_results.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from mmconvert.errors import Error, got
+from mmconvert.core.errors import Error, got
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.core.table import EXCLUDED, Scored
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, of_first_reply, one_reference
 from mmscore.kits.mme.points import PAIR, PERCEPTION, mme_metrics, points_line, with_pairs
-from mmscore.parsed import Parsed
 from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
-from mmscore.scored import EXCLUDED, Scored
-from mmscore.yes_no_rates import checked_word
+from mmscore.scoring.yes_no_rates import checked_word
 
 TOTALS = ("mme_perception_score", "mme_cognition_score")
 

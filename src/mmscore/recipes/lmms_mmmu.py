@@ -14,17 +14,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mmconvert.options import letters_of
-from mmconvert.record import LETTERS
+from mmconvert.core.record import LETTERS
+from mmconvert.core.text.options import letters_of
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, Row
+from mmscore.core.table import EXCLUDED, SCORED, Scored
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_repeat, is_task, one_reference
 from mmscore.kits.mmmu.fallback import undrawn_means, undrawn_scores
 from mmscore.metrics.mmmu_accuracy import Share, breakdown, subject_of
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
-from mmscore.parsed import Parsed
 from mmscore.parsers.lmms_mmmu_choice import lmms_mmmu_choice
 from mmscore.parsers.mmmu_open import mmmu_open
-from mmscore.recipe import Facts, Item, Recipe, Row
-from mmscore.scored import EXCLUDED, SCORED, Scored
 
 DIGITS = 5
 WRITTEN, EXPECTED, DRAWN = "accuracy_without_fallback", "accuracy_expected", "fallback_share"

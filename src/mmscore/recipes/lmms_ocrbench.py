@@ -6,11 +6,11 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/ocrbench/utils.py. Ke
 
 from collections.abc import Mapping
 
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, whole_reply
+from mmscore.core.table import Scored
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, of_first_reply, references
 from mmscore.metrics.lmms_ocrbench import FORMULAS, lmms_ocrbench
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, whole_reply
-from mmscore.scored import Scored
 
 QUESTIONS = 1000
 FORMULA_TYPE = "Handwritten Mathematical Expression Recognition"

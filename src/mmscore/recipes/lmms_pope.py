@@ -8,11 +8,11 @@ leaves out replies that are neither word, and `pope_yes_ratio` is that of the re
 
 from collections.abc import Mapping, Sequence
 
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.core.table import Scored
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, of_first_reply, one_reference
-from mmscore.parsed import UNPARSED, Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
-from mmscore.scored import Scored
-from mmscore.yes_no_rates import WORDS, YES, checked_word, rates_of_yes, scores_of_yes
+from mmscore.scoring.yes_no_rates import WORDS, YES, checked_word, rates_of_yes, scores_of_yes
 
 NAMES = {"f1": "f1_score"}
 

@@ -8,10 +8,10 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/textvqa/utils.py:text
 
 from collections.abc import Mapping
 
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, whole_reply
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, annotations, is_task, of_first_reply
 from mmscore.metrics.lmms_vqa import lmms_vqa
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, whole_reply
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

@@ -8,11 +8,11 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/vqav2/utils.py:vqav2_
 
 from collections.abc import Mapping
 
-from mmconvert.errors import RowError, got
+from mmconvert.core.errors import RowError, got
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, whole_reply
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, annotations, is_task, of_first_reply
 from mmscore.metrics.lmms_vqa import lmms_vqav2
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, whole_reply
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

@@ -13,7 +13,9 @@ is wrong.
 
 from collections.abc import Mapping, Sequence
 
-from mmscore.circular_groups import with_circular
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, Row
+from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.choices import (
     COLUMNS,
     KIT,
@@ -25,9 +27,7 @@ from mmscore.kits.vlmevalkit.choices import (
     is_from_kit,
     parse,
 )
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, Row
-from mmscore.scored import Scored
+from mmscore.scoring.grouping import with_circular
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

@@ -10,12 +10,12 @@ Parity: BradyFU/Awesome-Multimodal-Large-Language-Models tools/eval_tool/calcula
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.core.table import MISSING, REJECTED, Scored
 from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
-from mmscore.parsed import Parsed
 from mmscore.parsers.mme_yes_no import mme_yes_no
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
-from mmscore.scored import MISSING, REJECTED, Scored
-from mmscore.yes_no_rates import checked_word
+from mmscore.scoring.yes_no_rates import checked_word
 
 TOTALS = dict.fromkeys(PERCEPTION, "perception") | dict.fromkeys(COGNITION, "cognition")
 FORMATS = frozenset(("mme_results",))

@@ -10,13 +10,13 @@ counts apart, the script draws for it too.
 
 from collections.abc import Mapping
 
-from mmconvert.errors import RowError, got
-from mmconvert.options import letters_of
-from mmconvert.record import LETTERS
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.record import LETTERS
+from mmconvert.core.text.options import letters_of
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe
 from mmscore.kits.mmmu.fallback import undrawn_means, undrawn_scores
-from mmscore.parsed import Parsed
 from mmscore.parsers.mmmu_pro_choice import mmmu_pro_choice
-from mmscore.recipe import Facts, Item, Recipe
 
 FORMATS = frozenset(("mmmu_pro_outputs",))
 DATASETS = frozenset(("MMMU_Pro",))

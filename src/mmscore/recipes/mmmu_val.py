@@ -13,17 +13,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
+from mmconvert.core.record import LETTERS
+from mmconvert.core.text.options import letters_of
 from mmconvert.kits.mmmu.subjects import DOMAIN_OF, SUBJECTS
-from mmconvert.options import letters_of
-from mmconvert.record import LETTERS
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, means, read_label
+from mmscore.core.table import SCORED, Scored
 from mmscore.metrics.mmmu_accuracy import Share, breakdown, choice_is_right, subject_of
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
-from mmscore.parsed import UNPARSED, Parsed
 from mmscore.parsers.mmmu_choice import drawn_choice, mmmu_choice
 from mmscore.parsers.mmmu_open import mmmu_open
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, means, read_label
-from mmscore.scored import SCORED, Scored
 
 SEED = 42
 DRAWN = "random fallback"

@@ -5,7 +5,7 @@ hangs on that: `accuracy_if_unparsed_dropped` leaves such replies out, `accuracy
 gives them the chance of a blind guess. Rows without a reference are left out.
 
 Where questions have several replies, `mean_accuracy`, `pass@k` and `majority_accuracy` count each
-question once (see `mmscore.replies`). Replies vote for the text of an option, so that options may
+question once (see `mmscore.scoring.repeats`). Replies vote for the text of an option, so that options may
 stand in another order in each copy.
 
 Parity: own definition.
@@ -13,14 +13,14 @@ Parity: own definition.
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.errors import RowError, got
-from mmconvert.options import letters_of
-from mmconvert.record import LETTERS
-from mmscore.parsed import Parsed
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.record import LETTERS
+from mmconvert.core.text.options import letters_of
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe
+from mmscore.core.table import Scored
 from mmscore.parsers.own_choice import own_choice
-from mmscore.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe
-from mmscore.replies import COLUMNS, QUESTION, reply_numbers, with_replies
-from mmscore.scored import Scored
+from mmscore.scoring.repeats import COLUMNS, QUESTION, reply_numbers, with_replies
 
 
 def _parse(item: Item, version: str) -> Parsed:

@@ -3,19 +3,19 @@
 `accuracy` counts a blank reply as wrong. Rows without a reference are left out.
 
 Where questions have several replies, `mean_accuracy`, `pass@k` and `majority_accuracy` count each
-question once (see `mmscore.replies`). Replies vote alike when their normalised texts are equal.
+question once (see `mmscore.scoring.repeats`). Replies vote alike when their normalised texts are equal.
 
 Parity: own definition.
 """
 
 from collections.abc import Mapping
 
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe
+from mmscore.core.table import Scored
 from mmscore.metrics.normalized_match import normalized_match, normalized_text
-from mmscore.parsed import Parsed
 from mmscore.parsers.own_short_answer import own_short_answer
-from mmscore.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe
-from mmscore.replies import COLUMNS, QUESTION, reply_numbers, with_replies
-from mmscore.scored import Scored
+from mmscore.scoring.repeats import COLUMNS, QUESTION, reply_numbers, with_replies
 
 TASKS = frozenset(("vqa", "yes_no", "ocr", "kie"))
 

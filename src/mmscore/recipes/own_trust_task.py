@@ -6,9 +6,9 @@ counts. All else is as in `mmtrust_task`.
 Parity: own definition; the chains are MMTrustEval's.
 """
 
+from mmscore.core.recipe import OWN
 from mmscore.kits.mmtrusteval.evaluators import Setting
 from mmscore.kits.mmtrusteval.rows import task_recipe
-from mmscore.recipe import OWN
 
 RECIPE = task_recipe(
     "MMTrustEval's tasks, a text being one label and points numbers",

@@ -10,11 +10,11 @@ the script makes a yes, here `Yes` and `No` mean what they say and the rest is r
 
 from collections.abc import Mapping, Sequence
 
-from mmscore.parsed import Parsed
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.core.table import Scored
 from mmscore.parsers.pope_yes_no import pope_yes_no
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
-from mmscore.scored import Scored
-from mmscore.yes_no_rates import NO, YES, checked_word, rates_of_yes, scores_of_yes
+from mmscore.scoring.yes_no_rates import NO, YES, checked_word, rates_of_yes, scores_of_yes
 
 FORMATS = frozenset(("pope",))
 

@@ -10,17 +10,17 @@ never ends there where a reference holds a line break; here the break is a blank
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.errors import RowError, got
-from mmscore import meteor_jar
-from mmscore.caption_scores import CIDER, COUNTS, ROUGE_L, TEXTS, caption_metrics, counts_of, with_caption_scores
+from mmconvert.core.errors import RowError, got
+from mmscore.core.estimates import Estimate
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, read_label, whole_reply
+from mmscore.core.table import Scored
 from mmscore.kits.reform_eval.evaluation import GENERATION
 from mmscore.kits.reform_eval.rows import KIT, is_from_kit, log_table
 from mmscore.metrics.coco_meteor import meteor_counts, meteor_of
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label, whole_reply
-from mmscore.scored import Scored
-from mmscore.stats import Estimate
+from mmscore.nlp import meteor
+from mmscore.scoring.captions import CIDER, COUNTS, ROUGE_L, TEXTS, caption_metrics, counts_of, with_caption_scores
 
 METEOR, METEOR_COUNTS = "meteor", "meteor_counts"
 LAST = (ROUGE_L, CIDER)
@@ -46,7 +46,7 @@ def _references(item: Item) -> Sequence[str]:
 
 
 def _settle(scored: Scored, version: str) -> Scored:
-    wanted = version != "1" and meteor_jar.missing() is None
+    wanted = version != "1" and meteor.missing() is None
     return with_caption_scores(scored, _references, {METEOR_COUNTS: meteor_counts} if wanted else {})
 
 

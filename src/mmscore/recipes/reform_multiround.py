@@ -10,7 +10,10 @@ multi_round_eval.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
+from mmscore.core.estimates import Estimate
+from mmscore.core.recipe import Facts, Metrics, Row
+from mmscore.core.table import SCORED, Scored
 from mmscore.kits.reform_eval.rows import (
     CHOICE_KEEP,
     choice_means,
@@ -20,9 +23,6 @@ from mmscore.kits.reform_eval.rows import (
     with_instability,
 )
 from mmscore.metrics.reform_round_trend import reform_round_trend
-from mmscore.recipe import Facts, Metrics, Row
-from mmscore.scored import SCORED, Scored
-from mmscore.stats import Estimate
 
 
 def _settle(scored: Scored, version: str) -> Scored:

@@ -6,12 +6,12 @@ long phrase, and where nothing is left of the reference any word will do.
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.errors import RowError, got
+from mmconvert.core.errors import RowError, got
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, Row, read_label, whole_reply
+from mmscore.core.table import Scored
 from mmscore.kits.reform_eval.rows import KIT, VERSIONS, is_from_kit, log_table
 from mmscore.metrics.reform_word_match import reform_ocr
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, Row, read_label, whole_reply
-from mmscore.scored import Scored
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

@@ -8,8 +8,8 @@ Parity: FudanDISC/ReForm-Eval@df1cfa7 run_loader_eval.py, metrics/singlechoice.p
 are not looked for, as the kit's evaluation does not; its log needs every sample equally often.
 """
 
+from mmscore.core.recipe import Facts
 from mmscore.kits.reform_eval.rows import choice_recipe, is_from_kit
-from mmscore.recipe import Facts
 
 
 def _default_for(facts: Facts) -> str | None:

@@ -8,13 +8,13 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:AMBER_rat
 
 from collections.abc import Mapping, Sequence
 
+from mmscore.core.estimates import macro
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, answer_cell, is_from_kit
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
-from mmscore.scored import Scored
-from mmscore.stats import macro
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py, AMBER_rating
 DIMENSIONS = {

@@ -9,14 +9,14 @@ with pycocoevalcap 1.2.
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.errors import RowError, got
-from mmconvert.literals import looks_like_list, parse_list
-from mmscore.caption_scores import COUNTS, ROUGE_L, TEXTS, caption_metrics, with_caption_scores
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.text.literals import looks_like_list, parse_list
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, read_label, whole_reply
+from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import FORMATS, VERSIONS
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label, whole_reply
-from mmscore.scored import Scored
+from mmscore.scoring.captions import COUNTS, ROUGE_L, TEXTS, caption_metrics, with_caption_scores
 
 NAMES = {ROUGE_L: "ROUGE_L", "cider": "CIDEr"}
 

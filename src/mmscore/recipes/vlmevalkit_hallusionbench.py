@@ -9,14 +9,14 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:Hallusion
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.errors import Error, RowError, got
-from mmscore.joint_scores import joint_accuracy, undecided
+from mmconvert.core.errors import Error, RowError, got
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.core.table import MISSING, REJECTED, Scored
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, answer_cell, is_from_kit
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
-from mmscore.scored import MISSING, REJECTED, Scored
+from mmscore.scoring.joint_scores import joint_accuracy, undecided
 
 PLACES = {"figure": 4, "joint_question": 5}
 """Column -> its place in the index, counted from 0."""

@@ -10,12 +10,12 @@ is no score here, the kit averages -1 in.
 
 from collections.abc import Mapping, Sequence
 
+from mmscore.core.estimates import Z95, Estimate
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.llavabench import Pair, asked_of, llavabench_table
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, is_from_kit
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row
-from mmscore.scored import Scored
-from mmscore.stats import Z95, Estimate
 
 
 def _parse(item: Item, version: str) -> Parsed:

@@ -11,13 +11,13 @@ right answer 0 as well.
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
+from mmscore.core.judge import JUDGED
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, Row, means
+from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.mathvista import Result, is_right, mathvista_table, question_of, read_directly
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
-from mmscore.parsed import UNPARSED, Parsed
-from mmscore.recipe import Facts, Item, Recipe, Row, means
-from mmscore.scored import Scored
-from mmscore.verdicts import JUDGED
 
 TASK, SKILLS = "extra.task", "extra.skills"
 

@@ -13,6 +13,9 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow.compute as pc
 
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, Row
+from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.choices import (
     COLUMNS,
     KIT,
@@ -24,9 +27,6 @@ from mmscore.kits.vlmevalkit.choices import (
     is_from_kit,
     parse,
 )
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, Row
-from mmscore.scored import Scored
 
 OTHER_REPORTS = ("MMT", "MMVP")
 """Benchmarks of these names have a report of their own."""

@@ -9,12 +9,12 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:MME_ratin
 
 from collections.abc import Sequence
 
-from mmconvert.errors import Error, got
+from mmconvert.core.errors import Error, got
+from mmscore.core.recipe import Facts, Metrics, Recipe, Row
+from mmscore.core.table import Scored
 from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, mme_metrics, points_line, with_pairs
 from mmscore.kits.vlmevalkit.rows import KIT, is_from_kit
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, accuracy, parse
-from mmscore.recipe import Facts, Metrics, Recipe, Row
-from mmscore.scored import Scored
 
 VERSIONS = {
     "2": "open-compass/VLMEvalKit@e8e78f05; refuses a table that lacks a category",

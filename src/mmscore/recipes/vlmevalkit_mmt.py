@@ -7,7 +7,10 @@ report_acc_MMT. Kept on purpose: a category that a split lacks makes its l2-cate
 import math
 from collections.abc import Mapping, Sequence
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, Row
+from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.choices import (
     COLUMNS,
     KIT,
@@ -21,9 +24,6 @@ from mmscore.kits.vlmevalkit.choices import (
     parse,
     with_score,
 )
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, Row
-from mmscore.scored import Scored
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/multiple_choice.py, MMT_abbrs; the
 # order is that of the table's columns

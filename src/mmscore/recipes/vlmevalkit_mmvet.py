@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, whole_reply
+from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.mmvet import CAPABILITIES, mmvet_tables
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, is_from_kit
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, whole_reply
-from mmscore.scored import Scored
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

@@ -10,11 +10,11 @@ report_acc_MMVP, whose table calls the pairs Overall and the rows Average.
 import math
 from collections.abc import Mapping, Sequence
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, Row
+from mmscore.core.table import MISSING, REJECTED, Scored
 from mmscore.kits.vlmevalkit.choices import COLUMNS, KIT, VERSIONS, hit, is_from_kit, parse
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, Row
-from mmscore.scored import MISSING, REJECTED, Scored
 
 
 def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

@@ -8,12 +8,12 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:OCRBench.e
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.literals import parse_list
+from mmconvert.core.text.literals import parse_list
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, read_label, whole_reply
+from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
 from mmscore.metrics.vlmevalkit_ocrbench import scoreboard, vlmevalkit_ocrbench
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label, whole_reply
-from mmscore.scored import Scored
 
 OTHER_REPORT = "OCRBench_v2"
 

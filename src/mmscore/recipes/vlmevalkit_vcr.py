@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from mmconvert.errors import RowError, UsageError, got
-from mmconvert.literals import parse_list
+from mmconvert.core.errors import RowError, UsageError, got
+from mmconvert.core.text.literals import parse_list
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, read_label
+from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import VERSIONS, is_from_kit
 from mmscore.metrics.vlmevalkit_vcr import JOINERS, Found, refuses, spoken, vlmevalkit_vcr
-from mmscore.parsed import UNPARSED, Parsed
-from mmscore.recipe import Facts, Item, Metrics, Recipe, Row, read_label
-from mmscore.scored import Scored
 
 SCORES = ("exact_match", "jaccard")
 COVERED = "covered_texts"
@@ -42,7 +42,7 @@ def found_in(item: Item) -> Sequence[Found]:
 def _tokenizer() -> Callable[[str, str], list[str]]:
     try:
         # Imported here: this recipe alone needs spaCy, and every recipe is loaded to choose one.
-        from mmscore.spacy_words import spacy_words
+        from mmscore.nlp.spacy_tokens import spacy_words
     except ImportError:
         raise UsageError('VCR needs spaCy\'s tokenizers. Install them: pip install "mmconvert[vcr]".') from None
     return spacy_words

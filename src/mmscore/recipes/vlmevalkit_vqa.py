@@ -10,10 +10,10 @@ always gives 0. Not kept: a failed inference counts apart, the kit scores its fa
 
 from collections.abc import Mapping, Sequence
 
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Recipe, Row, means, read_label, whole_reply
+from mmscore.core.table import Scored
 from mmscore.metrics.vlmevalkit_vqa import RULES, references_of, rule_for, vlmevalkit_vqa
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, Recipe, Row, means, read_label, whole_reply
-from mmscore.scored import Scored
 
 FORMATS = frozenset(("lmudata", "vlmevalkit_predictions"))
 

@@ -6,11 +6,11 @@ the two units.
 
 from collections.abc import Sequence
 
+from mmscore.core.recipe import Facts, Metrics, Recipe, Row
+from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, rates_of_yes
-from mmscore.recipe import Facts, Metrics, Recipe, Row
-from mmscore.scored import Scored
-from mmscore.yes_no_rates import f1, rate
+from mmscore.scoring.yes_no_rates import f1, rate
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:

@@ -9,10 +9,10 @@ kept: a failed inference counts apart, the kit scores its failure text.
 
 from collections.abc import Sequence
 
+from mmscore.core.recipe import Facts, Recipe, Row, means
+from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import FORMATS, KIT, VERSIONS
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, accuracy, parse
-from mmscore.recipe import Facts, Recipe, Row, means
-from mmscore.scored import Scored
 
 OTHER_REPORTS = ("MME", "Hallusion", "POPE", "AMBER", "VSR-zeroshot")
 """Benchmarks whose name contains one of these have a report of their own."""

@@ -2,14 +2,14 @@
 
 import json
 
-from mmconvert.plugins import load
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Item
 from mmscore.metrics.lmms_ocrbench import FORMULAS, lmms_ocrbench
 from mmscore.metrics.lmms_vqa import evalai_answer, evalai_tokens, lmms_vqa, lmms_vqav2, vqav2_answer
+from mmscore.nlp.relaxed_match import relaxed_correctness
+from mmscore.nlp.vqa_normalize import DOT_BEFORE_NO_DIGIT, process_digit_article, process_punctuation
 from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
-from mmscore.recipe import Item
-from mmscore.scoring import score_items
-from mmscore.short_answers import relaxed_correctness
-from mmscore.vqa_text import DOT_BEFORE_NO_DIGIT, process_digit_article, process_punctuation
+from mmscore.scoring.score import score_items
 
 
 def _table(name):

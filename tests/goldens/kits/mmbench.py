@@ -7,16 +7,16 @@ from pathlib import Path
 from PIL import Image
 
 from goldens.rules import refusal_or
-from mmconvert.errors import Error, RowError
-from mmconvert.images import decode_base64
-from mmconvert.pandas_tables import read_cells
-from mmconvert.plugins import load
+from mmconvert.core.errors import Error, RowError
+from mmconvert.images.loader import decode_base64
+from mmconvert.io import Rejected, tables
+from mmconvert.io.pandas_dtypes import read_cells
+from mmconvert.plugins.registry import load
 from mmconvert.prompts.lmms_mmbench import lmms_mmbench_text
 from mmconvert.prompts.mmbench import mmbench_text, options_text, question_of
-from mmconvert.sources import Rejected, tables
+from mmscore.core.recipe import Item
 from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option
-from mmscore.recipe import Item
-from mmscore.scoring import score_items
+from mmscore.scoring.score import score_items
 
 
 def _rows(text):
@@ -39,7 +39,7 @@ def _coded(value):
 
 
 def _size(cell):
-    """Take width and height off the picture; the product's own check stands in `mmconvert.images`."""
+    """Take width and height off the picture; the product's own check stands in `mmconvert.images.loader`."""
     if cell is None:
         raise RowError("image.missing", "image", "the cell is empty.")
     try:

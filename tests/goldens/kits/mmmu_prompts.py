@@ -1,7 +1,7 @@
 """Golden rules of the three ways to word an MMMU question."""
 
-from mmconvert.errors import RowError
-from mmconvert.literals import parse_list
+from mmconvert.core.errors import RowError
+from mmconvert.core.text.literals import parse_list
 from mmconvert.prompts.lmms_mmmu import interleave, lmms_mmmu_text, named_images
 from mmconvert.prompts.mmmu import chosen_option, mmmu_text
 from mmconvert.prompts.mmmu_pro import mmmu_pro_text

@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 
 from goldens.rules import Whole
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 from mmconvert.kits.reform_eval.dialogue import Processor, marked_question
 from mmconvert.kits.reform_eval.loader import load
 from mmconvert.kits.reform_eval.pools import read_pools

@@ -1,6 +1,6 @@
 """Golden rules of ReForm-Eval's metrics and of its whole evaluation."""
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 from mmscore.kits.reform_eval.evaluation import choice, chosen_text, evaluate
 from mmscore.metrics.reform_instability import reform_instability
 from mmscore.metrics.reform_round_trend import reform_round_trend

@@ -2,7 +2,7 @@
 
 import math
 
-from mmconvert.pandas_tables import stored_cells
+from mmconvert.io.pandas_dtypes import stored_cells
 
 NAMES = {bool: "bool", int: "int", float: "float", str: "str"}
 

@@ -3,13 +3,13 @@
 import json
 import math
 
-from mmconvert.errors import Error
-from mmconvert.pandas_tables import read_cells
-from mmconvert.record import LETTERS
-from mmscore.choice import fitting_recipe
-from mmscore.recipe import Facts, Item
-from mmscore.scored import SCORED
-from mmscore.scoring import score_items
+from mmconvert.core.errors import Error
+from mmconvert.core.record import LETTERS
+from mmconvert.io.pandas_dtypes import read_cells
+from mmscore.core.recipe import Facts, Item
+from mmscore.core.select_recipe import fitting_recipe
+from mmscore.core.table import SCORED
+from mmscore.scoring.score import score_items
 
 
 def _table(version):

@@ -4,10 +4,10 @@ import io
 
 from PIL import Image
 
-from mmconvert.errors import Error, RowError
-from mmconvert.images import decode_base64
+from mmconvert.core.errors import Error, RowError
+from mmconvert.images.loader import decode_base64
+from mmconvert.io.pandas_dtypes import read_cells
 from mmconvert.kits.vlmevalkit.pictures import kept_rows, picture_files, picture_paths
-from mmconvert.pandas_tables import read_cells
 from mmconvert.prompts.vlmevalkit import messages
 
 TEXT_ONLY = "TextMCQDataset"

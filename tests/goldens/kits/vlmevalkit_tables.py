@@ -2,16 +2,16 @@
 
 import json
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
+from mmconvert.core.text.literals import parse_list
+from mmconvert.io.pandas_dtypes import read_cells
 from mmconvert.kits.vlmevalkit.circular import circular_rows
-from mmconvert.literals import parse_list
-from mmconvert.pandas_tables import read_cells
-from mmconvert.plugins import load
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Item
+from mmscore.core.table import SCORED
 from mmscore.metrics.vlmevalkit_vcr import JOINERS, Found, refuses, spoken, vlmevalkit_vcr
 from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
-from mmscore.recipe import Item
-from mmscore.scored import SCORED
-from mmscore.scoring import score_items
+from mmscore.scoring.score import score_items
 
 
 def _read(columns, rows):

@@ -1,9 +1,9 @@
 """Golden rules of VLMEvalKit's short answers, and of what they share with yes/no questions."""
 
 from mmscore.metrics.vlmevalkit_vqa import hit, matches, references_of, rule_for
+from mmscore.nlp.relaxed_match import anls_distance, relaxed_correctness
+from mmscore.nlp.vqa_normalize import process_answer, process_punctuation
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no
-from mmscore.short_answers import anls_distance, relaxed_correctness
-from mmscore.vqa_text import process_answer, process_punctuation
 
 
 def _process_line(given):

@@ -2,11 +2,11 @@
 
 import json
 
-from mmconvert.pandas_tables import read_cells
-from mmconvert.plugins import load
+from mmconvert.io.pandas_dtypes import read_cells
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Item
 from mmscore.metrics.vlmevalkit_vqa import matches, references_of, rule_for
-from mmscore.recipe import Item
-from mmscore.scoring import score_items
+from mmscore.scoring.score import score_items
 
 RECIPE = load("mmscore.recipes", "vlmevalkit_vqa")
 

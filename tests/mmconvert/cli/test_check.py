@@ -10,7 +10,7 @@ import pytest
 from support.records import picture_bytes
 from support.terminal import mmconvert
 
-DEMO = Path(__file__).parents[3] / "src/mmconvert/demo/files"
+DEMO = Path(__file__).parents[3] / "src/mmconvert/testing/demo/files"
 
 NO_PREDICTION = 'the row has no prediction ("" would be one). Ask the model again, or leave the row out.'
 

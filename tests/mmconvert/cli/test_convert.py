@@ -10,12 +10,12 @@ from pathlib import Path
 import datasets
 import pytest
 
-from mmconvert.store import open_dataset
-from mmconvert.verification import verify
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.dataset.verify import verify
 from support.datasets_on_disk import record, write_dataset
 from support.terminal import mmconvert, one_message
 
-DEMO = Path(__file__).parents[3] / "src/mmconvert/demo/files"
+DEMO = Path(__file__).parents[3] / "src/mmconvert/testing/demo/files"
 SUMMARY = {
     "format",
     "rows_read",
@@ -59,10 +59,10 @@ def test_a_clean_run_ends_with_0_and_says_what_comes_next(tmp_path: Path) -> Non
 def shards_of_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A dataset whose splits `train` and `test` have five and three rows, two in each shard."""
     with monkeypatch.context() as patch:
-        patch.setattr("mmconvert.shards.SHARD_BYTES", 1)
-        patch.setattr("mmconvert.shards.ROW_GROUP_BYTES", 1)
-        patch.setattr("mmconvert.shards.BATCH_RECORDS", 2)
-        patch.setattr("mmconvert.shards.weight", lambda record: 0)
+        patch.setattr("mmconvert.dataset.shards.SHARD_BYTES", 1)
+        patch.setattr("mmconvert.dataset.shards.ROW_GROUP_BYTES", 1)
+        patch.setattr("mmconvert.dataset.shards.BATCH_RECORDS", 2)
+        patch.setattr("mmconvert.dataset.shards.weight", lambda record: 0)
         folder = write_dataset(tmp_path / "own", {"train": map(record, range(5)), "test": map(record, range(5, 8))})
     assert len([*folder.glob("data/*.parquet")]) == 5
     return folder

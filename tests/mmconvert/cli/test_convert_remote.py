@@ -13,12 +13,12 @@ import datasets
 import pytest
 from click.testing import CliRunner, Result
 
-from mmconvert import remote
 from mmconvert.cli import program
-from mmconvert.conversion import read
-from mmconvert.downloads import download_table
-from mmconvert.errors import Error, UsageError
-from mmconvert.remote import Limits
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.kits.vlmevalkit.lmu_download import download_table
+from mmconvert.pipeline.convert import read
+from mmconvert.storage import http
+from mmconvert.storage.http import Limits
 from support.records import picture_bytes
 from support.terminal import mmconvert
 from support.web_server import reply, web_server
@@ -86,13 +86,13 @@ def test_hosts_inside_are_refused_even_when_asked_for(tmp_path: Path) -> None:
 
 def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[Limits] = []
-    fetch = remote.fetch
+    fetch = http.fetch
 
     def at_loopback(url: str, limit: Limits) -> bytes:
         limits.append(limit)
         return fetch(url, limit, resolve=lambda host, port: ["127.0.0.1"], allowed=lambda address: True)
 
-    monkeypatch.setattr("mmconvert.remote.fetch", lambda url, limits: at_loopback(url, limits))
+    monkeypatch.setattr("mmconvert.storage.http.fetch", lambda url, limits: at_loopback(url, limits))
     with web_server({"/x.png": reply(picture_bytes("PNG")), "/page": reply(b"<html>")}) as server:
         host = f"http://pictures.example:{server.port}"
         file = rows(tmp_path, f"{host}/x.png", f"{host}/page", f"{host}/gone.png")
@@ -134,7 +134,7 @@ def test_an_address_that_names_no_table_is_a_mistake_of_usage(tmp_path: Path) ->
 def test_a_table_is_downloaded_checked_and_converted(
     tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = (repository / "src/mmconvert/demo/files/lmudata/Colours.tsv").read_bytes()
+    table = (repository / "src/mmconvert/testing/demo/files/lmudata/Colours.tsv").read_bytes()
     monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
 
     def convert_table(name: str, *options: str) -> Result:
@@ -145,9 +145,11 @@ def test_a_table_is_downloaded_checked_and_converted(
 
         def at_loopback(url: str, limits: Limits) -> AbstractContextManager[Iterator[bytes]]:
             here = url.replace("https://tables.example", f"http://127.0.0.1:{server.port}")
-            return remote.opened(here, limits, allowed=lambda address: True)
+            return http.opened(here, limits, allowed=lambda address: True)
 
-        monkeypatch.setattr("mmconvert.downloads.download_table", partial(download_table, open_url=at_loopback))
+        monkeypatch.setattr(
+            "mmconvert.kits.vlmevalkit.lmu_download.download_table", partial(download_table, open_url=at_loopback)
+        )
         wrong = convert_table("wrong", "--sha256", "0" * 64)
         assert isinstance(wrong.exception, Error)
         assert hashlib.sha256(table).hexdigest() in str(wrong.exception)

@@ -7,7 +7,7 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.store import open_dataset
+from mmconvert.dataset.dataset import open_dataset
 from support.drawing import pixels
 from support.records import picture_bytes
 

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.conversion import read
-from mmconvert.errors import UsageError
-from mmconvert.record import Image, to_arrow
+from mmconvert.core.errors import UsageError
+from mmconvert.core.record import Image, to_arrow
+from mmconvert.pipeline.convert import read
 from support.datasets_on_disk import record, write_dataset
 from support.terminal import mmconvert, one_message
 
-DEMO = Path(__file__).parents[3] / "src/mmconvert/demo/files"
+DEMO = Path(__file__).parents[3] / "src/mmconvert/testing/demo/files"
 
 
 @pytest.fixture

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 import mmconvert as mmconvert_api
-from mmconvert.conversion import read
-from mmconvert.errors import RowError, UsageError
-from mmconvert.record import Part, Turn
-from mmconvert.record_shape import checked
-from mmconvert.rewording import words
-from mmconvert.views import sft_turns
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.core.record import Part, Turn
+from mmconvert.core.text.turns import words
+from mmconvert.core.validation import checked
+from mmconvert.dataset.views import sft_turns
+from mmconvert.pipeline.convert import read
 from support.datasets_on_disk import picture, record, write_dataset
 from support.terminal import mmconvert
 
-DEMO = Path(__file__).parents[3] / "src/mmconvert/demo/files"
+DEMO = Path(__file__).parents[3] / "src/mmconvert/testing/demo/files"
 CHOICES = DEMO / "reform_eval/colours.json"
 ANSWERED = DEMO / "reform_predictions/Colours_SingleChoice_generation_demo_demo-1b.json"
 

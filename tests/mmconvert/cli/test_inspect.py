@@ -9,7 +9,7 @@ import pytest
 
 from support.terminal import mmconvert
 
-DEMO = Path(__file__).parents[3] / "src/mmconvert/demo/files"
+DEMO = Path(__file__).parents[3] / "src/mmconvert/testing/demo/files"
 
 
 def test_a_file_is_described_with_three_rows() -> None:

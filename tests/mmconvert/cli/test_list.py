@@ -2,7 +2,7 @@
 
 import json
 
-from mmconvert.plugins import available
+from mmconvert.plugins.registry import available
 from support.terminal import mmconvert, one_message
 
 

@@ -12,7 +12,7 @@ from support.browser import opened
 from support.datasets_on_disk import record, write_dataset
 from support.terminal import mmconvert
 
-DEMO = Path(__file__).parents[3] / "src/mmconvert/demo/files"
+DEMO = Path(__file__).parents[3] / "src/mmconvert/testing/demo/files"
 
 
 def preview(page: Path, *arguments: object) -> dict:

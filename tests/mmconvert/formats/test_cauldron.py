@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
-from mmconvert.conversion import read, write
-from mmconvert.format import Target
+from mmconvert.core.record import Part, Record, Source, Turn
 from mmconvert.formats.cauldron import SCHEMA
-from mmconvert.record import Part, Record, Source, Turn
+from mmconvert.pipeline.convert import read, write
+from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
 from support.records import checked, picture_bytes
 

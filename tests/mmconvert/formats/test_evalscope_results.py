@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from mmconvert.conversion import read
+from mmconvert.core.record import Record
 from mmconvert.kits.evalscope.outputs import options_in
+from mmconvert.pipeline.convert import read
 from mmconvert.prompts.evalscope import TEMPLATES, choice_text
-from mmconvert.record import Record
-from mmscore.choice import facts_of, fitting_recipe
-from mmscore.joining import join
-from mmscore.predictions import open_rows
+from mmscore.core.predictions.join import join
+from mmscore.core.predictions.load import open_rows
+from mmscore.core.select_recipe import facts_of, fitting_recipe
 from support.datasets_on_disk import picture
 
 

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import given, settings
 
-from mmconvert.conversion import read, write
-from mmconvert.format import Target
+from mmconvert.core.record import Record
 from mmconvert.formats.finevision import RATINGS, SCHEMA, SMALLEST
-from mmconvert.record import Record
+from mmconvert.pipeline.convert import read, write
+from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
 from support.records import picture_bytes
 

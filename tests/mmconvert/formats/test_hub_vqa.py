@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.conversion import read
-from mmconvert.errors import Error
-from mmconvert.guess import guess
-from mmconvert.record import Record
+from mmconvert.core.errors import Error
+from mmconvert.core.record import Record
+from mmconvert.io.detect import guess
+from mmconvert.pipeline.convert import read
 from support.datasets_on_disk import picture
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from mmconvert.conversion import read, write
-from mmconvert.format import Target
-from mmconvert.guess import guess
-from mmconvert.record import Part, Record, Source, Turn
+from mmconvert.core.record import Part, Record, Source, Turn
+from mmconvert.io.detect import guess
+from mmconvert.pipeline.convert import read, write
+from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
 from support.records import checked, picture_bytes
 

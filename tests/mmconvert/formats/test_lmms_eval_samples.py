@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mmconvert.conversion import read
-from mmscore.predictions import open_rows
+from mmconvert.pipeline.convert import read
+from mmscore.core.predictions.load import open_rows
 
 
 def row(doc_id: Any = 0, target: Any = "cat", reply: Any = "A cat.", **more: Any) -> dict:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.conversion import read, write
-from mmconvert.errors import UsageError
-from mmconvert.format import Target
-from mmconvert.inputs import plan
-from mmconvert.record import Record, Turn
-from mmconvert.rewording import plain_wording, reworded
-from mmscore.choice import facts_of, fitting_recipe
-from mmscore.predictions import open_rows
+from mmconvert.core.errors import UsageError
+from mmconvert.core.record import Record, Turn
+from mmconvert.core.text.turns import plain_wording, reworded
+from mmconvert.pipeline.convert import read, write
+from mmconvert.pipeline.inputs import plan
+from mmconvert.plugins.format import Target
+from mmscore.core.predictions.load import open_rows
+from mmscore.core.select_recipe import facts_of, fitting_recipe
 from support.datasets_on_disk import picture
 from support.numbered_pictures import answered, asked
 
@@ -193,7 +193,7 @@ def test_a_large_index_alone_makes_no_rotation(tmp_path: Path) -> None:
 
 
 def test_the_demos_rotated_table_is_scored_in_circles_by_itself(repository: Path, tmp_path: Path) -> None:
-    source = repository / "src/mmconvert/demo/files/mmbench/Circular.tsv"
+    source = repository / "src/mmconvert/testing/demo/files/mmbench/Circular.tsv"
     path = tmp_path / "answered.tsv"
     header, *lines = source.read_text().splitlines()
     path.write_text("\n".join([f"{header}\tprediction", *(f"{line}\tA" for line in lines)]) + "\n")
@@ -331,7 +331,7 @@ def test_a_bare_name_is_the_table_of_that_name(lmudata: Path, tmp_path: Path, mo
 def test_a_field_of_the_source_may_be_called_as_our_own_notes(
     format_: str, value: object, tmp_path: Path, repository: Path
 ) -> None:
-    records = read(repository / "src/mmconvert/demo/files/lmudata/Colours.tsv")
+    records = read(repository / "src/mmconvert/testing/demo/files/lmudata/Colours.tsv")
     noted = [replace(record, extra={"headers": value, "of_file": value}) for record in records]
     target = Target(tmp_path / ("a.tsv" if format_ == "lmudata" else "a.json"))
     write(noted, target, format_)
@@ -362,7 +362,7 @@ def test_pictures_with_gaps_are_numbered_anew(tmp_path: Path) -> None:
 
 
 def test_mmmus_demo_comes_back_from_a_table(repository: Path, tmp_path: Path) -> None:
-    source = read(repository / "src/mmconvert/demo/files/mmmu/validation.parquet")
+    source = read(repository / "src/mmconvert/testing/demo/files/mmmu/validation.parquet")
     losses = write(source, Target(tmp_path / "out.tsv"), "lmudata")
     records = read(tmp_path / "out.tsv")
     assert shades(records) == shades(source)

@@ -11,11 +11,11 @@ import xlsxwriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.conversion import read, write
-from mmconvert.errors import Error, UsageError
-from mmconvert.format import Target
-from mmconvert.guess import guess
-from mmconvert.record import Image, Part, Record, Source, Turn
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.record import Image, Part, Record, Source, Turn
+from mmconvert.io.detect import guess
+from mmconvert.pipeline.convert import read, write
+from mmconvert.plugins.format import Target
 from support.datasets_on_disk import picture
 
 HEADER = ("index", "question", "A", "B", "C", "D", "prediction", "category", "l2_category")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.conversion import read
-from mmconvert.errors import Error
-from mmconvert.guess import guess
+from mmconvert.core.errors import Error
+from mmconvert.io.detect import guess
+from mmconvert.pipeline.convert import read
 
 
 def folder(tmp_path: Path, **files: str) -> Path:

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.conversion import read, write
-from mmconvert.format import Target
-from mmconvert.record import Record
+from mmconvert.core.record import Record
+from mmconvert.pipeline.convert import read, write
+from mmconvert.plugins.format import Target
 from support.datasets_on_disk import picture
 from support.numbered_pictures import answered, asked
 

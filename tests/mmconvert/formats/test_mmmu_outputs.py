@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from mmconvert.conversion import read
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
+from mmconvert.pipeline.convert import read
 
 ROW = {
     "id": "validation_Art_1", "question_type": "multiple-choice", "answer": "C", "response": "C",

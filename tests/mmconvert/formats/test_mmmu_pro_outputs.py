@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.conversion import read, write
-from mmconvert.format import Target
+from mmconvert.pipeline.convert import read, write
+from mmconvert.plugins.format import Target
 
 ROW = {"id": "test_Art_1", "question": "<image 1>?", "options": "['red', 'green']", "answer": "B", "subject": "Art",
        "response": "(B)", "pred_indexs": "B", "if_right": True}  # fmt: skip

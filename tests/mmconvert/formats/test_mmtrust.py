@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.conversion import Records, read, write
-from mmconvert.format import Target
+from mmconvert.pipeline.convert import Records, read, write
+from mmconvert.plugins.format import Target
 from support.records import picture_bytes
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -127,7 +127,7 @@ def test_logs_come_back_as_they_were(rows: list[dict[str, Any]], folder: Path) -
 
 
 def test_what_a_sample_cannot_hold_is_named(tmp_path: Path, repository: Path) -> None:
-    source = repository / "src/mmconvert/demo/files/vmcq/colours.tsv"
+    source = repository / "src/mmconvert/testing/demo/files/vmcq/colours.tsv"
     losses = write(read(source), Target(tmp_path / "s.json", "files"), "mmtrust")
     assert {loss.field for loss in losses} == {"options", "images", "messages"}
     after = list(read(tmp_path / "s.json"))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mmconvert.conversion import read
-from mmconvert.errors import Error
-from mmconvert.guess import guess
+from mmconvert.core.errors import Error
+from mmconvert.io.detect import guess
+from mmconvert.pipeline.convert import read
 from support.records import picture_bytes
 
 ROWS = [{"image": "a.png", "query": "Is it?", "truth": "Yes"}, {"image": "b.png", "text": "Was it?", "query": "kept"}]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from mmconvert.conversion import read, write
-from mmconvert.format import Target
-from mmconvert.record import Part, Record
+from mmconvert.core.record import Part, Record
+from mmconvert.pipeline.convert import read, write
+from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
 from support.records import picture_bytes
 

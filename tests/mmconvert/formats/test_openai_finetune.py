@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from PIL import Image as Picture
 
-from mmconvert.conversion import read, write
-from mmconvert.errors import UsageError
-from mmconvert.format import Loss, Target
+from mmconvert.core.errors import UsageError
+from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.formats import openai_finetune
-from mmconvert.guess import guess
-from mmconvert.images import Pictures
-from mmconvert.record import Image, Part, Record, Source, Turn
+from mmconvert.images.loader import Pictures
+from mmconvert.io.detect import guess
+from mmconvert.pipeline.convert import read, write
+from mmconvert.plugins.format import Loss, Target
 from support.dialogs import content, dialogs, there_and_back
 from support.records import checked
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.conversion import read, write
-from mmconvert.errors import Error
-from mmconvert.format import Target
-from mmconvert.guess import guess
-from mmscore.joining import join
-from mmscore.predictions import open_rows
+from mmconvert.core.errors import Error
+from mmconvert.io.detect import guess
+from mmconvert.pipeline.convert import read, write
+from mmconvert.plugins.format import Target
+from mmscore.core.predictions.join import join
+from mmscore.core.predictions.load import open_rows
 from support.datasets_on_disk import picture
 
 ANSWERS = [

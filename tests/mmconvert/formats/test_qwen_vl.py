@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.conversion import read, write
-from mmconvert.errors import UsageError
-from mmconvert.format import Target
-from mmconvert.guess import guess
-from mmconvert.record import Part, Record
+from mmconvert.core.errors import UsageError
+from mmconvert.core.record import Part, Record
+from mmconvert.io.detect import guess
+from mmconvert.pipeline.convert import read, write
+from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
 from support.records import picture_bytes
 

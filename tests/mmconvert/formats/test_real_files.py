@@ -7,10 +7,10 @@ import datasets
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.conversion import ReadOptions, WriteOptions, convert, read, write
-from mmconvert.format import Target
-from mmconvert.inputs import Input
-from mmconvert.record import SCHEMA
+from mmconvert.core.record import SCHEMA
+from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read, write
+from mmconvert.pipeline.inputs import Input
+from mmconvert.plugins.format import Target
 
 FILES = {
     "vqa/example_openai.jsonl": ("openai_messages", 5),

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.conversion import Records, read, write
-from mmconvert.errors import Error
-from mmconvert.format import Target
+from mmconvert.core.errors import Error
+from mmconvert.core.text.turns import words
 from mmconvert.kits.reform_eval.families import FAMILIES
 from mmconvert.kits.reform_eval.pools import own_pools
 from mmconvert.kits.reform_eval.shapes import SHAPES
-from mmconvert.rewording import words
+from mmconvert.pipeline.convert import Records, read, write
+from mmconvert.plugins.format import Target
 from support.records import picture_bytes
 
 PICTURE = b64encode(picture_bytes("PNG")).decode()
@@ -259,7 +259,7 @@ def test_what_is_written_is_what_was_read(case: tuple, data: st.DataObject, fold
 
 
 def test_any_multiple_choice_becomes_the_vqa_family(tmp_path: Path, repository: Path) -> None:
-    source = repository / "src/mmconvert/demo/files/lmudata/Colours.tsv"
+    source = repository / "src/mmconvert/testing/demo/files/lmudata/Colours.tsv"
     target = tmp_path / "colours.json"
     losses = write(read(source), Target(target), "reform_eval")
     assert {loss.field for loss in losses} == {"hint", "category", "l2_category"}
@@ -274,7 +274,7 @@ def test_any_multiple_choice_becomes_the_vqa_family(tmp_path: Path, repository: 
 def test_a_row_whose_answer_is_no_letter_of_an_option_is_left_out_by_name(
     answer: str | None, tmp_path: Path, repository: Path
 ) -> None:
-    first, *others = read(repository / "src/mmconvert/demo/files/lmudata/Colours.tsv")
+    first, *others = read(repository / "src/mmconvert/testing/demo/files/lmudata/Colours.tsv")
     target = tmp_path / "colours.json"
     losses = write([*others, replace(first, answer=answer)], Target(target), "reform_eval")
     assert [(loss.id, loss.field) for loss in losses if "left out" in loss.message] == [(first.id, "options")]

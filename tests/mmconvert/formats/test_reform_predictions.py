@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.conversion import Records, read, write
-from mmconvert.errors import Error
-from mmconvert.format import Target
-from mmconvert.record import LETTERS
+from mmconvert.core.errors import Error
+from mmconvert.core.record import LETTERS
+from mmconvert.pipeline.convert import Records, read, write
+from mmconvert.plugins.format import Target
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.errors import RowError
-from mmconvert.format import Context, Format, Sample
-from mmconvert.images import Pictures
-from mmconvert.plugins import load
-from mmconvert.record import to_arrow
-from mmconvert.sources import Row, Where
+from mmconvert.core.errors import RowError
+from mmconvert.core.record import to_arrow
+from mmconvert.images.loader import Pictures
+from mmconvert.io import Row, Where
+from mmconvert.plugins.format import Context, Format, Sample
+from mmconvert.plugins.registry import load
 from support.records import picture_bytes
 
 WORDS = st.sampled_from(

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.conversion import ReadOptions, WriteOptions, convert, read, write
-from mmconvert.errors import Error, UsageError
-from mmconvert.format import Target
-from mmconvert.guess import guess
-from mmconvert.inputs import Input
-from mmconvert.record import IMAGE_TYPE, Part, Record, Turn
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.record import IMAGE_TYPE, Part, Record, Turn
+from mmconvert.io.detect import guess
+from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read, write
+from mmconvert.pipeline.inputs import Input
+from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
 from support.records import picture_bytes
 

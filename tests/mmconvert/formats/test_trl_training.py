@@ -5,10 +5,10 @@ from pathlib import Path
 import datasets
 import pytest
 
-from mmconvert.conversion import ReadOptions, WriteOptions, convert, read, write
-from mmconvert.demo.tiny_vlm import CHAT_TEMPLATE, build
-from mmconvert.format import Target
-from mmconvert.inputs import Input
+from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read, write
+from mmconvert.pipeline.inputs import Input
+from mmconvert.plugins.format import Target
+from mmconvert.testing.demo.tiny_vlm import CHAT_TEMPLATE, build
 
 pytestmark = pytest.mark.release
 trl = pytest.importorskip("trl", reason="TRL is not installed")
@@ -30,7 +30,7 @@ def steps(data: datasets.Dataset, folder: Path) -> list[float]:
 @pytest.mark.parametrize("columns", [None, "prompt-completion"])
 @pytest.mark.parametrize("example", ["vmcq/colours.tsv", "trl/train.parquet", "sharegpt/colours.json"])
 def test_exported_rows_train(example: str, columns: str | None, repository: Path, tmp_path: Path) -> None:
-    source = read(repository / "src/mmconvert/demo/files" / example)
+    source = read(repository / "src/mmconvert/testing/demo/files" / example)
     write(source, Target(tmp_path / "t.parquet", columns=columns), "trl")
     data = datasets.load_dataset("parquet", data_files=str(tmp_path / "t.parquet"), split="train")
     losses = steps(data, tmp_path / "run")
@@ -40,7 +40,7 @@ def test_exported_rows_train(example: str, columns: str | None, repository: Path
 
 @pytest.mark.parametrize("view", ["sft", "prompt-completion"])
 def test_a_dataset_in_a_training_view_trains(view: str, repository: Path, tmp_path: Path) -> None:
-    source = Input(repository / "src/mmconvert/demo/files/vmcq/colours.tsv")
+    source = Input(repository / "src/mmconvert/testing/demo/files/vmcq/colours.tsv")
     convert([source], tmp_path / "data", ReadOptions(), WriteOptions(view=view))
     losses = steps(datasets.load_dataset(str(tmp_path / "data"), split="test"), tmp_path / "run")
     assert len(losses) == 2

@@ -8,13 +8,13 @@ import xlsxwriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.conversion import read, write
-from mmconvert.errors import Error, UsageError
-from mmconvert.format import Target
-from mmconvert.guess import guess
-from mmconvert.record import Record, Source
-from mmscore.choice import facts_of, fitting_recipe
-from mmscore.predictions import open_rows
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.record import Record, Source
+from mmconvert.io.detect import guess
+from mmconvert.pipeline.convert import read, write
+from mmconvert.plugins.format import Target
+from mmscore.core.predictions.load import open_rows
+from mmscore.core.select_recipe import facts_of, fitting_recipe
 
 ROW = {"index": 7, "question": "Which?", "A": "red", "B": "None", "answer": "B", "category": "c", "prediction": "B."}
 

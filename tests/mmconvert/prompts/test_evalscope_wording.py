@@ -1,12 +1,12 @@
 import pytest
 
-from mmconvert.conversion import read
-from mmconvert.errors import RowError, UsageError
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.core.record import Image, Part, Record, Source, Turn
+from mmconvert.core.text.placeholders import turn_text
 from mmconvert.kits.evalscope.files import read_rows
 from mmconvert.kits.evalscope.release import RELEASES
-from mmconvert.placeholders import turn_text
+from mmconvert.pipeline.convert import read
 from mmconvert.prompts.evalscope import TEMPLATES, choice_sample, choice_text, evalscope, options_of
-from mmconvert.record import Image, Part, Record, Source, Turn
 
 BRIEF = "{question}\n{choices}"
 

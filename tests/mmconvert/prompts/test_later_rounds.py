@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
+from mmconvert.core.record import Image, Part, Record, Source, Turn
+from mmconvert.core.text.prompt_parts import Wording
+from mmconvert.core.text.turns import reworded
 from mmconvert.prompts.evalscope import evalscope
 from mmconvert.prompts.lmms_mmbench import lmms_mmbench
 from mmconvert.prompts.mmbench import mmbench
 from mmconvert.prompts.mmmu import mmmu
 from mmconvert.prompts.reform_eval import reform_eval
 from mmconvert.prompts.vlmevalkit import vlmevalkit
-from mmconvert.record import Image, Part, Record, Source, Turn
-from mmconvert.rewording import reworded
-from mmconvert.wording import Wording
 from support.records import picture_bytes
 
 BEFORE = (Turn("user", (Part("image"), Part("text", "What?"))), Turn("assistant", (Part("text", "A cat."),)))

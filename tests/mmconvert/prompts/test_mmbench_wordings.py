@@ -2,10 +2,10 @@ import math
 
 import pytest
 
-from mmconvert.errors import RowError, UsageError
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.core.record import Image, Record, Source
 from mmconvert.prompts.lmms_mmbench import lmms_mmbench, lmms_mmbench_text
 from mmconvert.prompts.mmbench import mmbench, mmbench_text, question_of
-from mmconvert.record import Image, Record, Source
 
 ROW = {"index": 7, "image": "x", "question": "Which?", "category": "c", "l2-category": None, "A": "cat", "C": 5.0}
 

@@ -1,10 +1,10 @@
 import pytest
 
-from mmconvert.errors import RowError, UsageError
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.core.record import Image, Record, Source
 from mmconvert.prompts.lmms_mmmu import interleave, lmms_mmmu, named_images
 from mmconvert.prompts.mmmu import chosen_option, mmmu, mmmu_text
 from mmconvert.prompts.mmmu_pro import mmmu_pro, mmmu_pro_text
-from mmconvert.record import Image, Record, Source
 
 
 def _record(question, options=("cat", "dog"), task="multiple_choice", slots=(1, 2)):

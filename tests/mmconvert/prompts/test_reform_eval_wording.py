@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from mmconvert.errors import RowError, UsageError
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.core.record import Image, Part, Record, Source, Turn
+from mmconvert.core.text.turns import reworded, words
 from mmconvert.kits.reform_eval.dialogue import MMGPT_SYSTEM
-from mmconvert.prompt import prompt_of
+from mmconvert.pipeline.prompting import prompt_of
 from mmconvert.prompts.reform_eval import OPTION_MARK, PROMPT
-from mmconvert.record import Image, Part, Record, Source, Turn
-from mmconvert.rewording import reworded, words
 
 RECORD = Record(
     "1",

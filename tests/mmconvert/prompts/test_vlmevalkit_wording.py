@@ -1,8 +1,8 @@
 import pytest
 
-from mmconvert.errors import RowError, UsageError
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.core.record import Image, Record, Source
 from mmconvert.prompts.vlmevalkit import CLASSES, choice_text, dialog, messages, split_at_pictures, vlmevalkit
-from mmconvert.record import Image, Record, Source
 
 CHOICE = {"question": "Which?", "hint": "Look.", "A": "cat", "C": 42.0}
 

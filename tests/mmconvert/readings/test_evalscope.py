@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from mmconvert.conversion import read
-from mmconvert.errors import Error, UsageError
-from mmconvert.record import canonical_json, prompt_text
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.record import canonical_json, prompt_text
+from mmconvert.pipeline.convert import read
 from support.records import picture_bytes
 
 

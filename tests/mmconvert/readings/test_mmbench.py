@@ -2,8 +2,8 @@ import base64
 
 import pytest
 
-from mmconvert.conversion import read
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
+from mmconvert.pipeline.convert import read
 from support.records import picture_bytes
 
 NAMES = ["index", "question", "A", "B", "E", "F", "hint", "answer", "category", "l2-category", "image"]

@@ -5,9 +5,9 @@ import pytest
 from click.testing import CliRunner
 
 from mmconvert.cli import program
-from mmconvert.conversion import read
-from mmconvert.errors import UsageError
-from mmconvert.store import open_dataset
+from mmconvert.core.errors import UsageError
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.pipeline.convert import read
 from support.records import picture_bytes
 from support.workbooks import sheet, text_row, write_workbook
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from mmconvert.errors import RowError, UsageError
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.core.record import Part, Turn
 from mmconvert.kits.mmtrusteval.methods import text_digest
-from mmconvert.record import Part, Turn
-from mmconvert.transform import steps
+from mmconvert.plugins.transform import steps
 from support.drawing import applied, asked, photo, pixels
 
 SPECS = ["color_image:size=5x3", "noise_image:size=5x3"]

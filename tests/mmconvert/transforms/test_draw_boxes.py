@@ -6,9 +6,9 @@ import random
 import PIL.Image
 import pytest
 
-from mmconvert.boxes import Box
-from mmconvert.errors import RowError, UsageError
-from mmconvert.transform import steps
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.images.boxes import Box
+from mmconvert.plugins.transform import steps
 from mmconvert.transforms.draw_boxes import outline
 from support.drawing import applied, as_text, asked, photo, pixels
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from mmconvert.errors import RowError, UsageError
-from mmconvert.record import LETTERS, prompt_text
-from mmconvert.transform import copies, steps, transformed
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.core.record import LETTERS, prompt_text
+from mmconvert.plugins.transform import copies, steps, transformed
 from support.drawing import applied, asked, photo
 
 COLOURS = ["red", "green", "blue", "white", "black", "brown"]

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.conversion import read
-from mmconvert.errors import RowError, UsageError
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.core.record import LETTERS, Record, prompt_text
+from mmconvert.core.text.turns import words
 from mmconvert.kits.vlmevalkit.circular import circular_rows
-from mmconvert.record import LETTERS, Record, prompt_text
-from mmconvert.rewording import words
-from mmconvert.transform import steps, transformed
+from mmconvert.pipeline.convert import read
+from mmconvert.plugins.transform import steps, transformed
 from support.drawing import applied, asked, photo
 
 

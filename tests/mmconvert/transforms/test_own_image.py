@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from mmconvert.errors import RowError, UsageError
-from mmconvert.transform import steps
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.plugins.transform import steps
 from support.drawing import applied, asked, photo, pixels
 
 METHODS = """

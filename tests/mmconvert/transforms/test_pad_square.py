@@ -5,9 +5,9 @@ import io
 import PIL.Image
 import pytest
 
-from mmconvert.errors import RowError
-from mmconvert.images import Pictures
-from mmconvert.record import Image, Record
+from mmconvert.core.errors import RowError
+from mmconvert.core.record import Image, Record
+from mmconvert.images.loader import Pictures
 from support.drawing import applied, asked, pixels
 
 

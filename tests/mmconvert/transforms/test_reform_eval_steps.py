@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from mmconvert.conversion import read
-from mmconvert.dialogs import MESSAGES_EXTRA
-from mmconvert.errors import Error, UsageError
+from mmconvert.chat.conversations import MESSAGES_EXTRA
+from mmconvert.chat.training import messages_extra
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.record import Record
+from mmconvert.core.text.turns import words
 from mmconvert.kits.reform_eval.families import FAMILIES
 from mmconvert.kits.reform_eval.pools import own_pools, read_pools
-from mmconvert.record import Record
-from mmconvert.rewording import words
-from mmconvert.training_rows import messages_extra
-from mmconvert.transform import steps
+from mmconvert.pipeline.convert import read
+from mmconvert.plugins.transform import steps
 from support.drawing import applied, asked, photo
 from support.records import picture_bytes
 

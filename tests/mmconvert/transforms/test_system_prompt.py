@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from mmconvert.conversion import read
-from mmconvert.record import Part, Turn
-from mmconvert.training_rows import messages_extra
+from mmconvert.chat.training import messages_extra
+from mmconvert.core.record import Part, Turn
+from mmconvert.pipeline.convert import read
 from support.drawing import applied, asked, photo
 
 SPEC = "system_prompt:text=You are terse, and kind."

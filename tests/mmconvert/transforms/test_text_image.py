@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from mmconvert.errors import RowError, UsageError
-from mmconvert.transform import steps
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.plugins.transform import steps
 from mmconvert.transforms.text_image import Lines, wrapped
 from support.drawing import applied, asked, pixels
 

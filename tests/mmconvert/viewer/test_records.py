@@ -2,7 +2,7 @@
 
 from hypothesis import given
 
-from mmconvert.record import Part, Record, Source, Turn
+from mmconvert.core.record import Part, Record, Source, Turn
 from mmconvert.viewer.items import Text
 from mmconvert.viewer.records import item_of, with_pictures
 from mmconvert.viewer.thumbnails import Thumbnails

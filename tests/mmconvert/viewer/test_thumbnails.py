@@ -6,8 +6,8 @@ import io
 import PIL.Image
 import pytest
 
-from mmconvert.images import Pictures
-from mmconvert.record import Image
+from mmconvert.core.record import Image
+from mmconvert.images.loader import Pictures
 from mmconvert.viewer.thumbnails import SIDES, Thumbnails
 from support.records import KINDS, picture_bytes
 

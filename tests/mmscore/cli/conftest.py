@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.command_line import run
+from mmconvert.console.app import run
 from mmscore.cli import program
 
 

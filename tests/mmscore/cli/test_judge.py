@@ -27,7 +27,7 @@ def run(capfd, monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
     def call(*arguments):
-        from mmconvert.command_line import run as run_program
+        from mmconvert.console.app import run as run_program
 
         with pytest.raises(SystemExit) as caught:
             run_program(program, [str(a) for a in arguments], program="mmscore")
@@ -405,8 +405,8 @@ def test_several_models_and_none_named_is_refused(run, file):
 def test_a_judge_of_ones_own_fits_any_recipe(run, file, server, tmp_path):
     plugin = tmp_path / "mine.py"
     plugin.write_text(
-        "from mmscore.verdicts import Judge, Question, Verdict\n"
-        "from mmscore.parsed import Parsed\n"
+        "from mmscore.core.judge import Judge, Question, Verdict\n"
+        "from mmscore.core.parsed import Parsed\n"
         "def step(case, replies):\n"
         "    if replies:\n"
         "        return Verdict(parsed=Parsed('cat', 'mine'))\n"
@@ -507,7 +507,7 @@ def test_too_few_verdicts_are_a_failure_of_the_judges(run, file):
 
 def test_judges_of_which_one_would_ask_nobody_are_refused(run, file, tmp_path):
     (tmp_path / "mine.py").write_text(
-        "from mmscore.verdicts import Judge, LEAVE\n"
+        "from mmscore.core.judge import Judge, LEAVE\n"
         "JUDGE = Judge('mine', 'own', {'1': ''}, {'all': ''}, 'rule', (), lambda case, replies: LEAVE)\n"
     )
     code, _, err = run(file, *OWN, "--judge", f"{tmp_path / 'mine.py'}@JUDGE")

@@ -3,7 +3,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from mmconvert.errors import UsageError
+from mmconvert.core.errors import UsageError
 from mmscore.cli import program
 from support.terminal import mmscore, one_message
 

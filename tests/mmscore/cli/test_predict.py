@@ -14,10 +14,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.store import DatasetWriter
-from mmscore.answers import store_path
-from mmscore.holding import hold
+from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.infer.predictions_file import RUN_METADATA
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import store_path
 from support.questions import picture, record
 
 PROGRAM = [sys.executable, "-c", "from mmscore.cli import main; main()", "predict"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mmscore.answers import store_path
+from mmscore.llm.response_cache import store_path
 from support.asking import written
 from support.questions import record
 

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.command_line import run
-from mmscore.answers import store_path
+from mmconvert.console.app import run
 from mmscore.cli import program
+from mmscore.llm.response_cache import store_path
 from support.asking import written
 from support.chat_server import ChatServer, Said, chat_server, said
 from support.faults import FAULTS, HARMLESS, PASSING, ROW, RUN, SILENCE, SILENT
@@ -45,7 +45,7 @@ def output(tmp_path: Path) -> Path:
 @pytest.fixture
 def ask(capsys, monkeypatch, output):
     """Predict with a service; gives the exit code and what was said on stderr."""
-    monkeypatch.setattr("mmscore.client._LONGEST_WAIT", 0.005)
+    monkeypatch.setattr("mmscore.llm.client._LONGEST_WAIT", 0.005)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     def call(folder: Path, server: ChatServer, timeout: float = SILENCE) -> tuple[int, str]:

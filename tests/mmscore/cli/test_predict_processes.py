@@ -12,11 +12,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.store import DatasetWriter
-from mmscore.answers import store_path
-from mmscore.holding import hold
+from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.infer.predictions_file import RUN_METADATA
 from mmscore.infer.processes import _environments
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import store_path
 from support.chat_server import Said, chat_server, said
 from support.questions import record
 
@@ -45,7 +45,7 @@ def dies(records):
     return answers
 
 def picky(records):
-    from mmscore.answers import Answer, failed
+    from mmscore.llm.response_cache import Answer, failed
     return [failed("no") if int(record.id) % 12 == 0 else Answer(record.id) for record in records]
 
 def broken(records):
@@ -65,7 +65,7 @@ except FileExistsError:
     time.sleep(0.5)
 
 def picky(records):
-    from mmscore.answers import Answer, failed
+    from mmscore.llm.response_cache import Answer, failed
     return [failed("no") if int(record.id) % 12 == 0 else Answer(record.id) for record in records]
 """
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.store import DatasetWriter
+from mmconvert.dataset.dataset import DatasetWriter
 from support.questions import picture, record
 from support.ray_cluster import two_nodes
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.record import Part, Turn
-from mmconvert.store import DatasetWriter
-from mmscore.answers import store_path
+from mmconvert.core.record import Part, Turn
+from mmconvert.dataset.dataset import DatasetWriter
+from mmscore.llm.response_cache import store_path
 from support.chat_server import ChatServer, Said, chat_server, refused, said
 from support.questions import picture, record
 

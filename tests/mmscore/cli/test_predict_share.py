@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from mmconvert.record import Part, Record, Turn
-from mmconvert.store import DatasetWriter
-from mmscore.answers import store_path
-from mmscore.holding import hold
+from mmconvert.core.record import Part, Record, Turn
+from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.infer.predictions_file import RUN_METADATA
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import store_path
 from support.chat_server import Said, chat_server, said
 from support.questions import picture, record
 

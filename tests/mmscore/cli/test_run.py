@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 import mmscore
-from mmconvert.command_line import run as run_program
+from mmconvert.console.app import run as run_program
 from mmscore.cli import program
 from mmscore.infer.predictions_file import RUN_METADATA
 from support.asking import written
@@ -29,7 +29,7 @@ FILES = ["log.txt", "predictions.parquet", "predictions.parquet.answers.sqlite",
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    with resources.as_file(resources.files("mmconvert.demo") / "files") as examples:
+    with resources.as_file(resources.files("mmconvert.testing.demo") / "files") as examples:
         for kind in ("lmudata", "vmcq"):
             shutil.copytree(examples / kind, tmp_path / "files" / kind)
     monkeypatch.chdir(tmp_path)
@@ -272,7 +272,7 @@ def test_a_model_is_not_even_opened_where_every_reply_stands(run):
 
 def test_an_edited_protocol_asks_anew(run):
     proto = (
-        "from mmconvert.record import Part, Turn\n"
+        "from mmconvert.core.record import Part, Turn\n"
         "from mmscore.infer.protocol import Protocol\n"
         "def history(record, before, parameters):\n"
         "    return (Turn('user', (*record.messages[-1].content, Part('text', 'TAG'))),)\n"

@@ -15,7 +15,7 @@ def run(capfd):
     """Run `mmscore` in this process; give exit code, standard output and standard error."""
 
     def call(*arguments):
-        from mmconvert.command_line import run as run_program
+        from mmconvert.console.app import run as run_program
 
         with pytest.raises(SystemExit) as caught:
             run_program(program, [str(a) for a in arguments], program="mmscore")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from mmconvert import progress
+from mmconvert.core import progress
 from support.chat_server import chat_server, said
 from support.datasets_on_disk import record, write_dataset
 from support.predictions import choices, write_predictions

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from mmconvert.conversion import read
+from mmconvert.pipeline.convert import read
 from support.predictions import choices, write_predictions
 from support.terminal import mmconvert, mmscore, one_message
 
@@ -27,7 +27,7 @@ def test_what_is_submitted_is_what_was_predicted(file, tmp_path):
 
 
 def test_what_was_converted_and_predicted_can_be_submitted(tmp_path, repository):
-    source = repository / "src" / "mmconvert" / "demo" / "files" / "mmbench" / "Circular.tsv"
+    source = repository / "src" / "mmconvert" / "testing" / "demo" / "files" / "mmbench" / "Circular.tsv"
     assert mmconvert("convert", source, "-o", tmp_path / "ds", "--quiet").code in (0, 3)
     assert (
         mmscore("predict", tmp_path / "ds", "-o", tmp_path / "p.parquet", "--backend", "echo", "--model", "answer").code

@@ -14,14 +14,14 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mmconvert.command_line import run as run_program
-from mmconvert.errors import Error, UsageError
+from mmconvert.console.app import run as run_program
+from mmconvert.core.errors import Error, UsageError
 from mmscore import score
 from mmscore.cli import program
-from mmscore.cli.task_file import plan_of
 from mmscore.compat.evalscope import TaskConfig, is_task, run_task, task_of
 from mmscore.compat.evalscope.config import DEFAULTS
 from mmscore.compat.task_files import ours
+from mmscore.workflow.task_file import plan_of
 from support.chat_server import Said, chat_server, refused, said
 from support.questions import COLOURS, picture
 

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mmconvert.conversion import read
-from mmconvert.errors import Error, UsageError
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.pipeline.convert import read
 from mmscore.compat.mmbench import MMBenchDataset, decode_base64_to_image, inference_prompt, save_results
 from support.records import picture_bytes
 

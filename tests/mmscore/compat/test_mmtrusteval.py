@@ -13,7 +13,7 @@ import yaml
 from click.testing import CliRunner
 
 from goldens.comparison import difference
-from mmconvert.errors import Error, RowError, UsageError
+from mmconvert.core.errors import Error, RowError, UsageError
 from mmscore.compat.mmtrusteval import (
     BaseEvaluator,
     BaseTask,

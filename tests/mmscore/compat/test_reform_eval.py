@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from mmconvert.errors import Error, RowError, UsageError
+from mmconvert.core.errors import Error, RowError, UsageError
 from mmconvert.kits.reform_eval.dialogue import FIRST_QUERIES
 from mmscore.compat.reform_eval import (
     Arguments,

@@ -12,8 +12,8 @@ import pybase64
 import pytest
 
 import mmscore
-from mmconvert.errors import Error, RowError, UsageError
-from mmconvert.store import open_dataset
+from mmconvert.core.errors import Error, RowError, UsageError
+from mmconvert.dataset.dataset import open_dataset
 from mmscore.compat import vlmevalkit as kit
 from mmscore.compat.vlmevalkit.recipes import as_recipe, numbers_of, rows_of
 from support.questions import picture
@@ -217,7 +217,7 @@ def test_nothing_is_fetched_unless_it_is_allowed(lmudata, monkeypatch):
         asked.append((url, md5))
         return questions(lmudata, "fetched")
 
-    monkeypatch.setattr("mmconvert.downloads.download_table", download)
+    monkeypatch.setattr("mmconvert.kits.vlmevalkit.lmu_download.download_table", download)
     assert len(kit.build_dataset("Colours", allow_remote=True)) == 3
     monkeypatch.setattr(Colours, "allow_remote", True)
     assert len(Colours("Colours")) == 3
@@ -252,7 +252,7 @@ def test_a_class_of_the_users_is_a_dataset_and_a_recipe(tmp_path, lmudata):
 
 
 def mmscore_records(path: Path):
-    from mmconvert.store import open_dataset
+    from mmconvert.dataset.dataset import open_dataset
 
     return open_dataset(path).records()
 

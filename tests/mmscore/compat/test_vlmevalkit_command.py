@@ -10,7 +10,7 @@ import pybase64
 import pytest
 from click.testing import CliRunner
 
-from mmconvert.errors import Error, UsageError
+from mmconvert.core.errors import Error, UsageError
 from mmscore.cli import program as mmscore
 from mmscore.compat import vlmevalkit as kit
 from mmscore.compat.vlmevalkit.__main__ import program, spread

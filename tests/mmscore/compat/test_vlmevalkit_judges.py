@@ -7,7 +7,7 @@ import pandas as pd
 import pybase64
 import pytest
 
-from mmconvert.errors import Error, UsageError
+from mmconvert.core.errors import Error, UsageError
 from mmscore.compat import vlmevalkit as kit
 from support.chat_server import chat_server, refused, said
 from support.questions import picture

@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def trained_llava(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from mmconvert.demo.tiny_vlm import train
+    from mmconvert.testing.demo.tiny_vlm import train
     from support.questions import colour_records
 
     folder = tmp_path_factory.mktemp("models") / "tiny-llava"

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.errors import UsageError
-from mmscore.answers import Answer
+from mmconvert.core.errors import UsageError
 from mmscore.infer.adapter import adapt, plugin_name
 from mmscore.infer.backend import ModelOptions, file_identity
+from mmscore.llm.response_cache import Answer
 
 OPTIONS = ModelOptions("m")
 

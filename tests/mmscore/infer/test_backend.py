@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from mmconvert.errors import UsageError
+from mmconvert.core.errors import UsageError
 from mmscore.infer.backend import Generation, ModelOptions, file_identity, open_backend, refuse
 
 
@@ -48,7 +48,7 @@ def test_a_file_of_the_user_s_is_a_backend_and_is_known_by_its_content(tmp_path)
     file.write_text(
         textwrap.dedent(
             """
-            from mmscore.answers import Answer
+            from mmscore.llm.response_cache import Answer
 
             class Blind:
                 name = identity = "blind"

@@ -7,16 +7,16 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.command_line import run
-from mmconvert.errors import Error, UsageError
-from mmconvert.store import DatasetWriter
-from mmscore.answers import Answer
+from mmconvert.console.app import run
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.cli import program
 from mmscore.infer.backend import Generation, ModelOptions, open_backend
+from mmscore.llm.response_cache import Answer
 from support.questions import picture, record
 
 MINE = """
-from mmscore.answers import Answer
+from mmscore.llm.response_cache import Answer
 
 def longest_option(records):
     return [max(filter(None, r.options), key=len) if r.options else None for r in records]

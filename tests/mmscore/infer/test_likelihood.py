@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from mmconvert.errors import UsageError
+from mmconvert.core.errors import UsageError
 from mmscore.infer import likelihood
 from mmscore.infer.backend import Generation, ModelOptions
 from mmscore.infer.backends.transformers import BACKEND

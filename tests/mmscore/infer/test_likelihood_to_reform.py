@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from mmconvert.cli import program as mmconvert
 from mmscore.cli import program as mmscore
-from mmscore.evaluation import score
 from mmscore.kits.reform_eval.evaluation import evaluate
+from mmscore.scoring.evaluate import score
 from support.questions import COLOURS, picture
 
 QUESTION = "What colour is the picture? Answer with a single word."

@@ -5,7 +5,7 @@ from pathlib import Path
 import pybase64
 import pytest
 
-from mmconvert.errors import UsageError
+from mmconvert.core.errors import UsageError
 from mmscore.infer.message_model import MessageModel, ServiceModel, is_picture
 from support.questions import picture
 

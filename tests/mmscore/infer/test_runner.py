@@ -12,17 +12,17 @@ import datasets
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.errors import Error
-from mmconvert.progress import Done
-from mmconvert.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Turn
-from mmconvert.shards import weight
-from mmconvert.store import DatasetWriter, open_dataset
-from mmscore.answers import Answer, AnswerStore, failed, store_path
-from mmscore.holding import hold
+from mmconvert.core.errors import Error
+from mmconvert.core.progress import Done
+from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Turn
+from mmconvert.dataset.dataset import DatasetWriter, open_dataset
+from mmconvert.dataset.shards import weight
 from mmscore.infer.backend import Generation
 from mmscore.infer.ledger import Summary
 from mmscore.infer.predictions_file import RUN_METADATA, PredictionWriter
 from mmscore.infer.runner import Job, predict
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import Answer, AnswerStore, failed, store_path
 from support.questions import picture, record
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.errors import Error
-from mmconvert.store import open_dataset
-from mmscore.answers import Answer, AnswerStore, store_path
-from mmscore.holding import hold
+from mmconvert.core.errors import Error
+from mmconvert.dataset.dataset import open_dataset
 from mmscore.infer.backend import Generation
 from mmscore.infer.ledger import Summary
 from mmscore.infer.runner import Job, predict
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import Answer, AnswerStore, store_path
 from support.datasets_on_disk import write_dataset
 from support.questions import picture, record
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.errors import Error
-from mmconvert.record import Record
-from mmconvert.store import DatasetWriter, open_dataset
-from mmscore.answers import Answer, AnswerStore, failed, store_path
-from mmscore.holding import hold
+from mmconvert.core.errors import Error
+from mmconvert.core.record import Record
+from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from mmscore.infer.backend import Generation, Streaming
 from mmscore.infer.ledger import Summary
 from mmscore.infer.runner import Job, predict
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import Answer, AnswerStore, failed, store_path
 from support.questions import picture, record
 
 ROWS = 600

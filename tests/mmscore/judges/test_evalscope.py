@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import UsageError
+from mmconvert.core.errors import UsageError
+from mmscore.core.judge import LEAVE, Case, NoVerdict, Question, Verdict
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Item
 from mmscore.judges.evalscope import JUDGE
 from mmscore.judges.evalscope_numeric import JUDGE as NUMERIC
-from mmscore.parsed import Parsed
-from mmscore.recipe import Item
-from mmscore.verdicts import LEAVE, Case, NoVerdict, Question, Verdict
 from support.injections import INJECTIONS
 
 ITEM = Item(question="What?", prediction="a dog", label='["cat", "kitten"]')

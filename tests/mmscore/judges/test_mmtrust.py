@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error, UsageError
-from mmconvert.plugins import load
-from mmscore.evaluation import score
-from mmscore.judge_request import JudgeRequest
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.plugins.registry import load
+from mmscore.core.judge import JUDGES, LEAVE, Case, NoVerdict, Question, Verdict
+from mmscore.core.parsed import UNPARSED
+from mmscore.core.recipe import Item
 from mmscore.kits.mmtrusteval.task_log import SAMPLES, TOTAL
 from mmscore.kits.mmtrusteval.tasks import TASKS
-from mmscore.parsed import UNPARSED
-from mmscore.recipe import Item
-from mmscore.verdicts import JUDGES, LEAVE, Case, NoVerdict, Question, Verdict
+from mmscore.scoring.evaluate import score
+from mmscore.scoring.judging.request import JudgeRequest
 from support.chat_server import chat_server, said
 
 JUDGED = [name for name, task in TASKS.items() if task.judged]

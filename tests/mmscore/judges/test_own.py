@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmscore.core.judge import LEAVE, Case, NoVerdict, Question, Verdict
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Item
 from mmscore.judges.own import JUDGE
-from mmscore.parsed import Parsed
-from mmscore.recipe import Item
-from mmscore.verdicts import LEAVE, Case, NoVerdict, Question, Verdict
 from support.injections import INJECTIONS
 
 ITEM = Item(question="What?", prediction="a dog", answer="cat")

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.plugins import load
-from mmscore.parsed import UNPARSED, Parsed
-from mmscore.recipe import Item
-from mmscore.verdicts import JUDGED, JUDGES, LEAVE, Case, NoVerdict, Question, Verdict
+from mmconvert.plugins.registry import load
+from mmscore.core.judge import JUDGED, JUDGES, LEAVE, Case, NoVerdict, Question, Verdict
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.core.recipe import Item
 
 ROWS = {
     "vlmevalkit_option": Item(question="Which fruit?", options=["pear", "plum"], answer="B", prediction="hard to say"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 from mmscore.metrics.coco_bleu import coco_bleu
 from mmscore.metrics.coco_cider import coco_cider
 from mmscore.metrics.coco_rouge_l import coco_rouge_l

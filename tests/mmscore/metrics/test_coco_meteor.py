@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from mmconvert.errors import Error
-from mmscore import meteor_jar
+from mmconvert.core.errors import Error
 from mmscore.metrics.coco_meteor import coco_meteor, meteor_counts, meteor_of
+from mmscore.nlp import meteor
 
 CAPTIONS = ["a cat on the mat", "two dogs are running", "eine Katze 猫", "", "a mat"]
 REFERENCES = [["the cat is on a mat", "a cat sat on the mat"], ["two dogs run"], ["ein Hund"], ["a plate"], ["a mat"]]
 
-with_java = pytest.mark.skipif(meteor_jar.missing() is not None, reason=str(meteor_jar.missing()))
+with_java = pytest.mark.skipif(meteor.missing() is not None, reason=str(meteor.missing()))
 
 
 @with_java
@@ -30,18 +30,18 @@ def test_a_line_break_is_a_blank(broken):
 
 
 def test_without_java_the_reason_is_told(monkeypatch):
-    monkeypatch.setattr(meteor_jar.shutil, "which", lambda name: None)
+    monkeypatch.setattr(meteor.shutil, "which", lambda name: None)
     with pytest.raises(Error, match="Install a Java runtime"):
         coco_meteor(["a cat"], [["a cat"]])
 
 
 def test_without_the_program_the_reason_is_told(monkeypatch):
-    monkeypatch.setattr(meteor_jar.shutil, "which", lambda name: "/usr/bin/java")
-    monkeypatch.setattr(meteor_jar.importlib.util, "find_spec", lambda name: None)
-    assert "captions" in meteor_jar.missing()
+    monkeypatch.setattr(meteor.shutil, "which", lambda name: "/usr/bin/java")
+    monkeypatch.setattr(meteor.importlib.util, "find_spec", lambda name: None)
+    assert "captions" in meteor.missing()
 
 
 def test_no_rows_and_no_matches_are_worth_nothing():
-    assert meteor_of(np.zeros((0, meteor_jar.NUMBERS))) == 0
+    assert meteor_of(np.zeros((0, meteor.NUMBERS))) == 0
     assert meteor_of(np.array([[3, 3, 1, 1, *[0] * 19]])) == 0
-    assert meteor_counts([], []).shape == (0, meteor_jar.NUMBERS)
+    assert meteor_counts([], []).shape == (0, meteor.NUMBERS)

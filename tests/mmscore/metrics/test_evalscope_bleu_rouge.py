@@ -7,9 +7,9 @@ from nltk.tokenize import NLTKWordTokenizer
 from nltk.translate.bleu_score import sentence_bleu
 from rouge_chinese import Rouge
 
-from mmconvert.errors import RowError
-from mmscore.kits.evalscope.words import _punkt, chinese_words, english_words
+from mmconvert.core.errors import RowError
 from mmscore.metrics.evalscope_bleu_rouge import bleu_by_order, evalscope_bleu_rouge, rouge, rouge_words
+from mmscore.nlp.evalscope_tokens import _punkt, chinese_words, english_words
 
 words = st.lists(st.sampled_from(["a", "b", "c", "The", "猫", ".", "", " "]), max_size=12)
 WEIGHTS = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 from mmscore.metrics.label_accuracy import label_accuracy
 from mmscore.metrics.precision_recall import precision_recall
 

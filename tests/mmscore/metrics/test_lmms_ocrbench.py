@@ -1,6 +1,6 @@
 import pytest
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 from mmscore.metrics.lmms_ocrbench import lmms_ocrbench
 
 

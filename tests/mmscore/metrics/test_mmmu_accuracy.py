@@ -1,6 +1,6 @@
 import pytest
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 from mmconvert.kits.mmmu.subjects import DOMAINS, SUBJECTS
 from mmscore.metrics.mmmu_accuracy import Share, breakdown, mmmu_accuracy, share_of, subject_of
 

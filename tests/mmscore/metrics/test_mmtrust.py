@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou, overlap, read_box
 from mmscore.metrics.mmtrust_pearson import mmtrust_pearson
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 from mmscore.metrics.reform_instability import reform_instability
 from mmscore.metrics.reform_round_trend import reform_round_trend
 from mmscore.metrics.reform_word_match import contains_words, reform_kie, reform_ocr

@@ -1,6 +1,6 @@
 import pytest
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 from mmscore.metrics.vlmevalkit_ocrbench import MATHEMATICS, scoreboard, vlmevalkit_ocrbench
 
 READING = "Regular Text Recognition"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 from mmscore.metrics.vlmevalkit_vqa import (
     RULES,
     Rule,

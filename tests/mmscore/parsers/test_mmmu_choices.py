@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 from mmscore.parsers.lmms_choice import lmms_choice
 from mmscore.parsers.lmms_mmmu_choice import lmms_mmmu_choice
 from mmscore.parsers.mmmu_choice import drawn_choice, mmmu_choice

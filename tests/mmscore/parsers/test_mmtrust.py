@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmscore.core.parsed import Parsed
 from mmscore.kits.mmtrusteval.releases import LATEST, REFUSAL_PHRASES, V0_2_1
-from mmscore.parsed import Parsed
 from mmscore.parsers.mmtrust_agreement import mmtrust_agreement
 from mmscore.parsers.mmtrust_points import mmtrust_points
 from mmscore.parsers.mmtrust_refusal import mmtrust_refusal

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 from mmscore.parsers.reform_choice import MARKS, reform_choice
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 from mmscore.parsers.vlmevalkit_option import can_infer_option, can_infer_text, vlmevalkit_option
 
 OPTIONS = {"A": "cat", "B": "dog", "C": "mouse"}

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from mmconvert.plugins import load
-from mmscore.recipe import Item
-from mmscore.scoring import score_items
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Item
+from mmscore.scoring.score import score_items
 
 VQA = load("mmscore.recipes", "evalscope_general_vqa")
 VMCQ = load("mmscore.recipes", "evalscope_general_vmcq")

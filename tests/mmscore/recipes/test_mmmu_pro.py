@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from mmconvert.errors import Error
-from mmconvert.plugins import load
-from mmscore.evaluation import score
-from mmscore.recipe import Item
-from mmscore.scoring import score_items
+from mmconvert.core.errors import Error
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Item
+from mmscore.scoring.evaluate import score
+from mmscore.scoring.score import score_items
 
 RECIPE = load("mmscore.recipes", "mmmu_pro")
 OPTIONS = tuple(f"option {n}" for n in range(10))

@@ -3,9 +3,9 @@ from random import Random
 
 import pytest
 
-from mmconvert.plugins import load
-from mmscore.recipe import Item
-from mmscore.scoring import score_items
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Item
+from mmscore.scoring.score import score_items
 
 RECIPE = load("mmscore.recipes", "mmmu_val")
 OPTIONS = ("red", "green", "blue", "black")

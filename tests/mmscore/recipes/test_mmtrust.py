@@ -5,18 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error
-from mmconvert.plugins import load
-from mmconvert.record import canonical_json
-from mmscore.choice import fitting_recipe
-from mmscore.evaluation import score
+from mmconvert.core.errors import Error
+from mmconvert.core.record import canonical_json
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Facts, Item
+from mmscore.core.select_recipe import fitting_recipe
+from mmscore.core.table import SCORED
 from mmscore.kits.mmtrusteval.evaluators import Setting
 from mmscore.kits.mmtrusteval.rows import chain_recipe
 from mmscore.kits.mmtrusteval.task_log import SAMPLES, TOTAL
 from mmscore.kits.mmtrusteval.tasks import TASKS, task_of
-from mmscore.recipe import Facts, Item
-from mmscore.scored import SCORED
-from mmscore.scoring import score_items
+from mmscore.scoring.evaluate import score
+from mmscore.scoring.score import score_items
 
 LATEST = "2025.03"
 YES_NO = {"rule_yes_or_no_eval": {"metrics_cfg": {"accuracy_score": {}, "pred_mean": {}}}}

@@ -1,9 +1,9 @@
 import pytest
 
-from mmconvert.plugins import load
-from mmscore.evaluation import score
-from mmscore.recipe import Item
-from mmscore.scoring import score_items
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Item
+from mmscore.scoring.evaluate import score
+from mmscore.scoring.score import score_items
 from support.predictions import choices, write_predictions
 
 CHOICE = load("mmscore.recipes", "own_choice")

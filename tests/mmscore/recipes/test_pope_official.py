@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error
-from mmconvert.plugins import load
-from mmscore.evaluation import score
+from mmconvert.core.errors import Error
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Item
 from mmscore.parsers.pope_yes_no import pope_yes_no
-from mmscore.recipe import Item
-from mmscore.scoring import score_items
+from mmscore.scoring.evaluate import score
+from mmscore.scoring.score import score_items
 from support.terminal import mmscore, one_message
 
 RECIPE = load("mmscore.recipes", "pope_official")

@@ -2,13 +2,13 @@ import json
 
 import pytest
 
-from mmconvert.errors import Error
-from mmconvert.plugins import load
-from mmscore.choice import fitting_recipe
-from mmscore.evaluation import score
-from mmscore.recipe import Facts, Item
-from mmscore.scored import SCORED
-from mmscore.scoring import score_items
+from mmconvert.core.errors import Error
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Facts, Item
+from mmscore.core.select_recipe import fitting_recipe
+from mmscore.core.table import SCORED
+from mmscore.scoring.evaluate import score
+from mmscore.scoring.score import score_items
 from support.predictions import write_predictions
 
 RECIPE = load("mmscore.recipes", "vlmevalkit_caption")

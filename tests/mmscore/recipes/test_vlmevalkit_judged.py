@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from mmconvert.errors import Error
-from mmconvert.plugins import load
-from mmscore.choice import RECIPES, fitting_recipe
-from mmscore.recipe import Facts, Item
-from mmscore.scoring import score_items
+from mmconvert.core.errors import Error
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Facts, Item
+from mmscore.core.select_recipe import RECIPES, fitting_recipe
+from mmscore.scoring.score import score_items
 
 MATHVISTA = load(RECIPES, "vlmevalkit_mathvista")
 

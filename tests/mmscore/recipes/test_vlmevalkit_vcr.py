@@ -3,11 +3,11 @@ import sys
 
 import pytest
 
-from mmconvert.errors import Error, UsageError
-from mmconvert.plugins import load
-from mmscore.choice import fitting_recipe
-from mmscore.recipe import Facts, Item
-from mmscore.scoring import score_items
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Facts, Item
+from mmscore.core.select_recipe import fitting_recipe
+from mmscore.scoring.score import score_items
 
 RECIPE = load("mmscore.recipes", "vlmevalkit_vcr")
 
@@ -46,7 +46,7 @@ def test_answers_are_a_list():
 
 
 def test_without_spacy_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mmscore.spacy_words", None)
+    monkeypatch.setitem(sys.modules, "mmscore.nlp.spacy_tokens", None)
     with pytest.raises(UsageError, match=r"mmconvert\[vcr\]"):
         score_items([_item("x", "x")], RECIPE)
 

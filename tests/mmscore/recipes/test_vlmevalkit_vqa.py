@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from mmconvert.plugins import load
-from mmscore.evaluation import score
-from mmscore.recipe import Item
-from mmscore.scoring import score_items
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Item
+from mmscore.scoring.evaluate import score
+from mmscore.scoring.score import score_items
 
 RECIPE = load("mmscore.recipes", "vlmevalkit_vqa")
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from mmconvert.errors import Error, UsageError, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import Error, UsageError, got
+from mmconvert.core.frozen import frozen
 from mmconvert.kits.evalscope.release import LATEST, Release
 
 Row = dict[Any, Any]

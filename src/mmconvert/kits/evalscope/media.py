@@ -16,9 +16,9 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from mmconvert.errors import RowError, got
+from mmconvert.core.errors import RowError, got
+from mmconvert.images.headers import probe
 from mmconvert.kits.evalscope.release import Release
-from mmconvert.picture_structure import probe
 
 Row = Mapping[str, Any]
 Part = dict[str, Any]

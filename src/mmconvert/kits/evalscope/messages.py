@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mmconvert.errors import RowError, got
+from mmconvert.core.errors import RowError, got
 from mmconvert.kits.evalscope.media import Part, Row, audio_part, has_placeholder, image_part, parts_of, video_part
 from mmconvert.kits.evalscope.release import LATEST, Release
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError, got
-from mmconvert.format import Context
-from mmconvert.frozen import frozen
-from mmconvert.placeholders import turn_text
-from mmconvert.record import LETTERS, Image, Part, Turn
-from mmconvert.sources import Rejected, Row, jsonl
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import LETTERS, Image, Part, Turn
+from mmconvert.core.text.placeholders import turn_text
+from mmconvert.io import Rejected, Row, jsonl
+from mmconvert.plugins.format import Context
 
 # Source: modelscope/evalscope 1.14.1 evalscope/benchmarks, names of its adapters for pictures
 BENCHMARKS = (

@@ -6,7 +6,7 @@ wheels 1.3.0, 1.10.0 and 1.14.1.
 
 from typing import Literal
 
-from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, did_you_mean
 
 Release = Literal["1.3.0", "1.10.0", "1.14.1"]
 RELEASES: tuple[Release, ...] = ("1.3.0", "1.10.0", "1.14.1")

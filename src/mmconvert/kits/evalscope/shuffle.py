@@ -8,8 +8,8 @@ import hashlib
 import random
 from collections.abc import Iterable, Iterator, Mapping
 
-from mmconvert.errors import RowError, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.frozen import frozen
 from mmconvert.kits.evalscope.release import LATEST, Release
 
 

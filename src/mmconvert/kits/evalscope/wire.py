@@ -11,7 +11,7 @@ from mimetypes import MimeTypes
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError, got
+from mmconvert.core.errors import RowError, got
 from mmconvert.kits.evalscope.media import Part
 from mmconvert.kits.evalscope.messages import Message
 

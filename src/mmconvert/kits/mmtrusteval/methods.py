@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.canvas import asked_turn, led_by
-from mmconvert.errors import Error, RowError, UsageError, got
-from mmconvert.images import Pictures
-from mmconvert.picture_structure import MAX_PIXELS
-from mmconvert.record import Record
-from mmconvert.rewording import words
-from mmconvert.transform import Setting
+from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.record import Record
+from mmconvert.core.text.turns import words
+from mmconvert.images.canvas import asked_turn, led_by
+from mmconvert.images.headers import MAX_PIXELS
+from mmconvert.images.loader import Pictures
+from mmconvert.plugins.transform import Setting
 
 PARAMETERS: Mapping[str, Any] = {"folder": "", "lazy": True}
 """Where made pictures are kept ("" keeps none), and whether a file that stands there is used again."""

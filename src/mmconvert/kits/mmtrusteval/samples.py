@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mmconvert.errors import RowError, got
-from mmconvert.format import Context
-from mmconvert.record import Image, Part, Record, Turn, canonical_json
-from mmconvert.sources import Row
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.record import Image, Part, Record, Turn, canonical_json
+from mmconvert.io import Row
+from mmconvert.plugins.format import Context
 
 
 def sample_record(

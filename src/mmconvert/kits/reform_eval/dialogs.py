@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from mmconvert.errors import Error, RowError
+from mmconvert.core.errors import Error, RowError
+from mmconvert.core.record import Part, Record, Turn
 from mmconvert.kits.reform_eval.dialogue import Processor, marked_question
 from mmconvert.kits.reform_eval.setup import Setup
-from mmconvert.record import Part, Record, Turn
 
 HISTORY = "history"
 """Field of `extra` with the rounds before a question: `question`, `answer_options`, `answer` (an index)."""
@@ -85,7 +85,7 @@ def with_history(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> t
         The dialog.
 
     Example:
-        >>> from mmconvert.record import Part
+        >>> from mmconvert.core.record import Part
         >>> turns = [Turn(role, (Part("text", "?"),)) for role in ("user", "assistant", "user")]
         >>> [turn.content[0].text for turn in with_history(turns, [("Red?", "Yes")])]
         ['Red?', 'Yes', '?']

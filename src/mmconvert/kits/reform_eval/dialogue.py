@@ -12,8 +12,8 @@ from random import Random
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
-from mmconvert.errors import RowError, UsageError, did_you_mean, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.frozen import frozen
 
 ALPHABETS = {"lower": ascii_lowercase, "upper": ascii_uppercase, "number": "123456789"}
 """What marks the options; a draw takes one of them in this order."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from mmconvert.errors import RowError, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.frozen import frozen
 
 # Interface literals. Source: FudanDISC/ReForm-Eval@df1cfa7 build/MOCHEG/mcv_dataset.py,
 # build/Winoground/caption_selection_dataset.py

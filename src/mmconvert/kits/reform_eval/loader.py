@@ -11,8 +11,8 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from mmconvert.errors import Error, RowError, UsageError, did_you_mean, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
+from mmconvert.core.frozen import frozen
 from mmconvert.kits.reform_eval.dialogs import Dialogs
 from mmconvert.kits.reform_eval.dialogue import marked_question
 from mmconvert.kits.reform_eval.families import CLAIM_ANSWERS, DESCRIPTION_QUESTION, FAMILIES, Item

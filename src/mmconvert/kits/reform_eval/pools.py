@@ -14,10 +14,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import Error, RowError, UsageError, got
-from mmconvert.frozen import frozen
-from mmconvert.remembered import once_a_run
-from mmconvert.sources.jsonl import parse_json
+from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.run_cache import once_a_run
+from mmconvert.io.jsonl import parse_json
 
 OWN = "reform_eval_pools.json"
 
@@ -44,7 +44,7 @@ class Pool:
 @cache
 def own_pools() -> dict[str, Pool]:
     """Give the project's own wording by the kit's class."""
-    return _pools(json.loads(files("mmconvert").joinpath("data", OWN).read_text(encoding="utf-8")), OWN)
+    return _pools(json.loads(files("mmconvert.kits.reform_eval").joinpath(OWN).read_text(encoding="utf-8")), OWN)
 
 
 @once_a_run

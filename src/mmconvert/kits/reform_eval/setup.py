@@ -5,8 +5,8 @@ from dataclasses import field
 from random import Random
 from typing import Any
 
-from mmconvert.errors import UsageError
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import UsageError
+from mmconvert.core.frozen import frozen
 from mmconvert.kits.reform_eval.dialogue import Processor, dialogue_text, question_and_answer
 from mmconvert.kits.reform_eval.pools import Pool, own_pools
 

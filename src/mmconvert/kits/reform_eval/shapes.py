@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mmconvert.errors import RowError
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import RowError
+from mmconvert.core.frozen import frozen
 
 _MARKS = (
     ("annos", "Caption"),

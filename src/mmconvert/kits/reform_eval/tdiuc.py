@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import Error
-from mmconvert.sources import Rejected, Row, json_array, json_object
-from mmconvert.sources.json_head import is_object
+from mmconvert.core.errors import Error
+from mmconvert.io import Rejected, Row, json_array, json_object
+from mmconvert.io.json_head import is_object
 
 KEY, TYPE = "question_id", "question_type"
 TASKS = {

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from mmconvert.errors import RowError, got
+from mmconvert.core.errors import RowError, got
 
 FIRST_OFFSET = 1_000_000
 """Distance of the copies' indices; ten times larger while an index reaches it."""

@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mmconvert.errors import RowError, got, in_field
-from mmconvert.literals import looks_like_list, parse_list
-from mmconvert.record import Image, Part, Record, Turn, canonical_json
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.record import Image, Part, Record, Turn, canonical_json
+from mmconvert.core.text.literals import looks_like_list, parse_list
 
 MARKER = "<ImageHere>"
 

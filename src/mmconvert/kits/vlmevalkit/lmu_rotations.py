@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mmconvert.core.record import LETTERS, Record
+from mmconvert.io import Rejected, Row
 from mmconvert.kits.vlmevalkit.circular import FIRST_OFFSET
-from mmconvert.record import LETTERS, Record
-from mmconvert.sources import Rejected, Row
 
 ROTATION_OF = "#rotation_of"
 """What is added to a rotated copy of another row: that row's index. No column of a table begins so."""
@@ -117,7 +117,7 @@ def said_by_index(record: Record) -> tuple[str, ...]:
     """Name the columns that the index of a row tells its reader: those of a rotation.
 
     Example:
-        >>> from mmconvert.record import Source
+        >>> from mmconvert.core.record import Source
         >>> said_by_index(Record("7#1", "7", (), "vqa", Source("f", "f.tsv", 0), variant=1, group="7"))
         ('variant', 'group')
     """

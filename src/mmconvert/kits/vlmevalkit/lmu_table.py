@@ -13,20 +13,20 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError, got, in_field
-from mmconvert.format import Context
-from mmconvert.frozen import frozen
-from mmconvert.images import decode_plain_base64, is_data_url
-from mmconvert.inputs import lmudata_root
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, canonical_json
+from mmconvert.core.text.literals import looks_like_list, parse_list
+from mmconvert.core.text.options import answer_letter, lettered_options, plain_prompt
+from mmconvert.core.text.placeholders import interleave, slots_in
+from mmconvert.images.loader import decode_plain_base64, is_data_url
+from mmconvert.io import Rejected, Row, Span, tables
+from mmconvert.io.columns import HEADERS, respell, rest
+from mmconvert.io.delimited import Cell
 from mmconvert.kits.vlmevalkit.datasets import is_circular
 from mmconvert.kits.vlmevalkit.lmu_rotations import ROTATION_OF, base_index, fingerprint, index_of, rotation
-from mmconvert.literals import looks_like_list, parse_list
-from mmconvert.options import answer_letter, lettered_options, plain_prompt
-from mmconvert.placeholders import interleave, slots_in
-from mmconvert.record import LETTERS, Image, Part, Record, Turn, canonical_json
-from mmconvert.sources import Rejected, Row, Span, tables
-from mmconvert.sources.delimited import Cell
-from mmconvert.tables import HEADERS, respell, rest
+from mmconvert.pipeline.inputs import lmudata_root
+from mmconvert.plugins.format import Context
 
 REFERENCE_LENGTH = 64
 """An `image` cell of at most this many characters may name another row."""

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mmconvert.errors import UsageError
+from mmconvert.core.errors import UsageError
+from mmconvert.io import Rejected, Row
+from mmconvert.io.pandas_dtypes import Cell, read_cells
+from mmconvert.io.tables import as_texts
 from mmconvert.kits.vlmevalkit.lmu_rotations import ROTATION_OF
-from mmconvert.pandas_tables import Cell, read_cells
-from mmconvert.sources import Rejected, Row
-from mmconvert.sources.tables import as_texts
 
 WORKBOOK = ".xlsx"
 SUFFIXES = (".tsv", ".csv", WORKBOOK)

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import RowError, got
-from mmconvert.literals import looks_like_list, parse_list
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.text.literals import looks_like_list, parse_list
 
 Row = Mapping[str, Any]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from mmconvert.command_line import run
-from mmconvert.errors import UsageError, first_line, got
+from mmconvert.console.app import run
+from mmconvert.core.errors import UsageError, first_line, got
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 

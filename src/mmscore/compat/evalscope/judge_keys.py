@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mmconvert.errors import UsageError, got
+from mmconvert.core.errors import UsageError, got
 from mmscore.compat.evalscope.config import (
     BODY,
     NUMBER,

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from mmconvert.errors import UsageError, got
+from mmconvert.core.errors import UsageError, got
 from mmconvert.kits.evalscope.release import Release
 from mmscore.compat.evalscope.config import DEFAULT_WORK_DIR, EvalBackend, TaskConfig, parse_task_config
 from mmscore.compat.evalscope.native import task_of_native

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import UsageError, did_you_mean, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import UsageError, did_you_mean, got
+from mmconvert.core.frozen import frozen
 from mmconvert.kits.evalscope.files import load_subset
 from mmconvert.kits.evalscope.release import Release
 from mmscore.compat.evalscope.config import (

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import yaml
 
-from mmconvert.errors import UsageError
-from mmscore.answers import OK
+from mmconvert.core.errors import UsageError
 from mmscore.compat.evalscope.config import TaskConfig
-from mmscore.report import publish
+from mmscore.core.report import publish
+from mmscore.llm.response_cache import OK
 
 if TYPE_CHECKING:
     from mmscore.api import Outcome

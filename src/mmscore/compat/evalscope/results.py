@@ -9,7 +9,7 @@ from mmscore.compat.evalscope.mapping import RELEASES, is_vlmevalkit, version_of
 from mmscore.compat.evalscope.native import BENCHMARKS, subsets_of
 from mmscore.kits.evalscope.aggregation import Identity, identity_of, label_of
 from mmscore.kits.evalscope.report import MetricScore, Setting, SubsetScore, report_json, report_table
-from mmscore.text_grid import text_columns
+from mmscore.kits.evalscope.text_grid import text_columns
 
 if TYPE_CHECKING:
     from mmscore.api import Outcome

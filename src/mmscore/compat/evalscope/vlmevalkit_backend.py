@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.command_line import mapping_file
-from mmconvert.errors import UsageError, did_you_mean, got, no_such_path
-from mmconvert.frozen import frozen
-from mmconvert.inputs import lmudata_root
+from mmconvert.console.app import mapping_file
+from mmconvert.core.errors import UsageError, did_you_mean, got, no_such_path
+from mmconvert.core.frozen import frozen
+from mmconvert.pipeline.inputs import lmudata_root
 from mmscore.compat.evalscope.config import (
     DEFAULT_WORK_DIR,
     FILES,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import UsageError
+from mmconvert.core.errors import UsageError
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmscore.compat.mmtrusteval.classes import BaseChat, BaseDataset, BaseMethod
 from mmscore.compat.mmtrusteval.evaluators import (

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from mmconvert import __version__
-from mmconvert.command_line import EXIT_PARTIAL, LazyGroup, printable
-from mmconvert.command_line import run as run_program
-from mmconvert.errors import UsageError, did_you_mean
+from mmconvert._version import __version__
+from mmconvert.console.app import EXIT_PARTIAL, LazyGroup, printable
+from mmconvert.console.app import run as run_program
+from mmconvert.core.errors import UsageError, did_you_mean
 from mmscore.compat.kit_imports import install
 
 IMPORT = click.option(
@@ -61,7 +61,7 @@ def run(
     from mmscore.compat.mmtrusteval.registry import registry
     from mmscore.compat.mmtrusteval.runner import JUDGE, Surroundings, run_task
     from mmscore.compat.mmtrusteval.task import read_task
-    from mmscore.judge_request import JudgeRequest
+    from mmscore.scoring.judging.request import JudgeRequest
 
     file, *more = (config, *arguments) if config else arguments or (None,)
     if file is None:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, did_you_mean
 from mmscore.compat.mmtrusteval.samples import Response, Sample
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from mmconvert.errors import RowError, UsageError, got
+from mmconvert.core.errors import RowError, UsageError, got
 from mmscore.compat.mmtrusteval.classes import check_id, made_of
 from mmscore.compat.mmtrusteval.registry import registry
 from mmscore.kits.mmtrusteval.chains import METRICS_CFG, chain_of

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import UsageError, did_you_mean, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import UsageError, did_you_mean, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Part, Record, Source, Turn
 from mmconvert.kits.mmtrusteval.methods import text_digest
-from mmconvert.plugins import load
-from mmconvert.record import Part, Record, Source, Turn
-from mmconvert.transform import Setting, Step, Transform
+from mmconvert.plugins.registry import load
+from mmconvert.plugins.transform import Setting, Step, Transform
 from mmscore.compat.mmtrusteval.classes import BaseMethod
 from mmscore.compat.mmtrusteval.registry import registry
 from mmscore.compat.mmtrusteval.samples import ImageTxtSample

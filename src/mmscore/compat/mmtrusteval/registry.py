@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from mmconvert.errors import UsageError, did_you_mean, got
-from mmconvert.plugins import load
+from mmconvert.core.errors import UsageError, did_you_mean, got
+from mmconvert.plugins.registry import load
 from mmscore.infer.adapter import GROUP
 
 IDS = {

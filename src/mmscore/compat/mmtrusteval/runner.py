@@ -12,8 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from mmconvert.errors import Error, UsageError, did_you_mean
-from mmscore.answers import OK
+from mmconvert.core.errors import Error, UsageError, did_you_mean
 from mmscore.api import predict
 from mmscore.compat.mmtrusteval.evaluators import (
     KitEvaluator,
@@ -24,9 +23,9 @@ from mmscore.compat.mmtrusteval.evaluators import (
 from mmscore.compat.mmtrusteval.registry import registry
 from mmscore.compat.mmtrusteval.samples_in import Stored, stored
 from mmscore.compat.mmtrusteval.task import Task, task_of
-from mmscore.evaluation import Options, score_each
+from mmscore.core.report import Report, publish
+from mmscore.core.table import SCORED
 from mmscore.infer.adapters.mmtrusteval import ChatBackend, opened
-from mmscore.judge_request import JudgeRequest
 from mmscore.kits.mmtrusteval.chains import METRICS_CFG
 from mmscore.kits.mmtrusteval.connections import with_classifiers
 from mmscore.kits.mmtrusteval.evaluators import ALONE, Setting
@@ -34,8 +33,9 @@ from mmscore.kits.mmtrusteval.measures import MEASURES
 from mmscore.kits.mmtrusteval.rows import built
 from mmscore.kits.mmtrusteval.scored_log import scored_log
 from mmscore.kits.mmtrusteval.task_log import TOTAL, log_of, log_text
-from mmscore.report import Report, publish
-from mmscore.scored import SCORED
+from mmscore.llm.response_cache import OK
+from mmscore.scoring.evaluate import Options, score_each
+from mmscore.scoring.judging.request import JudgeRequest
 
 RULES, JUDGED, JUDGE = "mmtrust_task", "mmtrust_judged", "mmtrust"
 """Recipes of the kit's tasks without and with a judge, and the judge."""

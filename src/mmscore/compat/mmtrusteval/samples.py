@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
-from mmconvert.errors import UsageError, got
+from mmconvert.core.errors import UsageError, got
 
 
 class _Fields:

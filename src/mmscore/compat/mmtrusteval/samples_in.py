@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.conversion import Records, read
-from mmconvert.errors import Error, RowError, UsageError, did_you_mean, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Record
+from mmconvert.core.text.turns import last_turn_images, last_user_turn, words
+from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.kits.mmtrusteval.datasets import NAMES
-from mmconvert.record import Record
-from mmconvert.rewording import last_turn_images, last_user_turn, words
-from mmconvert.store import DatasetWriter
+from mmconvert.pipeline.convert import Records, read
 from mmscore.compat.mmtrusteval.classes import BaseDataset, made_of
 from mmscore.compat.mmtrusteval.registry import registry
 from mmscore.compat.mmtrusteval.samples import ImageTxtSample, Sample, TxtSample, collate_fn

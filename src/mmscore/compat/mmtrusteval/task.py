@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from mmconvert.command_line import mapping_file
-from mmconvert.errors import UsageError, did_you_mean, got, no_such_path
+from mmconvert.console.app import mapping_file
+from mmconvert.core.errors import UsageError, did_you_mean, got, no_such_path
 from mmscore.kits.mmtrusteval.connections import CLASSIFIERS
 
 DEFAULTS: Mapping[str, Any] = {"max_new_tokens": 50, "do_sample": False}

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mmconvert.command_line import EXIT_PARTIAL, run
+from mmconvert.console.app import EXIT_PARTIAL, run
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 _FORMULATIONS = ("SingleChoice", "Generation", "OCROpenEnded", "KIEOpenEnded")

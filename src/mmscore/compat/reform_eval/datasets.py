@@ -9,14 +9,14 @@ from pathlib import Path
 from random import Random
 from typing import Any, cast
 
-from mmconvert.canvas import decoded
-from mmconvert.errors import UsageError, got
+from mmconvert.core.errors import UsageError, got
+from mmconvert.core.record import Image
+from mmconvert.images.canvas import decoded
 from mmconvert.kits.reform_eval.dialogs import Dialogs
 from mmconvert.kits.reform_eval.dialogue import Processor
 from mmconvert.kits.reform_eval.loader import CHOICE, GENERATION, load
 from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.kits.reform_eval.setup import Setup
-from mmconvert.record import Image
 from mmscore.compat.reform_eval.files import Files, picture_of, read_config
 from mmscore.compat.reform_eval.preprocessors import settings_of
 

@@ -11,15 +11,15 @@ from typing import Any
 import PIL.Image
 import PIL.ImageColor
 
-from mmconvert.boxes import boxes_in
-from mmconvert.canvas import decoded, png
-from mmconvert.command_line import mapping_file
-from mmconvert.errors import Error, RowError, UsageError, first_line, got
-from mmconvert.frozen import frozen
-from mmconvert.images import Pictures
+from mmconvert.console.app import mapping_file
+from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Image
+from mmconvert.images.boxes import boxes_in
+from mmconvert.images.canvas import decoded, png
+from mmconvert.images.loader import Pictures
+from mmconvert.io.jsonl import parse_json
 from mmconvert.kits.reform_eval import tdiuc
-from mmconvert.record import Image
-from mmconvert.sources.jsonl import parse_json
 from mmconvert.transforms.draw_boxes import COLORS, outline
 from mmconvert.transforms.draw_distractors import choices_in
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from mmconvert.errors import UsageError, got
+from mmconvert.core.errors import UsageError, got
 from mmconvert.kits.reform_eval.dialogue import (
     Processor,
     dialogue_text,

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mmconvert.errors import RowError, got, in_field
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.record import LETTERS, Image, Part, Record, Source, Turn, canonical_json
+from mmconvert.core.text.options import option_texts
 from mmconvert.kits.reform_eval.dialogs import HISTORY
-from mmconvert.options import option_texts
-from mmconvert.record import LETTERS, Image, Part, Record, Source, Turn, canonical_json
 from mmscore.compat.reform_eval.datasets import ReformDataset
 from mmscore.infer.protocol import Before, Playing, Reply
 from mmscore.kits.reform_eval.benchmarks import TASKS

@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import mmscore
-from mmconvert.command_line import mapping_file
-from mmconvert.conversion import write
-from mmconvert.errors import UsageError, did_you_mean
-from mmconvert.format import Target
-from mmconvert.frozen import frozen
+from mmconvert.console.app import mapping_file
+from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Record, from_arrow
+from mmconvert.dataset.dataset import DatasetWriter
+from mmconvert.dataset.dataset import open_dataset as open_rows
+from mmconvert.dataset.shards import write_synced
 from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor
 from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.kits.reform_eval.setup import Setup
-from mmconvert.plugins import available, load
-from mmconvert.record import Record, from_arrow
-from mmconvert.shards import write_synced
-from mmconvert.store import DatasetWriter
-from mmconvert.store import open_dataset as open_rows
+from mmconvert.pipeline.convert import write
+from mmconvert.plugins.format import Target
+from mmconvert.plugins.registry import available, load
 from mmscore.compat.reform_eval.datasets import CHOICE, GENERATION, ReformDataset, open_dataset
 from mmscore.compat.reform_eval.evaluation import Evaluation, kits_log, logged_evaluation, read_list
 from mmscore.compat.reform_eval.files import read_config

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 import click
 import pandas as pd
 
-from mmconvert.command_line import EXIT_PARTIAL, EXIT_REFUSED, printable
-from mmconvert.command_line import run as run_program
-from mmconvert.errors import Error, UsageError, did_you_mean, got
-from mmconvert.plugins import load as load_plugin
-from mmconvert.sources.jsonl import parse_json
+from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED, printable
+from mmconvert.console.app import run as run_program
+from mmconvert.core.errors import Error, UsageError, did_you_mean, got
+from mmconvert.io.jsonl import parse_json
+from mmconvert.plugins.registry import load as load_plugin
 from mmscore.compat import kit_imports, vlmevalkit
 from mmscore.compat.vlmevalkit.datasets import fetching, whole
 from mmscore.compat.vlmevalkit.running import ALL, EVAL, MODES, Run, benchmark_of, run

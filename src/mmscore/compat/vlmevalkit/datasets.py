@@ -13,17 +13,17 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from mmconvert.errors import RowError, UsageError, got
-from mmconvert.images import SUFFIXES, Pictures, decode_base64
-from mmconvert.inputs import lmudata_root
+from mmconvert.core.errors import RowError, UsageError, got
+from mmconvert.core.record import LETTERS
+from mmconvert.images.loader import SUFFIXES, Pictures, decode_base64
+from mmconvert.pipeline.inputs import lmudata_root
 from mmconvert.prompts.vlmevalkit import messages
-from mmconvert.record import LETTERS
 from mmscore.compat.vlmevalkit.prepared_table import is_empty, prepared
 from mmscore.compat.vlmevalkit.recipes import as_recipe
 from mmscore.compat.vlmevalkit.scoring import kit_result
 from mmscore.compat.vlmevalkit.tables import load, md5, toliststr
+from mmscore.core.recipe import Recipe
 from mmscore.infer.message_model import Message
-from mmscore.recipe import Recipe
 
 _PICTURES = Pictures(())
 _fetching: ContextVar[bool] = ContextVar("_fetching", default=False)
@@ -124,7 +124,7 @@ class ImageBaseDataset:
         if not url or not (self.allow_remote or _fetching.get()):
             more = f", or allow {url} to be fetched: --allow-remote, allow_remote = True" if url else ""
             raise UsageError(f"{path}: the table {problem}. Put it there{more}.")
-        from mmconvert.downloads import download_table  # a client of the network takes time to load
+        from mmconvert.kits.vlmevalkit.lmu_download import download_table  # a client of the network takes time to load
 
         return load(download_table(url, md5=file_md5))
 

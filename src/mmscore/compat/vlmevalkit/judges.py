@@ -12,11 +12,11 @@ from typing import Any
 
 import pybase64
 
-from mmconvert.errors import Error, UsageError
-from mmconvert.images import MIME_TYPES, Pictures
-from mmscore.client import Chat, Endpoint, chat_url, key_from_environment
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.images.loader import MIME_TYPES, Pictures
 from mmscore.compat.vlmevalkit.tables import dump, load
 from mmscore.infer.message_model import IMAGE, Message, ServiceModel
+from mmscore.llm.client import Chat, Endpoint, chat_url, key_from_environment
 from mmscore.parsers.vlmevalkit_option import can_infer_option as read_letter
 from mmscore.parsers.vlmevalkit_option import can_infer_text as read_text
 from mmscore.parsers.vlmevalkit_option import vlmevalkit_option

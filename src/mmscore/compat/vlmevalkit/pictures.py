@@ -10,8 +10,8 @@ from pathlib import Path
 import pybase64
 from PIL import Image as Picture
 
-from mmconvert.errors import UsageError
-from mmconvert.images import Pictures, decode_base64
+from mmconvert.core.errors import UsageError
+from mmconvert.images.loader import Pictures, decode_base64
 
 _PICTURES = Pictures(())
 _NOT_IN_JPEG = ("RGBA", "P", "LA")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from mmconvert.errors import Error, did_you_mean, got
+from mmconvert.core.errors import Error, did_you_mean, got
 from mmscore.compat.vlmevalkit.tables import toliststr
 
 REFERENCE_LENGTH = 64

@@ -19,18 +19,18 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from mmconvert.conversion import write
-from mmconvert.errors import Error, RowError, UsageError, got, told
-from mmconvert.format import Target
-from mmconvert.record import Record, Source, canonical_json
-from mmconvert.workbook_writer import CELL_LENGTH, length
+from mmconvert.core.errors import Error, RowError, UsageError, got, told
+from mmconvert.core.record import Record, Source, canonical_json
+from mmconvert.io.write_xlsx import CELL_LENGTH, length
+from mmconvert.pipeline.convert import write
+from mmconvert.plugins.format import Target
 from mmscore.compat.vlmevalkit.tables import load
+from mmscore.core.estimates import Estimate
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import OWN, Item, Metrics, Recipe, Row, whole_reply
+from mmscore.core.table import Scored
 from mmscore.infer.adapter import plugin_name
 from mmscore.infer.backend import file_identity
-from mmscore.parsed import Parsed
-from mmscore.recipe import OWN, Item, Metrics, Recipe, Row, whole_reply
-from mmscore.scored import Scored
-from mmscore.stats import Estimate
 
 _WHOLE = "#whole"
 """One value for all rows: they are evaluated together, so a report draws none of them anew."""

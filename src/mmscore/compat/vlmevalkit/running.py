@@ -16,22 +16,22 @@ from typing import Any
 import pandas as pd
 import pyarrow.parquet as pq
 
-from mmconvert.conversion import Records, read
-from mmconvert.errors import Error, RowError, UsageError, did_you_mean, got
-from mmconvert.images import Pictures
-from mmconvert.inputs import lmudata_root
-from mmconvert.record import Image, Part, Record, Turn
-from mmconvert.store import DatasetWriter
+from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
+from mmconvert.core.record import Image, Part, Record, Turn
+from mmconvert.dataset.dataset import DatasetWriter
+from mmconvert.images.loader import Pictures
+from mmconvert.pipeline.convert import Records, read
+from mmconvert.pipeline.inputs import lmudata_root
 from mmscore.api import predict
 from mmscore.compat.vlmevalkit.datasets import Benchmark, ImageBaseDataset, build_dataset
 from mmscore.compat.vlmevalkit.recipes import KEPT, as_recipe, records_of, rows_of, users_code, write_eval_file
 from mmscore.compat.vlmevalkit.scoring import kit_entry
 from mmscore.compat.vlmevalkit.tables import dump
-from mmscore.evaluation import score
+from mmscore.core.report import Entry, Report, publish
 from mmscore.infer.ledger import Summary
 from mmscore.infer.message_model import IMAGE, TEXT, Message, is_picture
 from mmscore.infer.predictions_file import interrupted
-from mmscore.report import Entry, Report, publish
+from mmscore.scoring.evaluate import score
 
 MODES = ALL, INFER, EVAL = ("all", "infer", "eval")
 TASKS = {"Y/N": "yes_no", "Caption": "caption", "MT": "chat"}

@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from mmconvert.errors import UsageError, did_you_mean
-from mmscore.choice import Choice, facts_of, fitting_recipe, named_recipe
-from mmscore.evaluation import score
-from mmscore.judge_request import JudgeRequest
-from mmscore.predictions import open_rows
-from mmscore.recipe import OWN
-from mmscore.report import Entry
+from mmconvert.core.errors import UsageError, did_you_mean
+from mmscore.core.predictions.load import open_rows
+from mmscore.core.recipe import OWN
+from mmscore.core.report import Entry
+from mmscore.core.select_recipe import Choice, facts_of, fitting_recipe, named_recipe
+from mmscore.scoring.evaluate import score
+from mmscore.scoring.judging.request import JudgeRequest
 
 RULES_ONLY = ("exact_matching", "", None)
 """Values of `model` by which nobody is asked."""

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import Error, UsageError, got
+from mmconvert.core.errors import Error, UsageError, got
 
 _PAIRS, _TUPLE = "#pairs", "#tuple"
 _PLAIN = (str, int, float, bool, type(None))

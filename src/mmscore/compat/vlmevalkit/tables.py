@@ -15,11 +15,11 @@ from typing import Any
 
 import pandas as pd
 
-from mmconvert.errors import Error, RowError, UsageError, did_you_mean
-from mmconvert.inputs import lmudata_root
-from mmconvert.literals import looks_like_list, parse_list
-from mmconvert.sources import Rejected, jsonl, xlsx
-from mmconvert.workbook_writer import write_workbook
+from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean
+from mmconvert.core.text.literals import looks_like_list, parse_list
+from mmconvert.io import Rejected, jsonl, xlsx
+from mmconvert.io.write_xlsx import write_workbook
+from mmconvert.pipeline.inputs import lmudata_root
 from mmscore.compat.vlmevalkit.stored_values import read_values, write_values
 
 _KINDS = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PIL import Image as Picture
 
-from mmconvert.literals import parse_list
+from mmconvert.core.text.literals import parse_list
 
 INFER_FAIL_MSG = "Failed to obtain answer"
 

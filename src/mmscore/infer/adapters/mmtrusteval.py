@@ -21,14 +21,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import RowError, UsageError, did_you_mean, got
-from mmconvert.record import Image, Record, Turn
-from mmconvert.rewording import words
-from mmscore.answers import Answer, failed
+from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.record import Image, Record, Turn
+from mmconvert.core.text.turns import words
 from mmscore.infer.backend import Generation, ModelOptions, honour
 from mmscore.infer.message_model import store
 from mmscore.infer.object_identity import code_identity
 from mmscore.infer.thinking import split_thinking
+from mmscore.llm.response_cache import Answer, failed
 
 MAX_NEW_TOKENS = 50
 """What the kit's task runner asks for where nobody says it."""

@@ -14,14 +14,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import Error, RowError, UsageError, first_line, got
-from mmconvert.record import LETTERS, Record
-from mmconvert.rewording import words
-from mmscore.answers import Answer, failed
+from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
+from mmconvert.core.record import LETTERS, Record
+from mmconvert.core.text.turns import words
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, TOKEN, ModelOptions, honour
 from mmscore.infer.object_identity import code_identity
 from mmscore.infer.pictures import decoded
 from mmscore.infer.thinking import split_thinking
+from mmscore.llm.response_cache import Answer, failed
 
 GENERATORS = ("raw_batch_generate", "raw_generate")
 PREDICTORS = ("raw_batch_predict", "raw_predict")

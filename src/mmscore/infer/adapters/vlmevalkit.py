@@ -24,18 +24,18 @@ from typing import Any
 
 import pybase64
 
-from mmconvert.errors import Error, RowError, UsageError, first_line, got
-from mmconvert.images import Pictures, decode_base64
+from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
+from mmconvert.core.record import LETTERS, Record, Turn
+from mmconvert.core.text.literals import looks_like_list, parse_list
+from mmconvert.images.loader import Pictures, decode_base64
+from mmconvert.io.columns import take_headers
+from mmconvert.io.jsonl import parse_json
 from mmconvert.kits.vlmevalkit.lmu_rotations import index_cell
-from mmconvert.literals import looks_like_list, parse_list
-from mmconvert.record import LETTERS, Record, Turn
-from mmconvert.sources.jsonl import parse_json
-from mmconvert.tables import take_headers
-from mmscore.answers import Answer, failed
 from mmscore.infer.backend import Backend, Generation, ModelOptions, honour
 from mmscore.infer.message_model import IMAGE, TEXT, Message, MessageModel, store
 from mmscore.infer.object_identity import code_identity
 from mmscore.infer.thinking import split_thinking
+from mmscore.llm.response_cache import Answer, failed
 
 INNER = ("generate_inner", "chat_inner")
 _MODEL = ("model_path", "model")

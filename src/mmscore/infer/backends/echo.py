@@ -13,10 +13,10 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mmconvert.errors import UsageError, did_you_mean, got
-from mmconvert.record import Record, prompt_text
-from mmscore.answers import Answer, failed
+from mmconvert.core.errors import UsageError, did_you_mean, got
+from mmconvert.core.record import Record, prompt_text
 from mmscore.infer.backend import ModelOptions, honour
+from mmscore.llm.response_cache import Answer, failed
 
 _MODES = ("answer", "prompt", "text=TEXT")
 _KNOBS = ("delay", "fail", "log", "batch")

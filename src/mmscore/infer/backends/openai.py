@@ -21,16 +21,16 @@ from typing import Any
 
 import pybase64
 
-from mmconvert.errors import Error, RowError, UsageError, first_line, got
-from mmconvert.images import MIME_TYPES
-from mmconvert.picture_structure import probe
-from mmconvert.record import Image, Record, Turn, canonical_json
-from mmscore.answers import OK, Answer, failed
-from mmscore.client import API_KEY, Chat, Endpoint, chat_url, key_from_environment
+from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
+from mmconvert.core.record import Image, Record, Turn, canonical_json
+from mmconvert.images.headers import probe
+from mmconvert.images.loader import MIME_TYPES
 from mmscore.infer.backend import Generation, ModelOptions, Service, honour, require_draws
 from mmscore.infer.pictures import shrunk
 from mmscore.infer.thinking import CLOSE, OPEN, split_thinking
-from mmscore.spending import read_price
+from mmscore.llm.budget import read_price
+from mmscore.llm.client import API_KEY, Chat, Endpoint, chat_url, key_from_environment
+from mmscore.llm.response_cache import OK, Answer, failed
 
 _OPTIONS = (
     *("--base-url", "--api-key-env", "--concurrency", "--timeout", "--max-calls", "--extra-body"),

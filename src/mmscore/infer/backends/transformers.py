@@ -19,10 +19,9 @@ from transformers import AutoModelForImageTextToText, AutoProcessor
 from transformers.generation import GenerationConfig, LogitsProcessorList
 from transformers.utils import logging
 
-from mmconvert.errors import Error, UsageError, did_you_mean, got
-from mmconvert.frozen import frozen
-from mmconvert.record import Record
-from mmscore.answers import Answer, failed
+from mmconvert.core.errors import Error, UsageError, did_you_mean, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Record
 from mmscore.infer.backend import CHAT, LIKELIHOOD, SUM, Generation, ModelOptions, honour, require_draws
 from mmscore.infer.likelihood import choice, option_logprobs, option_tokens
 from mmscore.infer.memory import TokenBudget
@@ -30,6 +29,7 @@ from mmscore.infer.row_draws import draw_processors
 from mmscore.infer.thinking import OPEN, split_thinking
 from mmscore.infer.token_scores import TokenScores
 from mmscore.infer.vlm_prompts import Asked, Prompts
+from mmscore.llm.response_cache import Answer, failed
 
 _MAX_NEW_TOKENS = 1024
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "auto": "auto"}

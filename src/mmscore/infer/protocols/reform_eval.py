@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import RowError, UsageError, did_you_mean
+from mmconvert.core.errors import RowError, UsageError, did_you_mean
+from mmconvert.core.record import LETTERS, Record, Turn
 from mmconvert.kits.reform_eval.dialogs import rounds_before, with_history
 from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor, question_and_answer
-from mmconvert.record import LETTERS, Record, Turn
-from mmconvert.transform import Setting
+from mmconvert.plugins.transform import Setting
 from mmscore.infer.protocol import Before, Protocol, Reply, reply_text
 from mmscore.parsers.reform_choice import reform_choice
 

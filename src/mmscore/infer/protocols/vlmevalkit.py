@@ -7,8 +7,8 @@ goes on with the text of the failure.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import RowError
-from mmconvert.record import Part, Record, Turn
+from mmconvert.core.errors import RowError
+from mmconvert.core.record import Part, Record, Turn
 from mmscore.infer.protocol import Before, Protocol, reply_text
 
 

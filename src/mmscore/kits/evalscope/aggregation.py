@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from mmconvert.errors import Error
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import Error
+from mmconvert.core.frozen import frozen
 
 Release = Literal["1.3.0", "1.10.0", "1.14.1"]
 

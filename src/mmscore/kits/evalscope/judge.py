@@ -7,7 +7,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mmconvert.errors import UsageError
+from mmconvert.core.errors import UsageError
+from mmscore.core.judge import JUDGED, LEAVE, RULE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced
+from mmscore.core.recipe import Item, read_label
 from mmscore.kits.evalscope.aggregation import NEW, Release
 from mmscore.kits.evalscope.judging import (
     LABELS,
@@ -23,8 +25,6 @@ from mmscore.kits.evalscope.reply import evalscope_reply
 from mmscore.kits.evalscope.table import RELEASES, VERSIONS
 from mmscore.kits.evalscope.target import checked_target
 from mmscore.metrics.evalscope_accuracy import reference_text
-from mmscore.recipe import Item, read_label
-from mmscore.verdicts import JUDGED, LEAVE, RULE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced
 
 LLM = "llm"
 LLM_RECALL = "llm_recall"

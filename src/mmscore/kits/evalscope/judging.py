@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
-from mmconvert.errors import Error
-from mmconvert.frozen import frozen
-from mmconvert.placeholders import PLACEHOLDER
-from mmscore.json_objects import json_objects
+from mmconvert.core.errors import Error
+from mmconvert.core.frozen import frozen
+from mmconvert.core.text.placeholders import PLACEHOLDER
+from mmscore.core.judge import filled
 from mmscore.kits.evalscope.aggregation import NEW, Release
-from mmscore.verdicts import filled
+from mmscore.nlp.json_extract import json_objects
 
 Kind = Literal["pattern", "numeric"]
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
-from mmconvert.errors import Error
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import Error
+from mmconvert.core.frozen import frozen
 from mmscore.kits.evalscope.aggregation import NEW, Aggregate, Identity, Release, Sample, aggregate
-from mmscore.text_grid import ASCII, BOX, text_grid
+from mmscore.kits.evalscope.text_grid import ASCII, BOX, text_grid
 
 DIGITS = 4
 DEFAULT = "default"

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from mmscore.core.recipe import Metrics, Row
+from mmscore.core.table import Scored
 from mmscore.kits.evalscope.aggregation import Release, identity_of, label_of
 from mmscore.kits.evalscope.report import DEFAULT, DIGITS, MetricScore, Setting, SubsetScore, report_rows
-from mmscore.recipe import Metrics, Row
-from mmscore.scored import Scored
 
 VERSIONS: Mapping[str, str] = {
     "1.14": "modelscope/evalscope 1.14.1",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mmconvert.errors import RowError, got
+from mmconvert.core.errors import RowError, got
 
 
 def checked_target(target: Any) -> str | list[str]:

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import RowError, got
-from mmscore.parsed import Parsed
-from mmscore.recipe import Facts, Item, read_label
+from mmconvert.core.errors import RowError, got
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, read_label
 
 KIT = "lmms-eval"
 VERSIONS: Mapping[str, str] = {"0.7": "EvolvingLMMs-Lab/lmms-eval@75571cf (0.7.2)"}

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mmscore.recipe import Metrics, means
-from mmscore.scored import Scored
+from mmscore.core.recipe import Metrics, means
+from mmscore.core.table import Scored
 
 
 def undrawn_scores(letter: str | None, gold: str | Sequence[str], letters: Sequence[str]) -> dict[str, float]:

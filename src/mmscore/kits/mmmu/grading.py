@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.errors import RowError, did_you_mean, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import RowError, did_you_mean, got
+from mmconvert.core.frozen import frozen
 from mmconvert.kits.mmmu.subjects import SUBJECTS
 from mmscore.metrics.mmmu_accuracy import choice_is_right, subject_of
 from mmscore.metrics.mmmu_open_match import mmmu_open_match

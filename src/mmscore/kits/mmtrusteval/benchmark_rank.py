@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import fsum
 from typing import Any
 
-from mmconvert.errors import Error, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import Error, got
+from mmconvert.core.frozen import frozen
 
 Scores = Mapping[str, Mapping[str, Any]]
 """Name of a log -> number by name, what a score script wrote for one task."""

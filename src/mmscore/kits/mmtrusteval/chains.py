@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import UsageError, did_you_mean, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import UsageError, did_you_mean, got
+from mmconvert.core.frozen import frozen
 from mmscore.kits.mmtrusteval.evaluators import ALONE, EVALUATORS, Evaluator, Process, Read, Setting, Settings
 from mmscore.kits.mmtrusteval.measures import COLUMN, check_settings, measure, named_measure
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from mmconvert.errors import UsageError, did_you_mean, got
+from mmconvert.core.errors import UsageError, did_you_mean, got
 from mmscore.kits.mmtrusteval.evaluators import Classify, Setting, Settings, UnconnectedError
 
 CLASSIFIERS = "classifiers"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import RowError, got
+from mmconvert.core.errors import RowError, got
 
 ERASED = str.maketrans("", "", "-/\\,. &#()+")
 """Marks that a loose search takes out of both sides."""

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
-from mmconvert.errors import Error, RowError, UsageError, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.frozen import frozen
+from mmscore.core.parsed import Parsed
 from mmscore.kits.mmtrusteval.containment import contains_label, names_glue_answer, names_sentiment
 from mmscore.kits.mmtrusteval.judge_prompts import eval_prompt, noise_prompt, score_prompt
 from mmscore.kits.mmtrusteval.releases import LATEST, REFUSAL_PHRASES
-from mmscore.parsed import Parsed
 from mmscore.parsers.mmtrust_agreement import DEGREES, PHRASES, mmtrust_agreement
 from mmscore.parsers.mmtrust_points import POINTS, mmtrust_points
 from mmscore.parsers.mmtrust_refusal import REFUSED, mmtrust_refusal

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from mmconvert.errors import RowError, UsageError, got
+from mmconvert.core.errors import RowError, UsageError, got
 from mmscore.kits.mmtrusteval.containment import ARROW
 
 END_MARK = "<\\s>"

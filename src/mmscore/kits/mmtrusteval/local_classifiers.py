@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
-from mmconvert.errors import Error, RowError, first_line, got, no_such_path
+from mmconvert.core.errors import Error, RowError, first_line, got, no_such_path
 from mmscore.kits.mmtrusteval.evaluators import Classify, Settings, UnconnectedError
 from mmscore.kits.mmtrusteval.judge_prompts import filled
 

@@ -7,7 +7,7 @@ Source: thu-ml/MMTrustEval@a067801 scripts/score.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import Error, got
+from mmconvert.core.errors import Error, got
 from mmscore.kits.mmtrusteval.task_log import TOTAL
 
 Log = Mapping[str, Any]

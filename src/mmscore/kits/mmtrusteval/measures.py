@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mmconvert.errors import RowError, UsageError, did_you_mean, got
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.frozen import frozen
 from mmscore.metrics.label_accuracy import label_accuracy
 from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou
 from mmscore.metrics.mmtrust_pearson import float32_of, mmtrust_pearson

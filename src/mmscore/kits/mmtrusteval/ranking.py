@@ -6,7 +6,9 @@ by that score the kit's rank.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from mmconvert.errors import Error, UsageError
+from mmconvert.core.errors import Error, UsageError
+from mmscore.analysis.rank import GENERATION, Cell
+from mmscore.core.report import Entry
 from mmscore.kits.mmtrusteval.benchmark_rank import (
     AWARENESS,
     AWARENESS_WEIGHTS,
@@ -16,8 +18,6 @@ from mmscore.kits.mmtrusteval.benchmark_rank import (
     path_of,
     task_score,
 )
-from mmscore.rank import GENERATION, Cell
-from mmscore.report import Entry
 
 Row = Mapping[str, object]
 

@@ -9,8 +9,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from mmconvert.errors import UsageError
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import UsageError
+from mmconvert.core.frozen import frozen
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.core.recipe import Facts, Item, NoReferenceError, Recipe, read_label
 from mmscore.kits.mmtrusteval.chains import Chain, Link, chain_of
 from mmscore.kits.mmtrusteval.connections import CLASSIFIERS, with_classifiers
 from mmscore.kits.mmtrusteval.evaluators import ALONE, Sample, Setting, UnconnectedError
@@ -28,8 +30,6 @@ from mmscore.kits.mmtrusteval.scored_log import (
 from mmscore.kits.mmtrusteval.task_file import CHAINS, chains_in, check_keys
 from mmscore.kits.mmtrusteval.tasks import QUESTIONS, TASKS, Config, Task, most_questions, task_of
 from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou
-from mmscore.parsed import UNPARSED, Parsed
-from mmscore.recipe import Facts, Item, NoReferenceError, Recipe, read_label
 
 FORMAT = "mmtrust"
 LEAVE_OUT = "Leave --recipe out."

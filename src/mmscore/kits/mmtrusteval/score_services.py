@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx2
 
-from mmconvert.errors import Error, RowError, UsageError, first_line, got
-from mmscore.client import key_from_environment
+from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
 from mmscore.kits.mmtrusteval.evaluators import Classify, Settings, UnconnectedError
+from mmscore.llm.client import key_from_environment
 
 MODERATION, PERSPECTIVE = "openai_moderation_api_eval", "google_perspective_api_eval"
 

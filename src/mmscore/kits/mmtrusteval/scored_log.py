@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from mmconvert.errors import Error, RowError, got
-from mmscore.class_labels import label_pair
+from mmconvert.core.errors import Error, RowError, got
+from mmscore.core.estimates import Estimate
+from mmscore.core.recipe import Item, Metrics, Row, read_label
+from mmscore.core.table import Scored
 from mmscore.kits.mmtrusteval.chains import Chain, Link
 from mmscore.kits.mmtrusteval.evaluators import Sample, UnconnectedError
 from mmscore.kits.mmtrusteval.measures import COLUMN, MEASURES, measure
 from mmscore.kits.mmtrusteval.task_log import log_of, log_text
 from mmscore.kits.mmtrusteval.task_scores import task_scores
 from mmscore.kits.mmtrusteval.tasks import TASKS
-from mmscore.recipe import Item, Metrics, Row, read_label
-from mmscore.scored import Scored
-from mmscore.stats import Estimate
+from mmscore.nlp.class_labels import label_pair
 
 ChainsOf = Callable[[str | None, str], Sequence[Chain]]
 """(dataset, version) -> the chains that score its rows."""

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.errors import UsageError, got
+from mmconvert.core.errors import UsageError, got
+from mmscore.core.recipe_options import check_known, read_options
 from mmscore.kits.mmtrusteval.connections import CLASSIFIERS
-from mmscore.recipe_options import check_known, read_options
 
 CHAINS = "evaluator_seq_cfgs"
 GENERATION = ("model_id", "dataset_id", "log_file", "method_cfg", "dataset_cfg", "generation_kwargs")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mmconvert.errors import Error, RowError, got
+from mmconvert.core.errors import Error, RowError, got
 from mmscore.kits.mmtrusteval.chains import Chain, results
 
 TOTAL, SAMPLES = "total_results", "per_sample_results"

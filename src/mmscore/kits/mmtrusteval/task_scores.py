@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mmconvert.errors import Error, RowError, UsageError, did_you_mean, got
+from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
 from mmscore.kits.mmtrusteval.log_totals import DIGITS, TOTAL_SCORES, Log, Scores, total
 from mmscore.kits.mmtrusteval.measures import COLUMN
 from mmscore.kits.mmtrusteval.task_log import SAMPLES, SUBSET

@@ -7,8 +7,8 @@ and the kit's order of evaluators are kept. Source: thu-ml/MMTrustEval@a067801 m
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import UsageError, did_you_mean
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.frozen import frozen
 from mmconvert.kits.mmtrusteval.datasets import DATASETS
 
 Config = Mapping[str, Any]

@@ -6,8 +6,8 @@ them), @df1cfa7 build/configs.
 
 from collections.abc import Iterable, Mapping
 
-from mmconvert.errors import UsageError, did_you_mean
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.frozen import frozen
 
 DIMENSIONS = (
     "Coarse-Grained",

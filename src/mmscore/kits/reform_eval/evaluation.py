@@ -8,10 +8,9 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mmconvert.errors import Error, RowError, did_you_mean, got
-from mmconvert.frozen import frozen
-from mmconvert.record import LETTERS
-from mmscore import meteor_jar
+from mmconvert.core.errors import Error, RowError, did_you_mean, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import LETTERS
 from mmscore.metrics.coco_bleu import coco_bleu
 from mmscore.metrics.coco_cider import coco_cider
 from mmscore.metrics.coco_meteor import coco_meteor
@@ -19,6 +18,7 @@ from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.metrics.reform_instability import reform_instability
 from mmscore.metrics.reform_round_trend import reform_round_trend
 from mmscore.metrics.reform_word_match import reform_kie, reform_ocr
+from mmscore.nlp import meteor
 from mmscore.parsers.reform_choice import reform_choice
 
 Record = Mapping[str, Any]
@@ -318,5 +318,5 @@ def _caption_numbers(records: Sequence[Record]) -> dict[str, float]:
     bleu = {f"bleu_{order}": value for order, value in enumerate(coco_bleu(predictions, references), 1)}
     rouge = [coco_rouge_l(*row) for row in zip(predictions, references, strict=True)]
     cider = float(coco_cider(predictions, references).mean())
-    meteor = {} if meteor_jar.missing() else {"meteor": coco_meteor(predictions, references)}
-    return {**bleu, **meteor, "rouge_l": sum(rouge) / len(rouge), "cider": cider}
+    scores = {} if meteor.missing() else {"meteor": coco_meteor(predictions, references)}
+    return {**bleu, **scores, "rouge_l": sum(rouge) / len(rouge), "cider": cider}

@@ -5,9 +5,9 @@ the published ranks are eighths and sixths, as means over all eight dimensions a
 text and description would be. Captions count by a hundred times CIDEr, as the other numbers are percent.
 """
 
-from mmconvert.errors import UsageError
+from mmconvert.core.errors import UsageError
+from mmscore.analysis.rank import Place
 from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, DIMENSIONS, METRICS, benchmark_named, benchmark_of
-from mmscore.rank import Place
 
 COLUMNS = DIMENSIONS
 SIZES = {name: sum(benchmark.dimension == name for benchmark in BENCHMARKS) for name in DIMENSIONS}

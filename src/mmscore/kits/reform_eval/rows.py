@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from mmconvert.errors import Error, RowError, got
-from mmconvert.record import LETTERS
+from mmconvert.core.errors import Error, RowError, got
+from mmconvert.core.record import LETTERS
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import MEANS, Facts, Item, Metrics, Recipe, Row
+from mmscore.core.table import CLUSTER, SCORED, Scored
 from mmscore.kits.reform_eval.evaluation import SINGLE_CHOICE, log_lines
 from mmscore.metrics.reform_instability import entropy
-from mmscore.parsed import Parsed
 from mmscore.parsers.reform_choice import reform_choice
-from mmscore.recipe import MEANS, Facts, Item, Metrics, Recipe, Row
-from mmscore.scored import CLUSTER, SCORED, Scored
 
 KIT = "ReForm-Eval"
 VERSIONS: Mapping[str, str] = {"1": "FudanDISC/ReForm-Eval@df1cfa7"}

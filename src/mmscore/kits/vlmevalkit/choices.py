@@ -6,12 +6,12 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from mmconvert.errors import Error
-from mmconvert.record import LETTERS
-from mmscore.parsed import Parsed
+from mmconvert.core.errors import Error
+from mmconvert.core.record import LETTERS
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Facts, Item, Row, read_label
+from mmscore.core.table import Scored
 from mmscore.parsers.vlmevalkit_option import REFUSAL, vlmevalkit_option
-from mmscore.recipe import Facts, Item, Row, read_label
-from mmscore.scored import Scored
 
 KIT = "VLMEvalKit (exact matching)"
 VERSIONS: Mapping[str, str] = {

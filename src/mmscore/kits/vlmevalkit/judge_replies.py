@@ -8,9 +8,9 @@ temperature. A call that failed has the text `FAILED_CALL` in the kit, which rea
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from mmconvert.errors import RowError
-from mmconvert.frozen import frozen
-from mmscore.parsed import UNPARSED, Parsed
+from mmconvert.core.errors import RowError
+from mmconvert.core.frozen import frozen
+from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.parsers.vlmevalkit_option import API_FAILURE, REFUSAL, Version, vlmevalkit_option
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from mmscore.core.recipe import Item
 from mmscore.kits.vlmevalkit.rows import other_cells, required_cell
-from mmscore.recipe import Item
 
 OVERALL = "overall"
 LOWEST, HIGHEST = 1.0, 10.0

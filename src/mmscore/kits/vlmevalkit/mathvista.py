@@ -4,12 +4,12 @@ import ast
 from collections import Counter
 from collections.abc import Iterable
 
-from mmconvert.errors import Error, RowError, got
-from mmconvert.frozen import frozen
-from mmconvert.literals import parse_list
+from mmconvert.core.errors import Error, RowError, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.text.literals import parse_list
+from mmscore.core.recipe import Item
 from mmscore.kits.vlmevalkit.rows import answer_cell, other_cells, required_cell
 from mmscore.parsers.vlmevalkit_option import vlmevalkit_option
-from mmscore.recipe import Item
 
 # Values of the kit's columns `question_type` and `answer_type`
 MULTI_CHOICE = "multi_choice"

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from mmconvert.errors import Error
-from mmconvert.frozen import frozen
+from mmconvert.core.errors import Error
+from mmconvert.core.frozen import frozen
 from mmscore.kits.vlmevalkit.judge_replies import TRIES
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mmvet.py:MMVet_acc

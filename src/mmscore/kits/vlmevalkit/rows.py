@@ -3,9 +3,9 @@
 import json
 from collections.abc import Mapping
 
-from mmconvert.errors import RowError, got
-from mmconvert.record import canonical_json
-from mmscore.recipe import Facts, Item, read_label
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.record import canonical_json
+from mmscore.core.recipe import Facts, Item, read_label
 
 KIT = "VLMEvalKit (exact matching)"
 JUDGED_KIT = "VLMEvalKit"

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Item
 from mmscore.kits.vlmevalkit.rows import answer_cell
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
-from mmscore.parsed import Parsed
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
-from mmscore.recipe import Item
-from mmscore.yes_no_rates import scores_of_yes
+from mmscore.scoring.yes_no_rates import scores_of_yes
 
 COLUMNS = ("answer", "label")
 YES = "Yes"

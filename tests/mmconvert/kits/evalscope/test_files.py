@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.errors import Error, UsageError
+from mmconvert.core.errors import Error, UsageError
 from mmconvert.kits.evalscope.files import CELL_LENGTH, load_subset, read_rows
 from mmconvert.kits.evalscope.release import RELEASES
 

@@ -1,6 +1,6 @@
 import pytest
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 from mmconvert.kits.evalscope.media import parts_of, video_part
 from support.records import picture_bytes
 

@@ -1,6 +1,6 @@
 import pytest
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 from mmconvert.kits.evalscope.messages import read_messages, reference_of, sample_of, with_system
 from mmconvert.kits.evalscope.release import RELEASES
 

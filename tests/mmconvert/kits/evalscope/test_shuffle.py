@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 from mmconvert.kits.evalscope.release import RELEASES
 from mmconvert.kits.evalscope.shuffle import Choices, evalscope_shuffle, label_of
 

@@ -2,7 +2,7 @@ import base64
 
 import pytest
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 from mmconvert.kits.evalscope.media import audio_part, image_part
 from mmconvert.kits.evalscope.wire import data_url_in, wire_messages
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error, RowError, UsageError
+from mmconvert.core.errors import Error, RowError, UsageError
 from mmconvert.kits.reform_eval.dialogue import (
     ALPHABETS,
     STYLES,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mmconvert.conversion import read
-from mmconvert.errors import Error
-from mmconvert.store import open_dataset
+from mmconvert.core.errors import Error
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.pipeline.convert import read
 from support.records import picture_bytes
 from support.terminal import mmconvert
 

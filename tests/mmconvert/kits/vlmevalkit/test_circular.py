@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 from mmconvert.kits.vlmevalkit.circular import can_rotate, circular_rows, rotated
 
 

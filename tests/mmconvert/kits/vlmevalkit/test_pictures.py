@@ -1,6 +1,6 @@
 import pytest
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 from mmconvert.kits.vlmevalkit.pictures import kept_rows, picture_files, picture_paths
 
 PICTURE, OTHER = "x" * 70, "y" * 70

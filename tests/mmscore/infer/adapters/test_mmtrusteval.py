@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mmconvert.errors import UsageError
-from mmconvert.record import Image, Part, Turn
+from mmconvert.core.errors import UsageError
+from mmconvert.core.record import Image, Part, Turn
 from mmscore import predict, score
 from mmscore.infer.adapter import adapt
 from mmscore.infer.adapters.mmtrusteval import adapter

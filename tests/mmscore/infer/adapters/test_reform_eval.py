@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from mmconvert.errors import Error, UsageError
-from mmconvert.record import Part, Turn
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.record import Part, Turn
 from mmscore.infer.adapter import adapt
 from mmscore.infer.backend import LIKELIHOOD, Batching, Generation, ModelOptions
 from support.questions import picture, record

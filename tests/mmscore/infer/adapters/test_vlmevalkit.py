@@ -10,8 +10,8 @@ import pandas as pd
 import PIL.Image
 import pytest
 
-from mmconvert.errors import UsageError
-from mmconvert.record import Image, Part, Source, Turn
+from mmconvert.core.errors import UsageError
+from mmconvert.core.record import Image, Part, Source, Turn
 from mmscore.infer.adapter import adapt
 from mmscore.infer.adapters.vlmevalkit import ADAPTER
 from mmscore.infer.backend import Generation, ModelOptions, Service

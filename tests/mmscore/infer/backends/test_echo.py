@@ -2,7 +2,7 @@
 
 import pytest
 
-from mmconvert.errors import UsageError
+from mmconvert.core.errors import UsageError
 from mmscore.infer.backend import Generation, ModelOptions
 from mmscore.infer.backends.echo import BACKEND
 from support.questions import record

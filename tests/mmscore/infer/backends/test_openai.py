@@ -11,8 +11,8 @@ from dataclasses import replace
 import PIL.Image
 import pytest
 
-from mmconvert.errors import Error, UsageError
-from mmconvert.record import Image, Part, Record, Turn
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.record import Image, Part, Record, Turn
 from mmscore.infer.backend import Generation, ModelOptions, Service
 from mmscore.infer.backends.openai import BACKEND
 from support.chat_server import Said, chat_server, completion, refused, said, script

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.errors import Error
-from mmconvert.record import Part, Turn
+from mmconvert.core.errors import Error
+from mmconvert.core.record import Part, Turn
 from mmscore.infer.backend import Generation, ModelOptions, Service
 from mmscore.infer.backends.openai import BACKEND
 from support.questions import colour_records, picture, record

@@ -9,8 +9,8 @@ import pytest
 import torch
 from transformers import LlavaForConditionalGeneration
 
-from mmconvert.errors import Error, UsageError
-from mmconvert.record import Image, Part, Turn
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.record import Image, Part, Turn
 from mmscore.infer.backend import Generation, ModelOptions
 from mmscore.infer.backends.transformers import BACKEND
 from mmscore.infer.row_draws import RowDraws

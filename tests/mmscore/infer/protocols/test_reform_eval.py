@@ -8,12 +8,12 @@ from random import Random
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.conversion import read
-from mmconvert.errors import UsageError
+from mmconvert.core.errors import UsageError
+from mmconvert.core.record import LETTERS, Record
 from mmconvert.kits.reform_eval.dialogue import Processor
 from mmconvert.kits.reform_eval.loader import load
 from mmconvert.kits.reform_eval.setup import Setup
-from mmconvert.record import LETTERS, Record
+from mmconvert.pipeline.convert import read
 from mmscore.infer.backend import LIKELIHOOD
 from mmscore.infer.protocol import open_protocol
 from support.asking import Says, asked, said, written

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.record import Part, Record, Turn
+from mmconvert.core.record import Part, Record, Turn
 from mmscore.infer.backend import Generation
 from mmscore.infer.predictions_file import interrupted
 from mmscore.infer.protocol import open_protocol

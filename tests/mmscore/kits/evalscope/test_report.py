@@ -1,6 +1,6 @@
 import pytest
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 from mmscore.kits.evalscope.aggregation import Identity, Sample, aggregate
 from mmscore.kits.evalscope.report import Setting, metric_scores, primary_metric, report_json, report_rows, report_table
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmscore.core.estimates import Estimate
+from mmscore.core.recipe import Item
 from mmscore.kits.mme.points import PLUS, POINTS, added, category_points, with_pairs
-from mmscore.recipe import Item
-from mmscore.scoring import score_items
-from mmscore.stats import Estimate
+from mmscore.scoring.score import score_items
 from support.plain_recipe import RECIPE
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
 from mmscore.kits.mmmu.grading import Answer, grade
 
 ANSWERS = {

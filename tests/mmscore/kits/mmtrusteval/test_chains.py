@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 from mmscore.kits.mmtrusteval.chains import chain_of, results
 from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, Setting
 from mmscore.kits.mmtrusteval.measures import measure

@@ -3,13 +3,13 @@ import shutil
 
 import pytest
 
-from mmconvert.digest import hash_file
-from mmconvert.errors import Error, UsageError
-from mmscore.bundle import Request, bundle
-from mmscore.bundle_check import verify
-from mmscore.evaluation import score
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.hashing import hash_file
+from mmscore.analysis.bundle import Request, bundle
+from mmscore.analysis.bundle_verify import verify
 from mmscore.kits.mmtrusteval.connections import connected
 from mmscore.kits.mmtrusteval.score_services import ATTRIBUTES, MODERATED
+from mmscore.scoring.evaluate import score
 from support.web_server import reply, web_server
 
 SCORES = {name: n / 100 for n, name in enumerate(MODERATED)}

@@ -9,15 +9,15 @@ from transformers import (
     LongformerForSequenceClassification,
 )
 
-from mmconvert.demo.tiny_vlm import byte_tokenizer
-from mmconvert.errors import Error
-from mmscore.evaluation import score
+from mmconvert.core.errors import Error
+from mmconvert.testing.demo.tiny_vlm import byte_tokenizer
+from mmscore.core.recipe import Item
 from mmscore.kits.mmtrusteval.connections import by_evaluator
 from mmscore.kits.mmtrusteval.evaluators import Setting
 from mmscore.kits.mmtrusteval.local_classifiers import harmbench, longformer
 from mmscore.kits.mmtrusteval.rows import chain_recipe
-from mmscore.recipe import Item
-from mmscore.scoring import score_items
+from mmscore.scoring.evaluate import score
+from mmscore.scoring.score import score_items
 
 PROMPT = "{behavior}|{generation}|"
 

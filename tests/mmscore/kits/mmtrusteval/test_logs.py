@@ -3,7 +3,7 @@ import json
 import pytest
 from scipy.stats import chi2_contingency
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 from mmscore.kits.mmtrusteval.benchmark_rank import PATHS, benchmark_rank
 from mmscore.kits.mmtrusteval.chains import chain_of
 from mmscore.kits.mmtrusteval.task_log import log_text, task_log

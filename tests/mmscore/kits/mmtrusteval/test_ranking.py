@@ -2,16 +2,16 @@ import json
 
 import pytest
 
-from mmconvert.errors import Error, UsageError
-from mmscore.evaluation import score
+from mmconvert.core.errors import Error, UsageError
+from mmscore.analysis.rank import rank
+from mmscore.core.report import Counts, Entry
 from mmscore.kits.mmtrusteval.benchmark_rank import PATHS
 from mmscore.kits.mmtrusteval.chains import chain_of
 from mmscore.kits.mmtrusteval.log_totals import GROUPS, KINDS, PROMPTS
 from mmscore.kits.mmtrusteval.ranking import aspect, columns, task_cells
 from mmscore.kits.mmtrusteval.task_scores import TOPICS
 from mmscore.kits.mmtrusteval.tasks import TASKS
-from mmscore.rank import rank
-from mmscore.report import Counts, Entry
+from mmscore.scoring.evaluate import score
 from support.terminal import mmscore, one_message
 
 TASK_OF = {path: task for task, paths in PATHS.items() for path in paths}

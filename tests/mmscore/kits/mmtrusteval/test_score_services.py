@@ -2,12 +2,12 @@ import json
 
 import pytest
 
-from mmconvert.errors import Error, RowError, UsageError
+from mmconvert.core.errors import Error, RowError, UsageError
+from mmscore.core.recipe import Item
 from mmscore.kits.mmtrusteval.evaluators import Setting
 from mmscore.kits.mmtrusteval.rows import chain_recipe
 from mmscore.kits.mmtrusteval.score_services import ATTRIBUTES, MODERATED, moderation, perspective
-from mmscore.recipe import Item
-from mmscore.scoring import score_items
+from mmscore.scoring.score import score_items
 from support.web_server import reply, web_server
 
 SCORES = {name: n / 100 for n, name in enumerate(MODERATED)} | {"illicit": 0.9}

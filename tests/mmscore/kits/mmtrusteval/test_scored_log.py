@@ -3,9 +3,9 @@ import json
 import pytest
 
 from goldens.comparison import difference
-from mmconvert.errors import Error
-from mmscore.evaluation import Options, kit_log, score, score_each
-from mmscore.judge_request import JudgeRequest
+from mmconvert.core.errors import Error
+from mmscore.scoring.evaluate import Options, kit_log, score, score_each
+from mmscore.scoring.judging.request import JudgeRequest
 from support.chat_server import chat_server, said
 from support.predictions import write_predictions
 from support.terminal import mmscore, one_message

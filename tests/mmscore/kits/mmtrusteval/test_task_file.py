@@ -1,6 +1,6 @@
 import pytest
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 from mmscore.kits.mmtrusteval.chains import chain_of
 from mmscore.kits.mmtrusteval.task_file import evaluator_chains
 

@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from mmconvert.errors import UsageError
+from mmconvert.core.errors import UsageError
 from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, DIMENSIONS, FORMULATIONS, benchmark_named, benchmark_of
 from mmscore.kits.reform_eval.evaluation import FORMULATIONS as KNOWN
 from mmscore.kits.reform_eval.ranking import SIZES, place_in_dimension

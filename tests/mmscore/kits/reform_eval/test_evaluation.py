@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 from mmscore.kits.reform_eval.evaluation import FORMULATIONS, choice, evaluate
 
 

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import RowError
+from mmconvert.core.errors import RowError
+from mmscore.core.parsed import UNPARSED
 from mmscore.kits.vlmevalkit.judge_replies import DRAWN, FAILED_CALL, OPTION_TRIES, TRIES, judged_option, judged_yes_no
-from mmscore.parsed import UNPARSED
 
 FRUITS = {"A": "pear", "B": "plum"}
 NOTHING = "I cannot say"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error, RowError
+from mmconvert.core.errors import Error, RowError
 from mmscore.kits.vlmevalkit.mathvista import Question, Result, is_right, mathvista_table, read_directly, skills_of
 
 CHOICE = Question("multi_choice", "text", "['pear', 'plum']", "plum", "B")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.errors import Error
+from mmconvert.core.errors import Error
 from mmscore.kits.vlmevalkit.judge_replies import TRIES
 from mmscore.kits.vlmevalkit.mmvet import CAPABILITIES, OVERALL, grade, mmvet_tables, table_row
 

@@ -1,0 +1,1 @@
+"""Chat turns and training rows: what formats of conversations share."""

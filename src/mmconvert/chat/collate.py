@@ -1,0 +1,94 @@
+"""Rows of a dataset to tensors, for a training loop of one's own.
+
+loader = torch.utils.data.DataLoader(load_dataset(...), batch_size=8, collate_fn=ChatCollator(processor))
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mmconvert.core.errors import Error
+
+IGNORED = -100
+"""The label of a token that is not learnt."""
+
+
+class ChatCollator:
+    """Words rows with a processor's chat template and pads them.
+
+    Rows of `--view sft` are learnt as they stand, but for pictures and padding; of `--view prompt-completion` the
+    completion alone. A row may be text alone, or show several pictures.
+    """
+
+    def __init__(self, processor: Any) -> None:
+        """Take the processor of a vision-language model of transformers, with a chat template."""
+        self._processor = processor
+        tokenizer = processor.tokenizer
+        names = (getattr(processor, "image_token", None), getattr(tokenizer, "image_token", None))
+        self._pictures = sorted({tokenizer.convert_tokens_to_ids(str(name)) for name in names if name})
+
+    def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Give the model's arguments.
+
+        Args:
+            rows: Rows as `datasets` reads them, pictures decoded.
+
+        Returns:
+            The processor's tensors, one row a row, and `labels`: `input_ids`, `IGNORED` for what is not learnt.
+
+        Raises:
+            Error: A row shows other pictures than it has, or is laid out for evaluation.
+        """
+        talks = [_turns(row) for row in rows]
+        batch = self._tensors(talks)
+        learnt = batch["attention_mask"].bool()
+        for token in self._pictures:
+            learnt &= batch["input_ids"] != token
+        # Some processors pad on the left: a row begins where its mask does.
+        starts = batch["attention_mask"].argmax(dim=1).tolist()
+        for own, row, start in zip(learnt, rows, starts, strict=True):
+            if "completion" in row:
+                own[start : start + self._prompt_tokens(row)] = False
+        batch["labels"] = batch["input_ids"].masked_fill(~learnt, IGNORED)
+        return dict(batch)
+
+    def _prompt_tokens(self, row: Mapping[str, Any]) -> int:
+        prompt = _with_pictures(row["prompt"], iter(row["images"]))
+        return int(self._tensors([prompt], add_generation_prompt=True)["input_ids"].shape[1])
+
+    def _tensors(self, talks: Sequence[Any], **options: Any) -> Any:
+        return self._processor.apply_chat_template(
+            talks,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+            processor_kwargs={"padding": True},
+            **options,
+        )
+
+
+def _turns(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Give the turns of a row, each picture in its part."""
+    turns = [*row["prompt"], *row["completion"]] if "completion" in row else row["messages"]
+    if turns[-1]["role"] != "assistant":
+        raise Error(f"row {row.get('id')!r}: has no reply to learn. Convert with --view sft or prompt-completion.")
+    pictures = iter(row["images"])
+    talk = _with_pictures(turns, pictures)
+    if any(True for _ in pictures):
+        raise Error(f"row {row.get('id')!r}: has more pictures than its turns show. Convert it again.")
+    return talk
+
+
+def _with_pictures(turns: Sequence[Mapping[str, Any]], pictures: Iterator[Any]) -> list[dict[str, Any]]:
+    return [{"role": turn["role"], "content": [_part(part, pictures) for part in turn["content"]]} for turn in turns]
+
+
+def _part(part: Mapping[str, Any], pictures: Iterator[Any]) -> dict[str, Any]:
+    if part["type"] != "image":
+        return {"type": "text", "text": part["text"]}
+    try:
+        picture = next(pictures)
+    except StopIteration:
+        raise Error("messages: the turns show more pictures than the row has. Convert it again.") from None
+    if picture is None:
+        raise Error("images: a picture was kept as an address. Convert with --allow-remote, without --keep-urls.")
+    return {"type": "image", "image": picture}

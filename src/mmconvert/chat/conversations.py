@@ -1,0 +1,253 @@
+"""What readers of training data share: turns with their roles, lists of pictures, one record a dialog."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from mmconvert.core.errors import RowError, did_you_mean, got, in_field
+from mmconvert.core.record import Image, Part, Record, Turn
+from mmconvert.core.text.image_markers import Markers, check_count, marked_parts
+from mmconvert.core.text.placeholders import turn_text
+from mmconvert.io import Row
+from mmconvert.io.columns import json_rest, take_id
+from mmconvert.plugins.format import Context
+
+ROLES = {"system": "system", "user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant"}
+"""Role in a training file -> role of a turn."""
+
+TOOL_ROLES = frozenset(
+    {"tool", "tool_call", "tool_response", "function", "function_call", "observation", "ipython", "mcp"}
+)
+MEDIA = ("video", "videos", "audio", "audios")
+MESSAGES_EXTRA = "messages_extra"
+"""Key in `extra` for the fields of each message beside role and content."""
+
+
+def role_of(value: Any, field: str) -> str:
+    """Give the role of a turn.
+
+    Raises:
+        RowError: `media.unsupported` for a tool's turn, `messages.role` for any other unknown word.
+    """
+    if isinstance(value, str) and value in ROLES:
+        return ROLES[value]
+    if isinstance(value, str) and value in TOOL_ROLES:
+        raise RowError("media.unsupported", field, "tool calls are not supported yet. Leave the row out.")
+    raise RowError("messages.role", field, f"expected one of {', '.join(ROLES)} {got(value)}.{_near(value)}")
+
+
+def _near(word: Any) -> str:
+    return did_you_mean(word, ROLES) if isinstance(word, str) else ""
+
+
+def message_list(value: Any, field: str) -> list[dict[str, Any]]:
+    """Check that a field holds messages.
+
+    Raises:
+        RowError: `messages.missing`, `messages.type`.
+    """
+    if not isinstance(value, list) or not value:
+        raise RowError("messages.missing", field, f"expected a list of messages {got(value)}.")
+    for number, message in enumerate(value):
+        if not isinstance(message, dict):
+            raise RowError("messages.type", f"{field}[{number}]", f"expected an object {got(message)}.")
+    return value
+
+
+def objects_in(value: Any) -> list[dict[str, Any]]:
+    """Give the objects of a list, for telling formats apart; [] for anything else.
+
+    Example:
+        >>> objects_in([{"role": "user"}, 3]), objects_in(True)
+        ([{'role': 'user'}], [])
+    """
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def marked_turns(
+    value: Any,
+    field: str,
+    keys: tuple[str, str],
+    markers: Markers,
+    shown_by: Collection[str] = ("system", "user", "assistant"),
+) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
+    """Read turns whose content is one text with markers for pictures.
+
+    Args:
+        value: The list of messages as the source has it.
+        field: Its name.
+        keys: The message's keys for role and content.
+        markers: What stands for a picture.
+        shown_by: Roles whose markers count; in other turns they are text.
+
+    Returns:
+        The turns, and the fields of each message that have no place in a turn.
+
+    Raises:
+        RowError: The codes of `message_list`, `role_of` and `marked_parts`; `messages.content`.
+    """
+    role_key, text_key = keys
+    turns: list[Turn] = []
+    extras: list[dict[str, Any]] = []
+    for number, message in enumerate(message_list(value, field)):
+        where = f"{field}[{number}]"
+        role, text = role_of(message.get(role_key), f"{where}.{role_key}"), message.get(text_key)
+        if message.get("tool_calls") or message.get("function_call"):
+            raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
+        if not isinstance(text, str):
+            raise RowError("messages.content", f"{where}.{text_key}", f"expected a text {got(text)}.")
+        with in_field(f"{where}.{text_key}"):
+            parts = marked_parts(text, markers) if role in shown_by else (Part("text", text),)
+        turns.append(Turn(role, parts))
+        extras.append({name: item for name, item in message.items() if name not in keys and item is not None})
+    return tuple(turns), extras
+
+
+def with_system(
+    fields: dict[str, Any], turns: tuple[Turn, ...], extras: list[dict[str, Any]]
+) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
+    """Take the field `system` out of a row and put it before its turns.
+
+    Raises:
+        RowError: `messages.content`: it is no text.
+    """
+    system = fields.pop("system", None)
+    if system is None or system == "":
+        return turns, extras
+    if not isinstance(system, str):
+        raise RowError("messages.content", "system", f"expected a text {got(system)}.")
+    return (Turn("system", (Part("text", system),)), *turns), [{}, *extras]
+
+
+def image_parts(turns: Sequence[Turn]) -> int:
+    """Count the pictures that turns show."""
+    return sum(part.type == "image" for turn in turns for part in turn.content)
+
+
+def listed(value: Any) -> list[Any]:
+    """Give the elements of a field that holds one thing or a list of them; [] for null and "".
+
+    Example:
+        >>> listed("a.png"), listed(["a.png", "b.png"]), listed(None)
+        (['a.png'], ['a.png', 'b.png'], [])
+    """
+    if value is None or value == "":
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def placed(value: Any, field: str) -> list[tuple[str, Any]]:
+    """Give what `listed` gives, each element with its place.
+
+    Example:
+        >>> placed("a.png", "image"), placed(["a.png", "b.png"], "images")
+        ([('image', 'a.png')], [('images[0]', 'a.png'), ('images[1]', 'b.png')])
+    """
+    if isinstance(value, list):
+        return [(f"{field}[{number}]", item) for number, item in enumerate(value)]
+    return [(field, item) for item in listed(value)]
+
+
+def picture(value: Any, slot: int, context: Context) -> Image:
+    """Load what a source wrote for a picture: a path, a data URL, an address, or a cell of parquet.
+
+    Args:
+        value: A text, bytes, or an object with `bytes` and `path` (or `url`).
+        slot: Number of the picture in the row, from 1.
+        context: Where pictures lie.
+
+    Raises:
+        RowError: `image.type`, or the codes of `Pictures.of_reference`.
+    """
+    if isinstance(value, dict):
+        value = next((value[key] for key in ("bytes", "path", "url") if value.get(key) is not None), None)
+    if isinstance(value, bytes):
+        return context.pictures.of_bytes(value, slot)
+    if not isinstance(value, str):
+        raise RowError("image.type", "", f"expected a path, a data URL or bytes {got(value)}.")
+    return context.pictures.of_reference(value, slot)
+
+
+def shown_pictures(value: Any, field: str, turns: Sequence[Turn], context: Context) -> tuple[Image, ...]:
+    """Load the pictures of a row after counting them against what its turns show.
+
+    Args:
+        value: One picture or a list of them.
+        field: Name of the field.
+        turns: The row's turns.
+        context: Where pictures lie.
+
+    Raises:
+        RowError: `placeholder.count`, or the codes of `picture`.
+    """
+    values = placed(value, field)
+    check_count(image_parts(turns), len(values), field)
+    images = []
+    for slot, (place, item) in enumerate(values, 1):
+        with in_field(place):
+            images.append(picture(item, slot, context))
+    return tuple(images)
+
+
+def refuse_media(fields: Mapping[str, Any]) -> None:
+    """Refuse a row with videos or sounds.
+
+    Raises:
+        RowError: `media.unsupported`.
+    """
+    for name in MEDIA:
+        if listed(fields.get(name)):
+            raise RowError("media.unsupported", name, "videos and sounds are not supported yet. Leave the row out.")
+
+
+def last_question(turns: Sequence[Turn], images: Sequence[Image]) -> str | None:
+    """Give the text of the last user turn, `<image k>` where pictures stand; None without one."""
+    at, found = 0, None
+    for turn in turns:
+        count = image_parts([turn])
+        if turn.role == "user":
+            found = turn_text(turn, images[at : at + count])
+        at += count
+    return found
+
+
+def dialog_record(
+    row: Row,
+    context: Context,
+    fields: Mapping[str, Any],
+    turns: Sequence[Turn],
+    images: Sequence[Image],
+    extras: Sequence[Mapping[str, Any]] = (),
+) -> Record:
+    """Make the record of a row of training data.
+
+    Training files repeat ids (LLaVA's name a picture with several dialogs), so rows are numbered and the
+    source's id is `sample`.
+
+    Args:
+        row: The raw row.
+        context: What is known beside it.
+        fields: What is left of its fields.
+        turns: Its turns, the assistant's among them.
+        images: One picture for each image part.
+        extras: Further fields of each message.
+
+    Raises:
+        RowError: `id.type`.
+    """
+    left = dict(fields)
+    sample = take_id(left, row, context)
+    if any(extras):
+        left[MESSAGES_EXTRA] = [dict(more) for more in extras]
+    extra = json_rest(left, context)
+    return Record(
+        id=context.numbered(row),
+        sample=sample,
+        messages=tuple(turns),
+        task=context.task or ("chat" if any(turn.role == "assistant" for turn in turns) else "vqa"),
+        source=context.source(row),
+        images=tuple(images),
+        question=last_question(turns, images),
+        dataset=context.dataset,
+        subset=context.subset,
+        extra=extra,
+    )

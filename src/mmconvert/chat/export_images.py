@@ -1,0 +1,125 @@
+"""How a writer stores pictures: inside the file, by content name, or under the source's own names."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pybase64
+
+from mmconvert.core.errors import Error
+from mmconvert.core.record import Image, Record
+from mmconvert.images.loader import MIME_TYPES, SUFFIXES
+from mmconvert.plugins.format import Loss, Target
+
+
+def with_bytes(
+    records: Iterable[Record], losses: list[Loss], stored: Callable[[Record], Iterable[Image]]
+) -> Iterator[Record]:
+    """Pass on the records whose pictures can be stored; those with a kept address are left out and named.
+
+    Args:
+        records: Any records.
+        losses: Collects a loss for each record that is left out.
+        stored: Gives the pictures of a record that the format stores.
+
+    Yields:
+        Records in order.
+    """
+    for record in records:
+        address = next((image.url for image in stored(record) if image.bytes is None), None)
+        if address is None:
+            yield record
+        else:
+            message = f"the row is left out: the picture {address} was kept as an address and has no bytes."
+            losses.append(Loss(record.id, "images", message, left_out=True))
+
+
+def data_url(image: Image) -> str:
+    """Write a picture as a data URL, its bytes untouched.
+
+    Raises:
+        Error: The picture has no bytes (a kept address).
+    """
+    return f"data:{MIME_TYPES[image.format]};base64,{base64_text(image)}"
+
+
+def base64_text(image: Image) -> str:
+    """Write a picture as base64, its bytes untouched.
+
+    Raises:
+        Error: The picture has no bytes (a kept address).
+    """
+    if image.bytes is None:
+        raise Error(
+            f"the picture {image.url} was kept as an address and has no bytes. Convert with the pictures at hand."
+        )
+    return pybase64.b64encode(image.bytes).decode()
+
+
+def reference(image: Image, target: Target) -> str:
+    """Store a picture the way the target asks for and say what stands for it in the file.
+
+    Args:
+        image: A picture with bytes, or a kept address.
+        target: `images` decides: `inline` gives a data URL; `files` writes `<sha256[:16]>.<ext>`;
+            `original` writes the source's own name where it has one, else as `inline`.
+
+    Returns:
+        A data URL, an address, or a path relative to the picture folder.
+
+    Raises:
+        Error: Two different pictures have the same original name.
+    """
+    if image.bytes is None and image.url is not None:
+        return image.url
+    return stored_file(image, target) if as_files([image], target) else data_url(image)
+
+
+def as_files(images: Sequence[Image], target: Target) -> bool:
+    """Tell whether pictures shall be written as files.
+
+    Under `original` a picture without a name stood inside its source and goes back inside.
+    """
+    return target.images == "files" or (target.images == "original" and all(image.name for image in images))
+
+
+def stored_file(image: Image, target: Target) -> str:
+    """Write a picture into the target's folder and give its path inside it; see `reference`."""
+    if image.bytes is None:
+        raise Error(
+            f"the picture {image.url} was kept as an address and has no bytes. Convert with the pictures at hand."
+        )
+    folder = target.image_dir or target.path.parent
+    name = image.name if target.images == "original" and image.name else None
+    name = name or f"{image.sha256[:16]}.{SUFFIXES[image.format]}"
+    path = folder / name
+    # A name of a record was checked when it was read, but a dataset may come from anywhere.
+    if not Path(os.path.normpath(path)).is_relative_to(Path(os.path.normpath(folder))):
+        raise Error(f"the picture name {name!r} leaves the folder {folder}. Export with --images files.")
+    if path.exists():
+        if path.read_bytes() != image.bytes:
+            raise Error(f"{path}: another picture stands there. Give an empty --image-dir, or --images files.")
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(image.bytes)
+    return name
+
+
+def stored_path(image: Image, target: Target) -> str:
+    """Write a picture as a file for a format that knows nothing but paths, and give its path.
+
+    Args:
+        image: A picture with bytes.
+        target: `images` `inline` counts as `files`.
+
+    Returns:
+        The path inside `image_dir` where that is given; else from the folder of the output, where
+        pictures without a name of their own lie in `images/`.
+
+    Raises:
+        Error: See `reference`.
+    """
+    if target.image_dir is not None or (target.images == "original" and image.name):
+        return stored_file(image, target)
+    return f"images/{stored_file(image, replace(target, image_dir=target.path.parent / 'images'))}"

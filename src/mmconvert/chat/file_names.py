@@ -1,0 +1,59 @@
+"""The name that a kit's convention gives a file, told from the first record that goes into it."""
+
+import re
+from typing import Any
+
+from mmconvert.core.errors import UsageError
+from mmconvert.core.record import Record
+from mmconvert.plugins.format import Format
+
+# What cannot stand in a file's name on every system, and what would lead into another folder.
+_UNFIT = re.compile(r'[\x00-\x1f<>:"/\\|?*]|^\.+')
+
+
+def proposed_file_name(plugin: Format, name: str, record: Record) -> str:
+    """Name a file as the format's convention has it.
+
+    Args:
+        plugin: The format.
+        name: Its name, for messages.
+        record: The first record of the file.
+
+    Returns:
+        A bare name with its ending.
+
+    Raises:
+        UsageError: The format has no convention, or the record does not say what the name needs.
+    """
+    if plugin.file_name is None:
+        raise UsageError(f"format {name!r} has no file name by convention. Name the file.")
+    return _UNFIT.sub("_", plugin.file_name(record))
+
+
+def said(value: Any, what: str) -> str:
+    """Give a fact that a file's name needs.
+
+    Raises:
+        UsageError: The record does not say it.
+
+    Example:
+        >>> said("MME", "dataset")
+        'MME'
+    """
+    if not isinstance(value, str) or not value:
+        raise UsageError(f"the conventional name needs the {what}, which the first row does not say. Name the file.")
+    return value
+
+
+def model_of(record: Record) -> str:
+    """Give the model that made a record's prediction; of a path or Hub name only the last part counts.
+
+    Raises:
+        UsageError: The record does not say it.
+
+    Example:
+        >>> from mmconvert.core.record import Source
+        >>> model_of(Record("1", "1", (), "vqa", Source("f", "f", 0), extra={"model": "Qwen/Qwen2.5-VL-7B"}))
+        'Qwen2.5-VL-7B'
+    """
+    return said(record.extra.get("model"), "model").rstrip("/").rpartition("/")[2]

@@ -1,0 +1,140 @@
+"""OpenAI's chat messages as JSON: roles, parts and pictures, read and written."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mmconvert.chat.conversations import TOOL_ROLES, objects_in
+from mmconvert.chat.export_images import reference
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.record import Image, Part, Turn
+from mmconvert.plugins.format import Context, Target
+
+ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_OWN = {"role", "content"}
+_MEDIA = ("input_audio", "video_url", "file", "audio_url")
+
+
+def plain_turn(message: Mapping[str, Any]) -> Turn | None:
+    """Read a message that is only a text in a role of ours, as most are; None for any other.
+
+    Example:
+        >>> plain_turn({"role": "user", "content": "Why?"})
+        Turn(role='user', content=(Part(type='text', text='Why?'),))
+        >>> plain_turn({"role": "developer", "content": "Be brief."})
+    """
+    role, text = message.get("role"), message.get("content")
+    if len(message) == 2 and type(text) is str and type(role) is str and ROLES.get(role) == role:
+        return Turn(role, (Part("text", text),))
+    return None
+
+
+def opened(message: Mapping[str, Any], where: str) -> tuple[str, Any, dict[str, Any]]:
+    """Give role, content and further fields of a message.
+
+    Args:
+        message: The message as the source has it.
+        where: Its place, for messages of errors.
+
+    Returns:
+        The role of the turn, the content untouched, and the fields that have no place in a turn;
+        `role` is among them where OpenAI's word is another than ours.
+
+    Raises:
+        RowError: `media.unsupported` for tool calls, `messages.role`.
+    """
+    plain = message.keys() == _OWN
+    if not plain and (message.get("tool_calls") or message.get("function_call")):
+        raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
+    word = message.get("role")
+    role = ROLES.get(word) if isinstance(word, str) else None
+    if role is None:
+        if isinstance(word, str) and word in TOOL_ROLES:
+            raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
+        raise RowError("messages.role", f"{where}.role", f"expected system, user or assistant {got(word)}.")
+    extra = {} if plain else {name: value for name, value in message.items() if name not in _OWN}
+    if role != word:
+        extra["role"] = word
+    return role, message.get("content"), extra
+
+
+def read_content(
+    content: Any, where: str, shown_before: int, context: Context
+) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
+    """Read a text, or a list of text and image_url parts.
+
+    Args:
+        content: The content as the source has it.
+        where: Place of its message.
+        shown_before: How many pictures earlier messages show.
+        context: Where pictures lie.
+
+    Raises:
+        RowError: `messages.content`, `messages.part`, `media.unsupported`, or the codes of pictures.
+    """
+    if isinstance(content, str):
+        return (Part("text", content),), ()
+    if not isinstance(content, list):
+        raise RowError("messages.content", f"{where}.content", f"expected a text or a list of parts {got(content)}.")
+    parts: list[Part] = []
+    images: list[Image] = []
+    for position, part in enumerate(content):
+        made, image = _part(part, f"{where}.content[{position}]", shown_before + len(images) + 1, context)
+        parts.append(made)
+        if image is not None:
+            images.append(image)
+    return tuple(parts), tuple(images)
+
+
+def _part(part: Any, field: str, slot: int, context: Context) -> tuple[Part, Image | None]:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind == "text" and isinstance(part.get("text"), str):
+        return Part("text", part["text"]), None
+    if kind == "image_url":
+        value = part.get("image_url")
+        url, detail = (value.get("url"), value.get("detail")) if isinstance(value, dict) else (value, None)
+        if not isinstance(url, str) or not (detail is None or isinstance(detail, str)):
+            raise RowError("messages.part", f"{field}.image_url", f"expected {{'url': ...}} {got(value)}.")
+        with in_field(f"{field}.image_url"):
+            return Part("image"), context.pictures.of_reference(url, slot, detail)
+    if kind in _MEDIA:
+        raise RowError("media.unsupported", field, f"parts of type {kind!r} are not supported. Leave the row out.")
+    raise RowError("messages.part", field, f"expected a text or image_url part {got(part)}.")
+
+
+def ends_with_assistant(messages: Any) -> bool:
+    """Tell whether a list of messages has the assistant's words last.
+
+    Example:
+        >>> ends_with_assistant([{"role": "user"}, {"role": "assistant"}]), ends_with_assistant("[]")
+        (True, False)
+    """
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    return isinstance(last, dict) and last.get("role") == "assistant"
+
+
+def part_types(messages: Any) -> set[str]:
+    """List the types of the parts of messages, for telling formats apart.
+
+    Example:
+        >>> part_types([{"role": "user", "content": [{"type": "image"}]}, {"role": "assistant", "content": "A"}])
+        {'image'}
+    """
+    contents = [message.get("content") for message in objects_in(messages)]
+    return {str(part.get("type")) for content in contents for part in objects_in(content)}
+
+
+def part_json(part: Part, images: Iterator[Image], target: Target) -> dict[str, Any]:
+    """Write a part; a picture is stored as the target asks for.
+
+    Args:
+        part: The part.
+        images: Gives the next picture; one is taken for an image part.
+        target: How pictures are stored.
+    """
+    if part.type == "text":
+        return {"type": "text", "text": part.text}
+    image = next(images)
+    url: dict[str, Any] = {"url": reference(image, target)}
+    if image.detail is not None:
+        url["detail"] = image.detail
+    return {"type": "image_url", "image_url": url}

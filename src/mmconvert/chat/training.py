@@ -1,0 +1,171 @@
+"""What writers of training data share: the assistant's turn, what is left out, and why."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mmconvert.chat.conversations import MEDIA, MESSAGES_EXTRA, ROLES, image_parts, listed
+from mmconvert.core.error_hints import with_next_step
+from mmconvert.core.errors import RowError
+from mmconvert.core.record import Record, Turn
+from mmconvert.core.text.image_markers import Markers, check_count, marked_text
+from mmconvert.dataset.views import asks_for_letters, sft_turns
+from mmconvert.io.columns import HEADERS, add_extra, own_id
+from mmconvert.plugins.format import Loss
+
+PROMPTED = ("options", "hint", "instruction")
+"""Columns that a training format holds only as far as the prompt words them."""
+
+UNHELD = (
+    "category", "l2_category", "split", "dataset", "subset", "group", "variant", "round", "prediction", "attachments",
+)  # fmt: skip
+"""Columns that no training format has a field for."""
+
+
+def training_rows(
+    records: Iterable[Record],
+    losses: list[Loss],
+    row: Callable[[Record], Mapping[str, Any]],
+    *,
+    addresses: bool = False,
+    held: Collection[str] = (),
+) -> Iterator[Mapping[str, Any]]:
+    """Write each record that can be trained on as a row; the others are losses.
+
+    Args:
+        records: Any records; the answer of an evaluation record becomes the assistant's turn.
+        losses: Collects what the format cannot hold.
+        row: Record with its assistant's turn -> the format's row; raises RowError to leave it out.
+        addresses: The format takes addresses of pictures.
+        held: Columns of `UNHELD` that the format does hold.
+
+    Yields:
+        Rows in order.
+    """
+    written = 0
+    for record in records:
+        try:
+            _check(record, addresses)
+            source = replace(record.source, row=written)  # what rows without an id are numbered by
+            made = row(replace(record, messages=sft_turns(record), source=source))
+        except RowError as error:
+            losses.append(
+                Loss(
+                    record.id,
+                    error.field or "messages",
+                    f"the row is left out: {with_next_step(error.code, error.field, error.message)}",
+                    left_out=True,
+                )
+            )
+            continue
+        losses += _unheld(record, held)
+        written += 1
+        yield made
+
+
+def _check(record: Record, addresses: bool) -> None:
+    # A dataset may come from anywhere: a trainer would stop at, or misplace, what does not fit together.
+    check_count(image_parts(record.messages), len(record.images), "images")
+    if not addresses and any(image.bytes is None for image in record.images):
+        raise RowError("image.remote", "images", "a picture was kept as an address and has no bytes.")
+    role = next((turn.role for turn in record.messages if turn.role not in ROLES), None)
+    if role is not None:
+        raise RowError("target.role", "messages", f"training formats are written without {role} turns.")
+
+
+def _unheld(record: Record, held: Collection[str]) -> Iterator[Loss]:
+    for name in (*PROMPTED, *UNHELD):
+        if name not in held and getattr(record, name) not in (None, ()):
+            prompted = "it has no field of its own and stands in the prompt only"
+            yield Loss(record.id, name, prompted if name in PROMPTED else "the format has no field for it")
+    if record.messages[-1].role == "assistant" and record.answers:
+        yield Loss(record.id, "answer", "the row ends with the assistant's turn, which stays as it is")
+    elif len(record.answers) > 1 and not asks_for_letters(record):
+        yield Loss(record.id, "answers", f"only the first of {len(record.answers)} references is there to learn")
+
+
+def source_id(record: Record) -> dict[str, str]:
+    """Give the field `id`: the record's own, or the source's where rows are numbered; {} where there is none."""
+    if own_id(record):
+        return {"id": record.id}
+    return {"id": record.sample} if record.sample != record.id else {}
+
+
+def message_rows(
+    record: Record,
+    keys: tuple[str, str],
+    names: Mapping[str, str],
+    markers: Markers,
+    shown_by: Collection[str] = ("system", "user", "assistant"),
+) -> list[dict[str, Any]]:
+    """Write turns as messages of one text each.
+
+    Args:
+        record: The record.
+        keys: The message's keys for role and content.
+        names: Role -> the format's word.
+        markers: What stands for a picture.
+        shown_by: Roles whose markers count; in other turns the text is written as it is.
+
+    Raises:
+        RowError: `target.role`: the format has no word for a role.
+    """
+    rows = []
+    for turn, more in zip(record.messages, messages_extra(record), strict=True):
+        if turn.role not in names:
+            raise RowError("target.role", "messages", f"the format has no {turn.role} turns.")
+        kept = {name: value for name, value in more.items() if name not in keys}
+        marked = turn.role in shown_by
+        text = marked_text(turn.content, markers) if marked else "".join(part.text for part in turn.content)
+        rows.append({keys[0]: names[turn.role], keys[1]: text, **kept})
+    return rows
+
+
+def messages_extra(record: Record) -> Sequence[Mapping[str, Any]]:
+    """Give the further fields of each message, {} for a turn that the source did not have."""
+    extras = record.extra.get(MESSAGES_EXTRA)
+    known = [more if isinstance(more, dict) else {} for more in extras] if isinstance(extras, list) else []
+    return [*known, *({} for _ in record.messages)][: len(record.messages)]
+
+
+def with_extra(fields: dict[str, Any], record: Record, losses: list[Loss], taken: Sequence[str] = ()) -> dict[str, Any]:
+    """Add the fields that the source had beside; one whose name is taken, as in `add_extra`, is a loss."""
+    extra = {name: value for name, value in record.extra.items() if name not in (MESSAGES_EXTRA, HEADERS)}
+    media = (name for name in MEDIA if listed(extra.get(name)))
+    return add_extra(fields, extra, {"id", *media, *taken}, record, losses)
+
+
+def lost_extra(record: Record, losses: list[Loss], kept: Sequence[str] = ()) -> None:
+    """Name the fields and message fields of the source that a format without further fields drops."""
+    for name in record.extra:
+        if name not in (*kept, HEADERS):
+            losses.append(Loss(record.id, name, "the format has no field for it"))
+
+
+def without_system(record: Record, losses: list[Loss]) -> Record:
+    """Take the system turns out for a trainer that brings its own.
+
+    Raises:
+        RowError: `target.role`: a picture stands in one.
+    """
+    keep = [number for number, turn in enumerate(record.messages) if turn.role != "system"]
+    if len(keep) == len(record.messages):
+        return record
+    if any(part.type == "image" for turn in record.messages if turn.role == "system" for part in turn.content):
+        raise RowError("target.role", "messages", "a picture stands in the system turn, which the format has not.")
+    losses.append(Loss(record.id, "messages", "the system turn is dropped: the trainer brings its own"))
+    extra = dict(record.extra)
+    if MESSAGES_EXTRA in extra:
+        extra[MESSAGES_EXTRA] = [messages_extra(record)[number] for number in keep]
+    return replace(record, messages=tuple(record.messages[number] for number in keep), extra=extra)
+
+
+def require_alternation(turns: Sequence[Turn]) -> None:
+    """Refuse a dialog that is not user, assistant, user, assistant, ...
+
+    Raises:
+        RowError: `target.order`.
+    """
+    roles = [turn.role for turn in turns]
+    if not roles or roles != ["user", "assistant"] * (len(roles) // 2):
+        raise RowError("target.order", "messages", f"turns must alternate user, assistant, but are {', '.join(roles)}.")

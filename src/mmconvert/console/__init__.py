@@ -1,0 +1,1 @@
+"""What both programs share at the terminal."""

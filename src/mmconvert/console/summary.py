@@ -1,0 +1,53 @@
+"""The last words of a command: where everything is, and what to run next."""
+
+import shlex
+import sys
+from collections.abc import Mapping
+
+import click
+
+from mmconvert.console.app import printable
+
+_INDENT = "  "
+
+
+def close(facts: Mapping[str, str | None], *, err: bool = False) -> None:
+    """Print places and next steps: as a table on a terminal, as aligned lines elsewhere.
+
+    Args:
+        facts: Label -> what stands behind it; None or "" leaves a label out.
+        err: Print on standard error, because standard output has the result.
+    """
+    said = {label: printable(text) for label, text in facts.items() if text}
+    stream = sys.stderr if err else sys.stdout
+    if not said or stream is None:
+        return
+    if stream.isatty():
+        _table(said, err)
+        return
+    width = max(map(len, said)) + 1
+    click.echo("\n".join(f"{_INDENT}{label + ':':<{width}}  {text}" for label, text in said.items()), err=err)
+
+
+def _table(said: Mapping[str, str], err: bool) -> None:
+    # Loaded here: what has no terminal never needs it.
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2), pad_edge=True)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in said.items():
+        table.add_row(label, Text(text))
+    Console(stderr=err, highlight=False).print(table)
+
+
+def command(*words: object) -> str:
+    """Write a command as a shell takes it.
+
+    Example:
+        >>> command("mmscore", "my file.parquet")
+        "mmscore 'my file.parquet'"
+    """
+    return shlex.join(map(str, words))

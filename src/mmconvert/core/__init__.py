@@ -1,0 +1,1 @@
+"""Records, errors and other basics, without knowledge of files or formats."""

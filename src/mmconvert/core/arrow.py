@@ -1,0 +1,90 @@
+"""Arrow columns of Python values, without `pa.array`.
+
+The first `pa.array` of a list imports pandas to see whether the list is one of its kinds, which costs
+every process more than a tenth of a second.
+"""
+
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from mmconvert.core.buffers import take
+
+_MOST = (1 << 31) - 1
+_INTEGERS = {pa.int32(): "i", pa.int64(): "q"}
+
+
+def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Build a column of any type.
+
+    Args:
+        values: One value a row; None where there is none.
+        kind: Type of the column.
+
+    Raises:
+        UnicodeEncodeError: A text holds half a surrogate pair.
+    """
+    if kind == pa.string():
+        return _strings(values)
+    nulls = values.count(None)
+    if nulls == len(values):
+        return pa.nulls(len(values), kind)
+    if kind in _INTEGERS and not nulls:
+        return pa.Array.from_buffers(kind, len(values), [None, _integers(kind, values)])
+    if pa.types.is_list(kind):
+        return lists(values, column([item for row in values for item in row], kind.value_type))
+    return pa.array(values, kind)
+
+
+def _strings(values: Sequence[str | None]) -> pa.Array:
+    try:
+        joined = "".join(values)  # type: ignore[arg-type]
+        if joined.isascii():
+            return pa.Array.from_buffers(pa.string(), len(values), [None, _ends(values), pa.py_buffer(joined.encode())])
+    except TypeError:  # one is None
+        if values.count(None) == len(values):
+            return pa.nulls(len(values), pa.string())
+    builder = pa.lib.StringBuilder()
+    builder.append_values(values)
+    return builder.finish()
+
+
+def _integers(kind: pa.DataType, values: Sequence[int]) -> pa.Buffer:
+    return pa.py_buffer(array(_INTEGERS[kind], values))
+
+
+def _ends(rows: Sequence[Any]) -> pa.Buffer:
+    ends = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=ends[1:])
+    if ends[-1] > _MOST:
+        raise OverflowError(f"a column of one batch holds {ends[-1]:,} bytes or items, Arrow takes {_MOST:,}")
+    return pa.py_buffer(ends.astype(np.int32))
+
+
+def lists(rows: Sequence[Sequence[Any]], values: pa.Array) -> pa.ListArray:
+    """Group flat values into the lists they came from; every row is a list."""
+    return pa.ListArray.from_buffers(pa.list_(values.type), len(rows), [None, _ends(rows)], children=[values])
+
+
+def binary(values: Sequence[bytes | None]) -> pa.BinaryArray:
+    """Build a column of bytes, each copied once: a growing builder would copy every picture more than once."""
+    if None in values:
+        return pa.array(values, pa.binary())
+    data: Sequence[bytes] = values  # type: ignore[assignment]
+    ends = array("i", [0, *accumulate(map(len, data))])
+    joined = take(ends[-1])
+    view = memoryview(joined).cast("B")
+    for item, start, end in zip(data, ends, ends[1:], strict=False):
+        view[start:end] = item
+    return pa.Array.from_buffers(pa.binary(), len(data), [None, pa.py_buffer(ends), joined])
+
+
+def structs(kind: pa.StructType, objects: Sequence[Any]) -> pa.StructArray:
+    """Build a struct column from objects that have its fields as attributes."""
+    columns = [column(list(map(attrgetter(field.name), objects)), field.type) for field in kind]
+    return pa.StructArray.from_arrays(columns, fields=list(kind))

@@ -1,0 +1,383 @@
+"""One example of any dataset, and the only crossing between Python and Arrow.
+
+`Record` is what formats make and backends see; `SCHEMA` is what every shard of every dataset has,
+column by column, in this order. Nothing about the schema is ever inferred from data.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from itertools import chain
+from operator import attrgetter
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from mmconvert.core.arrow import binary, column, lists, structs
+from mmconvert.core.frozen import frozen
+
+SCHEMA_VERSION = 1
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+TASKS = ("multiple_choice", "yes_no", "vqa", "caption", "ocr", "kie", "chat")
+
+
+@frozen(gc=False)
+class Image:
+    """A picture as the source stored it; never decoded, never re-encoded.
+
+    Attributes:
+        bytes: The original file; None only for a URL that was kept as a reference.
+        slot: The k of `<image k>`, `image_k` or the list position, from 1.
+        name: POSIX path inside the image root as the source wrote it; None for inline bytes.
+        sha256: Hex digest of `bytes`; "" without bytes.
+        format: PNG, JPEG, GIF, WEBP, BMP or TIFF as the bytes say; "" without bytes.
+        width: Pixels, 0 without bytes.
+        height: Pixels, 0 without bytes.
+        detail: OpenAI's `detail` of an image_url part, None where the source has none.
+        url: The address a kept reference stands for.
+    """
+
+    bytes: bytes | None
+    slot: int
+    name: str | None = None
+    sha256: str = ""
+    format: str = ""
+    width: int = 0
+    height: int = 0
+    detail: str | None = None
+    url: str | None = None
+
+
+@frozen(gc=False)
+class Part:
+    """A piece of a turn: `text` with its text, or `image`, which stands for the next picture."""
+
+    type: str
+    text: str = ""
+
+
+@frozen(gc=False)
+class Turn:
+    """One chat message; `role` is system, user, assistant or tool."""
+
+    role: str
+    content: tuple[Part, ...]
+
+
+@frozen(gc=False)
+class Source:
+    """Where a record came from: format name, bare file name, 0-based record number."""
+
+    format: str
+    file: str
+    row: int
+
+
+@frozen(gc=False)
+class Record:
+    """One example. Fields have the meaning of the columns of the same name (docs/schema.md).
+
+    `images` holds one entry for each image part of `messages`, in reading order.
+    `label` is canonical JSON of the source's reference, None when unlabelled.
+    `extra` maps names of source fields that have no column to JSON values.
+    """
+
+    id: str
+    sample: str
+    messages: tuple[Turn, ...]
+    task: str
+    source: Source
+    images: tuple[Image, ...] = ()
+    question: str | None = None
+    options: tuple[str | None, ...] = ()
+    answer: str | None = None
+    answers: tuple[str, ...] = ()
+    label: str | None = None
+    hint: str | None = None
+    instruction: str | None = None
+    category: str | None = None
+    l2_category: str | None = None
+    split: str | None = None
+    dataset: str | None = None
+    subset: str | None = None
+    group: str | None = None
+    variant: int | None = None
+    round: int | None = None
+    attachments: tuple[Image, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    prediction: str | None = None
+
+
+IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+_INFO = pa.struct(
+    [
+        ("slot", pa.int32()),
+        ("name", pa.string()),
+        ("sha256", pa.string()),
+        ("format", pa.string()),
+        ("width", pa.int32()),
+        ("height", pa.int32()),
+        ("detail", pa.string()),
+        ("url", pa.string()),
+    ]
+)
+_PART = pa.struct([("type", pa.string()), ("text", pa.string())])
+_TURN = pa.struct([("role", pa.string()), ("content", pa.list_(_PART))])
+_ATTACHMENT = pa.struct([("image", IMAGE_TYPE), ("info", _INFO)])
+_SOURCE = pa.struct([("format", pa.string()), ("file", pa.string()), ("row", pa.int64())])
+
+_FIELDS: list[tuple[str, pa.DataType]] = [
+    ("id", pa.string()),
+    ("sample", pa.string()),
+    ("group", pa.string()),
+    ("variant", pa.int32()),
+    ("round", pa.int32()),
+    ("dataset", pa.string()),
+    ("subset", pa.string()),
+    ("images", pa.list_(IMAGE_TYPE)),
+    ("messages", pa.list_(_TURN)),
+    ("task", pa.string()),
+    ("question", pa.string()),
+    ("hint", pa.string()),
+    ("instruction", pa.string()),
+    ("options", pa.list_(pa.string())),
+    ("answer", pa.string()),
+    ("answers", pa.list_(pa.string())),
+    ("label", pa.string()),
+    ("category", pa.string()),
+    ("l2_category", pa.string()),
+    ("split", pa.string()),
+    ("image_info", pa.list_(_INFO)),
+    ("attachments", pa.list_(_ATTACHMENT)),
+    ("source", _SOURCE),
+    ("extra", pa.string()),
+    ("prediction", pa.string()),
+]
+
+_PREDICTION_FIELDS: list[tuple[str, pa.DataType]] = [
+    ("prediction_status", pa.string()),
+    ("prediction_error", pa.string()),
+    ("method", pa.string()),
+    ("finish_reason", pa.string()),
+    ("thinking", pa.string()),
+    ("option_logprobs", pa.list_(pa.float64())),
+    ("option_tokens", pa.list_(pa.int32())),
+    ("token_logprobs", pa.list_(pa.float64())),
+    ("model", pa.string()),
+    ("prompt_tokens", pa.int32()),
+    ("completion_tokens", pa.int32()),
+]
+
+
+def hf_feature(type_: pa.DataType) -> Any:
+    """Describe an Arrow type the way `datasets` writes it into the `huggingface` metadata.
+
+    Written by hand because importing `datasets` costs more than converting a small file; a test
+    compares the result with `datasets.Features`.
+
+    Example:
+        >>> hf_feature(pa.string())
+        {'dtype': 'string', '_type': 'Value'}
+    """
+    if type_ == IMAGE_TYPE:
+        return {"_type": "Image"}
+    if pa.types.is_struct(type_):
+        return {f.name: hf_feature(f.type) for f in type_}
+    if pa.types.is_list(type_):
+        return {"feature": hf_feature(type_.value_type), "_type": "List"}
+    return {"dtype": "float64" if pa.types.is_float64(type_) else str(type_), "_type": "Value"}
+
+
+def with_features(schema: pa.Schema) -> pa.Schema:
+    """Attach the metadata that makes `datasets` read the columns as its features, pictures included."""
+    features = {f.name: hf_feature(f.type) for f in schema}
+    return schema.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+
+
+SCHEMA: pa.Schema = with_features(pa.schema(_FIELDS))
+"""Every dataset: the columns of schemas/record.json."""
+
+PREDICTION_SCHEMA: pa.Schema = with_features(pa.schema(_FIELDS + _PREDICTION_FIELDS))
+"""Every predictions file: the columns of schemas/prediction.json."""
+
+
+def canonical_json(value: object) -> str:
+    """Write a JSON value compactly, keys in their order, integers of any size.
+
+    Raises:
+        ValueError: The value holds NaN or an infinity, which JSON cannot say.
+
+    Example:
+        >>> canonical_json(["cat", 2, 0.5])
+        '["cat",2,0.5]'
+    """
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _flat(rows: Iterable[Sequence[Any]]) -> list[Any]:
+    return list(chain.from_iterable(rows))
+
+
+def _pictures(images: Sequence[Image]) -> pa.Array:
+    paths = pa.nulls(len(images), pa.string())
+    columns = [binary([i.bytes for i in images]), paths]
+    # What was kept as an address is null: `datasets` opens no picture that has neither bytes nor path.
+    absent = pa.array([i.bytes is None for i in images]) if any(i.bytes is None for i in images) else None
+    return pa.StructArray.from_arrays(columns, fields=list(IMAGE_TYPE), mask=absent)
+
+
+def _images_array(records: Sequence[Record]) -> pa.Array:
+    rows = [record.images for record in records]
+    return lists(rows, _pictures(_flat(rows)))
+
+
+def _info_array(records: Sequence[Record]) -> pa.Array:
+    rows = [record.images for record in records]
+    return lists(rows, structs(_INFO, _flat(rows)))
+
+
+def _attachments_array(records: Sequence[Record]) -> pa.Array:
+    rows = [record.attachments for record in records]
+    images = _flat(rows)
+    return lists(
+        rows, pa.StructArray.from_arrays([_pictures(images), structs(_INFO, images)], fields=list(_ATTACHMENT))
+    )
+
+
+def _messages_array(records: Sequence[Record]) -> pa.Array:
+    rows = [record.messages for record in records]
+    turns = _flat(rows)
+    contents = [turn.content for turn in turns]
+    parts = lists(contents, structs(_PART, _flat(contents)))
+    roles = column([turn.role for turn in turns], pa.string())
+    return lists(rows, pa.StructArray.from_arrays([roles, parts], fields=list(_TURN)))
+
+
+def _extra_array(records: Sequence[Record]) -> pa.Array:
+    return column([canonical_json(record.extra) if record.extra else "{}" for record in records], pa.string())
+
+
+_ARRAYS: dict[str, Callable[[Sequence[Record]], pa.Array]] = {
+    "images": _images_array,
+    "image_info": _info_array,
+    "attachments": _attachments_array,
+    "messages": _messages_array,
+    "source": lambda records: structs(_SOURCE, [record.source for record in records]),
+    "extra": _extra_array,
+}
+"""Columns whose Arrow value is not the field's value. Built from flat columns: nested Python
+values would cost several times as much."""
+
+
+def to_arrow(records: Sequence[Record]) -> pa.RecordBatch:
+    """Turn records into one batch of `SCHEMA`.
+
+    Args:
+        records: Any number of records; together under 2 GiB of text and of pictures.
+
+    Returns:
+        A batch of `len(records)` rows in the same order.
+    """
+    arrays = [
+        _ARRAYS[name](records)
+        if name in _ARRAYS
+        else column(list(map(attrgetter(name), records)), SCHEMA.field(name).type)
+        for name in SCHEMA.names
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _image(data: bytes | None, info: Mapping[str, Any]) -> Image:
+    return Image(bytes=data, **info)
+
+
+_PLAIN = tuple(
+    name
+    for name, _ in _FIELDS
+    if name not in ("id", "sample", "images", "messages", "task", "options", "answers", "image_info", "attachments")
+    and name not in ("source", "extra")
+)
+"""Columns whose Arrow value is the field's value."""
+
+PICTURE_COLUMNS = ("images", "image_info", "attachments")
+
+
+def missing_columns(names: Iterable[str]) -> list[str]:
+    """List the columns that a dataset of ours must have and these names lack.
+
+    Pictures may be missing, as in a predictions file; `prompt` and `completion` stand for `messages`.
+
+    Example:
+        >>> missing_columns(name for name in SCHEMA.names if name not in ("id", "images"))
+        ['id']
+    """
+    known = {*names, *PICTURE_COLUMNS}
+    if {"prompt", "completion"} <= known:
+        known.add("messages")
+    return [name for name in SCHEMA.names if name not in known]
+
+
+def _all_turns(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Give the turns of a row of any view."""
+    if "messages" not in row and "prompt" in row:
+        return [*row["prompt"], *row["completion"]]
+    turns: Sequence[Mapping[str, Any]] = row["messages"]
+    return turns
+
+
+def from_row(row: Mapping[str, Any]) -> Record:
+    """Turn one row, as `RecordBatch.to_pylist` gives it, back into a record.
+
+    Raises:
+        KeyError: A column of `SCHEMA` is missing.
+    """
+    images = tuple(
+        _image((image or {}).get("bytes"), info) for image, info in zip(row["images"], row["image_info"], strict=True)
+    )
+    return Record(
+        id=row["id"],
+        sample=row["sample"],
+        messages=tuple(
+            Turn(turn["role"], tuple(Part(part["type"], part["text"]) for part in turn["content"]))
+            for turn in _all_turns(row)
+        ),
+        task=row["task"],
+        source=Source(**row["source"]),
+        images=images,
+        options=tuple(row["options"]),
+        answers=tuple(row["answers"]),
+        attachments=tuple(_image((a["image"] or {}).get("bytes"), a["info"]) for a in row["attachments"]),
+        extra=json.loads(row["extra"]),
+        **{name: row[name] for name in _PLAIN},
+    )
+
+
+def from_arrow(batch: pa.RecordBatch) -> Iterator[Record]:
+    """Turn a batch with the columns of `SCHEMA` back into records, in order.
+
+    Columns that are not in `SCHEMA` are passed over; `images`, `image_info` and `attachments` may
+    be missing, as in a predictions file, and count as empty.
+    """
+    absent = [name for name in PICTURE_COLUMNS if name not in batch.schema.names]
+    if "images" in absent:
+        absent = list(PICTURE_COLUMNS)
+    for row in batch.to_pylist():
+        yield from_row({**row, **{name: [] for name in absent}})
+
+
+def prompt_text(record: Record) -> str:
+    """Join the text of the last user turn, `<image>` where a picture stands; for logs and simple models.
+
+    Example:
+        >>> turn = Turn("user", (Part("image"), Part("text", "What is it?")))
+        >>> prompt_text(Record("1", "1", (turn,), "vqa", Source("f", "f", 0)))
+        '<image>What is it?'
+    """
+    for turn in reversed(record.messages):
+        if turn.role == "user":
+            return "".join(part.text if part.type == "text" else "<image>" for part in turn.content)
+    return ""

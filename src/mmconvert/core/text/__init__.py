@@ -1,0 +1,1 @@
+"""Text of questions and options: placeholders, markers, literals, turns."""

@@ -1,0 +1,132 @@
+r"""`<image>` in a text and pictures in reading order: one into the other, for training formats.
+
+These formats hold a turn as one text in which a marker stands for the next picture of the row. Text that
+only looks like a marker is written with a backslash (`<\image>`), text that looks like that with one
+more, and reading takes one away, so that every text comes back as it was.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from mmconvert.core.errors import RowError
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Part
+
+IMAGE = "image"
+
+
+@frozen
+class Markers:
+    r"""What a trainer reads as something other than text.
+
+    Attributes:
+        words: Names inside `<...>`; `image` stands for a picture, the others for media we do not read.
+        line_break: One line break behind a picture belongs to the marker, as in LLaVA's `<image>\n`.
+    """
+
+    words: tuple[str, ...] = (IMAGE,)
+    line_break: bool = False
+
+
+@cache
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"<(\\*)({'|'.join(map(re.escape, words))})>")
+
+
+def escape(text: str, words: tuple[str, ...] = (IMAGE,)) -> str:
+    r"""Keep a text from being read as a marker.
+
+    Example:
+        >>> print(escape("an <image> tag, <b>"))
+        an <\image> tag, <b>
+    """
+    return _pattern(words).sub(r"<\1\\\2>", text) if "<" in text else text
+
+
+def unescape(text: str, words: tuple[str, ...] = (IMAGE,)) -> str:
+    r"""Undo `escape`.
+
+    Example:
+        >>> unescape(escape(r"<image> <\image>")) == r"<image> <\image>"
+        True
+    """
+    return _pattern(words).sub(_unescaped, text) if "\\" in text else text
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return f"<{match[1][1:]}{match[2]}>"
+
+
+def marked_parts(text: str, markers: Markers) -> tuple[Part, ...]:
+    r"""Cut a text at its markers.
+
+    Args:
+        text: The turn as the source wrote it.
+        markers: What the trainer reads as a marker.
+
+    Returns:
+        Text and image parts in reading order, empty texts left out where there is a picture.
+
+    Raises:
+        RowError: `media.unsupported`: a marker asks for a video or a sound.
+
+    Example:
+        >>> marked_parts("<image>\nWhat?", Markers(line_break=True))
+        (Part(type='image', text=''), Part(type='text', text='What?'))
+    """
+    parts: list[Part] = []
+    at = 0
+    for match in _pattern(markers.words).finditer(text) if "<" in text else ():
+        if match[1]:
+            continue
+        if match[2] != IMAGE:
+            raise RowError("media.unsupported", "", f"{match[0]} in a text stands for media that are not read.")
+        if match.start() > at:
+            parts.append(Part("text", unescape(text[at : match.start()], markers.words)))
+        parts.append(Part("image"))
+        at = match.end()
+        if markers.line_break and text.startswith("\n", at):
+            at += 1
+    if at < len(text) or not parts:
+        parts.append(Part("text", unescape(text[at:], markers.words)))
+    return tuple(parts)
+
+
+def marked_text(parts: Sequence[Part], markers: Markers) -> str:
+    r"""Write a turn as one text with markers; see `marked_parts`.
+
+    Example:
+        >>> marked_text([Part("text", "See"), Part("image"), Part("text", "here")], Markers())
+        'See<image>here'
+    """
+    pieces: list[str] = []
+    text = ""
+    for number, part in enumerate(parts):
+        if part.type == "text":
+            # Joined before it is escaped: a marker could stand across two texts.
+            text += part.text
+            continue
+        follows = markers.line_break and number + 1 < len(parts)
+        pieces += [escape(text, markers.words), f"<{IMAGE}>\n" if follows else f"<{IMAGE}>"]
+        text = ""
+    return "".join([*pieces, escape(text, markers.words)])
+
+
+def check_count(markers: int, pictures: int, field: str) -> None:
+    """Compare the number of markers, or of image parts, with the number of pictures.
+
+    Args:
+        markers: How many pictures the turns ask for.
+        pictures: How many the row has.
+        field: Field of the pictures, for the message.
+
+    Raises:
+        RowError: `placeholder.count`: the numbers differ.
+    """
+    if markers != pictures:
+        raise RowError(
+            "placeholder.count",
+            field,
+            f"the turns show {markers} pictures, but the row has {pictures}. Give each picture one marker.",
+        )

@@ -1,0 +1,125 @@
+"""Option lists, their letters, and the plain prompt that several formats share."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.record import LETTERS
+from mmconvert.core.text.literals import parse_list
+
+INSTRUCTION = "Answer with the option's letter from the given choices directly."
+"""Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/configs/llava1.5.yaml, the line most VLMs were tuned on."""
+
+
+def option_texts(value: Any) -> tuple[str, ...]:
+    """Read a list of options.
+
+    Args:
+        value: A list of texts and numbers, or such a list as JSON or Python literal in a text.
+
+    Returns:
+        2 to 26 texts; numbers as JSON writes them.
+
+    Raises:
+        RowError: `options.type` or `options.count`, or the codes of `parse_list`.
+
+    Example:
+        >>> option_texts("['a', 2, 3.5]")
+        ('a', '2', '3.5')
+    """
+    if isinstance(value, str):
+        value = parse_list(value)
+    if not isinstance(value, list):
+        raise RowError("options.type", "", f"expected a list of options {got(value)}.")
+    texts = []
+    for place, option in enumerate(value):
+        if isinstance(option, bool) or not isinstance(option, str | int | float):
+            raise RowError("options.type", f"[{place}]", f"an option must be a text or a number {got(option)}.")
+        texts.append(str(option))
+    if not 2 <= len(texts) <= len(LETTERS):
+        raise RowError("options.count", "", f"expected 2 to {len(LETTERS)} options, found {len(texts)}.")
+    return tuple(texts)
+
+
+def lettered_options(cells: Iterable[str | None]) -> tuple[str | None, ...]:
+    """Gather options from the cells of columns A, B, C, ...
+
+    Args:
+        cells: One for each of `LETTERS`; None where there is no text or no column.
+
+    Returns:
+        options[i] belongs to letter i; None for a letter without text; trailing Nones cut; () for none.
+
+    Example:
+        >>> lettered_options(["one", None, "three", None])
+        ('one', None, 'three')
+    """
+    options = list(cells)
+    while options and options[-1] is None:
+        options.pop()
+    return tuple(options)
+
+
+def letters_of(options: Sequence[str | None]) -> str:
+    """Give the letters that have a text.
+
+    Example:
+        >>> letters_of(("one", None, "three"))
+        'AC'
+    """
+    if None not in options:
+        return LETTERS[: len(options)]
+    return "".join(letter for letter, text in zip(LETTERS, options, strict=False) if text is not None)
+
+
+def is_option(letter: str | None, options: Sequence[str | None]) -> bool:
+    """Tell whether a text is the letter of one option that has a text.
+
+    Example:
+        >>> [is_option(text, ("one", None, "three")) for text in ("C", "B", "AC", "", "c", "4", None)]
+        [True, False, False, False, False, False, False]
+    """
+    return letter in tuple(letters_of(options))
+
+
+def answer_letter(text: str, options: Sequence[str | None]) -> str:
+    """Check an answer letter; case and white space around it are settled.
+
+    Args:
+        text: What the source wrote.
+        options: The question's options.
+
+    Returns:
+        One letter of an option that has a text.
+
+    Raises:
+        RowError: `answer.not_an_option`: anything else; the option's text is not guessed at.
+
+    Example:
+        >>> answer_letter(" b ", ("one", "two"))
+        'B'
+    """
+    letter = text.strip().upper()
+    letters = letters_of(options)
+    if len(letter) != 1 or letter not in letters:
+        raise RowError("answer.not_an_option", "", f"expected one of {', '.join(letters)} {got(text)}.")
+    return letter
+
+
+def plain_prompt(question: str, hint: str | None, options: Sequence[str | None]) -> str:
+    r"""Word a question the plain way: hint, question, lettered options, one instruction.
+
+    Args:
+        question: The question, placeholders kept.
+        hint: Text that goes first, or None.
+        options: Options; () leaves the question as it is.
+
+    Example:
+        >>> plain_prompt("Which?", None, ("x", None, "z"))
+        "Which?\nA. x\nC. z\nAnswer with the option's letter from the given choices directly."
+    """
+    lines = [*([hint] if hint else []), question]
+    if options:
+        lines += [f"{letter}. {text}" for letter, text in zip(LETTERS, options, strict=False) if text is not None]
+        lines.append(INSTRUCTION)
+    return "\n".join(lines)

@@ -1,0 +1,41 @@
+"""The last user turn as a kit words it, before the pictures are put in."""
+
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Part
+
+REPLY = "reply_begins"
+"""Field of `extra` that tells a begun reply, the last turn of such a record, from an answer."""
+
+OPTION_NAMES = "options_named"
+"""Field of `extra` with the names that the last user turn gives to the options, where they are not their letters.
+
+It is true of the stored prompt alone: files of other formats do not carry it.
+"""
+
+
+@frozen
+class Wording:
+    """Parts of a turn, and which pictures its image parts show.
+
+    Attributes:
+        parts: Text and image parts in reading order.
+        slots: The k of `image_k` that each image part shows, in the same order.
+        reply: How the reply begins: an assistant's turn that the model goes on with; None for none.
+        names: How the text names the options that have a text, a character each; "" where it does not show them, None
+            where it names them by their letters.
+    """
+
+    parts: tuple[Part, ...]
+    slots: tuple[int, ...] = ()
+    reply: str | None = None
+    names: str | None = None
+
+
+def pictures_first(text: str, slots: tuple[int, ...]) -> Wording:
+    """Put all pictures before one text.
+
+    Example:
+        >>> [part.type for part in pictures_first("Which?", (1, 2)).parts]
+        ['image', 'image', 'text']
+    """
+    return Wording((*(Part("image"),) * len(slots), Part("text", text)), slots)

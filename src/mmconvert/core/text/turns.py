@@ -1,0 +1,178 @@
+"""The last user turn of a record: the pictures it shows, and the record with other words in it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mmconvert.core.errors import RowError
+from mmconvert.core.record import Image, Part, Record, Turn
+from mmconvert.core.text.options import letters_of, plain_prompt
+from mmconvert.core.text.placeholders import PLACEHOLDER, slots_in
+from mmconvert.core.text.prompt_parts import OPTION_NAMES, REPLY, Wording
+
+
+def last_user_turn(record: Record) -> int | None:
+    """Give the index of the last user turn, None for a record without one.
+
+    Example:
+        >>> from mmconvert.core.record import Source
+        >>> turns = tuple(Turn(role, ()) for role in ("system", "user", "assistant"))
+        >>> last_user_turn(Record("1", "1", turns, "vqa", Source("f", "f", 0)))
+        1
+    """
+    users = [number for number, turn in enumerate(record.messages) if turn.role == "user"]
+    return users[-1] if users else None
+
+
+def shows_what_is_named(named: Sequence[int], record: Record) -> bool:
+    """Tell whether the last user turn shows those pictures that placeholders in a record's fields name."""
+    shown = last_turn_images(record) or record.images
+    return sorted(named) == sorted(image.slot for image in shown)
+
+
+def stand_for_pictures(named: Sequence[int], record: Record) -> bool:
+    """Tell whether placeholders in a record's fields stand for its pictures, and not for themselves.
+
+    Args:
+        named: Their numbers, repeats kept.
+        record: Its last user turn shows those pictures, or as some kits' prompts do a part of all that there are.
+    """
+    every = {image.slot for image in (*record.images, *record.attachments)}
+    return shows_what_is_named(named, record) or sorted(named) == sorted(every)
+
+
+def last_turn_images(record: Record) -> tuple[Image, ...]:
+    """List the pictures that the last user turn shows, in reading order; without such a turn, those that none shows."""
+    start, end = _span(record)
+    return record.images[start:end]
+
+
+def words(turn: Turn) -> str:
+    """Join the texts of a turn; pictures leave no trace.
+
+    Example:
+        >>> words(Turn("user", (Part("image"), Part("text", "Which?"))))
+        'Which?'
+    """
+    return "".join(part.text for part in turn.content)
+
+
+def unbegun(record: Record) -> Record:
+    """Take the reply off that an earlier wording began: another wording begins its own, or none."""
+    if REPLY not in record.extra:
+        return record
+    extra = {name: value for name, value in record.extra.items() if name != REPLY}
+    begun = begun_reply(record) is not None
+    return replace(record, messages=record.messages[:-1] if begun else record.messages, extra=extra)
+
+
+def without_option_names(record: Record) -> Record:
+    """Take off what is said of the options' names: of a file's own prompt no wording has said it."""
+    if OPTION_NAMES not in record.extra:
+        return record
+    return replace(record, extra={name: value for name, value in record.extra.items() if name != OPTION_NAMES})
+
+
+def begun_reply(record: Record) -> str | None:
+    """Give the reply that a wording began, the last turn of such a record; None where the last turn is another."""
+    begun = record.extra.get(REPLY)
+    last = record.messages[-1:]
+    return begun if isinstance(begun, str) and [(t.role, words(t)) for t in last] == [("assistant", begun)] else None
+
+
+def reworded(record: Record, wording: Wording) -> Record:
+    """Put a wording into the last user turn; the other turns stay as they are, but for a reply that was begun.
+
+    Args:
+        record: The record; one without a user turn gets one at the end.
+        wording: Parts of the turn and the slots of its pictures, shown or attached ones; the reply that it
+            begins follows as a turn, unless one stands there already.
+
+    Returns:
+        The record. A picture that no turn shows any more is attached.
+
+    Raises:
+        RowError: `placeholder.no_image`: the wording shows a picture that the record has not.
+    """
+    record = unbegun(record)
+    pool = {image.slot: image for image in (*record.attachments, *record.images)}
+    for slot in wording.slots:
+        if slot not in pool:
+            raise RowError("placeholder.no_image", "question", f"the prompt shows picture {slot}, but there is none.")
+    start, end = _span(record)
+    images = (*record.images[:start], *(pool[slot] for slot in wording.slots), *record.images[end:])
+    shown = {image.slot for image in images}
+    at = last_user_turn(record)
+    turn = Turn("user", wording.parts)
+    messages = (*record.messages, turn) if at is None else (*record.messages[:at], turn, *record.messages[at + 1 :])
+    extra = dict(without_option_names(record).extra)
+    if wording.names not in (None, letters_of(record.options)):
+        extra[OPTION_NAMES] = wording.names
+    if wording.reply is not None and messages[-1].role == "user":
+        messages = (*messages, Turn("assistant", (Part("text", wording.reply),)))
+        extra[REPLY] = wording.reply
+    hidden = {
+        image.slot: image for image in (*record.attachments, *record.images[start:end]) if image.slot not in shown
+    }
+    return replace(record, messages=messages, images=images, attachments=tuple(hidden.values()), extra=extra)
+
+
+def suffixed(record: Record, suffix: str) -> Record:
+    """Add a text to the end of the last user turn; the other turns stay as they are.
+
+    Args:
+        record: The record; one without a user turn gets one at the end.
+        suffix: Put behind the turn's last text as it is, or behind its last picture.
+
+    Returns:
+        The record.
+
+    Example:
+        >>> from mmconvert.core.record import Source
+        >>> turns = (Turn("user", (Part("text", "What?"),)), Turn("assistant", (Part("text", "A cat."),)))
+        >>> [words(turn) for turn in suffixed(Record("1", "1", turns, "vqa", Source("f", "f", 0)), " Why?").messages]
+        ['What? Why?', 'A cat.']
+    """
+    at = last_user_turn(record)
+    if at is None:
+        return replace(record, messages=(*record.messages, Turn("user", (Part("text", suffix),))))
+    content = record.messages[at].content
+    if content and content[-1].type == "text":
+        content = (*content[:-1], Part("text", content[-1].text + suffix))
+    else:
+        content = (*content, Part("text", suffix))
+    return replace(record, messages=(*record.messages[:at], Turn("user", content), *record.messages[at + 1 :]))
+
+
+def plain_wording(record: Record) -> Wording:
+    """Word a question the plain way, as formats do that hold questions and not messages.
+
+    Args:
+        record: A question, with hint and options where it has them.
+
+    Returns:
+        Pictures that the text names with `<image k>` in their place, the others of the last turn first.
+    """
+    text = plain_prompt(record.question or "", record.hint, record.options)
+    known = {image.slot for image in (*record.images, *record.attachments)}
+    named = [slot for slot in slots_in(text) if slot in known]
+    first = [image.slot for image in last_turn_images(record) if image.slot not in named]
+    parts = [*[Part("image")] * len(first), *_cut(text, known)]
+    return Wording(tuple(parts), (*first, *named))
+
+
+def _cut(text: str, known: set[int]) -> Sequence[Part]:
+    parts: list[Part] = []
+    at = 0
+    for match in PLACEHOLDER.finditer(text):
+        if int(match[1]) in known:
+            parts += [Part("text", text[at : match.start()]), Part("image")]
+            at = match.end()
+    parts.append(Part("text", text[at:]))
+    return [part for part in parts if part.type == "image" or part.text] or [Part("text", "")]
+
+
+def _span(record: Record) -> tuple[int, int]:
+    """Give where the pictures of the last user turn stand among the record's."""
+    at = last_user_turn(record)
+    counts = [sum(part.type == "image" for part in turn.content) for turn in record.messages]
+    return (sum(counts), len(record.images)) if at is None else (sum(counts[:at]), sum(counts[: at + 1]))

@@ -1,0 +1,1 @@
+"""Our parquet dataset: write, open, publish, verify."""

@@ -1,0 +1,384 @@
+"""A dataset on disk: parquet shards, a card, a manifest; it appears whole or not at all.
+
+    DIR/data/<split>-00000-of-0000N.parquet      (<config>/... for a named config)
+    DIR/README.md                                dataset card
+    DIR/.mmconvert/manifest.json                 shards, rows, bytes, sha256; written last
+
+Written straight with pyarrow: `datasets`' own encoder drops picture bytes when a path exists on disk
+and keeps every row in memory.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+from mmconvert._version import __version__
+from mmconvert.core.errors import Error, UsageError, did_you_mean, first_line, no_such_path
+from mmconvert.core.frozen import frozen
+from mmconvert.core.hashing import hash_file
+from mmconvert.core.record import SCHEMA_VERSION, Record, from_arrow, missing_columns
+from mmconvert.dataset.card import Origin, card, merge
+from mmconvert.dataset.manifest import (
+    DEFAULT_CONFIG,
+    MANIFEST,
+    check_names,
+    config_folder,
+    folder_of,
+    joined,
+    read_manifest,
+)
+from mmconvert.dataset.shards import RecordWriter, Shard, numbered, sync_folder, write_synced
+from mmconvert.dataset.statistics import split_info
+from mmconvert.dataset.views import EVAL, VIEWS
+from mmconvert.io.parquet import parquet_file
+from mmconvert.storage.atomic import clear_leftovers, link_or_copy, temporary
+from mmconvert.storage.hub_fs import known_sha256
+from mmconvert.storage.object_store import local
+
+BATCH_ROWS = 256
+
+
+class DatasetWriter:
+    """Writes a dataset into a temporary folder beside its place and publishes it whole.
+
+    Use as a context manager: leaving it well publishes, leaving it by an exception removes what was
+    written and leaves the place as it was.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        append: bool = False,
+        view: str = EVAL,
+        title: str | None = None,
+        about: Mapping[str, Any] | None = None,
+        origin: Origin | None = None,
+    ) -> None:
+        """Check the place.
+
+        Args:
+            path: The folder that shall appear.
+            overwrite: Replace a dataset that stands there.
+            append: Add splits or configs to a dataset that stands there.
+            view: How rows are laid out, a name of `VIEWS`.
+            title: Name for the card; the folder's name by default.
+            about: JSON values for the manifest: source format, input, options.
+            origin: Licence and source for the card; what an appended dataset's card says stays.
+
+        Raises:
+            UsageError: Something stands there and neither flag says what to do with it.
+            Error: What stands there is no dataset of ours.
+        """
+        self.path = Path(path)
+        self.about = dict(about or {})
+        self._target = self.path.resolve()
+        self._title = title or self._target.name
+        self._overwrite, self._append = overwrite, append
+        self._view, self._origin = view, origin
+        self._kept: dict[str, dict[str, list[Shard]]] = {}
+        self._open: dict[tuple[str, str], RecordWriter] = {}
+        self._made: dict[str, dict[str, list[Shard]]] = {}
+        self._old, self._new = temporary(self.path, "old"), temporary(self.path, "new")
+        clear_leftovers(self.path)
+        self._check_place()
+
+    def _check_place(self) -> None:
+        if os.path.ismount(self._target):
+            raise UsageError(f"{self.path}: is a mount point and cannot be replaced. Name a folder inside it.")
+        if self.path.exists() and not self.path.is_dir():
+            raise UsageError(f"{self.path}: is a file. Name a folder for the dataset.")
+        if not self.path.exists() or not any(self.path.iterdir()):
+            return
+        if not (self._overwrite or self._append):
+            raise UsageError(f"{self.path}: exists already. Give --overwrite, or --append for another split or config.")
+        if not (self.path / MANIFEST).is_file():
+            raise Error(f"{self.path}: is no dataset of ours (no {MANIFEST}). Name another folder.")
+        if self._append:
+            self._kept, earlier = read_manifest(self.path)
+            if earlier.get("view", EVAL) != self._view:
+                view = earlier.get("view", EVAL)
+                raise UsageError(
+                    f"{self.path}: has the view {view}, all its splits must. Give --view {view}, or another folder."
+                )
+            self.about = joined(earlier, self.about)
+
+    def __enter__(self) -> "DatasetWriter":
+        """Make the temporary folder, with hard links to what is kept.
+
+        Raises:
+            Error: The place cannot be written to, or a shard that is kept is missing.
+        """
+        try:
+            self._new.mkdir(parents=True)
+        except OSError as error:
+            raise Error(f"{self.path}: cannot be made: {error.strerror}. Name another folder.") from None
+        try:
+            for shard in (s for splits in self._kept.values() for shards in splits.values() for s in shards):
+                (self._new / shard.file).parent.mkdir(exist_ok=True)
+                link_or_copy(self.path / shard.file, self._new / shard.file)
+        except OSError as error:
+            shutil.rmtree(self._new, ignore_errors=True)
+            raise Error(
+                f"{error.filename}: cannot be kept: {error.strerror}. See mmconvert verify {self.path}."
+            ) from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Publish, or remove everything that was written.
+
+        Raises:
+            Error: The disk refuses; nothing is published.
+        """
+        try:
+            if kind is None:
+                self._publish()
+        except OSError as failure:
+            raise Error(f"{self.path}: cannot be written: {failure.strerror or failure}.") from None
+        finally:
+            shutil.rmtree(self._new, ignore_errors=True)
+
+    def write(self, records: Iterable[Record], split: str = "test", config: str = DEFAULT_CONFIG) -> None:
+        """Append records to a split; complete row groups go to disk at once.
+
+        Raises:
+            UsageError: The split stands there already and is not to be replaced.
+        """
+        key = (config, split)
+        if key not in self._open:
+            view = VIEWS[self._view]
+            self._open[key] = RecordWriter(self.folder(split, config), split, view.schema, view.batch)
+        for record in records:
+            self._open[key].write([record])
+
+    def folder(self, split: str, config: str = DEFAULT_CONFIG) -> Path:
+        """Give the folder in which shards of a split are to be made, for writers of their own.
+
+        Raises:
+            UsageError: The split stands there already and is not to be replaced, or a name cannot be used.
+        """
+        check_names(config, split)
+        if split in self._kept.get(config, {}):
+            raise UsageError(f"{self.path}: split {split!r} of config {config!r} exists already. Name another --split.")
+        folder = self._new / folder_of(config)
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def kept_ids(self, config: str = DEFAULT_CONFIG) -> set[str]:
+        """Read the ids of the rows that stand in a config and are kept; none unless something is appended to it."""
+        if config not in self._kept:
+            return set()
+        return {key for batch in open_dataset(self.path, config).batches(["id"]) for key in batch["id"].to_pylist()}
+
+    def add(self, shards: Sequence[Shard], split: str, config: str = DEFAULT_CONFIG) -> None:
+        """Append finished shards, made in `folder`, to a split; their order is the order of the rows."""
+        inside = [replace(shard, file=f"{folder_of(config)}/{shard.file}") for shard in shards]
+        self._made.setdefault(config, {}).setdefault(split, []).extend(inside)
+
+    def _publish(self) -> None:
+        for (config, split), writer in self._open.items():
+            self.add(writer.close(), split, config)
+        configs: dict[str, dict[str, list[Shard]]] = {name: dict(splits) for name, splits in self._kept.items()}
+        for config, splits in self._made.items():
+            # `load_dataset` opens no split without rows, and no other one beside it.
+            filled = {split: shards for split, shards in splits.items() if shards}
+            for split, shards in (filled or ({} if config in configs else splits)).items():
+                configs.setdefault(config, {})[split] = numbered(self._new, split, shards)
+        infos = {name: [split_info(self._new, *split) for split in splits.items()] for name, splits in configs.items()}
+        text = card(
+            infos,
+            schema=VIEWS[self._view].schema,
+            title=self._title,
+            source_format=self.about.get("format"),
+            training=self._view != EVAL,
+            origin=self._origin,
+        )
+        if self._append and (self.path / "README.md").is_file():
+            text = merge(text, (self.path / "README.md").read_text(encoding="utf-8", errors="replace"))
+        write_synced(self._new / "README.md", text.encode())
+        (self._new / MANIFEST).parent.mkdir(exist_ok=True)
+        write_synced(self._new / MANIFEST, json.dumps(self._manifest(configs), indent=1, ensure_ascii=False).encode())
+        for entry in self._new.iterdir():
+            if entry.is_dir():
+                sync_folder(entry)
+        sync_folder(self._new)
+        self._swap()
+
+    def _manifest(self, configs: Mapping[str, Mapping[str, Sequence[Shard]]]) -> dict[str, Any]:
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "view": self._view,
+            "mmconvert": __version__,
+            "pyarrow": pa.__version__,
+            "configs": {
+                config: {
+                    split: [{"file": s.file, "rows": s.rows, "bytes": s.bytes, "sha256": s.sha256} for s in shards]
+                    for split, shards in splits.items()
+                }
+                for config, splits in configs.items()
+            },
+            **self.about,
+        }
+
+    def _refuse_newer(self) -> None:
+        """Refuse to replace what another run has published since this one began, unless asked to overwrite."""
+        if self._overwrite or not self.path.exists() or not any(self.path.iterdir()):
+            return
+        if not self._append or read_manifest(self.path)[0] != self._kept:
+            raise Error(f"{self.path}: was written by another run in the meantime. Nothing was changed; run again.")
+
+    def _swap(self) -> None:
+        self._refuse_newer()
+        try:
+            if self._target.exists():
+                self._target.rename(self._old)
+            self._new.rename(self._target)
+            sync_folder(self._target.parent)
+        finally:
+            # Also after an interruption between the two renames: what stood there goes back.
+            if self._old.exists() and not self._target.exists():
+                self._old.rename(self._target)
+            shutil.rmtree(self._old, ignore_errors=True)
+
+
+@frozen
+class Dataset:
+    """The files of one config, by split.
+
+    Attributes:
+        path: What was opened.
+        files: Parquet files of each split, in order.
+        splits: Rows of each split.
+        fingerprint: Hex digest that changes when any row may have changed.
+    """
+
+    path: Path
+    files: dict[str, list[Path]]
+    splits: dict[str, int]
+    fingerprint: str
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of all splits."""
+        return sum(self.splits.values())
+
+    def batches(self, columns: Sequence[str] | None = None, split: str | None = None) -> Iterator[pa.RecordBatch]:
+        """Read batches of at most 256 rows, split after split, in the order of the rows.
+
+        Args:
+            columns: Columns to read, those a file lacks are left out; None for all.
+            split: One split; None for all.
+
+        Raises:
+            UsageError: There is no such split.
+            Error: A file is damaged.
+        """
+        if split is not None and split not in self.files:
+            raise UsageError(
+                f"{self.path}: no split {split!r}.{did_you_mean(split, self.files)} Known: {', '.join(self.files)}."
+            )
+        for name in [split] if split is not None else self.files:
+            for file in self.files[name]:
+                yield from shard_batches(file, columns)
+
+    def records(self, split: str | None = None) -> Iterator[Record]:
+        """Read records in order; see `batches`."""
+        for batch in self.batches(split=split):
+            missing = missing_columns(batch.schema.names)
+            if missing:
+                raise Error(f"{self.path}: not a dataset of ours, it lacks the columns {', '.join(missing)}.")
+            yield from from_arrow(batch)
+
+
+def shard_batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    """Read a parquet file in batches, every page against its checksum.
+
+    Args:
+        file: The file.
+        columns: Columns to read, those that it lacks are left out; None for all.
+
+    Raises:
+        Error: The file is damaged.
+    """
+    try:
+        # Not in batches over several row groups, which would hold more pictures than they give.
+        parquet = parquet_file(file)
+        wanted = None if columns is None else [c for c in columns if c in parquet.schema_arrow.names]
+        for group in range(parquet.num_row_groups):
+            yield from parquet.iter_batches(batch_size=BATCH_ROWS, columns=wanted, row_groups=[group])
+    except (pa.ArrowException, OSError) as error:
+        raise Error(f"{file}: cannot be read as parquet ({first_line(error)}). Write it again.") from None
+
+
+def open_dataset(path: str | Path, config: str | None = None) -> Dataset:
+    """Open a dataset without reading a row.
+
+    Args:
+        path: A converted dataset, the folder of one of its configs, a parquet file, or a folder of parquet files
+            (each its own split); also by its URL or its Hub id.
+        config: Config of a converted dataset; None for its only one.
+
+    Raises:
+        UsageError: Nothing stands there, the config is unknown, or there are several and none is named.
+        Error: What stands there is no dataset, or its manifest and files do not agree.
+    """
+    path = local(path)
+    if not path.exists():
+        raise no_such_path(path)
+    if path.is_file():
+        return _plain(path, {path.stem: [path]})
+    inside = config_folder(path) if config is None else None
+    if inside is not None:
+        return _ours(*inside)
+    if (path / MANIFEST).is_file():
+        return _ours(path, config)
+    found = sorted(path.rglob("*.parquet"))
+    if not found:
+        raise Error(f"{path}: holds no dataset (no {MANIFEST} and no parquet file). Name its folder.")
+    return _plain(path, {file.relative_to(path).with_suffix("").as_posix(): [file] for file in found})
+
+
+def _ours(path: Path, config: str | None) -> Dataset:
+    configs, _ = read_manifest(path)
+    if config is None and len(configs) > 1:
+        folders = " or ".join(str(path / folder_of(name)) for name in configs)
+        raise UsageError(f"{path}: holds several configs: {', '.join(configs)}. Name the folder of one: {folders}.")
+    config = config if config is not None else next(iter(configs))
+    if config not in configs:
+        raise UsageError(f"{path}: no config {config!r}.{did_you_mean(config, configs)} Known: {', '.join(configs)}.")
+    splits = configs[config]
+    for shard in (s for shards in splits.values() for s in shards):
+        file = path / shard.file
+        if not file.is_file() or file.stat().st_size != shard.bytes:
+            raise Error(f"{file}: is missing or has another size than the manifest says. Run mmconvert verify {path}.")
+    digest = hashlib.sha256("".join(s.sha256 for shards in splits.values() for s in shards).encode())
+    return Dataset(
+        path,
+        {split: [path / s.file for s in shards] for split, shards in splits.items()},
+        {split: sum(s.rows for s in shards) for split, shards in splits.items()},
+        digest.hexdigest(),
+    )
+
+
+def _plain(path: Path, files: dict[str, list[Path]]) -> Dataset:
+    digest = hashlib.sha256()
+    splits = {}
+    for split, parts in files.items():
+        for file in parts:
+            digest.update((known_sha256(file) or hash_file(file)).encode())
+        try:
+            splits[split] = sum(parquet_file(file).metadata.num_rows for file in parts)
+        except (pa.ArrowException, OSError) as error:
+            raise Error(f"{parts[0]}: is no readable parquet file ({first_line(error)}). Get it again.") from None
+    return Dataset(path, files, splits, digest.hexdigest())

@@ -1,0 +1,83 @@
+"""The YAML block at the top of a card, read and written so that nothing of it changes on the way."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from mmconvert.core.errors import Error, first_line
+
+FRONT = re.compile(r"\A---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_BOOL = "tag:yaml.org,2002:bool"
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: object) -> bool:
+        """Write equal parts out each time: not every reader of cards follows YAML references."""
+        return True
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads `no`, which is a language, as the Hub does: YAML 1.2 has no booleans but true and false."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in known if tag != _BOOL]
+    for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(_BOOL, re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+
+
+def front_matter(text: str) -> dict[str, Any]:
+    r"""Read the YAML block at the top of a card; a card without one, or with broken YAML, has nothing.
+
+    Example:
+        >>> front_matter("---\nlicense: mit\n---\n# Title")
+        {'license': 'mit'}
+        >>> front_matter("# Title")
+        {}
+    """
+    found = FRONT.match(text)
+    if found is None:
+        return {}
+    try:
+        values = _read(found["yaml"])
+    except yaml.YAMLError:
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _read(block: str) -> Any:
+    loader = _Loader(block)
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
+
+
+def with_front_matter(values: Mapping[str, Any], body: str) -> str:
+    """Put a YAML block in front of a card's body, keys in the order given."""
+    block = yaml.dump(dict(values), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
+    return f"---\n{block}---\n{body}"
+
+
+def require_readable(text: str) -> None:
+    """Refuse a card of the repository whose YAML would be lost.
+
+    Raises:
+        Error: It cannot be read.
+    """
+    found = FRONT.match(text)
+    try:
+        _read(found["yaml"] if found else "")
+    except yaml.YAMLError as error:
+        said = first_line(error)
+        raise Error(
+            f"README.md of the repository: its YAML cannot be read ({said}). Mend it, and push again."
+        ) from None
+
+
+def with_values(text: str, values: Mapping[str, Any]) -> str:
+    """Put other YAML in front of a card's body."""
+    return with_front_matter(values, FRONT.sub("", text, count=1))

@@ -1,0 +1,352 @@
+"""Publish a converted dataset on the Hugging Face Hub: our own shards, one commit, nothing else.
+
+Everything is checked before the first request: every byte against the manifest, every picture
+decoded. Uploaded bytes are content-addressed, so a push that was cut off sends only what is missing.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from huggingface_hub import CommitInfo, CommitOperationAdd, CommitOperationDelete, HfApi
+from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub.hf_api import RepoFile
+
+from mmconvert._version import __version__
+from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.hashing import hash_file
+from mmconvert.core.multiprocess import usable_cores
+from mmconvert.core.progress import Advance, Done
+from mmconvert.dataset.card import Origin, merge, named, shard_glob
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.dataset.hub_limits import limits, refuse_beyond
+from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, read_manifest
+from mmconvert.dataset.shards import Shard
+from mmconvert.images.headers import probe
+from mmconvert.images.verify import verify_decoded
+from mmconvert.storage.hub_errors import RETRY_SECONDS, explained, retried
+
+CARD = "README.md"
+MAIN = "main"
+_HASHING = 0.2
+"""Part of the checks' time that the digests take, the pictures' decoding takes the rest."""
+_NAME = r"(?![-.])(?![^/]*(?:--|\.\.))[\w.-]{1,96}(?<![-.])(?<!\.git)"
+_REPO_ID = re.compile(f"{_NAME}/{_NAME}", re.ASCII)
+_ELSEWHERE = re.compile(r"/|~|[A-Za-z]:[\\/]|\\\\|(.*[\\/])?\.\.[\\/]")
+
+Manifest = Mapping[str, Any]
+
+
+@frozen
+class Upload:
+    """What a push would send.
+
+    Attributes:
+        folder: The dataset's folder.
+        shards: Parquet files by configuration and split.
+        manifest: The manifest, freed of paths of this machine.
+        more: Further small files by their names in the repository.
+        gone: Files that an earlier push may have left and that no longer hold.
+        join: Joins our card and the one in the repository.
+    """
+
+    folder: Path
+    shards: Mapping[str, Mapping[str, list[Shard]]]
+    manifest: Manifest
+    more: Mapping[str, bytes] = field(default_factory=dict)
+    gone: Sequence[str] = ()
+    join: Callable[[str, str], str] = merge
+
+    @property
+    def files(self) -> dict[str, int]:
+        """Bytes of every file by its name in the repository."""
+        listed = [shard for splits in self.shards.values() for shards in splits.values() for shard in shards]
+        card = (self.folder / CARD).stat().st_size
+        small = {CARD: card, MANIFEST: len(_dumped(self.manifest))}
+        return {s.file: s.bytes for s in listed} | small | {name: len(data) for name, data in self.more.items()}
+
+    @property
+    def rows(self) -> int:
+        """Rows of all configurations."""
+        return sum(s.rows for splits in self.shards.values() for shards in splits.values() for s in shards)
+
+
+@frozen
+class PushResult:
+    """What stands on the Hub now.
+
+    Attributes:
+        url: Page of the dataset, of its branch, or of the pull request.
+        files: Number of files of the dataset, those that stood there unchanged included.
+        bytes: Their size.
+        removed: Shards of earlier pushes that the commit took away.
+    """
+
+    url: str
+    files: int
+    bytes: int
+    removed: tuple[str, ...]
+
+
+def check_target(repo_id: str, *, revision: str | None = None, create_pr: bool = False) -> None:
+    """Check what can be checked about the place without asking the Hub.
+
+    Raises:
+        UsageError: `repo_id` is no `USER/REPO`, or a pull request is asked for on a branch.
+    """
+    if not _REPO_ID.fullmatch(repo_id):
+        raise UsageError(f"{repo_id!r}: is no name of a repository. Give USER/REPO: letters, digits and - _ . inside.")
+    if create_pr and revision not in (None, MAIN):
+        raise UsageError(f"a pull request is made against {MAIN}. Give either --create-pr or --revision {revision}.")
+
+
+def prepare(folder: str | Path, advance: Advance = lambda done: None) -> Upload:
+    """Check a dataset in full, without any request: digests, picture bytes, decoding.
+
+    Args:
+        folder: A dataset that `mmconvert` wrote.
+        advance: Called with how much is checked.
+
+    Returns:
+        What a push would send.
+
+    Raises:
+        UsageError: There is no such folder.
+        Error: It is no dataset of ours, a byte has changed, or a row has a picture that is a kept URL, a
+            path, or cannot be decoded.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder. Give a dataset that mmconvert wrote.")
+    configs, manifest = read_manifest(folder)
+    if not (folder / CARD).is_file():
+        raise Error(f"{folder}: has no {CARD}. Convert the dataset again.")
+    listed = [shard for splits in configs.values() for shards in splits.values() for shard in shards]
+    whole, size = max(1, sum(shard.bytes for shard in listed)), 0
+    for shard in listed:
+        _check_bytes(folder, shard)
+        size += shard.bytes
+        advance(Done(bytes=size, share=_HASHING * size / whole))
+    total, rows = max(1, sum(shard.rows for shard in listed)), 0
+    with ThreadPoolExecutor(usable_cores()) as threads:
+        for config in configs:
+            for checked in _check_pictures(folder, config, threads):
+                rows += checked
+                advance(Done(rows, size, share=_HASHING + (1 - _HASHING) * rows / total))
+    return Upload(folder, configs, without_paths(manifest))
+
+
+def push(
+    dataset: str | Path | Upload,
+    repo_id: str,
+    *,
+    private: bool = False,
+    revision: str | None = None,
+    create_pr: bool = False,
+    origin: Origin | None = None,
+    token: str | None = None,
+    commit_message: str = f"Upload with mmconvert {__version__}",
+) -> PushResult:
+    """Publish a dataset in one commit; the repository and the branch are made where they are missing.
+
+    Shards that the repository has for the same configurations and splits are removed in that commit;
+    other configurations, splits and files stay, and so do the card's licence and hand-written text.
+
+    Args:
+        dataset: Folder of a dataset that `mmconvert` wrote, or what `prepare` gave for one.
+        repo_id: `USER/REPO`.
+        private: Make the repository private; it is an error when it exists and is public.
+        revision: Branch to commit to, None for main.
+        create_pr: Propose the commit as a pull request against main.
+        origin: Licence and source for the card, None for what the cards here and there say.
+        token: Hub token, None for the environment's or the saved one.
+        commit_message: First line of the commit.
+
+    Raises:
+        UsageError: `check_target` or `prepare` refuse the arguments.
+        Error: `prepare` refuses the dataset, or the Hub refuses the push; the message says what to do.
+    """
+    check_target(repo_id, revision=revision, create_pr=create_pr)
+    upload = dataset if isinstance(dataset, Upload) else prepare(dataset)
+    api = HfApi(token=token, library_name="mmconvert", library_version=__version__)
+    place = _Place(repo_id, revision, create_pr, commit_message)
+    # A pull request that was made although its answer got lost would be made twice.
+    once = "/commit/" if create_pr else None
+    with explained(repo_id):
+        retried(lambda: _make_place(api, repo_id, revision, private), RETRY_SECONDS)
+        commit, removed = retried(lambda: _commit(api, place, upload, origin), RETRY_SECONDS, once=once)
+    branch = "" if revision in (None, MAIN) else f"/tree/{revision}"
+    url = commit.pr_url or f"{api.endpoint}/datasets/{repo_id}{branch}"
+    return PushResult(url, len(upload.files), sum(upload.files.values()), removed)
+
+
+def put_file(file: Path, repo_id: str, path: str, revision: str | None = None) -> None:
+    """Put one file into a dataset's repository, which is made where it is missing.
+
+    Args:
+        file: The file here.
+        repo_id: `USER/REPO`.
+        path: Its name in the repository.
+        revision: Branch to commit to, None for main.
+
+    Raises:
+        UsageError: There can be no such repository.
+        Error: The Hub refuses; the message says what to do.
+    """
+    check_target(repo_id)
+    api = HfApi(library_name="mmconvert", library_version=__version__)
+    with explained(repo_id):
+        retried(lambda: _make_place(api, repo_id, revision, False), RETRY_SECONDS)
+        place: dict[str, Any] = {"repo_id": repo_id, "repo_type": "dataset", "revision": revision}
+        retried(lambda: api.upload_file(path_or_fileobj=file, path_in_repo=path, **place), RETRY_SECONDS)
+
+
+def _check_bytes(folder: Path, shard: Shard) -> None:
+    path = folder / shard.file
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise Error(f"{path}: leads out of the dataset. Convert the dataset again.")
+    if not path.is_file() or path.stat().st_size != shard.bytes or hash_file(path) != shard.sha256:
+        raise Error(f"{path}: is missing or differs from the manifest. Run mmconvert verify {folder}.")
+
+
+def _check_pictures(folder: Path, config: str, threads: Executor) -> Iterator[int]:
+    """Yield how many rows were checked, batch by batch."""
+    for batch in open_dataset(folder, config).batches(["id", "images", "attachments"]):
+        pictures = [entry for row in batch.to_pylist() for entry in _row_pictures(row)]
+        images = [image for _, image in pictures]
+        for (place, _), fault in zip(pictures, threads.map(_picture_fault, images), strict=True):
+            if fault:
+                raise Error(f"{folder} {place}: {fault}")
+        yield batch.num_rows
+
+
+def _row_pictures(row: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for k, image in enumerate(row.get("images") or ()):
+        yield f"row {row['id']!r} images[{k}]", image or {}
+    for k, attachment in enumerate(row.get("attachments") or ()):
+        yield f"row {row['id']!r} attachments[{k}]", (attachment or {}).get("image") or {}
+
+
+def _picture_fault(image: Mapping[str, Any]) -> str:
+    if image.get("path") is not None:
+        return f"holds a path instead of a picture {got(image['path'])}. Convert the dataset again."
+    if image.get("bytes") is None:
+        return "has no bytes, only a URL that was kept. Convert without --keep-urls to publish it."
+    try:
+        probe(image["bytes"])
+        verify_decoded(image["bytes"])
+    except RowError as error:
+        return f"{error} Convert with --verify decode to reject such rows."
+    return ""
+
+
+def without_paths(value: Any) -> Any:
+    """Cut paths that lead out of the dataset to their last part: they would tell about this machine."""
+    if isinstance(value, Mapping):
+        return {key: without_paths(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_paths(item) for item in value]
+    if isinstance(value, str) and _ELSEWHERE.match(value):
+        return re.split(r"[\\/]", value.rstrip("\\/"))[-1]
+    return value
+
+
+def _dumped(manifest: Manifest) -> bytes:
+    return json.dumps(manifest, indent=1, ensure_ascii=False).encode()
+
+
+def _make_place(api: HfApi, repo_id: str, revision: str | None, private: bool) -> None:
+    # None leaves the choice to the Hub, where an organisation may make everything private.
+    api.create_repo(repo_id, repo_type="dataset", private=private or None, exist_ok=True)
+    if private and not api.dataset_info(repo_id).private:
+        raise Error(f"{repo_id}: exists and is public. Make it private in its settings, or leave out --private.")
+    if revision not in (None, MAIN) and not revision.startswith("refs/"):
+        api.create_branch(repo_id, repo_type="dataset", branch=revision, exist_ok=True)
+
+
+@frozen
+class _Place:
+    repo_id: str
+    revision: str | None
+    create_pr: bool
+    message: str
+
+
+def _commit(api: HfApi, place: _Place, upload: Upload, origin: Origin | None) -> tuple[CommitInfo, tuple[str, ...]]:
+    repo_id, revision = place.repo_id, place.revision
+    head = api.dataset_info(repo_id, revision=revision).sha
+    tree = api.list_repo_tree(repo_id, repo_type="dataset", revision=head, recursive=True)
+    there = {entry.path: entry.size for entry in tree if isinstance(entry, RepoFile)}
+    remote = set(there)
+    card = (upload.folder / CARD).read_text(encoding="utf-8")
+    manifest = upload.manifest
+    if CARD in remote:
+        card = upload.join(card, _download(api, repo_id, CARD, head).decode(errors="replace"))
+    if MANIFEST in remote:
+        manifest = _merged_manifest(repo_id, manifest, _download(api, repo_id, MANIFEST, head), remote)
+    shards = [shard for splits in upload.shards.values() for shards in splits.values() for shard in shards]
+    stale = _stale(upload, remote)
+    left = {path: size for path, size in there.items() if path not in stale}
+    refuse_beyond(repo_id, limits({**left, **upload.files}, len(upload.files)))
+    operations: list[CommitOperationAdd | CommitOperationDelete] = [
+        *(CommitOperationDelete(path) for path in stale),
+        *(CommitOperationAdd(shard.file, upload.folder / shard.file) for shard in shards),
+        CommitOperationAdd(CARD, named(card, repo_id, origin).encode()),
+        CommitOperationAdd(MANIFEST, _dumped(manifest)),
+        *(CommitOperationAdd(name, data) for name, data in upload.more.items()),
+    ]
+    try:
+        # On a parent that is no longer the head the Hub answers 412 and the whole is worked out anew.
+        commit = api.create_commit(
+            repo_id,
+            operations,
+            commit_message=place.message,
+            repo_type="dataset",
+            revision=revision,
+            create_pr=place.create_pr,
+            parent_commit=head,
+        )
+    except ValueError as error:
+        if isinstance(error, HfHubHTTPError):
+            raise
+        raise Error(f"{upload.folder / CARD}: the Hub refuses it: {error}") from None
+    return commit, stale
+
+
+def _download(api: HfApi, repo_id: str, path: str, revision: str | None) -> bytes:
+    return Path(api.hf_hub_download(repo_id, path, repo_type="dataset", revision=revision)).read_bytes()
+
+
+def _stale(upload: Upload, remote: set[str]) -> tuple[str, ...]:
+    """Name remote shards that our card would read along with ours, and what no longer holds."""
+    kept = set(upload.files)
+    globs = [PurePosixPath(shard_glob(config, split)) for config, splits in upload.shards.items() for split in splits]
+    return tuple(
+        path
+        for path in sorted(remote - kept)
+        if path in upload.gone
+        or any(PurePosixPath(path).parent == g.parent and PurePosixPath(path).match(g.name) for g in globs)
+    )
+
+
+def _merged_manifest(repo_id: str, ours: Manifest, data: bytes, remote: set[str]) -> Manifest:
+    """Keep what an earlier push listed and this one does not replace, as far as the files are there."""
+    try:
+        theirs = json.loads(data)
+        predicted = theirs.get("view") == PREDICTIONS
+        kept = {
+            config: {split: shards for split, shards in splits.items() if {s["file"] for s in shards} <= remote}
+            for config, splits in theirs["configs"].items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ours
+    if any(kept.values()) and predicted != (ours.get("view") == PREDICTIONS):
+        held, sent = ("predictions", "a dataset") if predicted else ("a dataset", "predictions")
+        raise Error(f"{repo_id}: holds {held}, which {sent} cannot join. Name another repository.")
+    configs = {c: {**kept.get(c, {}), **ours["configs"].get(c, {})} for c in dict.fromkeys([*kept, *ours["configs"]])}
+    return {**ours, "configs": {config: splits for config, splits in configs.items() if splits}}

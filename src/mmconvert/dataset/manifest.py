@@ -1,0 +1,110 @@
+"""The manifest of a dataset: which shards it has, written last, so that its presence means whole."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mmconvert.core.errors import Error, UsageError, got
+from mmconvert.core.record import SCHEMA_VERSION
+from mmconvert.dataset.shards import Shard
+
+MANIFEST = ".mmconvert/manifest.json"
+DEFAULT_CONFIG = "default"
+DATA_FOLDER = "data"
+"""Folder of the shards of the default config."""
+PREDICTIONS = "predictions"
+"""View of a dataset whose configs hold predictions, one a model and benchmark."""
+
+# What `datasets` accepts, and nothing that would leave the dataset's folder.
+_CONFIG = re.compile(r"\w[\w.\-]*")
+_SPLIT = re.compile(r"\w+(\.\w+)*")
+
+
+def read_manifest(path: Path) -> tuple[dict[str, dict[str, list[Shard]]], dict[str, Any]]:
+    """Read a dataset's manifest.
+
+    Returns:
+        Shards by config and split, and the manifest as it stands.
+
+    Raises:
+        Error: The manifest is missing, damaged, or of a newer schema version.
+    """
+    try:
+        manifest = json.loads((path / MANIFEST).read_bytes())
+        configs = {
+            config: {split: [_shard(shard, config, split) for shard in shards] for split, shards in splits.items()}
+            for config, splits in manifest["configs"].items()
+        }
+        if not any(configs.values()):
+            raise ValueError("it lists no split")
+        version = int(manifest["schema_version"])
+    except FileNotFoundError:
+        raise Error(
+            f"{path}: has no {MANIFEST}; it is no dataset of ours or was not published whole. Convert it again."
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, UsageError, RecursionError) as error:
+        raise Error(f"{path / MANIFEST}: is damaged ({error}). Convert the dataset again.") from None
+    if version > SCHEMA_VERSION:
+        raise Error(f"{path}: has schema version {version}; this program knows {SCHEMA_VERSION}. Upgrade mmconvert.")
+    return configs, manifest
+
+
+def _shard(fields: Mapping[str, Any], config: str, split: str) -> Shard:
+    """Check one shard's entry: a dataset may come from anywhere, and its manifest must not lead out of it."""
+    check_names(config, split)
+    shard = Shard(**fields)
+    if not re.fullmatch(rf"{re.escape(folder_of(config))}/{re.escape(split)}-\d+-of-\d+\.parquet", shard.file):
+        raise ValueError(f"split {split!r} of config {config!r} has no shard of this name {got(shard.file)}")
+    if not (isinstance(fields["rows"], int) and isinstance(fields["bytes"], int) and isinstance(fields["sha256"], str)):
+        raise TypeError(f"{shard.file}: rows and bytes must be numbers, sha256 a text")
+    return shard
+
+
+def joined(earlier: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
+    """Tell of an earlier run's inputs too, whose shards are kept."""
+    formats = ", ".join(str(run["format"]) for run in (earlier, about) if run.get("format"))
+    inputs = [*earlier.get("input", []), *about.get("input", [])]
+    return {**about, "format": ", ".join(dict.fromkeys(formats.split(", "))), "input": inputs}
+
+
+def folder_of(config: str) -> str:
+    """Give the folder of a config's shards inside the dataset.
+
+    Example:
+        >>> folder_of("default"), folder_of("zh")
+        ('data', 'zh')
+    """
+    return DATA_FOLDER if config == DEFAULT_CONFIG else config
+
+
+def config_folder(path: Path) -> tuple[Path, str] | None:
+    """Tell whether a path is the folder of one config of a converted dataset.
+
+    Returns:
+        The dataset's folder and the config's name; None for anything else.
+    """
+    if not path.is_dir() or not (path.parent / MANIFEST).is_file():
+        return None
+    found = (name for name in read_manifest(path.parent)[0] if folder_of(name) == path.name)
+    return next(((path.parent, name) for name in found), None)
+
+
+def check_names(config: str, split: str) -> None:
+    """Refuse names that cannot be those of a folder and of `load_dataset`.
+
+    Raises:
+        UsageError: The config or the split cannot be named so.
+
+    Example:
+        >>> check_names("v1.0-zh", "dev.en")
+        >>> check_names("../up", "test")
+        Traceback (most recent call last):
+            ...
+        mmconvert.core.errors.UsageError: '../up' is no config name. Use letters, digits, _, - and dots after the first.
+    """
+    if not _CONFIG.fullmatch(config) or config in (DATA_FOLDER, "README.md"):
+        raise UsageError(f"{config!r} is no config name. Use letters, digits, _, - and dots after the first.")
+    if not _SPLIT.fullmatch(split) or split == "all":
+        raise UsageError(f"{split!r} is no split name. Use letters, digits, _ and single dots, not the word all.")

@@ -1,0 +1,218 @@
+"""Parquet files as this project writes them: options, digests, and bytes that are on the disk.
+
+Pictures are stored uncompressed (they are), text with zstd; page checksums, page index and
+content-defined chunking are on.
+"""
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import SCHEMA, Record, to_arrow
+from mmconvert.storage.hashed_file import HashedFile
+
+SHARD_BYTES = 480 << 20
+ROW_GROUP_BYTES = 20 << 20
+"""Bytes of a row group, by those of its Arrow columns; rows do not bound it, so that text compresses well."""
+BATCH_RECORDS = 5_000
+"""Most records that wait to become Arrow columns, in which they take a tenth of the memory."""
+CHUNKING = {"min_chunk_size": 896 << 10, "max_chunk_size": 1 << 20, "norm_level": 0}
+"""Pages end where the content says, so that the Hub stores once what two versions share. Content is looked at
+from the least size on only, which takes time. pyarrow's own least size, 256 KiB, serves compressed text better; of
+pictures, stored as they are, the Hub finds the more again the fewer page headers stand between them."""
+
+_DISTINCT = {"id", "sample", "question", "text", "name", "sha256", "row"}
+"""Leaves whose values differ from row to row: a dictionary of them would be a second copy, and a larger one."""
+
+
+@frozen
+class Shard:
+    """One parquet file of a dataset, as the manifest lists it."""
+
+    file: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+def parquet_options(schema: pa.Schema) -> dict[str, Any]:
+    """Give the options every parquet file of ours is written with.
+
+    Args:
+        schema: Columns of the file; leaves named `bytes` hold pictures and stay as they are.
+    """
+    sink = io.BytesIO()
+    pq.ParquetWriter(sink, schema).close()
+    layout = pq.ParquetFile(sink).schema
+    leaves = [layout.column(i).path for i in range(len(layout.names))]
+    text = [leaf for leaf in leaves if not leaf.endswith(".bytes")]
+    return {
+        "compression": {leaf: "ZSTD" if leaf in text else "NONE" for leaf in leaves},
+        "use_dictionary": [leaf for leaf in text if leaf.rpartition(".")[2] not in _DISTINCT],
+        "write_statistics": text,
+        "write_page_index": True,
+        "write_page_checksum": True,
+        "use_content_defined_chunking": CHUNKING,
+    }
+
+
+class ShardWriter:
+    """Writes record batches of one split into numbered parquet files."""
+
+    def __init__(self, folder: Path, split: str, schema: pa.Schema = SCHEMA) -> None:
+        """Prepare; the first file is opened by the first batch.
+
+        Args:
+            folder: Existing folder for the files.
+            split: Split name, the beginning of every file name.
+            schema: Columns of every batch.
+        """
+        self._folder = folder
+        self._split = split
+        self._schema = schema
+        self._options = parquet_options(schema)
+        self._file: HashedFile
+        self._writer: pq.ParquetWriter | None = None
+        self._rows = self._bytes = 0
+        self.shards: list[Shard] = []
+
+    def _path(self) -> Path:
+        return self._folder / f"{self._split}-{len(self.shards):05d}.parquet"
+
+    def write(self, *batches: pa.RecordBatch) -> None:
+        """Append batches as one row group; begin a new file where the current one is full."""
+        if self._bytes >= SHARD_BYTES:
+            self._finish_shard()
+        if self._writer is None:
+            self._file = HashedFile(self._path())
+            self._writer = pq.ParquetWriter(self._file.stream, self._schema, **self._options)
+        table = pa.Table.from_batches(batches)
+        self._writer.write_table(table, row_group_size=table.num_rows)
+        self._file.sync_later()
+        self._rows += table.num_rows
+        self._bytes += table.nbytes
+
+    def _finish_shard(self) -> None:
+        if self._writer is None:
+            return
+        self._writer.close()
+        digest = self._file.finish()
+        path = self._path()
+        self.shards.append(Shard(path.name, self._rows, path.stat().st_size, digest))
+        self._writer, self._rows, self._bytes = None, 0, 0
+
+    def close(self) -> list[Shard]:
+        """Finish the last file and give all of them, in order, under their temporary names."""
+        self._finish_shard()
+        return self.shards
+
+
+def weight(record: Record) -> int:
+    """Estimate the bytes a record takes in memory: its pictures and its prompt."""
+    total = 0
+    for image in record.images:
+        total += len(image.bytes or b"")
+    for image in record.attachments:
+        total += len(image.bytes or b"")
+    for turn in record.messages:
+        for part in turn.content:
+            total += len(part.text)
+    return total
+
+
+class RecordWriter:
+    """Writes records of one split into shards; complete row groups go to disk at once."""
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        schema: pa.Schema = SCHEMA,
+        to_batch: Callable[[Sequence[Record]], pa.RecordBatch] = to_arrow,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            folder: Existing folder for the shards.
+            name: Beginning of the shards' temporary names, unique in the folder.
+            schema: Columns of every shard.
+            to_batch: Makes one batch of that schema of records.
+        """
+        self._writer = ShardWriter(folder, name, schema)
+        self._to_batch = to_batch
+        self._pending: list[Record] = []
+        self._bytes = 0
+        self._group: list[pa.RecordBatch] = []
+        self._group_bytes = 0
+
+    def write(self, records: Sequence[Record], size: int | None = None) -> None:
+        """Append records.
+
+        Args:
+            records: A few of them; a row group ends behind the last one at the soonest.
+            size: Their `weight` together, None to have it counted.
+        """
+        self._pending += records
+        self._bytes += sum(map(weight, records)) if size is None else size
+        if self._bytes >= ROW_GROUP_BYTES or len(self._pending) >= BATCH_RECORDS:
+            self._end_batch()
+            if self._group_bytes >= ROW_GROUP_BYTES:
+                self._end_group()
+
+    def _end_batch(self) -> None:
+        if self._pending:
+            batch = self._to_batch(self._pending)
+            self._pending, self._bytes = [], 0
+            self._group.append(batch)
+            self._group_bytes += batch.nbytes
+
+    def _end_group(self) -> None:
+        if self._group:
+            self._writer.write(*self._group)
+            self._group, self._group_bytes = [], 0
+
+    def close(self) -> list[Shard]:
+        """Finish the last shard and give all of them."""
+        self._end_batch()
+        self._end_group()
+        return self._writer.close()
+
+
+def numbered(folder: Path, split: str, shards: Sequence[Shard]) -> list[Shard]:
+    """Rename the shards of a split to `<split>-00000-of-0000N.parquet`, in the order given.
+
+    Args:
+        folder: The dataset's folder; shards are named relative to it.
+        split: Split name.
+        shards: Every shard of the split.
+    """
+    named = []
+    for index, shard in enumerate(shards):
+        file = (folder / shard.file).with_name(f"{split}-{index:05d}-of-{len(shards):05d}.parquet")
+        (folder / shard.file).rename(file)
+        named.append(replace(shard, file=file.relative_to(folder).as_posix()))
+    return named
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Write a file and force it to the disk."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(path: Path) -> None:
+    """Force a folder's entries to the disk, so that a rename survives a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,172 @@
+"""How the rows of a dataset are laid out: for evaluation, or for training with TRL.
+
+eval                the prompt in `messages`, the answer in columns of its own
+sft                 `messages` ends with the assistant's answer
+prompt-completion   `prompt` and `completion` in the place of `messages`
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from mmconvert.core.errors import RowError
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import LETTERS, SCHEMA, Part, Record, Turn, to_arrow, with_features
+from mmconvert.core.text.options import letters_of
+from mmconvert.core.text.placeholders import slots_in
+from mmconvert.core.text.prompt_parts import OPTION_NAMES, REPLY
+from mmconvert.core.text.turns import begun_reply
+
+EVAL = "eval"
+
+
+def asks_for_letters(record: Record) -> bool:
+    """Tell whether the answer is one or more letters of options."""
+    return record.task == "multiple_choice" and bool(record.options) and bool(record.answer)
+
+
+def reference_reply(record: Record) -> str | None:
+    """Word the reference as a model should have said it.
+
+    Returns:
+        Name and text of each right option (the name alone where the option is a picture), the first
+        reference elsewhere, None for an unlabelled record. An option's name is its letter, or what the prompt
+        shows in its place.
+
+    Example:
+        >>> from mmconvert.core.record import Source
+        >>> where = Source("f", "f", 0)
+        >>> reference_reply(Record("1", "1", (), "multiple_choice", where, options=("a cat", "a dog"), answer="B"))
+        'B. a dog'
+        >>> reference_reply(Record("1", "1", (), "caption", where, answers=("A dog runs.", "A running dog.")))
+        'A dog runs.'
+    """
+    if asks_for_letters(record):
+        return "\n".join(_choice(letter, record) for letter in record.answer or "")
+    return record.answers[0] if record.answers else record.answer
+
+
+def _choice(letter: str, record: Record) -> str:
+    place = LETTERS.find(letter)
+    text = record.options[place] if 0 <= place < len(record.options) else None
+    letters = letters_of(record.options)
+    names = record.extra.get(OPTION_NAMES)
+    if names == "" and text and not slots_in(text):
+        return text
+    shown = dict(zip(letters, names if isinstance(names, str) else letters, strict=False))
+    name = shown.get(letter, letter)
+    return f"{name}. {text}" if text and not slots_in(text) else name
+
+
+def sft_turns(record: Record) -> tuple[Turn, ...]:
+    """Give the turns to train on: the prompt and, where it does not end with one, the assistant's answer.
+
+    A reply that a prompt only begins is completed with the answer.
+
+    Raises:
+        RowError: `view.no_prompt`, `view.no_answer`: there is nothing to show or nothing to learn.
+    """
+    if not record.messages:
+        raise RowError("view.no_prompt", "messages", "the row has no prompt to train on.")
+    begun = begun_reply(record)
+    turns = record.messages if begun is None else record.messages[:-1]
+    if turns and turns[-1].role == "assistant":
+        return turns
+    reply = reference_reply(record)
+    if reply is None:
+        raise RowError("view.no_answer", "answer", "the row has neither an assistant's turn nor an answer to learn.")
+    return (*turns, Turn("assistant", (Part("text", reply if begun is None else f"{begun} {reply}"),)))
+
+
+def without_reply(record: Record) -> Record:
+    """Take off the reply that a training view put behind the prompt; a dialog keeps its own last words.
+
+    Args:
+        record: Any record; one whose last turn is not the reference's words stays as it is.
+
+    Returns:
+        The record as it was before `sft_turns`.
+    """
+    turns = record.messages
+    own_words = record.task == "chat" and record.round is None
+    if own_words or len(turns) < 2 or turns[-1].role != "assistant" or turns[-2].role == "assistant":
+        return record
+    begun, reply = record.extra.get(REPLY), reference_reply(record)
+    if reply is None or turns[-1].content != (Part("text", reply if begun is None else f"{begun} {reply}"),):
+        return record
+    start = () if begun is None else (Turn("assistant", (Part("text", str(begun)),)),)
+    return replace(record, messages=(*turns[:-1], *start))
+
+
+def prompt_completion(record: Record) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+    """Cut the turns to train on before the assistant's last words.
+
+    Returns:
+        Prompt and completion; the completion is the assistant's turns at the end, one as a rule.
+
+    Raises:
+        RowError: The codes of `sft_turns`, or `view.no_prompt`: the assistant alone speaks.
+    """
+    turns = sft_turns(record)
+    cut = len(turns)
+    while cut and turns[cut - 1].role == "assistant":
+        cut -= 1
+    if not cut:
+        raise RowError("view.no_prompt", "messages", "nothing stands before the assistant's turn.")
+    return turns[:cut], turns[cut:]
+
+
+def _as_sft(record: Record) -> Record:
+    return replace(record, messages=sft_turns(record))
+
+
+def _as_prompt_completion(record: Record) -> Record:
+    prompt, completion = prompt_completion(record)
+    return replace(record, messages=(*prompt, *completion))
+
+
+def _split_schema() -> pa.Schema:
+    place = SCHEMA.get_field_index("messages")
+    turns = SCHEMA.field("messages").type
+    fields = [*SCHEMA]
+    fields[place : place + 1] = [pa.field("prompt", turns), pa.field("completion", turns)]
+    return with_features(pa.schema(fields))
+
+
+PROMPT_COMPLETION_SCHEMA: pa.Schema = _split_schema()
+"""`SCHEMA` with `prompt` and `completion` in the place of `messages`: TRL takes one or the other."""
+
+
+def _split_batch(records: Sequence[Record]) -> pa.RecordBatch:
+    pairs = [prompt_completion(record) for record in records]
+    prompts = to_arrow([replace(record, messages=pair[0]) for record, pair in zip(records, pairs, strict=True)])
+    bare = [replace(r, messages=pair[1], images=(), attachments=()) for r, pair in zip(records, pairs, strict=True)]
+    columns = {name: prompts.column(name) for name in prompts.schema.names if name != "messages"}
+    columns |= {"prompt": prompts.column("messages"), "completion": to_arrow(bare).column("messages")}
+    return pa.RecordBatch.from_arrays(
+        [columns[name] for name in PROMPT_COMPLETION_SCHEMA.names], schema=PROMPT_COMPLETION_SCHEMA
+    )
+
+
+@frozen
+class View:
+    """One layout.
+
+    Attributes:
+        schema: Columns of every shard.
+        of: Record as it is stored; raises RowError where the layout has nothing to store.
+        batch: Stored records as one Arrow batch.
+    """
+
+    schema: pa.Schema
+    of: Callable[[Record], Record]
+    batch: Callable[[Sequence[Record]], pa.RecordBatch]
+
+
+VIEWS = {
+    EVAL: View(SCHEMA, lambda record: record, to_arrow),
+    "sft": View(SCHEMA, _as_sft, to_arrow),
+    "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _as_prompt_completion, _split_batch),
+}
+"""Layouts by the name that `--view` takes."""

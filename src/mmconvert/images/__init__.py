@@ -1,0 +1,1 @@
+"""Images: load, check, decode, draw."""

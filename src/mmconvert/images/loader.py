@@ -1,0 +1,293 @@
+"""From a reference or base64 to the original bytes of a checked picture; nothing is re-encoded.
+
+Policy (the numbers are those of the project's policy for bad input): P6 base64 and data URLs, P7
+allowed picture formats and sizes, P8 paths inside the image roots. Nothing is fetched unless a
+`fetch` is given.
+"""
+
+import hashlib
+import os
+import posixpath
+import re
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pybase64
+
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Image
+from mmconvert.images.headers import probe
+from mmconvert.storage.object_store import StoreFolder, is_url
+
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
+SUFFIXES = {"PNG": "png", "JPEG": "jpg", "GIF": "gif", "WEBP": "webp", "BMP": "bmp", "TIFF": "tiff"}
+MIME_TYPES = {name: f"image/{name.lower()}" for name in FORMATS}
+MAX_IMAGE_BYTES = 20 << 20
+
+_DATA_URL = re.compile(r"data:([^,;]*)((?:;[^,;]*)*),", re.IGNORECASE)
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]{1,20}):(?=//)")
+_DRIVE = re.compile(r"[a-zA-Z]:")
+_SPACE = dict.fromkeys(map(ord, " \t\n\r\x0b\x0c"))
+_NO_BASE64 = re.compile(r"[^A-Za-z0-9+/=_\s-]", re.ASCII)
+_URL_SAFE = str.maketrans("-_", "+/")
+
+
+def decode_base64(text: str) -> bytes:
+    r"""Decode base64 as pictures come in the wild, and nothing looser.
+
+    Args:
+        text: Standard or URL-safe alphabet (not both), padding optional, ASCII white space anywhere.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        RowError: `image.base64`: any other character, or a length no base64 text has.
+
+    Example:
+        >>> decode_base64("aGk="), decode_base64(" aG\nk"), decode_base64("-_8=")
+        (b'hi', b'hi', b'\xfb\xff')
+    """
+    try:
+        return pybase64.b64decode(text, validate=True)
+    except ValueError:
+        return _decode_loose_base64(text)
+
+
+def decode_plain_base64(data: bytes | memoryview) -> bytes | None:
+    """Decode base64 of the standard alphabet without white space; None for any other text, which may be good too."""
+    try:
+        return pybase64.b64decode(data, validate=True)
+    except ValueError:
+        return None
+
+
+def _decode_loose_base64(text: str) -> bytes:
+    given, text = text, text.translate(_SPACE)
+    if "-" in text or "_" in text:
+        if "+" in text or "/" in text:
+            raise RowError("image.base64", "", "the base64 mixes the standard and the URL-safe alphabet.")
+        text = text.translate(_URL_SAFE)
+    text = text.rstrip("=")
+    text += "=" * (-len(text) % 4)
+    try:
+        return pybase64.b64decode(text, validate=True)
+    except ValueError:
+        strange = _NO_BASE64.search(given)
+        at = f": character {strange.start() + 1:,} is {strange[0]!r}" if strange else ""
+        raise RowError("image.base64", "", f"this is not base64{at} {got(given)}.") from None
+
+
+def decode_data_url(url: str) -> bytes:
+    """Decode the payload of `data:image/...;base64,...`.
+
+    Scheme and type are case-insensitive, parameters are allowed; the type may be empty. The bytes, not
+    the declared type, later decide the format.
+
+    Raises:
+        RowError: `image.data_url`: not an image type, not base64, or empty; `image.base64`.
+    """
+    match = _DATA_URL.match(url)
+    if match is None:
+        raise RowError("image.data_url", "", f"a data URL needs a comma before its payload {got(url)}.")
+    mime, parameters = match[1].strip().lower(), match[2].lower()
+    if mime and not mime.startswith("image/"):
+        raise RowError("image.data_url", "", f"a data URL of type {mime!r} is no picture.")
+    if ";base64" not in parameters:
+        raise RowError("image.data_url", "", "a data URL must be base64 encoded.")
+    payload = url[match.end() :]
+    if not payload.strip():
+        raise RowError("image.empty", "", "the data URL holds no bytes.")
+    return decode_base64(payload)
+
+
+def is_data_url(text: str) -> bool:
+    """Tell a data URL from a path or an address.
+
+    Example:
+        >>> is_data_url("DATA:image/png;base64,iVBO"), is_data_url("data/cat.png")
+        (True, False)
+    """
+    return text[:5].lower() == "data:"
+
+
+def declared_format(url: str) -> str | None:
+    """Give the picture format a data URL claims, None when it claims none that is allowed."""
+    match = _DATA_URL.match(url)
+    subtype = match[1].strip().lower().removeprefix("image/").removeprefix("x-ms-") if match else ""
+    return {"jpg": "JPEG", "tif": "TIFF"}.get(subtype) or (subtype.upper() if subtype.upper() in FORMATS else None)
+
+
+@frozen
+class Pictures:
+    """Finds pictures, checks them, and refuses everything outside its roots.
+
+    Attributes:
+        roots: Folders, resolved; a relative path is looked up in them in order.
+        stores: Folders of object stores, where it is looked up then.
+        decode: Decode every picture once, beside the structure check.
+        max_bytes: Largest picture in bytes.
+        keep_urls: Keep http(s) addresses as references without bytes.
+        fetch: Gives the bytes that stand at an http(s) address, None to refuse them.
+    """
+
+    roots: tuple[Path, ...]
+    decode: bool = False
+    max_bytes: int = MAX_IMAGE_BYTES
+    keep_urls: bool = False
+    fetch: Callable[[str], bytes] | None = None
+    stores: tuple[StoreFolder, ...] = ()
+
+    @classmethod
+    def within(cls, roots: Sequence[str | Path], **options: bool | int | Callable[[str], bytes] | None) -> "Pictures":
+        """Make a finder over folders and URLs of such; folders are resolved once, so that links in them are known."""
+        stores = tuple(StoreFolder(str(root)) for root in roots if is_url(str(root)))
+        folders = tuple(Path(root).resolve() for root in roots if not is_url(str(root)))
+        return cls(folders, stores=stores, **options)  # type: ignore[arg-type]
+
+    def of_bytes(self, data: bytes, slot: int, name: str | None = None, detail: str | None = None) -> Image:
+        """Check bytes and describe them.
+
+        Raises:
+            RowError: Codes `image.empty`, `image.format`, `image.truncated`, `image.too_large`, ...
+        """
+        if not data:
+            raise RowError("image.empty", "", "the picture holds no bytes.")
+        if len(data) > self.max_bytes:
+            limit = self.max_bytes / (1 << 20)
+            raise RowError(
+                "image.too_large",
+                "",
+                f"the picture has {len(data):,} bytes, over the limit of {limit:g} MiB. See --max-image-mb.",
+            )
+        kind, width, height = probe(data)
+        if self.decode:
+            # Pillow takes time to load, and most runs do without.
+            from mmconvert.images.verify import verify_decoded
+
+            verify_decoded(data)
+        return Image(data, slot, name, hashlib.sha256(data).hexdigest(), kind, width, height, detail)
+
+    def of_base64(self, text: str, slot: int, name: str | None = None) -> Image:
+        """Decode base64 and check the picture; see `of_bytes` for the errors."""
+        return self.of_bytes(decode_base64(text), slot, name)
+
+    def of_reference(self, text: str, slot: int, detail: str | None = None) -> Image:
+        """Resolve what a source wrote for a picture: a data URL, a path or an address.
+
+        Raises:
+            RowError: `image.remote` for an address that may not be fetched, `image.path` for a path that
+                is no plain path or leaves the roots, `image.missing`, and the codes of `fetch` and `of_bytes`.
+        """
+        if is_data_url(text):
+            return self.of_bytes(decode_data_url(text), slot, detail=detail)
+        scheme = _SCHEME.match(text)
+        if scheme and scheme[1].lower() in ("http", "https"):
+            if self.keep_urls:
+                return Image(None, slot, detail=detail, url=text)
+            if self.fetch is not None:
+                return replace(self.of_bytes(self.fetch(text), slot, detail=detail), url=text)
+            raise RowError(
+                "image.remote",
+                "",
+                f"a picture on the network is not fetched {got(text)}. See --allow-remote and --keep-urls.",
+            )
+        if scheme:
+            raise RowError(
+                "image.path", "", f"{scheme[1].lower()}: addresses are not read {got(text)}. Give a relative path."
+            )
+        data, name = self._file(text)
+        return self.of_bytes(data, slot, name, detail)
+
+    def _file(self, text: str) -> tuple[bytes, str]:
+        try:
+            path, name = self.find(text)
+        except RowError as error:
+            found = self._stored(text) if error.code == "image.missing" else None
+            if found is None:
+                raise
+            return found
+        return _read(path, text, self.max_bytes), name
+
+    def _stored(self, text: str) -> tuple[bytes, str] | None:
+        name = posixpath.normpath(text)
+        if self.stores and (name == ".." or name.startswith(("/", "../"))):
+            raise _outside(text)
+        for store in self.stores:
+            data = store.read(name, self.max_bytes + 1)
+            if data is not None:
+                return data, name
+        return None
+
+    def find(self, text: str) -> tuple[Path, str]:
+        """Find the file of a path inside the roots.
+
+        Args:
+            text: Relative POSIX path, or an absolute one that lies inside a root.
+
+        Returns:
+            The resolved path, and the path inside its root as the source wrote it.
+
+        Raises:
+            RowError: `image.path` or `image.missing`.
+        """
+        if not text or "\0" in text or "\\" in text or text.startswith(("~", "//")) or _DRIVE.match(text):
+            raise RowError(
+                "image.path", "", f"not a plain relative path {got(text)}. Write it so, with / between folders."
+            )
+        outside = False
+        for root in self.roots:
+            candidate = Path(os.path.normpath(root / text))
+            try:
+                resolved = candidate.resolve(strict=True)
+            except (OSError, RuntimeError, ValueError):
+                # normpath has settled the ".."s; a path that left the root is refused, not "missing"
+                outside = outside or not candidate.is_relative_to(root)
+                continue
+            # An absolute path may come to the root by a link (macOS: /tmp is one).
+            inside = resolved if text.startswith("/") and not candidate.is_relative_to(root) else candidate
+            if resolved.is_relative_to(root) and inside.is_relative_to(root):
+                return resolved, inside.relative_to(root).as_posix()
+            outside = True
+        if outside:
+            raise _outside(text)
+        raise RowError(
+            "image.missing",
+            "",
+            f"no such file under the image root {self._roots_text()} {got(text)}. Give its folder: --image-root .",
+        )
+
+    def _roots_text(self) -> str:
+        return ", ".join([*map(str, self.roots), *(store.url for store in self.stores)]) or "(none given)"
+
+
+def _outside(text: str) -> RowError:
+    return RowError("image.path", "", f"the path leaves the image root {got(text)}.")
+
+
+def _read(path: Path, text: str, limit: int) -> bytes:
+    try:
+        # A link put in place after the check, a pipe or a device must not be followed or waited for.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise RowError(
+            "image.missing",
+            "",
+            f"the file cannot be read ({error.strerror}) {got(text)}. Repair it, or its permissions.",
+        ) from None
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise RowError("image.path", "", f"not a regular file {got(text)}. Name the picture's own file.")
+        with open(handle, "rb", closefd=False) as file:
+            return file.read(limit + 1)
+    except OSError as error:
+        raise RowError(
+            "image.missing",
+            "",
+            f"the file cannot be read ({error.strerror}) {got(text)}. Repair it, or its permissions.",
+        ) from None
+    finally:
+        os.close(handle)

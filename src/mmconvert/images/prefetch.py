@@ -1,0 +1,64 @@
+"""Decode the pictures of rows ahead of whoever reads them, several at a time, rows in their order."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from mmconvert.core.errors import Error, RowError
+from mmconvert.core.multiprocess import usable_cores
+from mmconvert.core.record import Image
+from mmconvert.images.verify import verify_decoded
+
+_MOST_THREADS = 4
+"""Decoders of one process; there is a process a core already where files are large."""
+
+_T = TypeVar("_T")
+
+
+def decoded_ahead(
+    items: Iterable[_T], pictures: Callable[[_T], Iterable[Image]], again: Callable[[_T], _T]
+) -> Iterator[_T]:
+    """Give items on once their pictures have been decoded.
+
+    Args:
+        items: What carries pictures, some more of them in memory than whoever reads has asked for.
+        pictures: Those of an item.
+        again: Makes an item anew that a decoder refused, so that it can say why in its own words.
+
+    Yields:
+        The items in order.
+
+    Raises:
+        Error: As `items`, behind the items that came before it.
+    """
+    threads = min(_MOST_THREADS, usable_cores())
+    waiting: deque[tuple[_T, list[Future[bool]]]] = deque()
+    source = iter(items)
+    failure: Error | None = None
+    with ThreadPoolExecutor(threads) as pool:
+        more = True
+        while more or waiting:
+            while more and len(waiting) <= 2 * threads:
+                try:
+                    item = next(source)
+                except StopIteration:
+                    more = False
+                except Error as error:
+                    failure, more = error, False
+                else:
+                    waiting.append((item, [pool.submit(_decodes, picture) for picture in pictures(item)]))
+            if waiting:
+                item, decoded = waiting.popleft()
+                yield item if all(future.result() for future in decoded) else again(item)
+    if failure is not None:
+        raise failure
+
+
+def _decodes(picture: Image) -> bool:
+    try:
+        if picture.bytes is not None:
+            verify_decoded(picture.bytes)
+    except RowError:
+        return False
+    return True

@@ -1,0 +1,192 @@
+"""What several formats read alike: keys, numbered pictures, spellings of columns, extra fields."""
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.record import Image, Record, canonical_json
+from mmconvert.core.text.options import is_option
+from mmconvert.core.text.placeholders import image_slot
+from mmconvert.core.text.prompt_parts import OPTION_NAMES
+from mmconvert.io import Row
+from mmconvert.io.jsonl import parse_json
+from mmconvert.plugins.format import Context, Loss
+
+HEADERS = "headers"
+"""Key in `extra` for columns that the source spelled unlike the format's own word."""
+
+
+def take_id(fields: dict[str, Any], row: Row, context: Context) -> str:
+    """Take the field `id` out of a row, or number the row where it has none.
+
+    Raises:
+        RowError: `id.type`: it is neither a text nor an integer.
+    """
+    value = fields.pop("id", None)
+    if value is None or value == "":
+        return context.numbered(row)
+    if isinstance(value, str):
+        return value.strip() or context.numbered(row)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise RowError("id.type", "id", f"expected a text or an integer {got(value)}.")
+    return str(value)
+
+
+def placed(records: Iterable[Record]) -> Iterator[Record]:
+    """Number records by their place in the file that is written: what a reader will number rows without an id by."""
+    for place, record in enumerate(records):
+        yield record if record.source.row == place else replace(record, source=replace(record.source, row=place))
+
+
+def own_id(record: Record) -> dict[str, str]:
+    """Give the field `id` for a writer, {} where the id is only the row's number; see `placed`.
+
+    Example:
+        >>> from mmconvert.core.record import Source
+        >>> where = Source("vmcq", "a.jsonl", 7)
+        >>> [own_id(Record(key, key, (), "vqa", where)) for key in ("000000007", "q000000007", "000000008")]
+        [{}, {'id': 'q000000007'}, {'id': '000000008'}]
+    """
+    return {} if record.id == f"{record.source.row:09d}" else {"id": record.id}
+
+
+def add_extra(
+    fields: dict[str, Any], extra: Mapping[str, Any], taken: Container[str], record: Record, losses: list[Loss]
+) -> dict[str, Any]:
+    """Add the fields that the source had beside.
+
+    Args:
+        fields: What the format writes of the record.
+        extra: Further fields.
+        taken: Names that mean something to the format, written or not; such a field is a loss.
+        record: Whose row it is.
+        losses: Collects what is left out.
+    """
+    for name, value in extra.items():
+        if name == OPTION_NAMES:
+            continue
+        if name not in fields and name not in taken:
+            fields[name] = value
+        elif fields.get(name) != value:
+            losses.append(Loss(record.id, name, "the format has another use for the field"))
+    return fields
+
+
+def letter_or_label(record: Record) -> Any:
+    """Give the reference for a field that asks for the letter of an option.
+
+    Returns:
+        What the source wrote where it names the answer or there are no options, else the letter; None for no label.
+
+    Example:
+        >>> from mmconvert.core.record import Source
+        >>> where = Source("f", "f", 0)
+        >>> asked = Record("1", "1", (), "multiple_choice", where, options=("a", "b"), answer="B", label='"b"')
+        >>> letter_or_label(asked), letter_or_label(replace(asked, label="1"))
+        ('b', 'B')
+    """
+    label = None if record.label is None else parse_json(record.label)
+    if label is None or not is_option(record.answer, record.options):
+        return label
+    return label if isinstance(label, str) and label.strip().upper() == record.answer else record.answer
+
+
+def take_numbered_pictures(fields: dict[str, Any], context: Context) -> dict[int, Image]:
+    """Take `image_1` .. `image_100` out of a row and load them.
+
+    Returns:
+        Pictures by number; empty cells have none.
+
+    Raises:
+        RowError: `image.type`, or the codes of `Pictures.of_reference`.
+    """
+    pictures = {}
+    for name, slot in _slots(tuple(fields)).items():
+        value = fields.pop(name)
+        if value is None or value == "":
+            continue
+        if not isinstance(value, str):
+            raise RowError("image.type", name, f"expected a path or a data URL {got(value)}.")
+        with in_field(name):
+            pictures[slot] = context.pictures.of_reference(value, slot)
+    return pictures
+
+
+@lru_cache(maxsize=8)
+def _slots(names: tuple[str, ...]) -> dict[str, int]:
+    """Give the number of each `image_k` among columns; worked out once for the rows of a file, as a rule."""
+    return {name: slot for name in names if (slot := image_slot(name)) is not None}
+
+
+def unshown(pictures: Mapping[int, Image], shown: Iterable[Image], context: Context) -> tuple[Image, ...]:
+    """Find the pictures that no placeholder shows; they become attachments, with a warning."""
+    slots = {image.slot for image in shown}
+    hidden = tuple(image for slot, image in pictures.items() if slot not in slots)
+    if hidden:
+        context.warn("a picture that no placeholder shows is kept as an attachment")
+    return hidden
+
+
+def rest(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep the fields that have no column, empty ones left out."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def json_rest(fields: Mapping[str, Any], context: Context) -> dict[str, Any]:
+    """Keep the fields that have no column and that JSON can say; parquet holds bytes and pictures besides."""
+    kept = {}
+    for name, value in rest(fields).items():
+        try:
+            canonical_json(value)
+        except (TypeError, ValueError):
+            context.warn(f"the column {name!r} holds values that JSON cannot say and is left out")
+        else:
+            kept[name] = value
+    return kept
+
+
+def respell(fields: Mapping[str, Any], words: Iterable[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Rename columns that differ from a format's word only in case, `-` and `_`.
+
+    Args:
+        fields: A raw row.
+        words: The format's own words; letters A, B, ... are never respelled.
+
+    Returns:
+        The row under the format's words, and word -> the source's spelling where they differ.
+
+    Example:
+        >>> respell({"L2-category": "LR", "A": "a"}, ["l2-category"])
+        ({'l2-category': 'LR', 'A': 'a'}, {'l2-category': 'L2-category'})
+    """
+    spellings, headers = _spellings(tuple(fields), tuple(words))
+    return dict(zip(spellings, fields.values(), strict=True)), dict(headers)
+
+
+def take_headers(extra: dict[str, Any]) -> dict[str, str]:
+    """Take what `respell` said of a table's headers out of `extra`; a source's own field of that name stays.
+
+    Example:
+        >>> take_headers({HEADERS: {"index": "Index"}}), take_headers({HEADERS: 5})
+        ({'index': 'Index'}, {})
+    """
+    headers = extra.get(HEADERS)
+    if not isinstance(headers, dict) or not all(isinstance(name, str) for name in headers.values()):
+        return {}
+    del extra[HEADERS]
+    return headers
+
+
+@lru_cache
+def _spellings(names: tuple[str, ...], words: tuple[str, ...]) -> tuple[list[str], dict[str, str]]:
+    """Give the word for each name, and what `respell` tells of headers; a file's rows, of the same names, ask once."""
+    known = {_plain(word): word for word in words}
+    found = {name: known.get(_plain(name), name) if len(name) > 1 else name for name in names}
+    respelled = {name: name if word in found else word for name, word in found.items()}
+    return list(respelled.values()), {word: name for name, word in respelled.items() if word != name}
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("-", "_").replace(" ", "_")

@@ -1,0 +1,125 @@
+"""Tell a file's format from its content, with the reason; never from its name alone."""
+
+import importlib
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations, islice
+from pathlib import Path
+
+from mmconvert.core.errors import Error
+from mmconvert.io import Row, tables
+from mmconvert.plugins.format import Format, Sample
+from mmconvert.plugins.registry import loaded
+
+READERS = {
+    ".jsonl": "jsonl",
+    ".json": "json_head",
+    ".tsv": "tables",
+    ".csv": "tables",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+}
+"""Suffix -> module of `mmconvert.io` that shows the first rows of such a file."""
+
+_HEAD_ROWS = 8
+_SHOWN_NAMES, _NAME_LENGTH = 12, 30
+
+
+def sample(path: Path) -> Sample:
+    """Read the head of a file.
+
+    Args:
+        path: A file, or a folder that a format takes as one input.
+
+    Returns:
+        Suffix, field names and first rows; no rows for a suffix that has no reader and for a folder.
+
+    Raises:
+        Error: The file is empty or damaged, or all of its first rows are.
+    """
+    suffix = "" if path.is_dir() else path.suffix.lower()
+    if suffix not in READERS:
+        return Sample(path, suffix, (), ())
+    source = importlib.import_module(f"mmconvert.io.{READERS[suffix]}")
+    items = list(islice(source.rows(path), _HEAD_ROWS))
+    head = [item.fields for item in items if isinstance(item, Row)]
+    if items and not head:
+        raise Error("\n".join([f"{path}: none of its first rows can be read.", *map(str, items)]))
+    columns = tuple(dict.fromkeys(name for fields in head for name in fields))
+    if not head and suffix in tables.DELIMITERS:
+        columns = tuple(tables.header(path))
+    return Sample(path, suffix, columns, tuple(head))
+
+
+def is_one_input(folder: Path) -> bool:
+    """Tell a folder that a format takes as one input, such as a kit's results, from a folder of files."""
+    head = Sample(folder, "", (), ())
+    plugins: list[Format] = [plugin for _, plugin in loaded("mmconvert.formats")]
+    return any("" in plugin.suffixes and plugin.mismatch(head) is None for plugin in plugins)
+
+
+def guess(path: Path) -> tuple[str, str]:
+    """Find the one format that a file has.
+
+    Args:
+        path: An existing file or folder.
+
+    Returns:
+        The format's name, and what it was recognised by.
+
+    Raises:
+        Error: No format fits the first rows or most of them, or several do; every candidate is named with its reason.
+    """
+    if path.is_file() and not path.suffix:
+        known = ", ".join(READERS)
+        raise Error(f"{path}: its name does not tell what kind of file it is. Name it so that it ends in {known}.")
+    head = sample(path)
+    refusals: dict[str, str] = {}
+    fitting: list[str] = []
+    plugins: dict[str, Format] = dict(loaded("mmconvert.formats"))
+    plugins = {name: plugin for name, plugin in plugins.items() if head.suffix in plugin.suffixes}
+    for name, plugin in plugins.items():
+        reason = plugin.mismatch(head)
+        if reason is None:
+            fitting.append(name)
+        else:
+            refusals[name] = reason
+    fitting = fitting or _of_most_rows(head, plugins)
+    if len(fitting) == 1:
+        shown = ", ".join(head.columns[:_SHOWN_NAMES]) or head.suffix or "the folder's files"
+        return fitting[0], f"recognised by {shown}"
+    if fitting:
+        raise Error(
+            f"{path}: may be {' or '.join(fitting)}. Say which: {' or '.join(f'--format {n}' for n in fitting)}."
+        )
+    if head.suffix in READERS and not head.columns:
+        raise Error(f"{path}: holds no rows by which to tell its format. Give a file with rows, or --format NAME.")
+    kind = f"{head.suffix} files" if head.suffix else "folders"
+    if not refusals:
+        raise Error(f"{path}: no format reads {kind}. See: mmconvert list formats")
+    reasons = "\n".join(f"  {name}: {reason}" for name, reason in refusals.items())
+    found = f" {_found(head)}" if head.columns else ""
+    raise Error(
+        f"{path}: none of the formats of {kind} fits.{found} Change the file, or decide with --format NAME:\n{reasons}"
+    )
+
+
+def _of_most_rows(head: Sample, plugins: Mapping[str, Format]) -> list[str]:
+    """Give the formats of all but a third of the first rows at most: a broken row shall not hide the others."""
+    count = len(head.rows)
+    for left in range(count - 1, max(1, math.ceil(count * 2 / 3) - 1), -1):
+        fitting: dict[str, None] = {}
+        for rows in combinations(head.rows, left):
+            columns = tuple(dict.fromkeys(name for row in rows for name in row))
+            part = replace(head, columns=columns, rows=rows)
+            fitting |= {name: None for name, plugin in plugins.items() if plugin.mismatch(part) is None}
+        if fitting:
+            return list(fitting)
+    return []
+
+
+def _found(head: Sample) -> str:
+    names = [name if len(name) <= _NAME_LENGTH else f"{name[:_NAME_LENGTH]}..." for name in head.columns]
+    more = ", ..." if len(names) > _SHOWN_NAMES else ""
+    return f"Found: {', '.join(map(repr, names[:_SHOWN_NAMES]))}{more}."

@@ -1,0 +1,158 @@
+"""One JSON array of objects, read element by element.
+
+The array itself must be whole: a cut file, a missing comma or text after the closing bracket refuse
+the file. Elements are told apart by their brackets and quotes alone and then read as strictly as a line
+of JSON Lines, so that a bad one (a duplicate key, NaN, half a character) is refused and the others go on.
+No more than one element and one block are held in memory.
+"""
+
+import re
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+from typing import NoReturn
+
+from mmconvert.core.errors import Error, RowError, got
+from mmconvert.io import Rejected, Row, Span, Where
+from mmconvert.io.jsonl import parse_object, refuse_other_magic
+
+BLOCK = 1 << 20
+
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+# What stands before the next bracket is passed over at once; a quote that never closes stops the search.
+_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+([\[\]{}])", re.DOTALL)
+_SCALAR = re.compile(_STRING + rb'|[^\s,\[\]{}"]++', re.DOTALL)
+_SPACE = re.compile(rb"[ \t\r\n]*+")
+
+
+class Window:
+    """The bytes at hand, and the line and the record number at `at`.
+
+    Attributes:
+        number: Index of the element that is read, for messages.
+    """
+
+    def __init__(self, file: BufferedReader, path: Path) -> None:
+        self.file, self.path = file, path
+        self.data, self.at, self.ended = b"", 0, False
+        self.line, self.number = 1, 0
+
+    def more(self) -> bool:
+        """Drop what was read and read on, at least as much as is kept; tell whether there was more."""
+        kept = self.data[self.at :]
+        block = self.file.read(max(BLOCK, len(kept)))
+        self.data, self.at, self.ended = kept + block, 0, not block
+        return not self.ended
+
+    def advance(self, end: int) -> bytes:
+        """Give the bytes up to `end` and move there."""
+        passed = self.data[self.at : end]
+        self.line += passed.count(b"\n")
+        self.at = end
+        return passed
+
+    def peek(self) -> bytes:
+        """Move to the next byte that is no white space and give it; b"" at the end of the file."""
+        while True:
+            match = _SPACE.match(self.data, self.at)
+            self.advance(match.end() if match else self.at)
+            if self.at < len(self.data) or not self.more():
+                return self.data[self.at : self.at + 1]
+
+    def element(self) -> bytes:
+        """Give the element that begins here and move behind it."""
+        while (end := self._element_end()) is None:
+            if not self.more():
+                self.fail("the file ends inside this element; it was cut, or a quote or bracket never closes")
+        return self.advance(end)
+
+    def _element_end(self) -> int | None:
+        """Find where the element ends, None when it goes on behind the bytes at hand."""
+        if self.data[self.at] not in b"[{":
+            match = _SCALAR.match(self.data, self.at)
+            # A number or a word may go on in the next block.
+            return match.end() if match and (match.end() < len(self.data) or self.ended) else None
+        depth, at = 0, self.at
+        while match := _BRACKET.match(self.data, at):
+            at = match.end()
+            depth += 1 if match[1] in b"[{" else -1
+            if depth == 0:
+                return at
+        return None
+
+    def fail(self, what: str, todo: str = "Get the whole file again, or repair it.") -> NoReturn:
+        """Refuse the file at this place."""
+        raise Error(f"{self.path}:{self.line}: {what} (element {self.number}). {todo}")
+
+
+def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
+    """Read the elements of a JSON array.
+
+    Args:
+        path: The file.
+        span: Not used; an array cannot be cut without reading it.
+
+    Yields:
+        A row for each element that is an object, `Rejected` for any other. The record number is the
+        element's index, the line is where it begins.
+
+    Raises:
+        Error: The file is empty, not one JSON array, or not whole.
+    """
+    with path.open("rb") as file:
+        refuse_other_magic(file.read(4), path, "a JSON array")
+        file.seek(0)
+        window = Window(file, path)
+        window.more()
+        window.at = 3 if window.data.startswith(b"\xef\xbb\xbf") else 0
+        first = window.peek()
+        if first != b"[":
+            raise Error(f"{path}: {_no_array(first, window.data[window.at :])}")
+        window.advance(window.at + 1)
+        if window.peek() != b"]":
+            yield from elements(window, path.name)
+        window.advance(window.at + 1)
+        if window.peek():
+            window.fail("something follows the closing bracket of the array", "Keep one array in the file.")
+
+
+def elements(window: Window, name: str, *, nan: bool = False) -> Iterator[Row | Rejected]:
+    """Read the elements of an array that has any, from behind its opening bracket up to the closing one.
+
+    Args:
+        window: Stands behind `[`; stands at `]` in the end.
+        name: Bare file name.
+        nan: Read NaN and the infinities as null.
+
+    Yields:
+        A row for each element that is an object, `Rejected` for any other.
+
+    Raises:
+        Error: The array is not whole.
+    """
+    while True:
+        head = window.peek()
+        if head in (b",", b"]", b"}"):
+            window.fail(f"expected an element, found {head.decode()!r}")
+        where = Where(name, window.number, window.line)
+        raw = window.element() if head else window.fail("the file ends inside the array; it was cut")
+        try:
+            yield Row(parse_object(raw, nan=nan), where)
+        except RowError as error:
+            yield Rejected.of(error, where)
+        head = window.peek()
+        if head == b"]":
+            return
+        if head != b",":
+            window.fail("expected a comma or the closing bracket behind this element" if head else "the file was cut")
+        window.advance(window.at + 1)
+        window.number += 1
+
+
+def _no_array(first: bytes, rest: bytes) -> str:
+    if first == b"{":
+        return (
+            "expected a JSON array, this begins with an object. "
+            "Put the objects into one [...], or name the file .jsonl if each line is one object."
+        )
+    return f"expected a JSON array {got(rest[:80].decode(errors='replace'))}. Check that this is the right file."

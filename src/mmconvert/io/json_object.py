@@ -1,0 +1,221 @@
+"""Rows that stand in a list inside one JSON object, read element by element.
+
+The list is named by the way to it: `("data",)` for `{"version": ..., "data": [...]}`. Its elements are
+told apart and read as those of a JSON array (`json_array`), so that a bad one is refused and the others
+go on; the rest of the object must be without fault.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mmconvert.core.errors import Error, RowError, did_you_mean
+from mmconvert.io import Rejected, Row
+from mmconvert.io.json_array import Window, elements
+from mmconvert.io.jsonl import parse_json, refuse_other_magic
+
+_HEAD_ITEMS = 8
+
+
+def rows(path: Path, way: Sequence[str], *, nan: bool = False) -> Iterator[Row | Rejected]:
+    """Read the elements of a list inside an object.
+
+    Args:
+        path: The file.
+        way: Names of the members that lead to the list, outermost first.
+        nan: Read NaN and the infinities in a row as null.
+
+    Yields:
+        A row for each element that is an object, `Rejected` for any other.
+
+    Raises:
+        Error: The file is empty, not one JSON object, or not whole, or has no such list.
+    """
+    with path.open("rb") as file:
+        window = _opened(Window(file, path))
+        yield from _rows(window, way, nan)
+        _expect_end(window)
+
+
+def members(path: Path, way: Sequence[str]) -> dict[str, Any]:
+    """Read an object without the list that the way leads to.
+
+    Args:
+        path: The file.
+        way: Names of the members that lead to the list.
+
+    Returns:
+        The members; the objects on the way hold what stands beside the list.
+
+    Raises:
+        Error: As for `rows`.
+    """
+    with path.open("rb") as file:
+        window = _opened(Window(file, path))
+        found = _members(window, way)
+        _expect_end(window)
+    return found
+
+
+def head(path: Path) -> dict[str, Any]:
+    """Read the first members of an object up to and with the first list of objects, lists cut short, NaN as null.
+
+    Raises:
+        Error: The file is empty or damaged there.
+    """
+    with path.open("rb") as file:
+        return _head(_opened(Window(file, path)))[0]
+
+
+def _opened(window: Window) -> Window:
+    refuse_other_magic(window.file.read(4), window.path, "a JSON object")
+    window.file.seek(0)
+    window.more()
+    window.at = 3 if window.data.startswith(b"\xef\xbb\xbf") else 0
+    if window.peek() != b"{":
+        raise Error(
+            f"{window.path}: expected a JSON object, which begins with a brace. Check that it is the right file."
+        )
+    return window
+
+
+def _expect_end(window: Window) -> None:
+    if window.peek():
+        window.fail("something follows the closing brace of the object", "Keep one object in the file.")
+
+
+def _names(window: Window) -> Iterator[str]:
+    """Yield the members' names; whoever iterates moves the window behind each value."""
+    window.advance(window.at + 1)
+    seen: set[str] = set()
+    while not (window.peek() == b"}" and not seen):
+        if window.peek() != b'"':
+            window.fail("expected the name of a member in quotes")
+        name = _value(window)
+        if name in seen:
+            window.fail(f"the name {name!r} stands twice in one object", "Keep one of them.")
+        seen.add(name)
+        if window.peek() != b":":
+            window.fail(f"expected a colon behind the name {name!r}")
+        window.advance(window.at + 1)
+        if not window.peek():
+            window.fail("the file was cut")
+        yield name
+        if window.peek() == b"}":
+            break
+        if window.peek() != b",":
+            window.fail(
+                f"expected a comma or the closing brace behind {name!r}" if window.peek() else "the file was cut"
+            )
+        window.advance(window.at + 1)
+    window.advance(window.at + 1)
+
+
+def _value(window: Window, *, nan: bool = False) -> Any:
+    try:
+        return parse_json(window.element().decode(), nan=nan)
+    except UnicodeDecodeError:
+        window.fail("this is not UTF-8", "Save the file as UTF-8.")
+    except RowError as error:
+        window.fail(error.message)
+
+
+def _list(window: Window, way: Sequence[str]) -> None:
+    if window.peek() != b"[":
+        window.fail(f"expected a list under {'.'.join(way)!r}")
+    window.advance(window.at + 1)
+
+
+def _rows(window: Window, way: Sequence[str], nan: bool) -> Iterator[Row | Rejected]:
+    names = []
+    for name in _names(window):
+        names.append(name)
+        if name != way[0]:
+            window.element()
+        elif len(way) > 1:
+            yield from _rows(_object(window, name), way[1:], nan)
+        else:
+            _list(window, way)
+            if window.peek() != b"]":
+                yield from elements(window, window.path.name, nan=nan)
+            window.advance(window.at + 1)
+    if way[0] not in names:
+        _lacking(window, way[0], names)
+
+
+def _members(window: Window, way: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    names = []
+    for name in _names(window):
+        names.append(name)
+        if name != way[0]:
+            found[name] = _value(window)
+        elif len(way) > 1:
+            found[name] = _members(_object(window, name), way[1:])
+        else:
+            _list(window, way)
+            _pass_over(window)
+    if way[0] not in names:
+        _lacking(window, way[0], names)
+    return found
+
+
+def _object(window: Window, name: str) -> Window:
+    if window.peek() != b"{":
+        window.fail(f"expected an object under {name!r}")
+    return window
+
+
+def _lacking(window: Window, name: str, names: Sequence[str]) -> NoReturn:
+    found = ", ".join(names[:20]) or "none"
+    raise Error(f"{window.path}: there is no member {name!r}.{did_you_mean(name, names)} Found: {found}.")
+
+
+def _pass_over(window: Window, take: Callable[[Window], bool] = lambda window: bool(window.element())) -> None:
+    """Go through a list from behind its bracket; stop where `take` says so, else move behind the list."""
+    if window.peek() == b"]":
+        window.advance(window.at + 1)
+        return
+    while True:
+        if window.peek() in (b"", b",", b"]", b"}"):
+            window.fail("expected an element of the list" if window.peek() else "the file was cut")
+        if not take(window):
+            return
+        ending = window.peek()
+        window.advance(window.at + 1)
+        if ending == b"]":
+            return
+        if ending != b",":
+            window.fail("expected a comma or the closing bracket" if ending else "the file was cut")
+
+
+def _head(window: Window) -> tuple[dict[str, Any], bool]:
+    """Read an object's head; tell whether a list of objects was met, behind which nothing is read."""
+    found: dict[str, Any] = {}
+    for name in _names(window):
+        first = window.peek()
+        if first == b"{":
+            found[name], met = _head(window)
+        elif first == b"[":
+            found[name], met = _list_head(window)
+        else:
+            found[name], met = _value(window, nan=True), False
+        if met:
+            return found, True
+    return found, False
+
+
+def _list_head(window: Window) -> tuple[list[Any], bool]:
+    items: list[Any] = []
+
+    def take(window: Window) -> bool:
+        if len(items) == _HEAD_ITEMS:
+            window.element()
+            return True
+        items.append(_value(window, nan=True))
+        # A list of objects is what the head is read for; one of texts may have something behind it.
+        return not (isinstance(items[0], dict) and len(items) == _HEAD_ITEMS)
+
+    window.advance(window.at + 1)
+    _pass_over(window, take)
+    return items, bool(items) and isinstance(items[0], dict)

@@ -1,0 +1,246 @@
+"""JSON Lines: one strict JSON object a line."""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+
+from mmconvert.core.errors import Error, RowError, got
+from mmconvert.io import Rejected, Row, Span, Where, span_ends
+
+_SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_INDENTED = re.compile(rb"\n\s")
+_BUFFER = 1 << 20
+_SHORT = 1 << 14
+"""Longer lines mostly hold pictures, whose plain letters `json` passes over as fast."""
+_BOM = b"\xef\xbb\xbf"
+_OTHER_MAGIC = {
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+    b"\x1f\x8b": "a gzip archive",
+    b"PK\x03\x04": "a zip archive or spreadsheet",
+    b"PAR1": "a parquet file",
+    b"\xd0\xcf\x11\xe0": "an OLE file (an old or encrypted spreadsheet)",
+}
+
+
+_decode, _encode = msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise RowError("json.duplicate_key", "", f"the key {twice!r} stands twice in one object. Keep one of them.")
+    return result
+
+
+def _has_unicode_escape(text: str) -> bool:
+    """Look for a backslash and `u`; from backslash to backslash, which is fast over a picture in base64."""
+    at = text.find("\\")
+    while at != -1 and text[at + 1 : at + 2] != "u":
+        at = text.find("\\", at + 2)
+    return at != -1
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise RowError("json.constant", "", f"{name} is no JSON value. Write null or a number.")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise RowError("json.number", "", f"a number is out of range {got(text)}.")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite)
+_LENIENT = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=lambda name: None, parse_float=_finite)
+
+
+def parse_json(text: str, *, nan: bool = False) -> Any:
+    """Read one JSON value strictly.
+
+    Args:
+        text: The whole value, white space around it allowed.
+        nan: Read NaN and the infinities, which are no JSON, as null.
+
+    Returns:
+        The value; integers of any size, keys in their order.
+
+    Raises:
+        RowError: Bad JSON, NaN or Infinity, a key twice in one object, a lone surrogate, a number out
+            of range, or nesting too deep to read.
+
+    Example:
+        >>> parse_json('{"a": [1, null]}')
+        {'a': [1, None]}
+    """
+    try:
+        value, end = (_LENIENT if nan else _DECODER).raw_decode(text, len(text) - len(text.lstrip(" \t\n\r")))
+        if rest := text[end:].strip(" \t\n\r"):
+            raise RowError(
+                "json.syntax",
+                "",
+                f"something follows the JSON value {got(rest)}. Take it out, or give it its own line.",
+            )
+        if _has_unicode_escape(text) and _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise RowError(
+            "json.syntax", "", f"bad JSON at character {error.pos + 1}: {error.msg.removesuffix(' starting at')}."
+        ) from None
+    except RecursionError:
+        raise RowError("json.depth", "", "the JSON is nested too deeply to read.") from None
+    except UnicodeEncodeError:
+        raise RowError("text.surrogate", "", "a \\u escape is half a character (a lone surrogate).") from None
+    except ValueError as error:
+        raise RowError("json.number", "", f"a number cannot be read: {error}.") from None
+    return value
+
+
+def refuse_other_magic(head: bytes, path: Path, expected: str) -> None:
+    """Refuse a file whose first bytes belong to another kind of file.
+
+    Raises:
+        Error: The file is empty or is UTF-16, gzip, zip, parquet or OLE.
+    """
+    if not head:
+        raise Error(f"{path}: the file is empty. Get it again, or leave it out.")
+    for magic, kind in _OTHER_MAGIC.items():
+        if head.startswith(magic):
+            raise Error(f"{path}: expected {expected} in UTF-8, but this is {kind}. Convert or unpack it first.")
+
+
+def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
+    """Read JSON Lines.
+
+    Args:
+        path: The file.
+        span: Piece to read, None for all.
+
+    Yields:
+        A row for each line that holds a JSON object, `Rejected` for any other non-blank line.
+
+    Raises:
+        Error: The file is empty, not UTF-8 text, or one JSON array.
+    """
+    number = span.row if span is not None else 0
+    name = path.name
+    with path.open("rb", buffering=_BUFFER) as file:
+        refuse_other_magic(file.read(4), path, "JSON Lines")
+        at = span.start if span is not None else 0
+        end = math.inf if span is None else span.end
+        file.seek(at)
+        for line, raw in enumerate(file, span.line if span is not None else 1):
+            if at >= end:
+                return
+            start, at = at, at + len(raw)
+            if line == 1:
+                raw = raw.removeprefix(_BOM)
+            if _is_blank(raw):
+                continue
+            where = Where(name, number, line, start)
+            if number == 0 and raw.lstrip()[:1] == b"[":
+                raise Error(f"{path}: this is one JSON array, not JSON Lines. Put each element on a line of its own.")
+            number += 1
+            try:
+                yield Row(parse_object(raw), where)
+            except RowError as error:
+                yield Rejected.of(error, where)
+
+
+def _is_blank(raw: bytes) -> bool:
+    return not raw or raw.isspace()
+
+
+def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
+    """Cut a file into spans that begin with a line each.
+
+    Args:
+        path: The file.
+        sizes: Bytes of each span, from the file's beginning on, in order; the last one is that of all behind.
+
+    Yields:
+        Each span as soon as it is known where it begins; the last one is not looked at.
+
+    Raises:
+        Error: The file is empty or no UTF-8 text.
+    """
+    ends = span_ends(sizes)
+    at = number = line = end = 0
+    for block in _whole_lines(path):
+        if at + len(block) <= end and _without_blanks(block):
+            lines = block.count(b"\n")
+            at, number, line = at + len(block), number + lines, line + lines
+            continue
+        for raw in BytesIO(block):
+            line += 1
+            start, at = at, at + len(raw)
+            if _is_blank(raw.removeprefix(_BOM) if line == 1 else raw):
+                continue
+            if start >= end:
+                end = next(after for after in ends if after > start)
+                yield Span(start, end, number, line)
+                if end >= path.stat().st_size:
+                    return
+            number += 1
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        refuse_other_magic(file.read(4), path, "JSON Lines")
+        file.seek(0)
+        while block := file.read(_BUFFER) + file.readline():
+            yield block
+
+
+def _without_blanks(block: bytes) -> bool:
+    """Tell of whole lines whether none of them can be blank, without looking at each."""
+    return block.endswith(b"\n") and not block[:1].isspace() and not _INDENTED.search(block)
+
+
+def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:
+    """Read one record: a strict JSON object in UTF-8.
+
+    Args:
+        raw: The object.
+        nan: As for `parse_json`.
+
+    Raises:
+        RowError: `text.encoding`, `json.type`, or the codes of `parse_json`.
+
+    Example:
+        >>> parse_object(b'{"a": 1}')
+        {'a': 1}
+    """
+    if len(raw) < _SHORT and (plain := _plain_object(raw)) is not None:
+        return plain
+    try:
+        value = parse_json(raw.decode(), nan=nan)
+    except UnicodeDecodeError as error:
+        raise RowError("text.encoding", "", f"the record is not UTF-8 at byte {error.start + 1}.") from None
+    if not isinstance(value, dict):
+        raise RowError("json.type", "", f"expected a JSON object {got(value)}.")
+    return value
+
+
+def _plain_object(raw: bytes) -> dict[str, Any] | None:
+    """Read an object in which nothing is amiss, the fast way; None for all that wants a second look.
+
+    A key that stands twice leaves quotes out when the object is written again. An escape of four digits may be half a
+    character, or a quote.
+    """
+    try:
+        value = _decode(raw)
+        if type(value) is dict and b"\\u" not in raw and _encode(value).count(b'"') == raw.count(b'"'):
+            return value
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        pass
+    return None

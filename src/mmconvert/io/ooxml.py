@@ -1,0 +1,163 @@
+"""The parts of an Office archive (a zip of XML files), parsed as a stream and under limits.
+
+The size of a part is checked before it is inflated, a DOCTYPE ends the reading, and every fault of the
+archive becomes an `Error` that names the file.
+"""
+
+import posixpath
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO
+from xml.parsers import expat
+
+from mmconvert.core.errors import Error, got
+
+MAX_PART_BYTES = 64 << 20
+
+_CHUNK = 1 << 20
+_OLE = b"\xd0\xcf\x11\xe0"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+
+Attributes = Mapping[str, str]
+
+
+class LocalNames(dict[str, str]):
+    """Names of elements without their prefixes; each is worked out once.
+
+    Example:
+        >>> LocalNames()["x:row"]
+        'row'
+    """
+
+    def __missing__(self, name: str) -> str:
+        """Take the prefix off."""
+        self[name] = name.rpartition(":")[2]
+        return self[name]
+
+
+class Package:
+    """An open archive; use as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        """Open it.
+
+        Raises:
+            Error: The file is empty, another kind of file, or a damaged archive.
+        """
+        self.path = path
+        with path.open("rb") as file:
+            head = file.read(8)
+        if not head:
+            raise Error(f"{path}: the file is empty. Get it again, or leave it out.")
+        if head.startswith(_OLE):
+            raise Error(f"{path}: is an OLE file: an .xls or a workbook with a password. Save it as plain .xlsx.")
+        if not head.startswith(_ZIP):
+            raise Error(f"{path}: is no xlsx workbook {got(head)}. A table as text belongs into a .csv or .tsv file.")
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+            raise self.damaged(error) from None
+
+    def __enter__(self) -> "Package":
+        """Give the archive itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self._zip.close()
+
+    def damaged(self, reason: object) -> Error:
+        """Make the error for a fault inside the archive."""
+        return Error(f"{self.path}: is a damaged xlsx workbook ({reason}). Save it again.")
+
+    def parsed(
+        self,
+        part: str,
+        start: Callable[[str, Attributes], None],
+        end: Callable[[str], None] | None = None,
+        data: Callable[[str], None] | None = None,
+    ) -> Iterator[None]:
+        """Run a part through handlers, pausing after each piece so that results can be taken away.
+
+        Args:
+            part: Name inside the archive.
+            start: Called with the name of an element, which may have a prefix, and its attributes.
+            end: Called with the name.
+            data: Called with pieces of text.
+
+        Raises:
+            Error: The part is missing, damaged, larger than `MAX_PART_BYTES`, or has a DOCTYPE.
+        """
+        with self._open(part) as file:
+            chunk = self._read(file, part)
+            # Told, not left to the declaration, which could name any codec of Python.
+            parser = expat.ParserCreate("UTF-16" if chunk.startswith(_UTF16) else "UTF-8")
+            parser.buffer_text = True
+            parser.StartElementHandler = start
+            parser.StartDoctypeDeclHandler = self._refuse_doctype
+            parser.EndElementHandler = end
+            parser.CharacterDataHandler = data
+            try:
+                while chunk:
+                    parser.Parse(chunk, False)
+                    yield
+                    chunk = self._read(file, part)
+                parser.Parse(b"", True)
+            except expat.ExpatError as error:
+                raise self.damaged(f"{part}: {error}") from None
+        yield
+
+    def elements(self, part: str) -> list[tuple[str, Attributes]]:
+        """Give tag (without its prefix) and attributes of every element of a part; see `parsed`."""
+        found: list[tuple[str, Attributes]] = []
+        tags = LocalNames()
+        for _ in self.parsed(part, lambda name, attributes: found.append((tags[name], attributes))):
+            pass
+        return found
+
+    def relations(self, part: str) -> dict[str, tuple[str, str]]:
+        """Give kind and name of the parts that a part ("" for the archive) refers to, by relation id."""
+        folder, name = posixpath.split(part)
+        found = {}
+        for tag, attributes in self.elements(posixpath.join(folder, "_rels", f"{name}.rels")):
+            if tag == "Relationship" and attributes.get("TargetMode") != "External":
+                kind = attributes.get("Type", "").rpartition("/")[2]
+                target = posixpath.normpath(posixpath.join("/", folder, attributes.get("Target", "")))
+                found[attributes.get("Id", "")] = (kind, target.lstrip("/"))
+        return found
+
+    def _open(self, part: str) -> IO[bytes]:
+        try:
+            size = self._zip.getinfo(part).file_size
+            if size > MAX_PART_BYTES:
+                raise Error(
+                    f"{self.path}: {part} inflates to {size:,} bytes; the limit is {MAX_PART_BYTES:,}. Save it as TSV."
+                )
+            return self._zip.open(part)
+        except KeyError:
+            raise self.damaged(f"it has no part {part}") from None
+        except (RuntimeError, NotImplementedError, zipfile.BadZipFile, OSError) as error:
+            # the first two are zipfile's words for an encrypted part and an unknown compression
+            raise self.damaged(f"{part}: {error}") from None
+
+    def _read(self, file: IO[bytes], part: str) -> bytes:
+        try:
+            return file.read(_CHUNK)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            raise self.damaged(f"{part}: {error}") from None
+
+    def _refuse_doctype(self, *_: object) -> None:
+        raise Error(f"{self.path}: a part has a DOCTYPE, which no workbook needs; it is not read. Save it again.")
+
+
+def attribute(attributes: Attributes, name: str) -> str:
+    """Give an attribute whatever its prefix, "" where there is none.
+
+    Example:
+        >>> attribute({"sheetId": "1", "r:id": "rId1"}, "id")
+        'rId1'
+    """
+    return next((value for key, value in attributes.items() if key.rpartition(":")[2] == name), "")

@@ -1,0 +1,134 @@
+"""Parquet as rows of plain Python values, whatever the columns."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mmconvert.core.errors import Error, first_line
+from mmconvert.io import Rejected, Row, Span, Where, span_ends
+from mmconvert.io.jsonl import refuse_other_magic
+from mmconvert.storage.hub_fs import HubPath
+
+BATCH_ROWS = 64
+_SUSPICIOUS_ROWS = 1_000_000
+
+
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """Open a parquet file with its page checksums checked on reading.
+
+    Raises:
+        Error: The file is empty, another kind of file, damaged, names a column twice, or claims millions of
+            rows in so few bytes that they cannot differ (a bomb).
+    """
+    with path.open("rb", buffering=0) as file:
+        head = file.read(4)
+    if head != b"PAR1":
+        refuse_other_magic(head, path, "parquet")
+        raise Error(
+            f"{path}: is no parquet file; its first bytes are {head!r}. Write it again, or name it by what it is."
+        )
+    try:
+        parquet = parquet_file(path)
+        names = parquet.schema_arrow.names
+    except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
+        raise Error(f"{path}: is a damaged parquet file ({first_line(error)}). Get the whole file again.") from None
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise Error(f"{path}: the column {twice!r} stands twice. Rename one of them.")
+    rows, size = parquet.metadata.num_rows, path.stat().st_size
+    if rows > _SUSPICIOUS_ROWS and size < rows:
+        raise Error(f"{path}: claims {rows:,} rows in {size:,} bytes and is not read. Write it again from its source.")
+    return parquet
+
+
+def parquet_file(path: Path) -> pq.ParquetFile:
+    """Open a parquet file as it is, here or on the Hub, with its page checksums checked on reading."""
+    if isinstance(path, HubPath):
+        # All columns of a row group that lie side by side come in one request.
+        return pq.ParquetFile(path.open("rb", buffering=0), page_checksum_verification=True, pre_buffer=True)
+    # Without pre-buffering, which would hold every picture of the file until its end.
+    return pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
+
+
+def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None = None) -> Iterator[Row | Rejected]:
+    """Read parquet rows.
+
+    Args:
+        path: The file.
+        span: Row groups to read, None for all.
+        columns: Columns to read, None for all.
+
+    Yields:
+        A row for each row, with the values as Python has them (structs as dicts, binary as bytes).
+
+    Raises:
+        Error: The file is damaged.
+    """
+    parquet = open_parquet(path)
+    number = span.row if span is not None else 0
+    groups = range(span.start, span.end) if span is not None else range(parquet.num_row_groups)
+    # One by one: a batch over several would hold all of their pictures twice.
+    batches = (
+        batch
+        for group in groups
+        for batch in parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, row_groups=[group])
+    )
+    while True:
+        try:
+            batch = next(batches, None)
+        except (pa.ArrowException, OSError, MemoryError) as error:
+            raise Error(
+                f"{path}: is damaged near row {number} ({first_line(error)}). Get the whole file again."
+            ) from None
+        if batch is None:
+            return
+        yield from _batch_rows(batch, path, number)
+        number += batch.num_rows
+
+
+def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
+    """Cut a file into spans of whole row groups.
+
+    Args:
+        path: The file.
+        sizes: Bytes of each span, those of its row groups when they are read; the last one is that of all behind.
+
+    Raises:
+        Error: The file is damaged.
+    """
+    metadata = open_parquet(path).metadata
+    ends = span_ends(sizes)
+    end = next(ends)
+    start = row = held = number = 0
+    for index in range(metadata.num_row_groups):
+        if held >= end:
+            yield Span(start, index, row)
+            start, row = index, number
+            end = next(after for after in ends if after > held)
+        group = metadata.row_group(index)
+        held += group.total_byte_size
+        number += group.num_rows
+    yield Span(start, metadata.num_row_groups, row)
+
+
+def _batch_rows(batch: pa.RecordBatch, path: Path, first: int) -> Iterator[Row | Rejected]:
+    try:
+        values = batch.to_pylist()
+    except (ValueError, OverflowError, pa.ArrowException) as error:
+        if batch.num_rows == 1:
+            yield _refused(error, Where(path.name, first))
+            return
+        for index in range(batch.num_rows):
+            yield from _batch_rows(batch.slice(index, 1), path, first + index)
+        return
+    for index, fields in enumerate(values):
+        yield Row(fields, Where(path.name, first + index))
+
+
+def _refused(error: Exception, where: Where) -> Rejected:
+    if isinstance(error, UnicodeDecodeError):
+        return Rejected(where, "text.encoding", "a text is not UTF-8. Write the file again.")
+    # Python's dates end at the year 9999 and know no nanoseconds.
+    return Rejected(where, "value.range", f"a value has no Python form ({first_line(error)}). Write it as text.")

@@ -1,0 +1,100 @@
+"""Write rows as TSV, CSV or JSON Lines so that our own readers give back the same cells."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import orjson
+
+from mmconvert.core.record import canonical_json
+from mmconvert.core.text.csv_injection import harmless
+from mmconvert.io.tables import DELIMITERS
+from mmconvert.plugins.format import Target
+
+
+def write_jsonl(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write one JSON object a line."""
+    with path.open("wb") as file:
+        for row in rows:
+            try:
+                file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+            except TypeError:
+                file.write(canonical_json(row).encode() + b"\n")
+
+
+def write_json_array(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write one JSON array, an element a line."""
+    with path.open("wb") as file:
+        separator = b"[\n"
+        for row in rows:
+            file.write(separator + canonical_json(row).encode())
+            separator = b",\n"
+        file.write(b"\n]\n" if separator == b",\n" else b"[]\n")
+
+
+def write_json_object(head: Mapping[str, Any], name: str, rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write a JSON object whose last member lists rows, one a line."""
+    with path.open("wb") as file:
+        file.write(canonical_json({**head, name: []}).encode()[:-2])
+        separator = b"\n"
+        for row in rows:
+            file.write(separator + canonical_json(row).encode())
+            separator = b",\n"
+        file.write(b"\n]}\n")
+
+
+class TableWriter:
+    """Writes a TSV (or CSV, by suffix) whose columns are found in a first pass over the rows."""
+
+    def __init__(self, target: Target, first: Iterable[str] = ()) -> None:
+        """Prepare.
+
+        Args:
+            target: Path and `csv_safe`.
+            first: Columns that stand first where they occur, in this order.
+        """
+        self._path = target.path
+        self._safe = target.csv_safe
+        self._first = tuple(first)
+        self._delimiter = DELIMITERS.get(target.path.suffix.lower(), b"\t").decode()
+        self._stack = contextlib.ExitStack()
+        self._file: IO[str] | None = None
+
+    def __enter__(self) -> "TableWriter":
+        """Open the file."""
+        self._file = self._stack.enter_context(self._path.open("w", encoding="utf-8", newline=""))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file."""
+        self._stack.close()
+
+    def write_all(self, rows: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
+        """Write header and rows.
+
+        Args:
+            rows: Makes the rows anew each time; called twice. Lists and objects are written as JSON.
+        """
+        found = dict.fromkeys(name for row in rows() for name, value in row.items() if value is not None)
+        columns = [name for name in self._first if name in found] + [name for name in found if name not in self._first]
+        self._line(columns)
+        for row in rows():
+            self._line([row.get(name) for name in columns])
+
+    def _line(self, values: Iterable[Any]) -> None:
+        if self._file is not None:
+            self._file.write(self._delimiter.join(map(self._cell, values)) + "\n")
+
+    def _cell(self, value: Any) -> str:
+        if value is None:
+            return ""
+        text = value if isinstance(value, str) else canonical_json(value)
+        if self._safe:
+            text = harmless(text)
+        if text.startswith('"') or any(c in text for c in (self._delimiter, "\n", "\r")):
+            return '"' + text.replace('"', '""') + '"'
+        return text

@@ -1,0 +1,1 @@
+"""Convert, export and check files: read, run in parallel, write."""

@@ -1,0 +1,392 @@
+"""The pipeline from files to a dataset and back, and the only door to formats for other packages.
+
+`read` gives records of any known file, `write` writes records in any format, `convert` and `export`
+publish whole outputs. A row that is refused is kept with its reason; the others go on.
+"""
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from mmconvert._version import __version__
+from mmconvert.core.errors import Error, UsageError, did_you_mean
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Record
+from mmconvert.core.run_cache import begin_run
+from mmconvert.dataset.card import Origin
+from mmconvert.dataset.dataset import DatasetWriter
+from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, read_manifest
+from mmconvert.dataset.views import EVAL, VIEWS
+from mmconvert.io import Rejected
+from mmconvert.pipeline.distributed import alone, clear, join
+from mmconvert.pipeline.engines import Engine, Run
+from mmconvert.pipeline.inputs import Input, fingerprint
+from mmconvert.pipeline.part_tally import Told, followed
+from mmconvert.pipeline.parts import (
+    Part,
+    PartError,
+    PartResult,
+    all_parts,
+    convert_part,
+    count_at_most,
+    without_duplicates,
+)
+from mmconvert.pipeline.read import ReadOptions, Records, too_long
+from mmconvert.pipeline.rejects import place_of_rejects, write_rejects
+from mmconvert.plugins.format import Format, Loss, Target, require_honoured
+from mmconvert.plugins.registry import load
+from mmconvert.storage.atomic import published_file, require_folder
+from mmconvert.storage.locks import occupied
+from mmconvert.storage.object_store import local
+
+_SHOWN_REASONS = 3
+
+__all__ = ["ReadOptions", "Records", "Summary", "WriteOptions", "convert", "read", "write"]
+
+
+def read(path: str | Path, format: str | None = None, **options: Any) -> Records:
+    """Open a file or folder of any known format.
+
+    Args:
+        path: The file, or a folder where the format's result is a folder; also by URL or Hub id.
+        format: Format name; None guesses from the content.
+        options: Fields of `ReadOptions`.
+
+    Returns:
+        Records to iterate, more than once if need be.
+
+    Raises:
+        UsageError: The file is missing or the format unknown.
+        Error: The format cannot be told, or the file is damaged.
+    """
+    return Records(Input.of(local(path)), ReadOptions(format=format, **options))
+
+
+def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
+    """Write records in a format; the file appears whole or not at all.
+
+    Args:
+        records: May be iterated more than once by the writer.
+        target: Where and how.
+        format: Name of a format that can be written.
+
+    Returns:
+        What the format could not hold, row by row.
+
+    Raises:
+        UsageError: The format is unknown or only read, does not go by the file's suffix, or cannot honour an option,
+            or the file's folder does not exist.
+        Error: Another process is writing the file.
+    """
+    plugin: Format = load("mmconvert.formats", format)
+    if plugin.write is None:
+        raise UsageError(f"format {format!r} is only read. See `mmconvert list formats`.")
+    if target.path.suffix.lower() not in plugin.suffixes:
+        raise UsageError(
+            f"{target.path}: format {format!r} is written to {' or '.join(plugin.suffixes)}. Name the file so."
+        )
+    require_honoured(target, plugin, format)
+    require_folder(target.path)
+    with occupied(target.path), published_file(target.path) as temporary:
+        return list(plugin.write(records, replace(target, path=temporary, name=target.path.resolve().name)))
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a conversion did.
+
+    Not part of the JSON: `reasons`, the first refused rows, and `predicted`, how many rows have a prediction.
+    """
+
+    format: str = ""
+    rows_read: int = 0
+    rows_written: int = 0
+    rows_rejected: int = 0
+    images: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    output: str = ""
+    rejects: str | None = None
+    splits: dict[str, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    predicted: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object that `mmconvert convert --json` prints."""
+        return {name: value for name, value in asdict(self).items() if name not in ("reasons", "predicted")}
+
+
+@frozen
+class WriteOptions:
+    """Where a conversion goes and how strict it is.
+
+    Attributes:
+        config: Config name.
+        overwrite: Replace a dataset that stands there.
+        append: Add splits or configs to it.
+        fail_on_bad: Refuse the whole run at the first bad row.
+        rejects: File for refused rows; None for `<output>.rejects.jsonl`.
+        allow_empty: Publish a dataset without rows.
+        engine: Name of the engine that runs the parts.
+        view: How rows are laid out: eval, sft or prompt-completion.
+        workers: Processes that convert parts at the same time, None for as many as are useful; the bytes
+            written do not depend on it.
+        share: Let other processes that are started so convert parts of the same dataset.
+        origin: Licence and source, for the card.
+    """
+
+    config: str = DEFAULT_CONFIG
+    overwrite: bool = False
+    append: bool = False
+    fail_on_bad: bool = False
+    rejects: Path | None = None
+    allow_empty: bool = False
+    view: str = EVAL
+    engine: str = "local"
+    workers: int | None = 1
+    share: bool = False
+    origin: Origin | None = None
+
+
+def convert(
+    inputs: Sequence[Input], output: Path, how: ReadOptions, where: WriteOptions, told: Told | None = None
+) -> Summary:
+    """Convert files into one dataset that appears whole or not at all.
+
+    Args:
+        inputs: Files with their split and subset, as `inputs.plan` gives them.
+        output: The folder that shall appear.
+        how: How to read.
+        where: Where to write and how strict to be.
+        told: Called now and then, from a thread, with how much is done; None for nobody to tell.
+
+    Returns:
+        Counts; `rows_read` = rows that gave records + `rows_rejected`.
+
+    Raises:
+        UsageError: Wrong names, a place that is taken, or options that exclude each other.
+        Error: A file was refused, every row was, or the first one was under `fail_on_bad`; nothing is
+            published, the rejects file is written all the same. Or another process is writing the dataset.
+    """
+    started = time.perf_counter()
+    begin_run()
+    if where.view not in VIEWS:
+        raise UsageError(f"unknown view {where.view!r}.{did_you_mean(where.view, VIEWS)} Known: {', '.join(VIEWS)}.")
+    rejects_file = place_of_rejects(where.rejects, inputs, output)
+    job = _Job(inputs, [Records(source, how) for source in inputs], output, how, where, rejects_file, told)
+    try:
+        crew, common = job.crew()
+        with crew as run:
+            summary = _in_company(job, run, common) if where.share else _alone(job, run, common)
+    except Error as error:
+        rejects = [reject for result in job.results for reject in result.rejects]
+        rejects += error.rejects if isinstance(error, PartError) else []
+        if rejects:
+            write_rejects(rejects, rejects_file, where.append)
+        raise
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise Error(f"{error.filename or output}: {os.strerror(error.errno)}. Nothing was published.") from error
+    summary.seconds = round(time.perf_counter() - started, 3)
+    return summary
+
+
+@dataclass(slots=True)
+class _Job:
+    """The arguments of `convert`, the files as they are read, and what the parts have given so far."""
+
+    inputs: Sequence[Input]
+    files: Sequence[Records]
+    output: Path
+    how: ReadOptions
+    where: WriteOptions
+    rejects_file: Path
+    told: Told | None
+    results: list[PartResult] = field(default_factory=list)
+
+    @property
+    def formats(self) -> str:
+        return ", ".join(dict.fromkeys(records.format for records in self.files))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        inputs = [fingerprint(file) for source in self.inputs for file in source.each()]
+        return {"format": self.formats, "input": inputs, "options": self.how.facts()}
+
+    def writer(self) -> DatasetWriter:
+        where = self.where
+        return DatasetWriter(
+            self.output,
+            overwrite=where.overwrite,
+            append=where.append,
+            view=where.view,
+            about=self.about,
+            origin=where.origin,
+        )
+
+    def crew(self) -> tuple[AbstractContextManager[Run], Part]:
+        """Give what runs the parts, and what all of them have in common."""
+        engine, where = _engine(self.where.engine), self.where
+        workers = min(where.workers or engine.cores(), count_at_most(self.inputs, self.files, self.how))
+        common = Part(0, self.inputs[0], None, self.output, self.how, where.fail_on_bad, view=where.view)
+        return engine.crew(workers), replace(common, two_threads=workers == 1)
+
+
+def _alone(job: _Job, run: Run, common: Part) -> Summary:
+    with alone(job.output) as held, job.writer() as writer:
+        kept = writer.kept_ids(job.where.config)
+        inputs = _told_apart(job.inputs) if kept else job.inputs
+        # All folders first: a split that is taken is refused before anything is converted.
+        folders = [writer.folder(source.split, job.where.config) for source in inputs]
+        planned = all_parts(inputs, job.files, folders, common)
+        with followed(inputs, job.told) as tally:
+            for found in run(convert_part, (replace(part, tally=tally) for part in planned)):
+                job.results += found
+        summary = _finished(job, writer, kept)
+        held.check()
+    return summary
+
+
+def _in_company(job: _Job, run: Run, common: Part) -> Summary:
+    """Convert the parts that no other process is at; publish the dataset, unless another one does."""
+    with occupied(job.output, sharing=True):
+        if (standing := _standing(job)) is not None:
+            clear(job.output)
+            return standing
+        job.writer()  # refuses a place that is taken
+        share = join(job.output, _plan(job))
+    with share:
+        planned = list(all_parts(job.inputs, job.files, [share.data] * len(job.inputs), common, shared=True))
+        with followed(job.inputs, job.told) as tally:
+            share.work([replace(part, tally=tally) for part in planned], run)
+        with occupied(job.output, sharing=True) as held:
+            if share.stands:
+                with job.writer() as writer:
+                    job.results += share.results(planned, lambda p: writer.folder(p.source.split, job.where.config))
+                    summary = _finished(job, writer)
+                    held.check()
+                share.remove()
+                return summary
+    if (standing := _standing(job)) is None:
+        raise Error(f"{job.output}: its shared work was removed by another run. Run again.")
+    return standing
+
+
+def _finished(job: _Job, writer: DatasetWriter, kept: Iterable[str] = ()) -> Summary:
+    """Hand all parts to the writer, and write the rejects file."""
+    _refuse_long(job.results)
+    without_duplicates(job.results, kept)
+    for result in job.results:
+        writer.add(result.shards, result.part.source.split, job.where.config)
+    rejects = [reject for result in job.results for reject in result.rejects]
+    if not any(result.ids for result in job.results) and not job.where.allow_empty:
+        raise Error(_nothing(job, rejects))
+    summary = _summary(job.results, job.formats, job.output)
+    # Before the dataset appears, so that a dataset never stands beside rejects of another run.
+    summary.rejects = write_rejects(rejects, job.rejects_file, job.where.append)
+    return summary
+
+
+def _standing(job: _Job) -> Summary | None:
+    """Tell of the dataset that another process has made of the same files in the same way; None where none stands.
+
+    Of a conversion that is shared, pictures and bytes are told where the dataset is published.
+    """
+    if not (job.output / MANIFEST).is_file():
+        return None
+    configs, manifest = read_manifest(job.output)
+    wanted = json.loads(json.dumps({**job.about, "view": job.where.view}))
+    if job.where.config not in configs or any(manifest.get(name) != value for name, value in wanted.items()):
+        return None
+    splits = {split: sum(s.rows for s in shards) for split, shards in configs[job.where.config].items()}
+    rejects = job.rejects_file.read_bytes().count(b"\n") if job.rejects_file.exists() else 0
+    rows = sum(splits.values())
+    return Summary(
+        job.formats,
+        rows_read=rows + rejects,
+        rows_written=rows,
+        rows_rejected=rejects,
+        output=str(job.output),
+        rejects=str(job.rejects_file) if rejects else None,
+        splits=splits,
+        warnings=["another process has published it, and has told its pictures and bytes"],
+    )
+
+
+def _plan(job: _Job) -> dict[str, Any]:
+    """Name all that the bytes of a dataset depend on."""
+    where = job.where
+    return {
+        "files": [[str(s.path.resolve()), s.split, s.subset] for source in job.inputs for s in source.each()],
+        **job.about,
+        "limits": [job.how.max_image_bytes, job.how.max_rows],
+        "image roots": list(map(str, job.how.image_roots)),
+        "config": where.config,
+        "view": where.view,
+        "card": asdict(where.origin or Origin()),
+        "policy": [where.fail_on_bad, where.allow_empty, str(job.rejects_file)],
+        "releases": [__version__, pa.__version__],
+    }
+
+
+def _engine(name: str) -> Engine:
+    try:
+        engine: Engine = load("mmconvert.engines", name)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f'engine {name!r} needs the package {error.name}. Install it: pip install "mmconvert[{name}]"'
+        ) from None
+    return engine
+
+
+def _told_apart(inputs: Sequence[Input]) -> list[Input]:
+    """Give a single file, too, words that tell its rows from those that stand in the dataset."""
+    return [replace(source, id_prefix=source.id_prefix or f"{source.split}-") for source in inputs]
+
+
+def _summary(results: Sequence[PartResult], formats: str, output: Path) -> Summary:
+    summary = Summary(format=formats, output=str(output))
+    warnings: Counter[str] = Counter()
+    for result in results:
+        split = result.part.source.split
+        summary.splits[split] = summary.splits.get(split, 0) + len(result.ids)
+        summary.rows_read += result.rows_read
+        summary.rows_written += len(result.ids)
+        summary.rows_rejected += len(result.rejects)
+        summary.images += result.images
+        summary.predicted += result.predicted
+        summary.bytes += result.bytes
+        warnings += result.warnings
+        summary.reasons += map(str, result.rejects[: _SHOWN_REASONS - len(summary.reasons)])
+    summary.warnings = [f"{text} ({count} times)" if count > 1 else text for text, count in warnings.items()]
+    empty = [split for split, rows in summary.splits.items() if summary.rows_written and not rows]
+    left_out = "has no rows and is left out: load_dataset opens no such"
+    summary.warnings += [f"split {split} {left_out}" for split in empty]
+    return summary
+
+
+def _refuse_long(results: Sequence[PartResult]) -> None:
+    """Hold the parts of one file together against `--max-rows`; a part by itself is held by its reader."""
+    counts: Counter[Input] = Counter()
+    for result in results:
+        source, most = result.part.source, result.part.how.max_rows
+        counts[source] += result.rows_read
+        if most is not None and counts[source] > most:
+            raise too_long(source, most)
+
+
+def _nothing(job: _Job, rejects: Sequence[Rejected]) -> str:
+    if rejects:
+        return f"no row could be converted; the first of {len(rejects)} reasons: {rejects[0]}"
+    what = "the steps left none of its rows" if any(result.rows_read for result in job.results) else "holds no rows"
+    return f"{job.inputs[0].path}: {what}. Give --allow-empty to publish an empty dataset."

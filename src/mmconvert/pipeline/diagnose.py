@@ -1,0 +1,157 @@
+"""What else is wrong with a row that was refused, found by mending the place that was named.
+
+A format stops at the first fault of a row. Here another value is put there, of a good row of the file or one that is
+right in many places, and the row is read again, until nothing is wrong with it any more. What the mending may have
+caused itself is not named.
+"""
+
+import base64
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import canonical_json
+from mmconvert.core.text.field_path import Way, column_and_way, value_like, with_value
+from mmconvert.io import Rejected, Row
+
+MOST = 100
+"""Most problems that are named of one row."""
+
+_PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC")
+_BASE64 = base64.b64encode(_PNG).decode()
+_ADDRESS = f"data:image/png;base64,{_BASE64}"
+_CELL = {"bytes": _PNG, "path": None}
+_SAID, _TURNED = {"role": "user", "content": "1"}, {"from": "human", "value": "1"}
+_STAND_INS = (
+    *(None, "1", "user", "yes", "A", 1, ["1", "2"], {"type": "text", "text": "1"}),
+    *(_SAID, _TURNED, [_SAID], [_TURNED], _ADDRESS),
+)
+"""Values of which one is right in most places."""
+_TYPED = (".json", ".jsonl", ".parquet")
+"""Suffixes of files whose fields may hold more than texts."""
+
+_PICTURES = ("image.", "remote.")
+_APART = ("id.", "index.", "answer.", "answers.", "prediction.", "response.", "label.", "extra.")
+"""Codes of faults whose mending touches neither pictures nor what the text says of them."""
+_OF_PICTURES = ("placeholder.", "messages.images", "image.names", "image.absent", "ratings.")
+"""Codes of faults between the pictures and the text."""
+_OPTIONS = re.compile(r"[A-Z]|.*option.*|.*choice.*|index2ans")
+_OF_OPTIONS = ("options.", "option.", "answer.not_an_option", "answer.range", "prediction.range")
+"""Columns that say what the options are; codes of faults between them and others."""
+
+
+@dataclass(slots=True)
+class _Mended:
+    """What was mended so far, and what of it others may be measured by."""
+
+    places: set[str]
+    pictures: bool = False
+    options: bool = False
+
+    def may_have_caused(self, problem: Rejected) -> bool:
+        return (self.pictures and problem.code.startswith(_OF_PICTURES)) or (
+            self.options and problem.code.startswith(_OF_OPTIONS)
+        )
+
+
+def further_problems(
+    row: Row, first: Rejected, good: Mapping[str, Any], read: Callable[[Row], Rejected | None]
+) -> Iterator[Rejected]:
+    """Look for more problems of a refused row.
+
+    Args:
+        row: The row.
+        first: Why it was refused.
+        good: Fields of a row that was not; {} where the file has none.
+        read: Gives why a row is refused, None for a good one.
+
+    Yields:
+        Problems at other places, one a place; after `MOST` of them one that says so.
+
+    Example:
+        >>> from mmconvert.io import Where
+        >>> where = Where("a.jsonl", 0, 1)
+        >>> def read(row):
+        ...     wrong = next((name for name, value in row.fields.items() if value == "?"), None)
+        ...     return None if wrong is None else Rejected(where, "text.type", "is none.", wrong)
+        >>> row = Row({"question": "?", "id": "7", "answer": "?"}, where)
+        >>> [str(problem) for problem in further_problems(row, read(row), {}, read)]
+        ['a.jsonl:1 answer: is none. Write it so, or leave the row out.']
+    """
+    mended = _Mended(set())
+    problem: Rejected | None = first
+    found = 0
+    while problem is not None and problem.field not in mended.places:
+        mended.places.add(problem.field)
+        attempt = next(_attempts(row, problem, good, read), None)
+        if attempt is None:
+            return
+        row, problem = attempt.row, attempt.problem
+        mended.pictures |= attempt.pictures
+        mended.options |= attempt.options
+        if problem is None or mended.may_have_caused(problem):
+            continue
+        if found == MOST:
+            yield Rejected(problem.where, "row.problems", f"more than {MOST} problems. Correct these, and check again.")
+            return
+        found += 1
+        yield problem
+
+
+@frozen
+class _Attempt:
+    """A row without the problem that it had, the next one, and whether pictures or options are others now."""
+
+    row: Row
+    problem: Rejected | None
+    pictures: bool
+    options: bool
+
+
+def _attempts(
+    row: Row, problem: Rejected, good: Mapping[str, Any], read: Callable[[Row], Rejected | None]
+) -> Iterator[_Attempt]:
+    """Try values at the place of a problem, then for its whole column, and give the attempts that mend it."""
+    found = column_and_way(problem.field, {**good, **row.fields})
+    if found is None:
+        return
+    column, way = found
+    shows = problem.code.startswith(_PICTURES)
+    for inwards in (way, ()) if way else ((),):
+        place = problem.field if inwards == way else problem.field.partition("[")[0].partition(".")[0]
+        for new in _stand_ins(row.fields.get(column), good.get(column), inwards, shows):
+            if not inwards and Path(row.where.file).suffix.lower() not in _TYPED:
+                new = new if new is None or isinstance(new, str) else canonical_json(new)
+            try:
+                fields = {**row.fields, column: with_value(row.fields.get(column), inwards, new)}
+            except LookupError:
+                break
+            trial = Row(fields, row.where)
+            after = read(trial)
+            if after is None or not _lies_in(after.field, place):
+                same = shows and problem.code not in _OF_PICTURES and inwards == way
+                pictures = not same and not problem.code.startswith(_APART)
+                yield _Attempt(trial, after, pictures, not inwards and _OPTIONS.fullmatch(column) is not None)
+
+
+def _stand_ins(value: Any, good: Any, way: Way, shows: bool) -> Iterator[Any]:
+    """Give what may be right at a place: a picture like the one there, what a good row has there, then anything."""
+    if shows:
+        try:
+            there = value_like(value, way)
+        except LookupError:
+            there = None
+        if isinstance(there, dict):
+            yield {**there, "url": _ADDRESS} if "url" in there else {**there, **_CELL}
+        yield from (_PNG, _ADDRESS) if isinstance(there, bytes) else (_ADDRESS, _BASE64, _CELL)
+    with contextlib.suppress(LookupError):
+        yield value_like(good, way)
+    yield from _STAND_INS
+
+
+def _lies_in(place: str, outer: str) -> bool:
+    return place == outer or place.startswith((f"{outer}.", f"{outer}["))

@@ -1,0 +1,113 @@
+"""A Ray cluster: the one that RAY_ADDRESS names, or one of this machine for the run alone.
+
+Each part is a task. The tasks write into the folder of the dataset, so all nodes see it under the same
+path, and the source files too. A task whose worker or node dies is run again; it writes the same files.
+"""
+
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+import ray
+from ray.exceptions import RayError, RayTaskError
+
+from mmconvert.core.errors import Error, UsageError, first_line
+from mmconvert.pipeline.engines import Engine, Run
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+_ADDRESS = "RAY_ADDRESS"
+_TRIES_AFTER_A_DEATH = 3
+
+
+@contextmanager
+def crew(workers: int) -> Iterator[Run]:
+    """Be connected to the cluster, and run functions there while the context lasts; see `Engine`."""
+    connect()
+    yield partial(_run, workers)
+
+
+def _run(workers: int, function: Callable[[_T], _R], tasks: Iterable[_T]) -> Iterator[_R]:
+    """Run a function on every task, anywhere in the cluster.
+
+    Args:
+        workers: Tasks under way at the same time.
+        function: A module's function; the package is installed on every node.
+        tasks: What to run it on; the next one is asked for when there is a place for it.
+
+    Yields:
+        Results in the order of the tasks.
+
+    Raises:
+        Error: Workers died again and again, or the cluster cannot be asked.
+        Exception: Whatever the function or the tasks raise; tasks under way are then given up.
+    """
+    # Spread, for a part reads and writes more than it computes.
+    remote = ray.remote(max_retries=_TRIES_AFTER_A_DEATH, scheduling_strategy="SPREAD")(function)
+    begun: deque[ray.ObjectRef] = deque()
+    try:
+        for task in tasks:
+            under_way = _under_way(begun)
+            if len(under_way) >= workers:
+                ray.wait(under_way, num_returns=len(under_way) - workers + 1)
+            begun.append(remote.remote(task))
+            while not _under_way([begun[0]]):
+                yield _result(begun.popleft())
+                if not begun:
+                    break
+        while begun:
+            yield _result(begun.popleft())
+    finally:
+        for reference in begun:
+            ray.cancel(reference, force=True)
+
+
+def cores() -> int:
+    """Count the cores of the cluster."""
+    connect()
+    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+def _under_way(references: Sequence[ray.ObjectRef]) -> list[ray.ObjectRef]:
+    if not references:
+        return []
+    _, left = ray.wait(list(references), num_returns=len(references), timeout=0)
+    return list(left)
+
+
+def _result(reference: ray.ObjectRef) -> Any:
+    try:
+        return ray.get(reference)
+    except RayTaskError as error:
+        # What the function raised, as on every other engine.
+        raise error.cause from None
+    except RayError as error:
+        raise Error(
+            f"a part was lost on the Ray cluster ({first_line(error)}). Run again, or with --engine local."
+        ) from None
+
+
+def connect() -> None:
+    """Be connected to the cluster; one of this machine alone ends with the process.
+
+    Raises:
+        UsageError: The cluster that RAY_ADDRESS names cannot be reached.
+    """
+    if ray.is_initialized():
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+    if not os.environ.get(_ADDRESS):
+        options["include_dashboard"] = False
+    try:
+        ray.init(**options)
+    except (ConnectionError, RayError, ValueError, RuntimeError) as error:
+        raise UsageError(f"{_ADDRESS}: no Ray cluster can be reached ({first_line(error)}).") from None
+
+
+ENGINE = Engine(crew, cores)

@@ -1,0 +1,296 @@
+"""What the user names on the command line: files, folders, `split=PATH`, `-`, bare dataset names."""
+
+import atexit
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mmconvert.core.errors import Error, UsageError, did_you_mean, no_such_path
+from mmconvert.core.frozen import frozen
+from mmconvert.dataset.dataset import Dataset, open_dataset
+from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, check_names, config_folder
+from mmconvert.io.detect import READERS, is_one_input
+from mmconvert.storage.hub_fs import HubPath, known_sha256, on_the_hub
+from mmconvert.storage.object_store import fetched, is_url
+
+DEFAULT_SPLIT = "test"
+_SPLIT = re.compile(r"(\w+(?:\.\w+)*)=(.+)", re.DOTALL)
+_SPLIT_SUFFIX = re.compile(r"_(test|val|dev)$")
+_SHARD = re.compile(r"(?P<split>\w+(?:\.\w+)*)(?:-\d+-of-\d+)", re.ASCII)
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_HEAD = 1 << 20
+_REJECTS = ".rejects.jsonl"
+
+
+@frozen
+class Input:
+    """One file to convert, the split it goes to, and what tells its rows from other files' rows.
+
+    Attributes:
+        path: The file, or a folder that a format reads as one.
+        split: Name of the split.
+        subset: Name of the subset.
+        id_prefix: Words in front of ids that another file has too.
+        folder: URL of the folder in a store that the file alone was fetched from; None for a file with its folder.
+        more: Further files that are read on behind it, as one.
+    """
+
+    path: Path
+    split: str = DEFAULT_SPLIT
+    subset: str | None = None
+    id_prefix: str = ""
+    folder: str | None = None
+    more: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, path: Path) -> "Input":
+        """Take one file or folder as it is.
+
+        Raises:
+            UsageError: Nothing stands there.
+        """
+        if not path.exists():
+            raise no_such_path(path)
+        return cls(path)
+
+    def each(self) -> "list[Input]":
+        """Give its files one by one."""
+        return [replace(self, path=path, more=()) for path in (self.path, *self.more)]
+
+    @property
+    def beside(self) -> Path | str:
+        """The folder, or its URL, from which relative paths in the file are meant."""
+        place = self.folder or (self.path.parent if self.path.is_file() else self.path)
+        return str(place) if isinstance(place, HubPath) else place
+
+
+def lmudata_root() -> Path:
+    """Give the folder of LMUData tables: environment `LMUData`, else ~/LMUData."""
+    return Path(os.environ.get("LMUData") or Path.home() / "LMUData")  # noqa: SIM112 - the kit's own spelling
+
+
+def plan(
+    names: Sequence[str],
+    *,
+    split: str | None = None,
+    subsets: Sequence[str] = (),
+    download: Callable[[str], Path] | None = None,
+    whole_splits: bool = False,
+) -> list[Input]:
+    """Turn INPUT arguments into files.
+
+    Args:
+        names: Files, folders of files of one format, `split=PATH`, `-`, bare dataset names, or addresses.
+        split: Split of every input that names none itself.
+        subsets: Take only these subsets (file stems) of folders.
+        download: Gives the local file of an address; None to refuse addresses.
+        whole_splits: Read the shards of each split of a dataset of ours as one file, by one worker.
+
+    Returns:
+        The files in order; of a folder, sorted by name.
+
+    Raises:
+        UsageError: A path is missing, a folder is empty, or a split or subset name cannot be used.
+    """
+    found: list[tuple[Path, Input]] = []
+    subsets_used = False
+    for name in names:
+        own_split, path, folder = _located(name, download)
+        chosen = own_split or split or DEFAULT_SPLIT
+        check_names(DEFAULT_CONFIG, chosen)
+        dataset = _dataset(path)
+        if dataset is not None and own_split is not None:
+            raise UsageError(
+                f"{name}: a dataset brings its own splits, {', '.join(dataset.files)}. Leave out {own_split}=."
+            )
+        if dataset is not None:
+            shards = [Input(files[0], own, more=(*files[1:],)) for own, files in dataset.files.items() if files]
+            found += [(path, one) for split in shards for one in ([split] if whole_splits else split.each())]
+        elif isinstance(path, HubPath) and path.is_dir():
+            found += [(file, Input(file, own_split or split or _split_of(file))) for file in _files_on_the_hub(path)]
+        elif files := _files_in(path):
+            found += [(file, Input(file, chosen, _subset(file))) for file in _chosen(path, files, subsets)]
+            subsets_used = True
+        else:
+            found.append((path, Input(path, chosen, folder=folder)))
+    if subsets and not subsets_used:
+        if sum(len(one.each()) for _, one in found) != 1 or len(subsets) != 1:
+            raise UsageError("--subset picks files of a folder, or names the one subset of one file. Give one name.")
+        found = [(path, replace(source, subset=subsets[0])) for path, source in found]
+    for path, _ in found:
+        if os.fsencode(path.name).decode(errors="replace") != path.name:
+            raise UsageError(f"{path}: the name is no UTF-8 text. Rename the file.")
+    prefixes = _prefixes([(path, source.split) for path, source in found])
+    return [replace(source, id_prefix=prefixes[path, source.split]) for path, source in found]
+
+
+def _prefixes(origins: Sequence[tuple[Path, str]]) -> dict[tuple[Path, str], str]:
+    """Give every file and split the shortest words that tell it from the others; nothing where there is one only."""
+    origins = list(dict.fromkeys(origins))
+    if len(origins) == 1:
+        return {origins[0]: ""}
+    for words in (
+        [_subset(path) for path, _ in origins],
+        [f"{split}-{_subset(path)}" for path, split in origins],
+        [path.stem for path, _ in origins],
+        [f"{path.resolve().parent.name}-{path.stem}" for path, _ in origins],
+    ):
+        if len(set(words)) == len(words):
+            break
+    else:
+        words = [f"{number}-{path.stem}" for number, (path, _) in enumerate(origins)]
+    return {origin: f"{word}-" for origin, word in zip(origins, words, strict=True)}
+
+
+def _dataset(path: Path) -> Dataset | None:
+    """Open a dataset of ours, or the folder of one of its configs; None for anything else."""
+    return open_dataset(path) if (path / MANIFEST).is_file() or config_folder(path) is not None else None
+
+
+def _located(name: str, download: Callable[[str], Path] | None) -> tuple[str | None, Path, str | None]:
+    """Give the split that is named, the place, and the URL of the folder of a file that came from a store."""
+    if not name:
+        raise UsageError("an INPUT is empty. Is a variable of the command line not set?")
+    if name == "-":
+        return None, spooled(sys.stdin.buffer), None
+    if Path(name).exists():
+        return None, _regular(Path(name)), None
+    match = _SPLIT.fullmatch(name)
+    if match and Path(match[2]).exists():
+        return match[1], _regular(Path(match[2])), None
+    address = match[2] if match else name
+    own = match[1] if match else None
+    if (place := on_the_hub(address)) is not None:
+        return own, place, None
+    if is_url(address):
+        place = fetched(address)
+        return own, place, None if place.is_dir() else address.rstrip("/").rpartition("/")[0]
+    if _ADDRESS.match(address):
+        if download is None:
+            raise UsageError(
+                f"{address}: nothing is fetched from the network. Convert it with --allow-remote, or give a file."
+            )
+        return own, download(address), None
+    if re.fullmatch(r"[\w.\-]+", name):
+        table = lmudata_root() / f"{name}.tsv"
+        if table.is_file():
+            return None, table, None
+    path = Path(match[2] if match else name)
+    tables = lmudata_root().glob("*.tsv") if path.parent == Path() else ()
+    raise no_such_path(path, [table.stem for table in tables])
+
+
+def _regular(path: Path) -> Path:
+    if not path.is_fifo():
+        return path
+    with path.open("rb") as pipe:
+        return spooled(pipe)
+
+
+def spooled(stream: BinaryIO) -> Path:
+    """Copy a stream to a file that goes away with the process; its suffix follows from its first bytes.
+
+    Args:
+        stream: Bytes of a table of any kind that is read.
+
+    Returns:
+        The file, called `stdin` with the suffix of its kind.
+    """
+    # Sources look at a file's head and may read it twice, which a pipe does not allow.
+    folder = Path(tempfile.mkdtemp(prefix="mmconvert-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    head = stream.read(_HEAD)
+    path = folder / f"stdin{_suffix_of(head)}"
+    with path.open("wb") as file:
+        file.write(head)
+        shutil.copyfileobj(stream, file)
+    return path
+
+
+def _suffix_of(head: bytes) -> str:
+    """Tell the kind of a stream, which has no name, from its first bytes."""
+    for magic, suffix in {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx"}.items():
+        if head.startswith(magic):
+            return suffix
+    line, newline, _ = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    if line.startswith(b"[") or (line.startswith(b"{") and newline and not line.rstrip().endswith(b"}")):
+        return ".json"
+    if line.startswith(b"{"):
+        return ".jsonl"
+    return ".tsv" if b"\t" in line else ".csv"
+
+
+def _files_in(path: Path) -> list[Path]:
+    """List the files of a folder of files; [] for anything else, such as a kit's folder of result folders."""
+    if not path.is_dir():
+        return []
+    entries = sorted(p for p in path.iterdir() if not p.name.startswith(".") and not p.name.endswith(_REJECTS))
+    if not entries:
+        raise UsageError(f"{path}: the folder holds no files. Name another.")
+    broken = [p for p in entries if p.is_symlink() and not p.exists() and p.suffix.lower() in READERS]
+    if broken:
+        raise UsageError(f"{broken[0]}: the link leads nowhere. Mend it, or take it out of the folder.")
+    files = [p for p in entries if p.is_file()]
+    data = [p for p in files if p.suffix.lower() in READERS]
+    if len(files) < len(entries) and (not data or is_one_input(path)):
+        return []
+    return data or files
+
+
+def _files_on_the_hub(path: HubPath) -> list[Path]:
+    """List the tables of a dataset that is none of ours, all in one folder: parquet where there is any."""
+    tables: list[Path] = sorted(file for file in path.rglob("*") if file.is_file() and file.suffix.lower() in READERS)
+    tables = [file for file in tables if file.suffix.lower() == ".parquet"] or tables
+    folders = list(dict.fromkeys(str(file.parent) for file in tables))
+    if not tables:
+        raise UsageError(f"{path}: the dataset on the Hub holds no table. Name another.")
+    if len(folders) > 1:
+        raise UsageError(f"{path}: holds tables in several folders. Name one: {' or '.join(folders[:20])}.")
+    return tables
+
+
+def _split_of(file: Path) -> str:
+    """Give the split that the file's name begins with, as the Hub's own files are named."""
+    found = _SHARD.fullmatch(file.stem)
+    return found["split"] if found else DEFAULT_SPLIT
+
+
+def _chosen(path: Path, files: Sequence[Path], subsets: Sequence[str]) -> list[Path]:
+    found = list(dict.fromkeys(map(_subset, files)))
+    for subset in subsets:
+        if subset not in found:
+            raise UsageError(f"{path}: no subset {subset!r}.{did_you_mean(subset, found)} Found: {', '.join(found)}.")
+    return [file for file in files if not subsets or _subset(file) in subsets]
+
+
+def _subset(path: Path) -> str:
+    return _SPLIT_SUFFIX.sub("", path.stem)
+
+
+def fingerprint(source: Input) -> dict[str, Any]:
+    """Describe an input file for the manifest: name, size, and a digest of size, head and tail.
+
+    The digest is not of every byte, so that a large file is not read twice.
+    """
+    if source.path.is_dir():
+        return {"name": source.path.name, "split": source.split}
+    size = source.path.stat().st_size
+    if isinstance(source.path, HubPath):
+        known = {"sha256": known_sha256(source.path)} if known_sha256(source.path) else {}
+        return {"name": str(source.path), "split": source.split, "bytes": size, **known}
+    digest = hashlib.sha256(str(size).encode())
+    try:
+        with source.path.open("rb") as file:
+            digest.update(file.read(_HEAD))
+            file.seek(max(0, size - _HEAD))
+            digest.update(file.read(_HEAD))
+    except OSError as error:
+        raise Error(f"{source.path}: cannot be read ({error.strerror}). Repair it, or its permissions.") from None
+    return {"name": source.path.name, "split": source.split, "bytes": size, "head_tail_sha256": digest.hexdigest()}

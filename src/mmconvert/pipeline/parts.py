@@ -1,0 +1,328 @@
+"""One part of a conversion: a file or a span of it, into shards; the same function on every engine.
+
+What a part writes depends on the part alone, so that any number of workers gives the same bytes. Where
+files are cut depends on their size alone.
+"""
+
+import contextlib
+import gc
+import importlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Record
+from mmconvert.dataset.shards import Shard, weight
+from mmconvert.dataset.views import EVAL, VIEWS, without_reply
+from mmconvert.io import Rejected, Span
+from mmconvert.io.detect import READERS
+from mmconvert.io.tables import DELIMITERS
+from mmconvert.pipeline.inputs import Input
+from mmconvert.pipeline.part_tally import Tally
+from mmconvert.pipeline.part_writer import PartWriter, WritingHere, WritingThread
+from mmconvert.pipeline.read import OURS, ReadOptions, Records
+
+PART_BYTES = 256 << 20
+"""Most bytes of a file in one part; about the size of the shard it gives."""
+SMALL_FILE = 64 << 20
+"""A file up to this size is one part; a larger one is four at least."""
+_LESS, _LAST = 1 / 15, 4 / 5
+"""How much smaller a part is than the one before, in parts of the first, and how small the last one may be."""
+
+_RENAMED = "an id that another file or split has too got the name of its own in front"
+_OFFSETS = (".jsonl", *DELIMITERS)
+"""Files whose rows say at which byte they begin."""
+
+
+@frozen
+class Part:
+    """What one task of an engine converts, and where to.
+
+    Attributes:
+        index: Place of the part among all of them, the beginning of its shards' temporary names.
+        source: The file, with its split and subset.
+        span: Piece of the file, None for all.
+        pieces: Bytes of each part, where one task reads a whole file; empty for one part.
+        piece: Place among the parts that one task reads.
+        folder: Existing folder for the shards.
+        how: How to read.
+        fail_on_bad: Stop at the first refused row.
+        taken: Ids that earlier parts of the same file have given to the same split.
+        foreign: Groups, or samples without one, of which other files or splits have rows too; here their rows get
+            `source.id_prefix` in front of id, sample and group.
+        view: How rows are laid out, a name of `VIEWS`.
+        tally: File in which the part tells how far it is; None for nobody to tell.
+        two_threads: One reads and one writes, because no other part keeps the second core busy.
+    """
+
+    index: int
+    source: Input
+    span: Span | None
+    folder: Path
+    how: ReadOptions
+    fail_on_bad: bool = False
+    taken: frozenset[str] = frozenset()
+    foreign: frozenset[str] = frozenset()
+    view: str = EVAL
+    pieces: tuple[int, ...] = ()
+    piece: int = 0
+    tally: Path | None = None
+    two_threads: bool = False
+
+
+@dataclass(slots=True)
+class PartResult:
+    """What a part gave; `ids` are those of its records, in order, `kin` what else `_kin` gives for them."""
+
+    part: Part
+    shards: list[Shard] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    kin: dict[str, str] = field(default_factory=dict)
+    rejects: list[Rejected] = field(default_factory=list)
+    warnings: Counter[str] = field(default_factory=Counter)
+    rows_read: int = 0
+    images: int = 0
+    predicted: int = 0
+    bytes: int = 0
+
+
+def all_parts(
+    inputs: Sequence[Input], files: Sequence[Records], folders: Sequence[Path], common: Part, *, shared: bool = False
+) -> Iterator[Part]:
+    """Cut all files into parts, numbered through.
+
+    Args:
+        inputs: The files.
+        files: Each as its format reads it.
+        folders: For each the existing folder of its shards.
+        common: What all parts have in common.
+        shared: Other processes take parts as well, so that each is a task.
+    """
+    index = 0
+    for source, records, folder in zip(inputs, files, folders, strict=True):
+        # The format is told once, and not by every part anew.
+        how = replace(common.how, format=records.format)
+        whole = replace(common, index=index, source=source, folder=folder, how=how)
+        for part in parts_of(whole, records, read_on=common.two_threads and not shared):
+            yield part
+            index = part.index + 1
+
+
+def parts_of(part: Part, records: Records, *, read_on: bool) -> Iterator[Part]:
+    """Cut a file into parts, while those before are being converted.
+
+    Args:
+        part: The whole file, with the place of its first part.
+        records: The file as its format reads it.
+        read_on: One task shall read the whole file, so that nobody reads it twice to find where to cut.
+
+    Yields:
+        Parts in order; one that reads on cuts itself in the same places.
+
+    Raises:
+        Error: As the source's `cut`.
+    """
+    cut, sizes = _pieces_of(part.source, records, part.how)
+    if cut is None:
+        yield part
+    elif read_on and part.source.path.suffix.lower() in _OFFSETS:
+        yield replace(part, pieces=sizes)
+    else:
+        for index, span in enumerate(cut(part.source.path, sizes), part.index):
+            yield replace(part, index=index, span=span)
+
+
+def count_at_most(inputs: Sequence[Input], files: Sequence[Records], how: ReadOptions) -> int:
+    """Count the parts that files may have; a few rows more or less in each may make it fewer."""
+    counts = 0
+    for source, records in zip(inputs, files, strict=True):
+        cut, sizes = _pieces_of(source, records, how)
+        if cut is None:
+            counts += 1
+        elif source.path.suffix.lower() in _OFFSETS:
+            counts += len(sizes)
+        else:
+            counts += sum(1 for _ in cut(source.path, sizes))
+    return counts
+
+
+def _pieces_of(
+    source: Input, records: Records, how: ReadOptions
+) -> tuple[Callable[..., Iterator[Span]] | None, tuple[int, ...]]:
+    """Give what cuts a file and the bytes of each piece; None where it stays whole."""
+    path, suffix = source.path, source.path.suffix.lower()
+    # A kit's reading looks at whole columns, and a limit ends the file early.
+    whole = not records.plugin.cuttable or how.limit is not None or how.read_as is not None
+    size = 0 if whole or suffix not in READERS or not path.is_file() else path.stat().st_size
+    if size <= SMALL_FILE:
+        return None, ()
+    reader = importlib.import_module(f"mmconvert.io.{READERS[suffix]}")
+    return getattr(reader, "cut", None), _sizes(size)
+
+
+def _sizes(size: int) -> tuple[int, ...]:
+    """Give the bytes of each part of a file: a multiple of four, so that as many cores have work to the end.
+
+    Every part is a little smaller than the one before: it begins later, when the file is looked over up to there.
+    """
+    count = 4 * math.ceil(size / (PART_BYTES * (1 + _LAST) / 2) / 4)
+    less = min(_LESS, (1 - _LAST) / (count - 1))
+    first = size / (count - less * count * (count - 1) / 2)
+    return tuple(math.ceil(first * (1 - less * number)) for number in range(count))
+
+
+class PartError(Error):
+    """A part was refused; `rejects` are the rows of it that were refused before."""
+
+    def __init__(self, message: str, rejects: Sequence[Rejected]) -> None:
+        # Both in `args`: the error crosses processes.
+        super().__init__(message, rejects)
+        self.rejects = list(rejects)
+
+    def __str__(self) -> str:
+        """Give the message alone."""
+        return str(self.args[0])
+
+
+def convert_part(part: Part) -> list[PartResult]:
+    """Convert one part, or all parts of a file that is read on, into shards in its folder.
+
+    Returns:
+        One result, or one for each part that is read on; their `part` can be converted alone.
+
+    Raises:
+        PartError: The file was refused, or a row was under `fail_on_bad`.
+    """
+    records = Records(part.source, part.how, part.span)
+    results: list[PartResult] = []
+    closed: list[Future[list[Shard]]] = []
+    try:
+        writer = WritingThread() if part.two_threads else WritingHere()
+        with _rare_collections(), contextlib.closing(Tally(part)) as tally, writer as writing:
+            for piece, found in _pieces(part, records):
+                results.append(PartResult(piece))
+                closed.append(_copy(results[-1], found, records, writing, tally))
+    except UsageError:
+        raise
+    except Error as error:
+        rejects = [reject for result in results[:-1] for reject in result.rejects]
+        raise PartError(str(error), [*rejects, *records.rejects]) from None
+    for result, shards in zip(results, closed, strict=True):
+        result.shards = shards.result()
+    return results
+
+
+def _pieces(part: Part, records: Records) -> Iterator[tuple[Part, Iterator[Record]]]:
+    if not part.pieces:
+        yield part, iter(records)
+        return
+    for number, (span, found) in enumerate(records.pieces(part.pieces)):
+        yield replace(part, span=span, pieces=(), piece=number), found
+
+
+def _copy(
+    result: PartResult,
+    found: Iterator[Record],
+    records: Records,
+    writing: WritingThread | WritingHere,
+    tally: Tally,
+) -> Future[list[Shard]]:
+    part, view = result.part, VIEWS[result.part.view]
+    seen = set(part.taken)
+    writer = PartWriter(part.folder, f"part-{part.index:05d}-{part.piece:05d}", view, writing)
+    for record in found:
+        if part.fail_on_bad and records.rejects:
+            break
+        try:
+            record = view.of(without_reply(record) if records.format == OURS else record)
+        except RowError as error:
+            records.rejects.append(Rejected.of(error, records.where, record.id))
+            records.counted -= 1
+            continue
+        kin = _kin(record)
+        renamed = kin in part.foreign
+        if renamed:
+            record = _prefixed(record, part.source.id_prefix)
+            kin = _kin(record)
+        before = len(seen)
+        seen.add(record.id)
+        if len(seen) == before:
+            message = f"the id stands in an earlier row too {got(record.id)}. Give every row an id of its own."
+            records.rejects.append(Rejected(records.where, "id.duplicate", message, "id", record.id))
+            records.counted -= 1
+            continue
+        result.ids.append(record.id)
+        if kin != record.id:
+            result.kin[record.id] = kin
+        if renamed:
+            result.warnings[_RENAMED] += 1
+        size = weight(record)
+        writer.add(record, size)
+        result.images += len(record.images)
+        result.predicted += record.prediction is not None
+        result.bytes += size
+        tally.add(size, records.where)
+    if part.fail_on_bad and records.rejects:
+        raise Error(f"{records.rejects[0]} Stopped, because --on-bad fail was given.")
+    result.rejects, result.rows_read = records.rejects, records.rows_read
+    result.warnings += records.warnings  # which drops what was counted zero times
+    return writer.close()
+
+
+def _kin(record: Record) -> str:
+    """Give what a row shares with those that it belongs to: its group, or its sample without one."""
+    return record.sample if record.group is None else record.group
+
+
+def _prefixed(record: Record, prefix: str) -> Record:
+    """Tell a row, its copies and the rows of its group from those of another file that are called alike."""
+    group = None if record.group is None else f"{prefix}{record.group}"
+    return replace(record, id=f"{prefix}{record.id}", sample=f"{prefix}{record.sample}", group=group)
+
+
+def without_duplicates(results: list[PartResult], kept: Iterable[str] = ()) -> None:
+    """Convert again the parts that repeat an id of an earlier part, of whatever split.
+
+    Parts are converted apart and do not see each other's ids; repeats between them are rare. A repeat in
+    the same file and split is refused, any other gets the words in front that tell the files apart, and with it
+    the rows that it belongs to.
+
+    Args:
+        results: Those of all parts in order; replaced in place where a part is converted again.
+        kept: Ids that stand in the dataset already.
+    """
+    owners: dict[str, Input | None] = dict.fromkeys(kept)
+    for number, result in enumerate(results):
+        part = result.part
+        # The second time for a name that is taken even with the file's words in front.
+        for _ in range(2):
+            repeated = owners.keys() & results[number].ids
+            if not repeated:
+                break
+            foreign = {key for key in repeated if not part.foreign and owners[key] != part.source}
+            kin = {results[number].kin.get(key, key) for key in foreign}
+            part = replace(part, taken=part.taken | (repeated - foreign), foreign=part.foreign | kin)
+            for shard in results[number].shards:
+                (part.folder / shard.file).unlink()
+            [results[number]] = convert_part(part)
+        if number + 1 < len(results):
+            owners.update(dict.fromkeys(results[number].ids, part.source))
+
+
+@contextlib.contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for cycles rarely: records have none, and looking costs a sixth of the time.
+
+    So rarely that most objects have come and gone between two looks.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(500_000, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

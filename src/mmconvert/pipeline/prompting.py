@@ -1,0 +1,88 @@
+"""`--prompt NAME:k=v,...` and `--prompt-suffix TEXT`: the last user turn as a kit words it."""
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.record import Record
+from mmconvert.core.text.prompt_parts import Wording
+from mmconvert.core.text.turns import reworded, suffixed, unbegun
+from mmconvert.plugins.arguments import parse_spec, typed
+from mmconvert.plugins.registry import load
+
+Prompt = Callable[[Record], Wording]
+"""What a file in `mmconvert/prompts` exports, but for its parameters: keywords with defaults."""
+
+
+def prompt_of(spec: str) -> Prompt:
+    """Load a prompt by what the user wrote.
+
+    Args:
+        spec: `NAME`, `NAME:k=v,...` or `file.py@NAME:k=v,...`.
+
+    Returns:
+        The wording with its parameters bound.
+
+    Raises:
+        UsageError: The name or a parameter is unknown, or has a wrong value.
+    """
+    name, values = parse_spec(spec)
+    prompt: Callable[..., Wording] = load("mmconvert.prompts", name)
+    if not callable(prompt):
+        raise UsageError(f"{name}: is no prompt. Name a function from a record to a Wording.")
+    parameters = list(inspect.signature(prompt).parameters.values())[1:]
+    defaults = {parameter.name: parameter.default for parameter in parameters}
+    for key in values:
+        if key not in defaults:
+            known = f"Known: {', '.join(defaults)}." if defaults else "It has none."
+            raise UsageError(f"{name}: unknown parameter {key!r}.{did_you_mean(key, defaults)} {known}")
+    # None stands for "not given" in parameters that are texts.
+    given = typed(name, values, {key: str if defaults[key] is None else defaults[key] for key in values})
+    hints = get_type_hints(prompt)
+    for key, value in given.items():
+        words = _words(hints.get(key))
+        if words and value not in words:
+            hint = did_you_mean(str(value), words)
+            raise UsageError(f"{name}: {key} cannot be {value!r}.{hint} Known: {', '.join(words)}.")
+    return partial(prompt, **given)
+
+
+def rewording(prompt: str | None, suffix: str | None = None) -> Callable[[Record], Record]:
+    r"""Give the step that words records anew.
+
+    Args:
+        prompt: As for `prompt_of`; None keeps the wording that the format gave.
+        suffix: Text put behind the last user turn as it is; None for none.
+
+    Returns:
+        A function from record to record, which may raise RowError; system turns, history and in-context
+        turns stay.
+
+    Raises:
+        UsageError: As `prompt_of`.
+
+    Example:
+        >>> from mmconvert.core.record import Part, Source, Turn, prompt_text
+        >>> turn = Turn("user", (Part("text", "Which?"),))
+        >>> record = Record("1", "1", (turn,), "vqa", Source("f", "f", 0), question="Which?", options=("cat", "dog"))
+        >>> prompt_text(rewording("mmbench", "Answer:")(record))
+        'Which? There are several options:\nA. cat\nB. dog\nAnswer:'
+    """
+    word = None if prompt is None else prompt_of(prompt)
+
+    def reword(record: Record) -> Record:
+        if word is not None:
+            record = unbegun(record)
+            record = reworded(record, word(record))
+        return suffixed(record, suffix) if suffix else record
+
+    return reword
+
+
+def _words(hint: Any) -> tuple[str, ...]:
+    """List the words of a Literal, also of one that may be None; () for any other type."""
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    return next((words for one in get_args(hint) if (words := _words(one))), ())

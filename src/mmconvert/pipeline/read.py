@@ -1,0 +1,353 @@
+"""The records of one file, refused rows set aside."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain, groupby, islice
+from pathlib import Path
+from typing import Any
+
+from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Image, Record
+from mmconvert.core.text.turns import without_option_names
+from mmconvert.core.validation import checked
+from mmconvert.dataset.views import without_reply
+from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
+from mmconvert.io import Rejected, Row, Span, Where, span_ends
+from mmconvert.io.detect import guess
+from mmconvert.io.tables import as_texts
+from mmconvert.pipeline.diagnose import further_problems
+from mmconvert.pipeline.inputs import Input
+from mmconvert.pipeline.prompting import rewording
+from mmconvert.plugins.arguments import parse_spec
+from mmconvert.plugins.format import Context, Format
+from mmconvert.plugins.registry import load, named_by_content
+from mmconvert.plugins.transform import Step, steps, transformed
+
+OURS = "mmconvert"
+"""The format of datasets of this project."""
+
+
+@frozen
+class ReadOptions:
+    """How to read; the options of `mmconvert convert` that bear on one file.
+
+    Attributes:
+        format: Format name or `file.py@NAME`, None to guess from the content.
+        image_roots: Folders of relative picture paths, or their URLs; () for the input file's own folder.
+        dataset: Benchmark name.
+        task: Task of every record.
+        decode: Decode every picture once (`--verify decode`).
+        max_image_bytes: Largest picture.
+        max_rows: Most rows of one file, None for any number.
+        keep_urls: Keep http(s) pictures as references.
+        allow_remote: Fetch http(s) pictures from public hosts.
+        limit: Stop after the row that gives the record of this number, None for all.
+        transforms: Steps that every record goes through, `NAME:k=v,...` each, in order.
+        seed: Seed of what transforms draw.
+        prompt: `NAME:k=v,...` of the wording that records get after the transforms, None for the format's.
+        prompt_suffix: Text put behind the last user turn, None for none.
+        read_as: Kit whose lossy way of reading is wanted, None to lose nothing.
+        every_problem: Look for further problems of a row that is refused; `rejects` may then name it several times.
+        first_rows: Read no more than so many rows, refused ones among them, None for all.
+        keep_refused: Leave what could be read of a refused row in its `Rejected`.
+    """
+
+    format: str | None = None
+    image_roots: tuple[Path | str, ...] = ()
+    dataset: str | None = None
+    task: str | None = None
+    decode: bool = False
+    max_image_bytes: int = MAX_IMAGE_BYTES
+    max_rows: int | None = None
+    keep_urls: bool = False
+    allow_remote: bool = False
+    limit: int | None = None
+    transforms: tuple[str, ...] = ()
+    seed: int = 0
+    prompt: str | None = None
+    prompt_suffix: str | None = None
+    read_as: str | None = None
+    every_problem: bool = False
+    first_rows: int | None = None
+    keep_refused: bool = False
+
+    def facts(self) -> dict[str, Any]:
+        """Give what records depend on beside their files, as a manifest tells it; `code` names files of the user's."""
+        specs = (parse_spec(spec)[0] for spec in (*self.transforms, self.prompt) if spec is not None)
+        named = {name: named_by_content(name) for name in (self.format, self.read_as, *specs) if name is not None}
+        code = [content for name, content in named.items() if content != name]
+        return {
+            "dataset": self.dataset,
+            "task": self.task,
+            "verify": "decode" if self.decode else "structure",
+            "limit": self.limit,
+            "keep_urls": self.keep_urls,
+            "allow_remote": self.allow_remote,
+            "transforms": list(self.transforms),
+            "seed": self.seed,
+            "prompt": self.prompt,
+            "prompt_suffix": self.prompt_suffix,
+            "read_as": self.read_as,
+            **({"code": code} if code else {}),
+        }
+
+
+Reading = Callable[[Path, Iterable[Row | Rejected]], Iterator[Row | Rejected]]
+"""What a file in `mmconvert/readings` exports: (file, rows as its format reads them) -> rows as a kit reads them."""
+
+
+class Records:
+    """The records of one file; iterate, then look at the counts.
+
+    Attributes:
+        format: Name of the format.
+        reason: Why it was taken.
+        rejects: Refused rows of the last iteration.
+        mended: With `every_problem`, place and id of the refused rows that would have given a record.
+        rows_read: Rows seen in the last iteration.
+        counted: Records that count for the limit; whoever takes them may take back one that is of no use.
+        where: Place of the row that gave the latest record.
+        warnings: Remarks of the last iteration with their counts.
+    """
+
+    def __init__(self, source: Input, options: ReadOptions, span: Span | None = None) -> None:
+        """Find the format; nothing but the file's head is read.
+
+        Args:
+            source: The file, with its split and subset.
+            options: How to read it.
+            span: Piece of the file to read, None for all.
+
+        Raises:
+            UsageError: The file is missing, or the format, a transform or a parameter unknown.
+            Error: The format cannot be told, or the file is damaged.
+        """
+        self._input = source
+        self._options = options
+        self._span = span
+        self.format, self.reason = (options.format, "asked for") if options.format else guess(source.path)
+        self.plugin: Format = load("mmconvert.formats", self.format)
+        if not isinstance(self.plugin, Format):
+            raise UsageError(f"{self.format}: is no format {got(self.plugin)}. See mmconvert.plugins.format.Format.")
+        # A wrong name or parameter is told before the first row.
+        steps(options.transforms)
+        rewording(options.prompt)
+        self._reading: Reading | None = load("mmconvert.readings", options.read_as) if options.read_as else None
+        self._good: Mapping[str, Any] | None = None
+        self.rejects: list[Rejected] = []
+        self.mended: list[tuple[Where, str]] = []
+        self.warnings: Counter[str] = Counter()
+        self.rows_read = self.counted = 0
+        self.where = Where(source.path.name, 0)
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield records in order; refused rows are collected, not raised."""
+        return self._read(self._rows())
+
+    def pieces(self, sizes: Sequence[int]) -> Iterator[tuple[Span, Iterator[Record]]]:
+        """Read the file on in pieces that end where its source's `cut` would end a span.
+
+        Args:
+            sizes: As that `cut` takes them.
+
+        Yields:
+            A piece and its records, to be read before the next piece is asked for. All counts are of the piece
+            at hand.
+        """
+        numbered = _PieceNumbers(sizes)
+        for _, rows in groupby(self._rows(), numbered):
+            first, start = numbered.first, numbered.first.offset or 0
+            yield Span(start, numbered.end, first.row, first.line or 1), self._read(rows)
+
+    def _rows(self) -> Iterator[Row | Rejected]:
+        files = (self._input.path, *self._input.more)
+        rows = chain.from_iterable(self.plugin.rows(path, self._span) for path in files)
+        return self._reading(self._input.path, rows) if self._reading is not None else rows
+
+    def _read(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
+        self.rejects, self.mended, self.rows_read, self.warnings = [], [], 0, Counter()
+        options = self._options
+        roots = options.image_roots or (self._input.beside,)
+        pictures = Pictures.within(
+            roots,
+            max_bytes=options.max_image_bytes,
+            keep_urls=options.keep_urls,
+            fetch=_fetcher(options.max_image_bytes) if options.allow_remote else None,
+        )
+        context = Context(
+            pictures,
+            self.format.rpartition("@")[2],
+            options.dataset,
+            self._input.subset,
+            options.task,
+            self._input.id_prefix,
+            self.warnings,
+        )
+        through = self._steps(pictures)
+        made: Iterator[_Made] = (self._made(item, context, through) for item in islice(rows, options.first_rows))
+        strict = replace(context, pictures=replace(pictures, decode=options.decode), warnings=Counter())
+        if options.decode:
+            from mmconvert.images.prefetch import decoded_ahead  # Pillow takes time to load
+
+            made = decoded_ahead(made, _pictures, lambda one: self._made(one.row, strict, through))
+        self.counted = 0
+        for one in made:
+            row, rejected = one.row, one.rejected
+            self.rows_read += 1
+            self.where = row.where
+            if options.every_problem and isinstance(row, Row):
+                self.warnings.update(_swallowing(row))
+            if options.max_rows is not None and self.rows_read > options.max_rows:
+                raise too_long(self._input, options.max_rows)
+            if rejected is not None:
+                self.rejects.append(_with_row(rejected, row) if options.keep_refused else _without_row(rejected))
+                if options.every_problem:
+                    self.rejects += self._further(row, rejected, lambda one: self._made(one, strict, through))
+            elif options.every_problem and not self._good and isinstance(row, Row):
+                self._good = as_texts(row).fields
+            for record in one.records:
+                self.counted += 1
+                yield record
+            if options.limit is not None and self.counted >= options.limit:
+                return
+
+    def _further(self, item: Row | Rejected, first: Rejected, read: Callable[[Row], "_Made"]) -> Iterator[Rejected]:
+        row, unread = (item.row, (first, *first.others)) if isinstance(item, Rejected) else (item, ())
+        if row is None:
+            return
+        row = as_texts(row)
+        if self._good is None:
+            good = (item for item in self._rows() if isinstance(item, Row) and read(item).rejected is None)
+            self._good = next((as_texts(item).fields for item in good), {})
+
+        last = _Made(row, ())
+
+        def problem(trial: Row) -> Rejected | None:
+            nonlocal last
+            still = (cell for cell in unread if trial.fields.get(cell.field) is None)
+            last = _Made(trial, (), next(still, None))
+            last = read(trial) if last.rejected is None else last
+            return last.rejected
+
+        yield from further_problems(row, first, self._good, problem)
+        # An id that the mending put there is none of the row's.
+        own, put = _texts(row.fields, last.row.fields if isinstance(last.row, Row) else {})
+        self.mended += [(row.where, record.id) for record in last.records if record.sample in own - put]
+
+    def _steps(self, pictures: Pictures) -> "_Steps":
+        options = self._options
+        transforms = steps(options.transforms, options.seed, pictures)
+        reword = rewording(options.prompt, options.prompt_suffix) if options.prompt or options.prompt_suffix else None
+        if self.format != OURS:
+            return _Steps(without_option_names, transforms, reword)
+        return _Steps(without_reply if transforms or reword is not None else None, transforms, reword)
+
+    def _made(self, row: Row | Rejected, context: Context, through: "_Steps") -> "_Made":
+        if isinstance(row, Rejected):
+            return _Made(row, (), row)
+        for remark in row.remarks:
+            context.warn(remark)
+        try:
+            records = [checked(record) for record in self.plugin.records(row, context)]
+            if through.first is not None:
+                records = [through.first(record) for record in records]
+            if through.transforms:
+                records = [made for record in records for made in transformed(record, through.transforms)]
+            if through.reword is not None:
+                records = [through.reword(record) for record in records]
+            return _Made(row, records)
+        except RowError as error:
+            return _Made(row, (), Rejected.of(error, row.where, _row_id(row)))
+
+
+@frozen
+class _Steps:
+    """What is done with every record of a format, in this order."""
+
+    first: Callable[[Record], Record] | None
+    transforms: Sequence[Step]
+    reword: Callable[[Record], Record] | None
+
+
+class _PieceNumbers:
+    """Numbers the pieces of a file by the bytes at which rows begin.
+
+    Attributes:
+        first: Where the latest piece begins.
+        end: Where it ends.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._ends = span_ends(sizes)
+        self._number = self.end = 0
+        self.first = Where("", 0)
+
+    def __call__(self, row: Row | Rejected) -> int:
+        offset = row.where.offset or 0
+        if offset >= self.end:
+            self.first, self.end = row.where, next(end for end in self._ends if end > offset)
+            self._number += 1
+        return self._number
+
+
+@frozen(gc=False)
+class _Made:
+    """What a row gave: records, or the reason why there are none."""
+
+    row: Row | Rejected
+    records: Sequence[Record]
+    rejected: Rejected | None = None
+
+
+def _pictures(made: _Made) -> Iterator[Image]:
+    for record in made.records:
+        yield from record.images
+        yield from record.attachments
+
+
+def _fetcher(max_bytes: int) -> Callable[[str], bytes]:
+    from mmconvert.storage.http import Limits, fetch  # a client of the network takes time to load
+
+    return partial(fetch, limits=Limits(max_bytes))
+
+
+def too_long(source: Input, max_rows: int) -> Error:
+    """Say that a file has too many rows."""
+    return Error(f"{source.path}: holds more than {max_rows:,} rows. Raise --max-rows to read them.")
+
+
+def _texts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+    """Give the plain values of a row as texts: those that stayed, and those that were put there."""
+    own: set[str] = set()
+    put: set[str] = set()
+    for name, value in after.items():
+        if isinstance(value, str | int):
+            (own if value is before.get(name) else put).add(str(value).strip())
+    return own, put
+
+
+def _swallowing(row: Row) -> Iterator[str]:
+    """Remark on cells that look as if they held other rows."""
+    if Path(row.where.file).suffix.lower() == ".tsv":
+        for name, value in row.fields.items():
+            if isinstance(value, str) and "\t" in value and "\n" in value:
+                yield f"line {row.where.line} {name}: tabs and line breaks stand in quotes; is a quote missing there?"
+
+
+def _with_row(rejected: Rejected, row: Row | Rejected) -> Rejected:
+    return replace(_without_row(rejected), row=as_texts(row) if isinstance(row, Row) else rejected.row)
+
+
+def _without_row(rejected: Rejected) -> Rejected:
+    """Let go of the row of a refusal, which may be large, but for its id."""
+    if rejected.row is None:
+        return rejected
+    return replace(rejected, id=rejected.id or _row_id(rejected.row), row=None, others=())
+
+
+def _row_id(row: Row) -> str | None:
+    value = next((row.fields[name] for name in ("index", "id") if row.fields.get(name) is not None), None)
+    return None if value is None else str(value)

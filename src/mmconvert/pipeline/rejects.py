@@ -1,0 +1,63 @@
+"""The file of refused rows: one JSON object a line, beside the dataset."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from mmconvert.core.errors import UsageError
+from mmconvert.dataset.shards import write_synced
+from mmconvert.io import Rejected
+from mmconvert.pipeline.inputs import Input
+from mmconvert.storage.atomic import clear_leftovers, published_file, require_file
+
+
+def place_of_rejects(wish: Path | None, inputs: Sequence[Input], output: Path) -> Path:
+    """Say where refused rows go.
+
+    Args:
+        wish: What the user named; None for `<output>.rejects.jsonl`.
+        inputs: Files that are read.
+        output: The dataset's folder.
+
+    Raises:
+        UsageError: The file would do harm there.
+    """
+    output = output.resolve()
+    if wish is None:
+        return output.with_name(output.name + ".rejects.jsonl")
+    file = wish.resolve()
+    if file.is_dir():
+        raise UsageError(f"{wish}: is a folder. Name a file for the refused rows.")
+    require_file(wish)
+    if file.is_relative_to(output):
+        raise UsageError(f"{wish}: lies inside {output}, which is replaced as a whole. Name a file beside it.")
+    read = [one.path.resolve() for source in inputs for one in source.each()]
+    if file in read:
+        raise UsageError(f"{wish}: is the input itself. Name another file for the refused rows.")
+    if any(path.is_dir() and file.is_relative_to(path) for path in read):
+        raise UsageError(f"{wish}: lies in the input. Name another file for the refused rows.")
+    return wish
+
+
+def write_rejects(rejects: Sequence[Rejected], path: Path, append: bool) -> str | None:
+    """Write the rejects file, or remove one of an earlier run where there are none and nothing is kept of that run.
+
+    Args:
+        rejects: Refused rows.
+        path: The file.
+        append: Keep the lines of an earlier run.
+
+    Returns:
+        The file's name, None where there are no refused rows.
+    """
+    lines = [json.dumps(reject.to_json(), ensure_ascii=False).encode(errors="backslashreplace") for reject in rejects]
+    clear_leftovers(path)
+    if append and path.exists():
+        lines = list(dict.fromkeys([*path.read_bytes().splitlines(), *lines]))
+    if not lines:
+        path.unlink(missing_ok=True)
+        return None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with published_file(path) as temporary:
+        write_synced(temporary, b"\n".join(lines) + b"\n")
+    return str(path) if rejects else None

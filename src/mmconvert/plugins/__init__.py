@@ -1,0 +1,1 @@
+"""The plug-in registry and the contracts of formats and transforms."""

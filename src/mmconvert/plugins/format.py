@@ -1,0 +1,153 @@
+"""What a format is: four small functions, found by file name in `mmconvert/formats`."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Record, Source
+from mmconvert.images.loader import Pictures
+from mmconvert.io import Rejected, Row, Span
+from mmconvert.io.tables import DELIMITERS
+
+IMAGES = ("inline", "files", "original")
+"""How a writer stores pictures: inside the file, as files named by content, or under the source's own names."""
+
+
+@frozen
+class Context:
+    """What a format may know beside the row.
+
+    Attributes:
+        pictures: Turns references and base64 into checked pictures.
+        format: Name of the format, for `source`.
+        dataset: Benchmark name, None when unknown.
+        subset: Subset name (the file's stem in a folder of files), None when unknown.
+        task: Task forced by the user, None to let the format tell.
+        id_prefix: Stands before the numbers of rows without a key, where several files meet.
+        warnings: How often each remark was made; shown once, with its count.
+    """
+
+    pictures: Pictures
+    format: str
+    dataset: str | None = None
+    subset: str | None = None
+    task: str | None = None
+    id_prefix: str = ""
+    warnings: Counter[str] = field(default_factory=Counter)
+
+    def warn(self, message: str) -> None:
+        """Count a remark that needs no action but should be seen."""
+        self.warnings[message] += 1
+
+    def numbered(self, row: Row) -> str:
+        """Give an id to a row whose source has none: its record number, nine digits."""
+        return f"{self.id_prefix}{row.where.row:09d}"
+
+    def source(self, row: Row) -> Source:
+        """Say where a record came from."""
+        return Source(self.format, row.where.file, row.where.row)
+
+
+@frozen
+class Target:
+    """Where and how a writer writes.
+
+    Attributes:
+        path: The file to write (a temporary name; published by the caller).
+        images: One of `IMAGES`; None for the format's own way.
+        image_dir: Folder for picture files.
+        columns: Named column set of the format, None for its own.
+        csv_safe: Escape cells that a spreadsheet would run as a formula.
+        name: The name the file will have once it is published; None for the name of `path`.
+    """
+
+    path: Path
+    images: str | None = None
+    image_dir: Path | None = None
+    columns: str | None = None
+    csv_safe: bool = False
+    name: str | None = None
+
+
+@frozen
+class Loss:
+    """Something of a record that the target format cannot hold; the whole record where it is `left_out`."""
+
+    id: str
+    field: str
+    message: str
+    left_out: bool = False
+
+
+@frozen
+class Sample:
+    """The head of a file, for guessing: suffix, field names in first-seen order, first rows."""
+
+    path: Path
+    suffix: str
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+
+
+@frozen
+class Format:
+    """One file format, reader and writer.
+
+    Attributes:
+        summary: One line for `mmconvert list`.
+        suffixes: File name endings it is read from, lower case, with the dot.
+        rows: (file, span or None for all) -> raw rows; may look across rows.
+        records: (row, context) -> records; sees one row; raises RowError.
+        mismatch: Head of a file -> why it is not this format, or None when it is.
+        write: (records, target) -> losses, written as they are read; None when the format is only read.
+        cuttable: `rows` gives for the spans of a file, one after the other, what it gives for the file.
+        columns: Names of the column sets that `write` knows beside its own; what `--columns` may say.
+        images: Ways of `IMAGES` in which `write` stores pictures, its own way first, by suffix where they differ;
+            () where it stores none or leaves no choice.
+        file_name: First record -> the name by convention, without a folder; raises UsageError where the record
+            does not say what the name needs; None where there is no convention.
+    """
+
+    summary: str
+    suffixes: tuple[str, ...]
+    rows: Callable[[Path, Span | None], Iterator[Row | Rejected]]
+    records: Callable[[Row, Context], Iterable[Record]]
+    mismatch: Callable[[Sample], str | None]
+    write: Callable[[Iterable[Record], Target], Iterator[Loss]] | None = None
+    cuttable: bool = False
+    columns: tuple[str, ...] = ()
+    images: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
+    file_name: Callable[[Record], str] | None = None
+
+
+def require_honoured(target: Target, plugin: Format, name: str) -> None:
+    """Refuse options of a target that the format's writer would pass over.
+
+    Args:
+        target: What is asked for.
+        plugin: The format.
+        name: Its name, for messages.
+
+    Raises:
+        UsageError: Columns or a way of storing pictures that the format does not have, a folder for pictures where
+            none become files, `csv_safe` where the file is no text table.
+    """
+    if target.columns is not None and target.columns not in plugin.columns:
+        known = f"Known: {', '.join(plugin.columns)}." if plugin.columns else "Leave out --columns."
+        hint = did_you_mean(target.columns, plugin.columns)
+        raise UsageError(f"format {name!r}: unknown columns {target.columns!r}.{hint} {known}")
+    suffix = target.path.suffix.lower()
+    ways = plugin.images.get(suffix, ()) if isinstance(plugin.images, Mapping) else plugin.images
+    if target.images is not None and target.images not in ways:
+        next_step = f"Give --images {' or '.join(ways)}." if ways else "Leave out --images."
+        raise UsageError(f"format {name!r}: no {target.images!r} pictures in a {suffix} file. {next_step}")
+    if target.image_dir is not None and (target.images or next(iter(ways), "inline")) == "inline":
+        files = [way for way in ways if way != "inline"]
+        next_step = f"Give --images {' or '.join(files)} with it." if files else "Leave out --image-dir."
+        raise UsageError(f"format {name!r}: no picture becomes a file of its own. {next_step}")
+    if target.csv_safe and suffix not in DELIMITERS:
+        raise UsageError(f"{target.path}: --csv-safe is for {' and '.join(DELIMITERS)} files. Leave it out.")

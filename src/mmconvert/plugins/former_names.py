@@ -1,0 +1,45 @@
+"""Modules under the names that plug-ins written before release 0.2 import them by."""
+
+import sys
+from importlib import import_module
+
+FORMER = {
+    "mmconvert.boxes": "mmconvert.images.boxes",
+    "mmconvert.canvas": "mmconvert.images.canvas",
+    "mmconvert.collate": "mmconvert.chat.collate",
+    "mmconvert.contract": "mmconvert.testing",
+    "mmconvert.dialogs": "mmconvert.chat.conversations",
+    "mmconvert.errors": "mmconvert.core.errors",
+    "mmconvert.exported_images": "mmconvert.chat.export_images",
+    "mmconvert.format": "mmconvert.plugins.format",
+    "mmconvert.image_markers": "mmconvert.core.text.image_markers",
+    "mmconvert.images": "mmconvert.images.loader",
+    "mmconvert.literals": "mmconvert.core.text.literals",
+    "mmconvert.losses": "mmconvert.chat.losses",
+    "mmconvert.openai_chat": "mmconvert.chat.openai",
+    "mmconvert.options": "mmconvert.core.text.options",
+    "mmconvert.placeholders": "mmconvert.core.text.placeholders",
+    "mmconvert.question_pairs": "mmconvert.chat.pairs",
+    "mmconvert.record": "mmconvert.core.record",
+    "mmconvert.restating": "mmconvert.chat.options",
+    "mmconvert.rewording": "mmconvert.core.text.turns",
+    "mmconvert.sources": "mmconvert.io",
+    "mmconvert.table_writer": "mmconvert.io.write_delimited",
+    "mmconvert.tables": "mmconvert.io.columns",
+    "mmconvert.training_rows": "mmconvert.chat.training",
+    "mmconvert.transform": "mmconvert.plugins.transform",
+    "mmconvert.wording": "mmconvert.core.text.prompt_parts",
+    "mmscore.answers": "mmscore.llm.response_cache",
+    "mmscore.parsed": "mmscore.core.parsed",
+    "mmscore.recipe": "mmscore.core.recipe",
+    "mmscore.scored": "mmscore.core.table",
+    "mmscore.stats": "mmscore.core.estimates",
+    "mmscore.verdicts": "mmscore.core.judge",
+}
+"""Former module name -> the module."""
+
+
+def register_former_names() -> None:
+    """Let `import` find every module under its former name too; the module is one and the same."""
+    for former, current in FORMER.items():
+        sys.modules.setdefault(former, import_module(current))

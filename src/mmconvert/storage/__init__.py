@@ -1,0 +1,1 @@
+"""Where bytes lie: local disk, object stores, the Hub, http; atomic writes, locks and leases."""

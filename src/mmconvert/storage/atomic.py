@@ -1,0 +1,168 @@
+"""Temporary names beside a place, so that what appears there is whole, and what killed runs left under them."""
+
+import contextlib
+import errno
+import os
+import re
+import shutil
+import socket
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from mmconvert.core.errors import UsageError
+from mmconvert.dataset.shards import sync_folder
+
+NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
+"""What a file system says that gives a file no second name."""
+
+_STORE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
+"""How a URL begins that a `Path` was made of."""
+
+
+def temporary(place: Path, kind: str = "new") -> Path:
+    """Name a temporary file or folder beside a place; no other live process uses this name.
+
+    Args:
+        place: What shall appear; links in it are resolved.
+        kind: `new` for what is being made, `old` for what stood there and is moved aside.
+
+    Returns:
+        `.<name>.<host>.<pid>.<kind>`, with the suffix of the place once more behind it.
+    """
+    place = place.resolve()
+    return place.with_name(f".{place.name}.{socket.gethostname()}.{os.getpid()}.{kind}{place.suffix}")
+
+
+def clear_leftovers(place: Path) -> None:
+    """Remove what killed runs of this machine left beside a place, and put back what they had moved aside."""
+    place = place.resolve()
+    head, tail = f".{place.name}.{socket.gethostname()}.", re.escape(place.suffix)
+    name = re.compile(rf"{re.escape(head)}(\d+)\.(new|old){tail}")
+    if not place.parent.is_dir():
+        return
+    for entry in sorted(os.listdir(place.parent)):
+        found = name.fullmatch(entry)
+        if found is None or _runs(int(found[1])):
+            continue
+        leftover = place.parent / entry
+        if found[2] == "old" and _is_vacant(place):
+            leftover.rename(place)
+        elif leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
+def _is_vacant(place: Path) -> bool:
+    return not place.exists() or (place.is_dir() and not os.listdir(place))
+
+
+def _runs(pid: int) -> bool:
+    # A process of our own number has not begun yet; in a container that starts anew it often has the same one.
+    if pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def require_folder(place: Path) -> None:
+    """Refuse a place whose folder does not exist.
+
+    Raises:
+        UsageError: It does not, or the place is the URL of a store, which this is not written to.
+
+    Example:
+        >>> require_folder(Path("s3://bucket/p.html"))
+        Traceback (most recent call last):
+        mmconvert.core.errors.UsageError: s3://bucket/p.html: this is written to local files only. Copy it there
+        afterwards.
+    """
+    if place.resolve().parent.is_dir():
+        return
+    if _STORE.match(str(place)):
+        url = str(place).replace(":/", "://", 1)
+        raise UsageError(f"{url}: this is written to local files only. Copy it there afterwards.")
+    raise UsageError(f"{place}: its folder does not exist. Name a place in a folder that does.")
+
+
+def require_file(place: str | Path) -> None:
+    """Refuse a place where a device or a pipe stands: a file that appears there would take its place.
+
+    Raises:
+        UsageError: It is one.
+
+    Example:
+        >>> require_file("/dev/null")
+        Traceback (most recent call last):
+        mmconvert.core.errors.UsageError: /dev/null: is a device or a pipe, which a file would replace. Name a file.
+    """
+    if os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place):
+        raise UsageError(f"{place}: is a device or a pipe, which a file would replace. Name a file.")
+
+
+def require_apart(outputs: Iterable[str | Path | None], inputs: Iterable[str | Path]) -> None:
+    """Refuse to write a file that is read as well, two into one place, or one over a device.
+
+    Args:
+        outputs: Files to write; None for one that nobody wants.
+        inputs: What is read.
+
+    Raises:
+        UsageError: Two of them are one file, or as `require_file`.
+
+    Example:
+        >>> require_apart(["report.json", "./a.parquet"], ["a.parquet"])
+        Traceback (most recent call last):
+        mmconvert.core.errors.UsageError: ./a.parquet: is read as well, and would be replaced. Name another file.
+    """
+    read = {os.path.realpath(str(path)) for path in inputs}
+    written = set()
+    for path in (path for path in outputs if path is not None):
+        require_file(path)
+        place = os.path.realpath(path)
+        if place in read:
+            raise UsageError(f"{path}: is read as well, and would be replaced. Name another file.")
+        if place in written:
+            raise UsageError(f"{path}: is named for two files. Name another one.")
+        written.add(place)
+
+
+@contextlib.contextmanager
+def published_file(place: Path) -> Iterator[Path]:
+    """Make a file that appears whole or not at all.
+
+    Args:
+        place: The file that shall appear, replacing one that stands there.
+
+    Yields:
+        The temporary path to write to; it has the suffix of the place.
+
+    Raises:
+        UsageError: As `require_file`.
+    """
+    require_file(place)
+    clear_leftovers(place)
+    new = temporary(place)
+    try:
+        yield new
+        with new.open("rb") as file:
+            os.fsync(file.fileno())
+        new.replace(place.resolve())
+    finally:
+        new.unlink(missing_ok=True)
+    sync_folder(new.parent)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file a second name; copy it where the disk knows no hard links."""
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        shutil.copyfile(source, target)

@@ -1,0 +1,236 @@
+"""Fetch from public hosts only: what `--allow-remote` permits, and nothing wider.
+
+An address written in a data file must not reach this machine's own network. So only http and https are
+spoken; a host is looked up once, all its addresses must be public, and the connection goes to the
+address that was checked, so that a second answer of the name server changes nothing. Every redirect is
+checked again. Bytes and seconds are limited. Proxies of the environment are not used.
+"""
+
+import contextlib
+import http.client
+import io
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, cast
+from urllib.parse import SplitResult, urljoin
+
+from mmconvert._version import __version__
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.frozen import frozen
+from mmconvert.storage.url_safety import (
+    PORTS,
+    Address,
+    Resolve,
+    checked_addresses,
+    checked_url,
+    is_public,
+    refused,
+    resolve,
+)
+
+CHUNK = 1 << 18
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+@frozen
+class Limits:
+    """What one fetch may cost.
+
+    Attributes:
+        bytes: Most bytes of the answer.
+        seconds: Longest time of the whole exchange, redirects included, the name servers' answers not.
+        silence: Longest time without a byte.
+        redirects: Most redirects.
+    """
+
+    bytes: int = 20 << 20
+    seconds: float = 30.0
+    silence: float = 30.0
+    redirects: int = 3
+
+
+_LIMITS = Limits()
+
+
+def fetch(
+    url: str,
+    limits: Limits = _LIMITS,
+    *,
+    resolve: Resolve = resolve,
+    allowed: Callable[[Address], bool] = is_public,
+    trust: ssl.SSLContext | None = None,
+) -> bytes:
+    """Fetch what stands at an address.
+
+    Args:
+        url: An http or https address.
+        limits: Most bytes, seconds and redirects.
+        resolve: Gives the addresses of a host; tests put their own here.
+        allowed: Tells the addresses that may be connected to; tests of the exchange allow loopback.
+        trust: Certificates to trust, None for the system's.
+
+    Returns:
+        The body of the answer.
+
+    Raises:
+        RowError: `remote.address`: not an address that may be fetched, here or in a redirect;
+            `remote.too_large`, `remote.timeout`, `remote.failed`.
+    """
+    with opened(url, limits, resolve=resolve, allowed=allowed, trust=trust) as chunks:
+        return b"".join(chunks)
+
+
+@contextlib.contextmanager
+def opened(
+    url: str,
+    limits: Limits,
+    *,
+    resolve: Resolve = resolve,
+    allowed: Callable[[Address], bool] = is_public,
+    trust: ssl.SSLContext | None = None,
+) -> Iterator[Iterator[bytes]]:
+    """Open an address and give the pieces of its body; arguments and errors are those of `fetch`."""
+    clock = _Clock(limits)
+    with contextlib.ExitStack() as stack:
+        with _network_errors(url, limits):
+            at = url
+            for _ in range(limits.redirects + 1):
+                stack.close()
+                target = checked_url(at)
+                addresses = checked_addresses(target, resolve, allowed)
+                answer = stack.enter_context(_answer(target, addresses, clock, trust))
+                if answer.status not in _REDIRECTS:
+                    break
+                at = _location(at, answer)
+            else:
+                raise RowError("remote.address", "", f"more than {limits.redirects} redirects {got(url)}.")
+        yield _body(answer, url, limits)
+
+
+@contextlib.contextmanager
+def _network_errors(url: str, limits: Limits) -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError:
+        limit = f"{limits.silence:g} seconds of silence or {limits.seconds:g} in all"
+        raise RowError("remote.timeout", "", f"no whole answer within {limit} {got(url)}.") from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = str(error) or type(error).__name__
+        raise RowError("remote.failed", "", f"cannot be fetched: {reason[:200]} {got(url)}.") from None
+
+
+@contextlib.contextmanager
+def _answer(
+    target: SplitResult, addresses: Sequence[Address], clock: "_Clock", trust: ssl.SSLContext | None
+) -> Iterator[http.client.HTTPResponse]:
+    host, port = target.hostname or "", target.port or PORTS[target.scheme]
+    with contextlib.ExitStack() as stack:
+        channel = stack.enter_context(_connected(addresses, port, clock))
+        if target.scheme == "https":
+            channel.settimeout(clock.left())
+            channel = stack.enter_context((trust or _trusted()).wrap_socket(channel, server_hostname=host))
+        connection = http.client.HTTPConnection(host, port)
+        # The connection stands already: http.client would look the host up once more.
+        connection.sock = cast(Any, _Timed(channel, clock))
+        path = f"{target.path}?{target.query}" if target.query else target.path
+        headers = {"Host": target.netloc, "User-Agent": f"mmconvert/{__version__}", "Connection": "close"}
+        connection.request("GET", path, headers=headers)
+        yield stack.enter_context(connection.getresponse())
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    return ssl.create_default_context()
+
+
+class _Clock:
+    """Tells how long the next step of a fetch may take."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._ends = time.monotonic() + limits.seconds
+        self._silence = limits.silence
+
+    def left(self) -> float:
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return min(left, self._silence)
+
+
+def _connected(addresses: Sequence[Address], port: int, clock: _Clock) -> socket.socket:
+    for address in addresses[:-1]:
+        with contextlib.suppress(OSError):
+            # A host of several addresses may be dead at one of them.
+            return socket.create_connection((str(address), port), timeout=clock.left() / 2)
+    return socket.create_connection((str(addresses[-1]), port), timeout=clock.left())
+
+
+def _location(url: str, answer: http.client.HTTPResponse) -> str:
+    location = answer.getheader("Location")
+    if not location:
+        raise RowError("remote.failed", "", f"the server redirects to nowhere {got(url)}.")
+    # http.client reads headers as Latin-1; addresses in them are UTF-8 where they are not ASCII.
+    with contextlib.suppress(UnicodeError):
+        location = location.encode("latin-1").decode()
+    try:
+        return urljoin(url, location)
+    except ValueError as error:
+        raise refused(location, str(error)) from None
+
+
+def _body(answer: http.client.HTTPResponse, url: str, limits: Limits) -> Iterator[bytes]:
+    if answer.status != 200:
+        raise RowError("remote.failed", "", f"the server answers {answer.status} {answer.reason} {got(url)}.")
+    count = 0
+    with _network_errors(url, limits):
+        while True:
+            # `length` is what the server says is left; what comes without one is counted.
+            if count + (answer.length or 0) > limits.bytes:
+                raise RowError("remote.too_large", "", f"the answer has more than {limits.bytes:,} bytes {got(url)}.")
+            chunk = answer.read(CHUNK)
+            if not chunk:
+                break
+            count += len(chunk)
+            yield chunk
+    if answer.length:
+        raise RowError("remote.failed", "", f"the answer ends {answer.length:,} bytes early {got(url)}. Try again.")
+
+
+class _Timed:
+    """A connected socket as http.client uses one, with one clock for all that is read from it.
+
+    A socket's own timeout begins anew with every piece, so that a byte a second would never end.
+    """
+
+    def __init__(self, channel: socket.socket, clock: _Clock) -> None:
+        self._channel = channel
+        self._clock = clock
+
+    def sendall(self, data: bytes) -> None:
+        self._channel.settimeout(self._clock.left())
+        self._channel.sendall(data)
+
+    def receive(self, buffer: memoryview) -> int:
+        self._channel.settimeout(self._clock.left())
+        return self._channel.recv_into(buffer)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_Reader(self))
+
+    def close(self) -> None:
+        """Leave the socket to its owner: http.client closes its end before the body is read."""
+
+
+class _Reader(io.RawIOBase):
+    def __init__(self, source: _Timed) -> None:
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._source.receive(memoryview(buffer))

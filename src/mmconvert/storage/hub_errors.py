@@ -1,0 +1,125 @@
+"""What may go wrong between this machine and the Hugging Face Hub: what passes is waited for, the rest is explained."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+import httpx2
+from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]  # in no __all__
+
+from mmconvert.core.errors import Error
+
+RETRY_SECONDS = (1, 2, 4, 8)
+MOST_SECONDS = 300
+"""The Hub counts requests in windows of five minutes: nobody is told to wait longer."""
+
+_TRANSIENT = (408, 409, 412, 429, 500, 502, 503, 504)
+_UNDONE = (409, 412, 429, 503)
+"""Those that say that nothing was done; after the others, and after none, it may have been."""
+_T = TypeVar("_T")
+
+
+def retried(action: Callable[[], _T], waits: Sequence[float], *, once: str | None = None) -> _T:
+    """Do it again after a failure that passes by itself; what has arrived is not sent again.
+
+    Args:
+        action: May be done more than once.
+        waits: Seconds before each further attempt; the Hub may ask for more.
+        once: Part of the address of a request that is only sent again where the Hub has said that nothing was
+            done; None where all may be.
+
+    Raises:
+        HfHubHTTPError: The Hub refuses, or still fails.
+        TransportError: It cannot be reached.
+    """
+    for wait in waits:
+        try:
+            return _unwrapped(action)
+        except HfHubHTTPError as error:
+            if error.response.status_code not in (_UNDONE if _is_for(error, once) else _TRANSIENT):
+                raise
+            wait = max(wait, _asked_for(error))
+        except httpx2.ConnectError:
+            raise
+        except httpx2.TransportError as error:
+            if _is_for(error, once):
+                raise
+        time.sleep(wait)
+    return _unwrapped(action)
+
+
+def _unwrapped(action: Callable[[], _T]) -> _T:
+    """Raise what broke an upload off; the Hub's client hides it behind an error of its own."""
+    try:
+        return action()
+    except RuntimeError as error:
+        if isinstance(error.__cause__, HfHubHTTPError | httpx2.TransportError):
+            raise error.__cause__ from None
+        raise
+
+
+def _is_for(error: HfHubHTTPError | httpx2.TransportError, part: str | None) -> bool:
+    asked = error.response.request if isinstance(error, HfHubHTTPError) else error.request
+    return part is not None and part in asked.url.path
+
+
+def _asked_for(error: HfHubHTTPError) -> float:
+    """Give the seconds that the Hub wants a client to wait."""
+    headers = error.response.headers
+    limit = parse_ratelimit_headers(headers)
+    seconds = limit.reset_in_seconds if limit else _seconds(headers.get("Retry-After") or "")
+    return min(seconds, MOST_SECONDS)
+
+
+def _seconds(said: str) -> float:
+    """Read a `Retry-After`: seconds, or the date until which to wait (RFC 9110, 10.2.3); 0 for anything else."""
+    if said.isdecimal():
+        return int(said)
+    try:
+        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+    except ValueError:
+        return 0
+
+
+@contextlib.contextmanager
+def explained(repo_id: str) -> Iterator[None]:
+    """Say in a sentence why the Hub did not publish, and what to do.
+
+    Args:
+        repo_id: `USER/REPO`.
+
+    Raises:
+        Error: In the place of every error of the Hub's client.
+    """
+    try:
+        yield
+    except HfHubHTTPError as error:
+        status = error.response.status_code
+        said = f": {error.server_message}" if error.server_message else ""
+        raise Error(f"{repo_id}: the Hub answered {status}{said}. {_advice(status, repo_id)}") from None
+    except OfflineModeIsEnabled:
+        raise Error(f"{repo_id}: HF_HUB_OFFLINE is set. Unset it to publish.") from None
+    except (httpx2.TransportError, ConnectionError, TimeoutError) as error:
+        said = str(error) or type(error).__name__
+        raise Error(
+            f"{repo_id}: the Hub cannot be reached ({said}). Push again; what arrived is not sent again."
+        ) from None
+
+
+def _advice(status: int, repo_id: str) -> str:
+    owner = repo_id.partition("/")[0]
+    match status:
+        case 401:
+            return "Set HF_TOKEN to a token that may write, or run `hf auth login`."
+        case 403:
+            return f"The token may not write there: take one with write access to {owner}, or try --create-pr."
+        case 404:
+            return "Check USER/REPO and --revision; a private repository is not seen without its owner's token."
+        case 409 | 412:
+            return "Somebody else is changing the repository. Push again."
+        case _ if status in _TRANSIENT:
+            return "Push again later; what arrived is not sent again."
+    return "Nothing was changed."

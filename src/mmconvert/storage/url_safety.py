@@ -1,0 +1,159 @@
+"""Which addresses on the network may be fetched: plain http(s), on the public internet.
+
+Source: IANA IPv4 and IPv6 Special-Purpose Address Registries (the networks); WHATWG URL, "ends in a
+number" (names that some resolver would read as an address).
+"""
+
+import ipaddress
+import re
+import socket
+from collections.abc import Callable, Sequence
+from urllib.parse import SplitResult, quote, urlsplit
+
+from mmconvert.core.errors import RowError, got
+
+PORTS = {"http": 80, "https": 443}
+
+_NOT_PUBLIC = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+            "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24",
+            "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+            "224.0.0.0/4", "240.0.0.0/4",
+            "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+        ),
+    )
+)  # fmt: skip
+_GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
+"""The only part of IPv6 in which hosts are; loopback, mapped IPv4, NAT64, local and multicast lie outside."""
+
+_HOST = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*")
+_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Resolve = Callable[[str, int], Sequence[str]]
+"""Host and port -> addresses as text."""
+
+
+def is_public(address: Address) -> bool:
+    """Tell whether an address belongs to a host on the public internet.
+
+    Example:
+        >>> [is_public(ipaddress.ip_address(a)) for a in ("8.8.8.8", "169.254.169.254", "::ffff:8.8.8.8")]
+        [True, False, False]
+    """
+    if isinstance(address, ipaddress.IPv6Address) and (address not in _GLOBAL_IPV6 or address.scope_id):
+        return False
+    return not any(address in network for network in _NOT_PUBLIC)
+
+
+def resolve(host: str, port: int) -> list[str]:
+    """Look a host up with the system's resolver.
+
+    Raises:
+        OSError: There is no such host, or no name server answers.
+    """
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def checked_url(url: str) -> SplitResult:
+    """Take an address apart and refuse every spelling that programs read differently.
+
+    Returns:
+        Its parts; `hostname` is ASCII, and an address only in its usual spelling.
+
+    Raises:
+        RowError: `remote.address`.
+
+    Example:
+        >>> checked_url("https://example.org/a b.png?x=1").geturl()
+        'https://example.org/a%20b.png?x=1'
+    """
+    if "\\" in url or any(ord(c) < 32 or ord(c) == 127 for c in url):
+        raise refused(url, "it holds a backslash or a control character")
+    try:
+        url.encode()
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise refused(url, str(error)) from None
+    if parts.scheme not in PORTS:
+        raise refused(url, "only http and https are fetched")
+    if "@" in parts.netloc:
+        raise refused(url, "it holds a user's name")
+    if port == 0:
+        raise refused(url, "there is no port 0")
+    host = _ascii_host(parts.hostname or "", parts.netloc.startswith("["), url)
+    netloc = f"[{host}]" if ":" in host else host
+    return SplitResult(
+        parts.scheme,
+        netloc if port is None else f"{netloc}:{port}",
+        quote(parts.path or "/", safe="/%:=&+$,;!*'()@~"),
+        quote(parts.query, safe="/%:=&+$,;!*'()@~?[]{}|^"),
+        "",
+    )
+
+
+def _ascii_host(host: str, bracketed: bool, url: str) -> str:
+    if bracketed:
+        try:
+            # A zone (fe80::1%eth0) names one of this machine's own networks.
+            return str(ipaddress.IPv6Address(host if "%" not in host else ""))
+        except ValueError:
+            raise refused(url, "its host is no IPv6 address") from None
+    try:
+        host = host.encode("idna").decode() if not host.isascii() else host
+    except UnicodeError:
+        raise refused(url, "its host is no name") from None
+    name = host.removesuffix(".")
+    if len(name) > 253 or not _HOST.fullmatch(name):
+        raise refused(url, "its host is no name")
+    if _NUMBER.fullmatch(name.rpartition(".")[2]):
+        # 127.1, 0x7f000001 and 2130706433 are all read as an address by some resolver.
+        try:
+            return str(ipaddress.IPv4Address(name))
+        except ValueError:
+            raise refused(url, "its host is a number, but not four of them with dots") from None
+    return name.lower()
+
+
+def refused(url: str, reason: str) -> RowError:
+    """Make the error of an address that is not fetched."""
+    return RowError("remote.address", "", f"the address is not fetched: {reason} {got(url)}.")
+
+
+def checked_addresses(
+    target: SplitResult, resolve: Resolve = resolve, allowed: Callable[[Address], bool] = is_public
+) -> list[Address]:
+    """Look a host up, once, and refuse it when any of its addresses may not be connected to.
+
+    Args:
+        target: What `checked_url` gave.
+        resolve: Gives the addresses of a host.
+        allowed: Tells the addresses that may be connected to.
+
+    Returns:
+        Its addresses, at least one.
+
+    Raises:
+        RowError: `remote.address`, or `remote.failed` for a host that is not found.
+    """
+    host = target.hostname or ""
+    try:
+        addresses = [ipaddress.ip_address(host)]
+    except ValueError:
+        try:
+            addresses = [
+                ipaddress.ip_address(address) for address in resolve(host, target.port or PORTS[target.scheme])
+            ]
+        except (OSError, UnicodeError) as error:
+            raise RowError("remote.failed", "", f"the host {host} cannot be looked up: {error}.") from None
+    if not addresses:
+        raise RowError("remote.failed", "", f"the host {host} has no address.")
+    for address in addresses:
+        if not allowed(address):
+            raise refused(target.geturl(), f"its host is at {address}, which is not on the public internet")
+    return addresses

@@ -1,0 +1,261 @@
+"""Records of any file on one page: what a model sees of each, and every problem of the rows that are refused."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, count, groupby, islice
+from pathlib import Path
+from typing import Any
+
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.progress import Advance, Done
+from mmconvert.core.record import Record
+from mmconvert.core.run_cache import begin_run
+from mmconvert.io import Rejected
+from mmconvert.pipeline.check import findings, remarks
+from mmconvert.pipeline.inputs import Input
+from mmconvert.pipeline.read import ReadOptions, Records
+from mmconvert.viewer.items import Choice, Column, Item, Shown, Text
+from mmconvert.viewer.page import write_page
+from mmconvert.viewer.records import COLUMNS, FILTERS, REFUSED, item_of
+from mmconvert.viewer.thumbnails import Thumbnails
+
+_SPLIT, _PROBLEM = "split", "problem"
+_AT_A_TIME = 16
+"""Records whose pictures are made small side by side."""
+_LONG = 400
+"""Characters of one value of a refused row that are shown."""
+
+
+@dataclass(slots=True)
+class Previewed:
+    """What a page shows.
+
+    Attributes:
+        rows: Rows of the source that were read, refused ones among them.
+        records: Records on the page.
+        refused: Refused rows on the page.
+        files_refused: Files that a conversion would refuse as a whole; the page names them.
+        pictures: Pictures of the records.
+        formats: Formats of the files, each once.
+        tasks: Records of each task.
+        whole: Every row of every file was read.
+        warnings: Remarks of the readers with their counts.
+    """
+
+    rows: int = 0
+    records: int = 0
+    refused: int = 0
+    files_refused: int = 0
+    pictures: int = 0
+    formats: list[str] = field(default_factory=list)
+    tasks: Counter[str] = field(default_factory=Counter)
+    whole: bool = True
+    warnings: list[str] = field(default_factory=list)
+
+
+def preview(
+    inputs: Sequence[Input],
+    page: Path,
+    how: ReadOptions,
+    *,
+    title: str,
+    rows: int,
+    advance: Advance = lambda done: None,
+) -> Previewed:
+    """Write the page; it appears whole or not at all.
+
+    Args:
+        inputs: The files.
+        page: The HTML file that shall appear.
+        how: How to read them.
+        title: Heading of the page.
+        rows: Most rows to read, shared out evenly among splits and subsets.
+        advance: Called with how much is done.
+
+    Returns:
+        What the page shows.
+
+    Raises:
+        UsageError: A name in the options is unknown.
+        Error: The only file would be refused as a whole; there is no page.
+    """
+    begin_run()
+    how = replace(how, decode=True, every_problem=True, keep_refused=True)
+    done = Previewed()
+    facts: dict[str, str] = {}
+    splits = {source.split for source in inputs}
+    write_page(
+        page,
+        title,
+        items=_with_names(_items(inputs, how, rows, done, facts, advance)),
+        columns=[
+            *COLUMNS[:2],
+            Column(_PROBLEM, kind="long"),
+            *COLUMNS[2:],
+            *([Column(_SPLIT)] if len(splits) > 1 else []),
+        ],
+        filters=[*FILTERS, *([Choice(_SPLIT, "Split")] if len(splits) > 1 else [])],
+        facts=facts,
+        notes=done.warnings,
+    )
+    return done
+
+
+def _items(
+    inputs: Sequence[Input], how: ReadOptions, rows: int, done: Previewed, facts: dict[str, str], advance: Advance
+) -> Iterator[tuple[str, Item]]:
+    """Give the items of all files with their splits; what is said of them all stands there at the end."""
+    thumbnails = Thumbnails(rows)
+    for source, share in _shared_out(inputs, rows, done):
+        try:
+            for item in _items_of(source, replace(how, first_rows=share), thumbnails, done):
+                yield source.split, item
+                advance(Done(done.records + done.refused))
+        except UsageError:
+            raise
+        except Error as error:
+            if len(inputs) == 1:
+                raise
+            done.files_refused += 1
+            yield source.split, _refused_file(source, error)
+    facts |= _facts(done)
+
+
+def _shared_out(inputs: Sequence[Input], rows: int, done: Previewed) -> Iterator[tuple[Input, int]]:
+    """Give files with the most rows to read of each: as many of every split or subset, its first files first."""
+    groups = [list(files) for _, files in groupby(inputs, lambda source: (source.split, source.subset))]
+    for number, files in enumerate(groups):
+        end = done.rows + -(-(rows - done.rows) // (len(groups) - number))
+        for source in files:
+            if done.rows >= end:
+                done.whole = False
+                break
+            yield source, end - done.rows
+
+
+def _refused_file(source: Input, error: Error) -> Item:
+    name = source.path.name
+    return Item(
+        id=name,
+        cells={"id": name, _PROBLEM: str(error), _SPLIT: source.split},
+        marks=[REFUSED],
+        fields={"Problems": [Text(str(error), tone="bad")]},
+    )
+
+
+def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Previewed) -> Iterator[Item]:
+    records = Records(source, how)
+    done.formats += [records.format] if records.format not in done.formats else []
+    refused: dict[tuple[str, int], list[Rejected]] = {}
+    for found, row in _ahead(records, thumbnails, done):
+        if isinstance(found, Rejected):
+            refused.setdefault((found.where.file, found.where.row), []).append(found)
+            continue
+        done.records += 1
+        done.pictures += len(found.images)
+        done.tasks[found.task] += 1
+        item = item_of(found, thumbnails)
+        yield replace(item, cells={**item.cells, "row": row, _SPLIT: source.split})
+    for _, problems in sorted(refused.items()):
+        done.refused += 1
+        yield refused_item(problems, source)
+    done.whole &= records.rows_read != how.first_rows or not _goes_on(records, source)
+    done.warnings += remarks(records, source)
+
+
+def _goes_on(records: Records, source: Input) -> bool:
+    """Tell whether a file holds more rows than were read."""
+    rows = chain.from_iterable(records.plugin.rows(one.path, None) for one in source.each())
+    try:
+        return next(islice(rows, records.rows_read, None), None) is not None
+    except Error:
+        # What cannot be read stands there all the same.
+        return True
+
+
+def _ahead(records: Records, thumbnails: Thumbnails, done: Previewed) -> Iterator[tuple[Record | Rejected, int]]:
+    """Give what is found of a file with its row, some at a time, so that their thumbnails are made side by side."""
+    some: list[tuple[Record | Rejected, int]] = []
+    failure: Error | None = None
+    try:
+        for found in findings(records):
+            some.append((found, records.where.row))
+            if len(some) == _AT_A_TIME:
+                yield from _prepared(some, thumbnails)
+                some = []
+    except Error as error:
+        failure = error
+    yield from _prepared(some, thumbnails)
+    done.rows += records.rows_read
+    if failure is not None:
+        raise failure
+
+
+def _prepared(some: list[tuple[Record | Rejected, int]], thumbnails: Thumbnails) -> list[tuple[Record | Rejected, int]]:
+    thumbnails.prepare(image for found, _ in some if isinstance(found, Record) for image in found.images)
+    return some
+
+
+def refused_item(problems: Sequence[Rejected], source: Input) -> Item:
+    """Make the item of a refused row: every problem, and what could be read of it.
+
+    Args:
+        problems: All of one row, at least one.
+        source: Their file.
+    """
+    first = problems[0]
+    place = f"{first.where.file} row {first.where.row}"
+    id = next((problem.id for problem in problems if problem.id), None)
+    fields: dict[str, Shown | Sequence[Shown]] = {"Problems": [Text(str(problem), tone="bad") for problem in problems]}
+    if first.row is not None:
+        given = {name: _short(value) for name, value in first.row.fields.items() if value is not None}
+        fields["As it stands"] = Text(json.dumps(given, ensure_ascii=False, indent=1, default=repr), tone="code")
+    return Item(
+        id=id or place,
+        cells={
+            "id": id or place,
+            _PROBLEM: first.message,
+            "subset": source.subset,
+            "row": first.where.row,
+            _SPLIT: source.split,
+        },
+        marks=[REFUSED],
+        fields=fields,
+        facts={"problem": ", ".join(dict.fromkeys(problem.code for problem in problems)), "source": place},
+    )
+
+
+def _short(value: Any) -> Any:
+    """Cut the long texts inside a value, so that a picture as text does not hide the fields behind it."""
+    if isinstance(value, bytes):
+        return f"<{len(value):,} bytes>"
+    if isinstance(value, str) and len(value) > _LONG:
+        return f"{value[:_LONG]}… <{len(value) - _LONG:,} more characters>"
+    if isinstance(value, Mapping):
+        return {str(name): _short(one) for name, one in value.items()}
+    return [_short(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _with_names(items: Iterable[tuple[str, Item]]) -> Iterator[Item]:
+    """Tell items of one id apart: by their split, else by a number."""
+    taken: set[str] = set()
+    for split, item in items:
+        numbered = (f"{item.id} ({n})" for n in count(2))
+        id = next(name for name in chain((item.id, f"{split}/{item.id}"), numbered) if name not in taken)
+        taken.add(id)
+        yield item if id == item.id else replace(item, id=id)
+
+
+def _facts(done: Previewed) -> dict[str, str]:
+    facts = {
+        "Rows": f"{done.rows:,}" if done.whole else f"first {done.rows:,}",
+        "Records": f"{done.records:,}" if done.records != done.rows else None,
+        "Refused rows": f"{done.refused:,}",
+        "Refused files": f"{done.files_refused:,}" if done.files_refused else None,
+        "Pictures": f"{done.pictures:,}",
+        "Format": ", ".join(done.formats),
+        "Tasks": ", ".join(done.tasks),
+    }
+    return {label: value for label, value in facts.items() if value}

@@ -1,0 +1,1 @@
+"""Compare, explain, rank and bundle scored predictions."""

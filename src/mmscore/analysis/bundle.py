@@ -1,0 +1,254 @@
+"""A score that anyone can recompute: predictions, references, recipe, versions and hashes in one folder."""
+
+import json
+import os
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mmconvert.core.errors import Error, UsageError, no_such_path
+from mmconvert.core.frozen import frozen
+from mmconvert.core.hashing import hash_file
+from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA
+from mmconvert.dataset.shards import sync_folder, write_synced
+from mmconvert.storage.atomic import clear_leftovers, require_folder, temporary
+from mmconvert.storage.object_store import is_url
+from mmscore.core.predictions.join import ANSWER_COLUMNS
+from mmscore.core.predictions.load import open_rows
+from mmscore.core.report import Report
+from mmscore.core.select_recipe import named_recipe
+from mmscore.scoring.evaluate import Options, score_each
+from mmscore.scoring.score import source_column
+from mmscore.scoring.signature import versions
+
+SCHEMA_VERSION = 1
+MANIFEST, REPORT = "bundle.json", "report.json"
+PREDICTIONS, ANSWERS, RECIPE_OPTIONS = "predictions", "answers.parquet", "recipe_options.yaml"
+
+NUMBERS = ("recipe", "version", "model", "dataset", "metrics", "groups", "counts", "partial", "table")
+"""What of a report must come out the same; the rest names places and releases."""
+
+_DROPPED = {*PICTURE_COLUMNS, "messages", "source", *ANSWER_COLUMNS} - {"id"}
+
+
+@frozen
+class Request:
+    """What to score, and how.
+
+    Attributes:
+        predictions: Files or folders; in a bundle relative to it.
+        recipes: Names of recipes, with their version; empty for the one that fits.
+        answers: Dataset with the references; in a bundle `ANSWERS`, or None.
+        dataset: Name of the benchmark, for files that do not say it.
+        by: Columns to break the numbers down by.
+        average: As `mmscore.scoring.evaluate.Options`.
+        format: Likewise.
+        recipe_options: File of options for the recipe; in a bundle `RECIPE_OPTIONS`, or None.
+    """
+
+    predictions: tuple[str, ...]
+    recipes: tuple[str, ...] = ()
+    answers: str | None = None
+    dataset: str | None = None
+    by: tuple[str, ...] = ()
+    average: str = "micro"
+    format: str | None = None
+    recipe_options: str | None = None
+
+    @property
+    def command(self) -> str:
+        """The command line that gives the same report."""
+        words = ["mmscore", "score", *self.predictions]
+        words += [word for name in self.recipes for word in ("--recipe", name)]
+        places = {"--format": self.format, "--answers": self.answers, "--dataset": self.dataset}
+        for flag, value in {**places, "--recipe-options": self.recipe_options}.items():
+            words += [] if value is None else [flag, value]
+        words += [word for name in self.by for word in ("--by", name)]
+        return shlex.join([*words, "--average", self.average, "-o", REPORT])
+
+
+def bundle(request: Request, output: Path) -> dict[str, Any]:
+    """Put everything behind a report into one folder, which appears whole or not at all.
+
+    The report is computed from the folder's own files, and is compared with that of the files as they
+    stood before, whose signatures it bears.
+
+    Args:
+        request: What to score.
+        output: The folder; nothing may stand there.
+
+    Returns:
+        The report, the object of schemas/report.json.
+
+    Raises:
+        UsageError: The place is taken, a file is missing, or a recipe is the user's own code.
+        Error: As `score`; or the numbers depend on where the files stand.
+    """
+    if output.exists() or output.is_symlink():
+        raise UsageError(f"{output}: exists already. Name a folder that does not.")
+    require_folder(output)
+    refuse_own_code(request)
+    for path in request.predictions:
+        if is_url(path):
+            raise UsageError(f"{path}: a bundle is made of local files. Copy it here first.")
+        if not Path(path).exists():
+            raise no_such_path(Path(path))
+    refuse_outsiders(request)
+    names = [Path(path).resolve().name for path in request.predictions]
+    if len(set(names)) < len(names):
+        raise UsageError("two predictions files have the same name. Rename one, or bundle each by itself.")
+    before = run(request)
+    named = tuple(dict.fromkeys(f"{entry['recipe']}@{entry['version']}" for entry in before["entries"]))
+    refuse_outsiders(replace(request, recipes=named))
+    if len(named) > 1 and not request.recipes:
+        raise UsageError(f"the files are of different recipes ({', '.join(named)}). Bundle each by itself.")
+    clear_leftovers(output)
+    new = temporary(output)
+    new.mkdir()
+    try:
+        report = _fill(new, request, named, before)
+        for folder, _, _ in os.walk(new, topdown=False):
+            sync_folder(Path(folder))
+        new.rename(output.resolve())
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    sync_folder(output.resolve().parent)
+    return report
+
+
+def refuse_own_code(request: Request) -> None:
+    """Refuse plug-ins that are files: whoever recomputes a bundle shall not run a stranger's code.
+
+    Raises:
+        UsageError: A recipe or the format is a file.
+    """
+    for name in (*request.recipes, request.format or ""):
+        if ".py" in name:
+            raise UsageError(f"{name}: a bundle takes recipes and formats that `list` names, not a file of code.")
+
+
+def refuse_outsiders(request: Request, folder: Path | None = None) -> None:
+    """Refuse recipes that ask a judge, a model or a service: nobody else could recompute their numbers.
+
+    Args:
+        request: What to score.
+        folder: The bundle that its paths are relative to; None for the current folder.
+
+    Raises:
+        UsageError: A recipe asks somebody, or is none.
+    """
+    options = request.recipe_options and os.path.join(folder or "", request.recipe_options)
+    for name in request.recipes:
+        recipe = named_recipe(name, options).recipe
+        if recipe.needs_judge:
+            raise UsageError(f"recipe {name!r} has no scores without a judge, which a bundle cannot hold.")
+        if recipe.asks_outside:
+            raise UsageError(f"recipe {name!r} asks models or services here, which a bundle cannot hold.")
+
+
+def run(request: Request, folder: Path | None = None) -> dict[str, Any]:
+    """Score as a request says.
+
+    Args:
+        request: What to score.
+        folder: The bundle that its paths are relative to; None for the current folder.
+
+    Returns:
+        The report as JSON values; the folder is left out of every path in it.
+    """
+    prefix = "" if folder is None else f"{folder}{os.sep}"
+    answers, recipe_options = (path and prefix + path for path in (request.answers, request.recipe_options))
+    options = Options(
+        *(answers, request.dataset, request.by, request.average), format=request.format, recipe_options=recipe_options
+    )
+    paths = [prefix + path for path in request.predictions]
+    found = Report(tuple(entry for entry, _ in score_each(paths, request.recipes, options))).to_json()
+    for entry in found["entries"] if prefix else ():
+        entry["predictions"] = entry["predictions"].replace(prefix, "")
+        entry["messages"] = [message.replace(prefix, "") for message in entry["messages"]]
+    values: dict[str, Any] = json.loads(json.dumps(found))
+    return values
+
+
+def numbers(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Give what of a report must come out the same."""
+    return [{name: entry.get(name) for name in NUMBERS} for entry in report["entries"]]
+
+
+def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping[str, Any]) -> dict[str, Any]:
+    if request.answers is not None:
+        _write_answers(request.answers, new / ANSWERS, request.by)
+    if request.recipe_options is not None:
+        shutil.copyfile(request.recipe_options, new / RECIPE_OPTIONS)
+    answers, options = request.answers and ANSWERS, request.recipe_options and RECIPE_OPTIONS
+    request = replace(request, recipes=recipes, answers=answers, recipe_options=options)
+    # Some formats read a name off the folder that a file stands in: it comes along where it makes a difference.
+    for depth in (1, 2):
+        paths = [_copied(Path(path), new, depth) for path in request.predictions]
+        inside = replace(request, predictions=tuple(paths))
+        report = run(inside, new)
+        if numbers(report) == numbers(before):
+            break
+        shutil.rmtree(new / PREDICTIONS)
+    else:
+        raise Error("the numbers depend on where the files stand, and a bundle stands elsewhere. Bundle their folder.")
+    for entry, there in zip(report["entries"], before["entries"], strict=True):
+        # What a dataset is called and what it asked stay behind; the numbers are to be compared with those outside.
+        entry["signature"] = there["signature"]
+    files = [_file(path, new) for path in sorted(new.rglob("*")) if path.is_file()]
+    text = _text(report)
+    files.append({"path": REPORT, "bytes": len(text), "sha256": _sha256(text, new / REPORT)})
+    about = {
+        "schema_version": SCHEMA_VERSION,
+        "command": inside.command,
+        "request": asdict(inside),
+        "recipes": [
+            {"name": f"{e['recipe']}@{e['version']}", "parity": e["parity"], "chosen_because": b["reason"]}
+            for e, b in zip(report["entries"], before["entries"], strict=True)
+        ],
+        "versions": dict(versions()),
+        "files": files,
+    }
+    write_synced(new / MANIFEST, _text(about))
+    return report
+
+
+def _copied(source: Path, new: Path, depth: int) -> str:
+    """Copy a file or folder; give its path inside the bundle."""
+    place = Path(PREDICTIONS, *source.resolve().parts[-depth:])
+    target = new / place
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, ignore_dangling_symlinks=True)
+    else:
+        shutil.copyfile(source, target)
+    return place.as_posix()
+
+
+def _write_answers(answers: str, target: Path, by: Sequence[str]) -> None:
+    """Write the columns of a dataset that scores can need: no pictures, no prompts."""
+    rows = open_rows(answers, required=("id",))
+    known = {*PREDICTION_SCHEMA.names, *map(source_column, by)}
+    columns = sorted(name for name in rows.names & known if name not in _DROPPED)
+    batches = list(rows.read(columns))
+    with pq.ParquetWriter(target, batches[0].schema, compression="zstd", write_page_checksum=True) as writer:
+        writer.write_table(pa.Table.from_batches(batches))
+
+
+def _file(path: Path, new: Path) -> dict[str, Any]:
+    return {"path": path.relative_to(new).as_posix(), "bytes": path.stat().st_size, "sha256": hash_file(path)}
+
+
+def _sha256(text: bytes, path: Path) -> str:
+    write_synced(path, text)
+    return hash_file(path)
+
+
+def _text(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=1).encode(errors="backslashreplace") + b"\n"

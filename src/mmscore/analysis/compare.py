@@ -1,0 +1,285 @@
+"""Two predictions files under one recipe: how far apart, and whether that is more than chance."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.frozen import frozen
+from mmscore.analysis.align import Pairing, listed, pair
+from mmscore.analysis.same_questions import unlike
+from mmscore.core.report import Entry, finite
+from mmscore.core.select_recipe import Choice
+from mmscore.core.table import CLUSTER, SCORED, Scored
+from mmscore.scoring.bootstrap import NumberDifference, number_differences
+from mmscore.scoring.evaluate import Options, results
+from mmscore.scoring.paired_tests import RESAMPLES, SEED, Difference, holm, paired_difference
+from mmscore.scoring.result import Result
+
+SCHEMA_VERSION = 1
+
+
+@frozen
+class Group:
+    """The rows of one value of a column.
+
+    Attributes:
+        scores: Score -> its difference.
+        metrics: Number of the recipe -> its difference.
+        p_holm: Score -> its p-value, adjusted for all values of the column.
+        metrics_p_holm: The same for numbers of the recipe.
+    """
+
+    scores: Mapping[str, Difference]
+    metrics: Mapping[str, NumberDifference]
+    p_holm: Mapping[str, float | None]
+    metrics_p_holm: Mapping[str, float | None]
+
+
+@frozen
+class Comparison:
+    """What two files have in common and how they differ; differences are second minus first.
+
+    Attributes:
+        a: Report of the whole first file.
+        b: Report of the whole second file.
+        pairing: The rows of both.
+        metrics: The recipe's own numbers over the rows that both scored, where both sides have them; means of
+            the same rows are tested as scores.
+        scores: Score of single rows -> its difference over the rows that both scored.
+        groups: Column -> its value -> the differences of its rows.
+        seed: Where the draws of the bootstrap began.
+        unlike: Ids of compared rows whose references or options are others in each file.
+    """
+
+    a: Entry
+    b: Entry
+    pairing: Pairing
+    metrics: Mapping[str, NumberDifference]
+    scores: Mapping[str, Difference]
+    groups: Mapping[str, Mapping[str, Group]]
+    seed: int
+    unlike: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether both files hold the same rows of one dataset and each of them could be compared."""
+        lacking = self.pairing.only_a or self.pairing.only_b or self.a.counts.unscored or self.b.counts.unscored
+        return not (lacking or self.unlike or self.apart)
+
+    @property
+    def apart(self) -> bool:
+        """Whether each file names another dataset."""
+        return None not in (self.a.dataset, self.b.dataset) and self.a.dataset != self.b.dataset
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object of schemas/compare.json."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "a": self.a.to_json(),
+            "b": self.b.to_json(),
+            "rows": {
+                "compared": len(self.pairing),
+                "only_a": list(self.pairing.only_a),
+                "only_b": list(self.pairing.only_b),
+                "unscored": list(self.pairing.unscored),
+                "unlike": list(self.unlike),
+            },
+            "metrics": {name: _number(number) for name, number in self.metrics.items()},
+            "scores": {name: _json(difference) for name, difference in self.scores.items()},
+            "groups": {
+                column: {
+                    value: {name: _json(d) | {"p_holm": group.p_holm[name]} for name, d in group.scores.items()}
+                    for value, group in values.items()
+                }
+                for column, values in self.groups.items()
+            },
+            "group_metrics": {
+                column: {
+                    value: {n: _number(m) | {"p_holm": group.metrics_p_holm[n]} for n, m in group.metrics.items()}
+                    for value, group in values.items()
+                }
+                for column, values in self.groups.items()
+            },
+            "seed": self.seed,
+        }
+
+
+def _number(number: NumberDifference) -> dict[str, Any]:
+    return {
+        "a": finite(number.a),
+        "b": finite(number.b),
+        "difference": finite(number.value),
+        "unit": number.unit,
+        "ci95": None if number.ci95 is None else list(number.ci95),
+        "p": number.p,
+        "test": number.test,
+        "resamples": number.resamples,
+    }
+
+
+def _json(difference: Difference) -> dict[str, Any]:
+    fields = asdict(difference)
+    return {
+        "n": fields["n"],
+        "clusters": fields["clusters"],
+        "a": fields["a"],
+        "b": fields["b"],
+        "difference": fields["value"],
+        "stderr": fields["stderr"],
+        "ci95": None if difference.ci95 is None else list(difference.ci95),
+        "p": difference.p,
+        "test": difference.test,
+        "p_bootstrap": fields["p_bootstrap"],
+        "resamples": fields["resamples"],
+        "mcnemar": fields["mcnemar"],
+    }
+
+
+def compare(
+    a: str,
+    b: str,
+    recipe: str | None = None,
+    options: Options | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Comparison:
+    """Compare two predictions files row by row.
+
+    Args:
+        a: The first file, the one to start from.
+        b: The second file.
+        recipe: Name of the recipe; None takes the one that fits both.
+        options: How to score; the columns of `by` are compared value by value.
+        resamples: Resamples of the bootstrap.
+        seed: Where its draws begin.
+
+    Returns:
+        Differences over the rows that both files have a score for.
+
+    Raises:
+        UsageError: As `score`; or no recipe was named and another fits each file.
+        Error: As `score`; or no row has a score in both files.
+    """
+    one, other = results([a, b], [recipe] if recipe else [], options or Options())
+    return compared(one, other, by=options.by if options else (), resamples=resamples, seed=seed)
+
+
+def compared(
+    a: Result, b: Result, *, by: Sequence[str] = (), resamples: int = RESAMPLES, seed: int = SEED
+) -> Comparison:
+    """Compare two files that are scored already; see `compare`.
+
+    Raises:
+        UsageError: Another recipe scored each file.
+        Error: No row has a score in both files.
+    """
+    entry_a, entry_b = a.entry, b.entry
+    if (entry_a.recipe, entry_a.version) != (entry_b.recipe, entry_b.version):
+        raise UsageError(
+            f"{entry_a.predictions} is scored by {entry_a.recipe}, {entry_b.predictions} by {entry_b.recipe}, "
+            "which cannot be compared. Choose one for both with --recipe; to hold two recipes against each other, "
+            "use `mmscore explain`."
+        )
+    pairing = _pairing(a, b)
+    if not len(pairing):
+        raise Error(
+            f"{entry_a.predictions} and {entry_b.predictions}: no row has a score in both (only in the first: "
+            f"{len(pairing.only_a)} ids, such as {listed(pairing.only_a) or 'none'}; only in the second: "
+            f"{len(pairing.only_b)}, such as {listed(pairing.only_b) or 'none'}). "
+            "Compare answers to the same questions."
+        )
+    draws = _Draws(a.choice, resamples, seed)
+    groups = {column: _groups(pairing, column, draws) for column in by}
+    scores = _differences(pairing, np.ones(len(pairing), np.bool_), draws)
+    numbers = draws.numbers(pairing.a, pairing.b)
+    others = unlike(a.rows, b.rows, pairing.a.rows["id"].combine_chunks())
+    return Comparison(entry_a, entry_b, pairing, numbers, scores, groups, seed, others)
+
+
+def _pairing(a: Result, b: Result) -> Pairing:
+    """Pair the rows, settled as if neither file had a row that the other lacks: some scores are of several rows."""
+    whole = pair(a.scored, b.scored)
+    lone = pa.array([*whole.only_a, *whole.only_b], pa.string())
+    cut = pair(_without(a, lone), _without(b, lone))
+    return replace(cut, only_a=whole.only_a, only_b=whole.only_b)
+
+
+def _without(result: Result, ids: pa.Array) -> Scored:
+    kept = pc.invert(pc.is_in(result.raw.rows["id"], value_set=ids)).to_numpy()
+    if kept.all():
+        return result.scored
+    rest = result.raw.where(kept)
+    # A recipe settles rows of which at least one is scored.
+    return result.choice.recipe.settle(rest, result.choice.version) if len(rest.with_status(SCORED)) else rest
+
+
+@frozen
+class _Draws:
+    choice: Choice
+    resamples: int
+    seed: int
+
+    def numbers(self, a: Scored, b: Scored) -> Mapping[str, NumberDifference]:
+        """Test the recipe's numbers, but for means of the same rows: those are tested row by row."""
+        recipe, version = self.choice.recipe, self.choice.version
+        means = [
+            name
+            for name, scores in a.scores.items()
+            if name in b.scores and np.array_equal(np.isnan(scores), np.isnan(b.scores[name]))
+        ]
+        return number_differences(a, b, recipe, version, means=means, resamples=self.resamples, seed=self.seed)
+
+
+def _differences(pairing: Pairing, mask: npt.NDArray[np.bool_], draws: _Draws) -> Mapping[str, Difference]:
+    a, b = pairing.a, pairing.b
+    clusters = _clusters(a, b)
+    found = {
+        name: paired_difference(
+            a.scores[name][mask],
+            b.scores[name][mask],
+            None if clusters is None else clusters[mask],
+            resamples=draws.resamples,
+            seed=draws.seed,
+        )
+        for name in a.scores
+        if name in b.scores
+    }
+    return {name: difference for name, difference in found.items() if difference.n}
+
+
+def _clusters(a: Scored, b: Scored) -> npt.NDArray[np.int64] | None:
+    for side in (a, b):
+        if CLUSTER in side.rows.column_names:
+            codes: npt.NDArray[np.int64] = side.rows[CLUSTER].to_numpy()
+            return codes
+    return None
+
+
+def _groups(pairing: Pairing, column: str, draws: _Draws) -> Mapping[str, Group]:
+    """Compare the rows of each value that the first file gives; those without one take no part."""
+    encoded = pairing.a.rows[column].combine_chunks().dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    masks = {str(value): codes == code for code, value in enumerate(encoded.dictionary.to_pylist())}
+    scores = {value: _differences(pairing, mask, draws) for value, mask in masks.items()}
+    numbers = {value: draws.numbers(pairing.a.where(mask), pairing.b.where(mask)) for value, mask in masks.items()}
+    p_scores, p_numbers = _adjusted(scores), _adjusted(numbers)
+    return {value: Group(scores[value], numbers[value], p_scores[value], p_numbers[value]) for value in masks}
+
+
+def _adjusted(
+    found: Mapping[str, Mapping[str, Difference] | Mapping[str, NumberDifference]],
+) -> Mapping[str, Mapping[str, float | None]]:
+    """Adjust the p-values of each name for all groups that have it."""
+    adjusted = {value: dict[str, float | None]() for value in found}
+    for name in dict.fromkeys(name for part in found.values() for name in part):
+        having = [value for value, part in found.items() if name in part]
+        for value, p in zip(having, holm([found[value][name].p for value in having]), strict=True):
+            adjusted[value][name] = p
+    return adjusted

@@ -1,0 +1,265 @@
+"""Why a number is what it is: the rule that fired in each row, and what two recipes make of the same replies."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from mmconvert.core.errors import Error, UsageError, did_you_mean
+from mmconvert.core.frozen import frozen
+from mmscore.analysis.align import pair
+from mmscore.analysis.rule_contributions import Gap, Rule, Side, gap_of, rules_of
+from mmscore.core.predictions.join import REFERENCES
+from mmscore.core.recipe import Metrics
+from mmscore.core.report import metrics_json
+from mmscore.core.select_recipe import Choice
+from mmscore.core.table import SCORED, Floats, Scored
+from mmscore.scoring.scored_file import Settled, choices_for, open_joined, settle
+
+SCHEMA_VERSION = 1
+LIMIT = 20
+MOST_RECIPES = 2
+_TEXT = "prediction"
+
+
+@frozen
+class Reader:
+    """One recipe and all it made of the file.
+
+    Attributes:
+        choice: The recipe.
+        score: Name of the score that is explained.
+        value: Its mean over the rows that have it; NaN where none does.
+        n: Rows that have it.
+        metrics: The recipe's own numbers.
+        rules: The rules that fired, the most frequent first.
+        settled: All rows.
+    """
+
+    choice: Choice
+    score: str
+    value: float
+    n: int
+    metrics: Metrics
+    rules: tuple[Rule, ...]
+    settled: Scored
+
+
+@frozen
+class Reading:
+    """What one recipe made of one row; `span` is start and end in the reply, in characters."""
+
+    status: str
+    value: str | None
+    how: str | None
+    span: tuple[int, int] | None
+    score: float | None
+
+
+@frozen
+class ExplainedRow:
+    """One row: its id, what was right, what the model said, and one reading a recipe."""
+
+    id: str | None
+    reference: tuple[str, ...]
+    prediction: str | None
+    readings: tuple[Reading, ...]
+
+
+@frozen
+class Explanation:
+    """The outcome.
+
+    Attributes:
+        predictions: The file, as the user wrote it.
+        readers: One a recipe.
+        gap: Where two recipes' numbers part; None for one recipe.
+        found: Rows there are to show: all, or with two recipes those whose scores differ.
+        rows: The first of them.
+        refusals: Why rows were rejected.
+    """
+
+    predictions: str
+    readers: tuple[Reader, ...]
+    gap: Gap | None
+    found: int
+    rows: tuple[ExplainedRow, ...]
+    refusals: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object of schemas/explain.json."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "predictions": self.predictions,
+            "recipes": [_reader_json(reader) for reader in self.readers],
+            "gap": None if self.gap is None else asdict(self.gap) | {"pairs": [asdict(p) for p in self.gap.pairs]},
+            "rows_found": self.found,
+            "rows": [_row_json(row) for row in self.rows],
+            "messages": list(self.refusals),
+        }
+
+
+def _reader_json(reader: Reader) -> dict[str, Any]:
+    return {
+        "recipe": reader.choice.name,
+        "version": reader.choice.version,
+        "parity": reader.choice.recipe.parity,
+        "reason": reader.choice.reason,
+        "score": reader.score,
+        "value": None if math.isnan(reader.value) else reader.value,
+        "n": reader.n,
+        "metrics": metrics_json(reader.metrics),
+        "rules": [asdict(rule) for rule in reader.rules],
+    }
+
+
+def _row_json(row: ExplainedRow) -> dict[str, Any]:
+    readings = [asdict(r) | {"span": None if r.span is None else list(r.span)} for r in row.readings]
+    return {"id": row.id, "reference": list(row.reference), "prediction": row.prediction, "readings": readings}
+
+
+def explain(
+    predictions: str,
+    recipes: Sequence[str] = (),
+    *,
+    answers: str | None = None,
+    dataset: str | None = None,
+    score: str | None = None,
+    limit: int = LIMIT,
+    format: str | None = None,
+    recipe_options: str | None = None,
+) -> Explanation:
+    """Say which rule read each row, and with two recipes why their numbers differ.
+
+    Args:
+        predictions: A predictions file.
+        recipes: One or two names; none takes the one that fits.
+        answers: Dataset with the references, for predictions that lack them.
+        dataset: Name of the benchmark, for files that do not say it.
+        score: The score to explain; None for the first that both recipes have, else the first of each.
+        limit: Most rows to list.
+        format: Format of the predictions file; None to recognise it by its content.
+        recipe_options: File of options for the recipes.
+
+    Raises:
+        UsageError: More than two recipes, or names that nobody knows.
+        Error: The file is damaged, has no references, or no row is scored (by both recipes).
+    """
+    if len(recipes) > MOST_RECIPES:
+        raise UsageError(f"explain holds at most two recipes against each other, not {len(recipes)}. Drop some.")
+    rows = open_joined(predictions, answers, format)
+    shown = sorted({_TEXT, *(REFERENCES & rows.names)})
+    choices = choices_for(rows, recipes, dataset, recipe_options)
+    found = [settle(rows, choice, dataset=dataset, keep=shown) for choice in choices]
+    settled = [one.rows for one in found]
+    names = _score_names(settled, score)
+    readers = tuple(map(_reader, found, names))
+    refusals = tuple(dict.fromkeys(refusal.message for one in found for refusal in one.refusals))
+    if len(readers) < MOST_RECIPES:
+        every = settled[0].take(np.arange(min(limit, len(settled[0]))))
+        listed = _explained([every], names)
+        return Explanation(predictions, readers, None, len(settled[0]), listed, refusals)
+    gap = gap_between(found[0], found[1], names)
+    sides = _differing(*readers)
+    listed = _explained([side.take(np.arange(min(limit, len(side)))) for side in sides], names)
+    return Explanation(predictions, readers, gap, len(sides[0]), listed, refusals)
+
+
+def _score_names(settled: Sequence[Scored], wanted: str | None) -> list[str]:
+    having = [list(side.scores) for side in settled]
+    common = [name for name in having[0] if all(name in names for names in having)]
+    if wanted is None:
+        return [common[0]] * len(having) if common else [names[0] for names in having]
+    if wanted not in common:
+        hint = did_you_mean(wanted, common)
+        raise UsageError(f"no score {wanted!r} of every recipe.{hint} Found: {', '.join(common) or 'none in common'}.")
+    return [wanted] * len(having)
+
+
+def _reader(settled: Settled, name: str) -> Reader:
+    valid = settled.rows.with_status(SCORED)
+    having = valid.where(~np.isnan(valid.scores[name]))
+    values = having.scores[name]
+    n = len(having)
+    return Reader(
+        settled.choice,
+        name,
+        math.fsum(values) / n if n else math.nan,
+        n,
+        settled.metrics(),
+        rules_of(having, values),
+        settled.rows,
+    )
+
+
+def gap_between(a: Settled, b: Settled, scores: Sequence[str]) -> Gap:
+    """Split the difference of two recipes' numbers by the pair of rules that fired.
+
+    Args:
+        a: The same file as one recipe read it.
+        b: And as the other did.
+        scores: The score of each that is explained.
+
+    Raises:
+        Error: No row is scored by both.
+    """
+    pairing = pair(a.rows, b.rows)
+    score_a, score_b = scores
+    having = ~(np.isnan(pairing.a.scores[score_a]) | np.isnan(pairing.b.scores[score_b]))
+    if not having.any():
+        raise Error(f"no row is scored by both {a.choice.name} and {b.choice.name}. Choose recipes of one task.")
+    side_a, side_b = pairing.a.where(having), pairing.b.where(having)
+    return gap_of(
+        Side(side_a, side_a.scores[score_a], _values(a.rows, score_a)),
+        Side(side_b, side_b.scores[score_b], _values(b.rows, score_b)),
+    )
+
+
+def _values(settled: Scored, score: str) -> Floats:
+    values = settled.with_status(SCORED).scores[score]
+    return values[~np.isnan(values)]
+
+
+def _differing(a: Reader, b: Reader) -> tuple[Scored, Scored]:
+    """Find the rows that get another score, or one from one recipe alone; in the order of the first recipe."""
+    everything = [_whatever_fate(reader.settled) for reader in (a, b)]
+    pairing = pair(*everything)
+    of_a, of_b = (
+        np.where(np.array(reader_rows.column("fate")) == SCORED, reader_rows.scores[reader.score], np.nan)
+        for reader_rows, reader in ((pairing.a, a), (pairing.b, b))
+    )
+    differ = (of_a != of_b) & ~(np.isnan(of_a) & np.isnan(of_b))
+    return pairing.a.where(differ), pairing.b.where(differ)
+
+
+def _whatever_fate(settled: Scored) -> Scored:
+    """Call every row that has an id scored, so that none is left out when rows are paired; `fate` keeps what it is."""
+    settled = settled.where(pc.is_valid(settled.rows["id"]).to_numpy())
+    return settled.with_array("fate", settled.rows["status"]).with_column("status", [SCORED] * len(settled))
+
+
+def _explained(sides: Sequence[Scored], names: Sequence[str]) -> tuple[ExplainedRow, ...]:
+    first = sides[0]
+    ids, texts, references = first.column("id"), first.column(_TEXT), _references(first)
+    readings = zip(*map(_readings, sides, names), strict=True)
+    return tuple(map(ExplainedRow, ids, references, texts, readings))
+
+
+def _references(scored: Scored) -> list[tuple[str, ...]]:
+    """Give the references of each row as texts: `answers`, else `answer`, else `label`."""
+    having = [scored.column(name) for name in ("answers", "answer", "label") if name in scored.rows.column_names]
+    found = [next((value for value in values if value), ()) for values in zip(*having, strict=True)]
+    return [(value,) if isinstance(value, str) else tuple(value) for value in found] or [()] * len(scored)
+
+
+def _readings(side: Scored, name: str) -> list[Reading]:
+    fates = side.column("fate" if "fate" in side.rows.column_names else "status")
+    spans = zip(side.column("start"), side.column("end"), strict=True)
+    columns = zip(fates, side.column("value"), side.column("how"), spans, side.scores[name].tolist(), strict=True)
+    return [
+        Reading(fate, value, how, None if span[0] is None else span, None if math.isnan(score) else score)
+        for fate, value, how, span, score in columns
+    ]

@@ -1,0 +1,147 @@
+"""What rules of reading replies contribute to a number, and to the difference of two."""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from mmconvert.core.frozen import frozen
+from mmscore.core.table import Floats, Scored
+
+
+@frozen
+class Rule:
+    """The rows in which one rule of a recipe fired.
+
+    Attributes:
+        how: The rule, in words.
+        rows: How many scored rows it read.
+        total: Sum of their scores.
+    """
+
+    how: str
+    rows: int
+    total: float
+
+
+@frozen
+class RulePair:
+    """The rows in which one rule fired in the first recipe and one in the second.
+
+    Attributes:
+        how_a: Rule of the first recipe.
+        how_b: Rule of the second.
+        rows: Rows that both scored and read so.
+        changed: Those of them whose scores differ.
+        sum_a: Sum of the first recipe's scores over them.
+        sum_b: Sum of the second's.
+        contribution: Their part of the gap: `(sum_b - sum_a)` over all rows that both scored.
+    """
+
+    how_a: str
+    how_b: str
+    rows: int
+    changed: int
+    sum_a: float
+    sum_b: float
+    contribution: float
+
+
+@frozen
+class Coverage:
+    """The rows that one recipe alone scored, and what its number owes to them."""
+
+    rows: int
+    contribution: float
+
+
+@frozen
+class Gap:
+    """Where the difference of two recipes' numbers comes from.
+
+    Attributes:
+        difference: The second number minus the first: the sum of all contributions.
+        rows: Rows that both scored.
+        pairs: Pairs of rules, the largest contribution first.
+        only_a: Rows that the second recipe leaves out.
+        only_b: Rows that the first leaves out.
+    """
+
+    difference: float
+    rows: int
+    pairs: tuple[RulePair, ...]
+    only_a: Coverage
+    only_b: Coverage
+
+
+@frozen
+class Side:
+    """One recipe's scores.
+
+    Attributes:
+        rows: Rows that both recipes scored, in the same order on both sides.
+        values: Their scores.
+        every: Scores of all rows that this recipe scored, the other or not.
+    """
+
+    rows: Scored
+    values: Floats
+    every: Floats
+
+
+def rules_of(rows: Scored, values: Floats) -> tuple[Rule, ...]:
+    """Count the rows in which each rule fired, the most frequent rule first.
+
+    Args:
+        rows: Scored rows.
+        values: Their scores.
+    """
+    rules = [Rule(how, len(where), math.fsum(values[where])) for (how,), where in _by_rule(rows).items()]
+    return tuple(sorted(rules, key=lambda rule: (-rule.rows, rule.how)))
+
+
+def gap_of(a: Side, b: Side) -> Gap:
+    """Split the difference of two means exactly.
+
+    With C the rows that both scored, the difference is the mean change over C, which pairs of rules share
+    among them, plus what each mean owes to the rows outside C.
+
+    Args:
+        a: The recipe to start from.
+        b: The other; at least one row is scored by both.
+    """
+    n = len(a.values)
+    found = _by_rule(a.rows, b.rows)
+    pairs = [_rule_pair(hows, a.values[where], b.values[where], n) for hows, where in found.items()]
+    pairs.sort(key=lambda pair: (-abs(pair.contribution), -pair.rows, pair.how_a, pair.how_b))
+    only_a = Coverage(len(a.every) - n, float(_mean(a.values) - _mean(a.every)))
+    only_b = Coverage(len(b.every) - n, float(_mean(b.every) - _mean(b.values)))
+    parts = [pair.contribution for pair in pairs]
+    difference = math.fsum([*parts, only_a.contribution, only_b.contribution])
+    return Gap(difference, n, tuple(pairs), only_a, only_b)
+
+
+def _rule_pair(hows: tuple[str, ...], a: Floats, b: Floats, n: int) -> RulePair:
+    sum_a, sum_b = math.fsum(a), math.fsum(b)
+    contribution = float((Fraction(sum_b) - Fraction(sum_a)) / n)
+    return RulePair(hows[0], hows[1], len(a), int(np.sum(a != b)), sum_a, sum_b, contribution)
+
+
+def _mean(values: Floats) -> Fraction:
+    return Fraction(math.fsum(values)) / len(values)
+
+
+def _by_rule(*sides: Scored) -> Mapping[tuple[str, ...], npt.NDArray[np.int64]]:
+    """Number the rows in which the same rules fired."""
+    hows = [side.rows["how"].fill_null("no rule").combine_chunks().dictionary_encode() for side in sides]
+    codes = np.stack([how.indices.to_numpy() for how in hows], axis=1)
+    distinct, which = np.unique(codes, axis=0, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    bounds = np.searchsorted(which.ravel()[order], np.arange(len(distinct) + 1))
+    names = [how.dictionary.to_pylist() for how in hows]
+    return {
+        tuple(words[code] for words, code in zip(names, codes, strict=True)): order[bounds[n] : bounds[n + 1]]
+        for n, codes in enumerate(distinct.tolist())
+    }

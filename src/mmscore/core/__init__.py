@@ -1,0 +1,1 @@
+"""Types that all of mmscore shares: recipe, judge, parsed answer, score table, report."""

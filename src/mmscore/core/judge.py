@@ -1,0 +1,208 @@
+"""How a model judges one reply: the contract of the files in `mmscore/judges`.
+
+A judge is a function `step` without input or output. It is shown a row and the judge model's
+replies so far, and says what comes next: a `Question` to ask the model, a `Verdict`, `NoVerdict`
+when it cannot tell, or `LEAVE` when the row needs no judge. Asking, retrying, storing and counting
+are done elsewhere (`mmscore.scoring.judging.config`), so that a protocol is a pure function and its tests need no
+server:
+
+    def _step(case: Case, replies: Sequence[str]) -> Step:
+        if case.parsed.value is not None:              # the rules could read it: nobody is asked
+            return LEAVE
+        if replies and (letter := read_letter(replies[-1])) is not None:
+            return Verdict(parsed=Parsed(letter, "judge"))
+        if len(replies) == 5:
+            return NoVerdict("five replies without a letter")
+        return Question(prompt_of(case.item), {"temperature": 0.5 * len(replies)})
+
+`step` is called again after each reply, with one reply more, and must give the same step for the
+same arguments. It never sees a failed call: a row whose question got no reply is `judge_failed`, as
+is one that ends with `NoVerdict`. A failure is never a score, also where a kit makes it one.
+
+The judged text belongs to a stranger. `fenced` sets it between lines that it cannot imitate, and a
+verdict is read from the judge's reply alone, strictly: what cannot be read, or lies out of range, is
+`NoVerdict`.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import Any, Literal
+
+from mmconvert.core.frozen import frozen
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Item
+
+JUDGES = "mmscore.judges"
+"""Group of the plug-ins: `mmscore/judges/<name>.py` exports `JUDGE`."""
+
+RULE = "rule"
+"""Strategy that every judge has: the recipe's rules alone, nobody is asked."""
+
+AUTO = "auto"
+"""Strategy that stands for the judge's own choice, `Judge.auto`."""
+
+JUDGED = "judge"
+"""`Parsed.how` of what a judge decided."""
+
+
+@frozen
+class Case:
+    """One row that a judge may be asked about.
+
+    Attributes:
+        item: The row; `Judge.columns` and the recipe's fields are filled.
+        parsed: What the recipe's rules read in the reply.
+        scores: What they gave for it; empty when the recipe leaves the row out.
+        version: Version of the judge.
+        strategy: One of the judge's strategies, never `auto` or `rule`.
+        wording: The user's own wording of the prompt (`--judge-prompt`), else None.
+        options: What the recipe was configured with (`--recipe-options`).
+        labels: The user's own verdicts and what each is worth (`--judge-score-mapping`), else None.
+        pattern: The user's own regular expression for the verdict (`--judge-score-pattern`), else None.
+    """
+
+    item: Item
+    parsed: Parsed
+    scores: Mapping[str, float]
+    version: str
+    strategy: str
+    wording: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, float] | None = None
+    pattern: str | None = None
+
+
+@frozen
+class Question:
+    """What to ask the judge model next; each question is a conversation of its own.
+
+    Attributes:
+        prompt: Text of the user's turn.
+        generation: Options of the chat completion that this try needs (`{"temperature": 0.5}`); they
+            win over `Judge.generation`, and the user's own (`--judge-generation`) win over them.
+        system: Text of a system turn in front; None for none.
+    """
+
+    prompt: str
+    generation: Mapping[str, Any] = field(default_factory=dict)
+    system: str | None = None
+
+
+@frozen
+class Verdict:
+    """What the judge decided.
+
+    Attributes:
+        parsed: What it read in the judged reply (an extracted letter, word or number); None keeps
+            what the rules read, marked as judged.
+        scores: The row's scores, in the place of those that the rules gave; {} leaves the row out.
+            None lets the recipe compute them from `parsed`, as if its own rules had read it.
+    """
+
+    parsed: Parsed | None = None
+    scores: Mapping[str, float] | None = None
+
+
+@frozen
+class NoVerdict:
+    """The judge's replies decide nothing; the row is `judge_failed`.
+
+    Attributes:
+        reason: Why, in a few words, for the user.
+    """
+
+    reason: str
+
+
+class Leave:
+    """The row stays as the rules scored it; use the constant `LEAVE`."""
+
+
+LEAVE = Leave()
+
+Step = Question | Verdict | NoVerdict | Leave
+
+
+@frozen
+class Judge:
+    """One protocol of judging, found by file name in `mmscore/judges` as the constant `JUDGE`.
+
+    A recipe names the judges that fit it in `Recipe.judges`; a judge from a user's own file fits any.
+
+    Attributes:
+        summary: One line for `mmscore list`.
+        parity: `recipe.OWN`, or the kit whose protocol it is. The wording of prompts is always ours.
+        versions: Version -> what it follows, the first is the default; where the recipe has a version
+            of the same name, that one is.
+        strategies: Strategy -> which rows are asked and what becomes of the verdict. `rule` is not
+            among them: every judge has it.
+        auto: What `auto` stands for: one of the strategies, or `RULE`.
+        columns: Fields of `Item` that `step` reads beside those of the recipe.
+        step: (case, replies so far) -> what comes next.
+        tries: Most questions that `step` asks about one row, from 1.
+        questions: Strategy -> questions that every verdict takes there, where it takes more than one.
+        slots: Words that stand in braces in a user's own wording (`{question}`); each that is
+            required must occur in it.
+        required: Those of the slots that a wording must hold.
+        generation: Options of the chat completion for every question, temperature 0 as a rule.
+        takes_labels: Versions that take labels of the user's own.
+        takes_pattern: Versions that take a pattern of the user's own.
+    """
+
+    summary: str
+    parity: str
+    versions: Mapping[str, str]
+    strategies: Mapping[str, str]
+    auto: str
+    columns: tuple[str, ...]
+    step: Callable[[Case, Sequence[str]], Step]
+    tries: int = 1
+    slots: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    generation: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0})
+    takes_labels: tuple[str, ...] = ()
+    takes_pattern: tuple[str, ...] = ()
+    questions: Mapping[str, int] = field(default_factory=dict)
+
+    def least(self, strategy: str) -> int:
+        """Give the fewest questions that a verdict takes."""
+        return self.questions.get(strategy, 1)
+
+    def most(self, strategy: str) -> int:
+        """Give the most questions that are asked about one row."""
+        return max(self.tries, self.least(strategy))
+
+
+def fenced(text: str, name: Literal["answer", "question", "reference"] = "answer") -> str:
+    """Set a text between two lines that it cannot imitate: they carry a digest of it.
+
+    Args:
+        text: Anything, an answer that tries to end its own quotation included.
+        name: What the text is, for the judge to read.
+
+    Returns:
+        The text between `<name-digest>` and `</name-digest>`.
+
+    Example:
+        >>> fenced("A cat.").splitlines()
+        ['<answer-60a52d10f5e272ea>', 'A cat.', '</answer-60a52d10f5e272ea>']
+    """
+    mark = f"{name}-{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:16]}"
+    return f"<{mark}>\n{text}\n</{mark}>"
+
+
+def filled(wording: str, values: Mapping[str, str]) -> str:
+    """Put values into the slots of a wording, all at once: a value that holds a slot stays as it is.
+
+    Args:
+        wording: Text with `{name}` where the value of `name` stands; other braces are plain text.
+        values: Slot -> value.
+
+    Example:
+        >>> filled("{question} | {pred} | {x}", {"question": "{pred}?", "pred": "A"})
+        '{pred}? | A | {x}'
+    """
+    slots = re.compile("|".join(re.escape(f"{{{name}}}") for name in values))
+    return slots.sub(lambda found: values[found[0][1:-1]], wording)

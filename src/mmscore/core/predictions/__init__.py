@@ -1,0 +1,1 @@
+"""Load predictions files and join references to them."""

@@ -1,0 +1,292 @@
+"""Predictions and references as columns, whatever file they come from.
+
+A parquet file of ours (or any with `id` and `prediction`) is read straight, only the columns that
+are needed and never a picture; every other file goes through `mmconvert.pipeline.convert.read`.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mmconvert.core.errors import Error, UsageError, did_you_mean, first_line, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
+from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, folder_of, read_manifest
+from mmconvert.io import Rejected
+from mmconvert.io.parquet import open_parquet
+from mmconvert.storage.hub_fs import on_the_hub
+from mmscore.core.predictions.locate import located
+
+BATCH_ROWS = 16_384
+FORMAT = "source.format"
+"""Column name of the format that a record was read from."""
+
+TABLES = frozenset(("predictions", "mmconvert"))
+"""Formats of tables of no kit: their rows may say themselves how a prediction was made."""
+
+RUN_METADATA = b"mmscore.run"
+"""Key of the parquet metadata under which a run says what it did, as JSON; `partial` is true when it stopped early."""
+
+_OF_RUN = [f.name for f in PREDICTION_SCHEMA if f.name not in SCHEMA.names and pa.types.is_string(f.type)]
+"""Texts that a predictions file of ours has in columns, and a record in `extra`."""
+
+_IDENTITY = ("sample", "group", "variant", "round", "dataset", "task", "model", "method", FORMAT)
+
+
+@frozen
+class Refusal:
+    """A row that cannot be scored: its id, where it has one, and why; and by what else its question can be found."""
+
+    id: str | None
+    message: str
+    sample: str | None = None
+    variant: str | None = None
+
+
+@frozen
+class Rows:
+    """The rows of a file, to be read by column.
+
+    Attributes:
+        path: What was opened, as the user wrote it.
+        names: Columns there are.
+        identity: `id`, and those of sample, group, variant, round, dataset, task, model, method and
+            `source.format` that there are; all rows, in order.
+        read: Columns -> batches of them in order, with the types of the schema.
+        rejected: Rows that could not be read; they are not among the rows.
+        missing: Ids of questions that nothing was predicted for; known after `join`.
+        partial: The run that wrote the file was told to stop early.
+        replies: The run asked for several replies a question, which `variant` numbers.
+        title: What the rows are called where they name no model.
+        sides: The predictions and the references, where these rows are both, joined.
+        run: What the run that wrote the first file says of itself; empty where it says nothing.
+    """
+
+    path: str
+    names: frozenset[str]
+    identity: pa.Table
+    read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+    rejected: tuple[Refusal, ...] = ()
+    missing: tuple[str, ...] = ()
+    partial: bool = False
+    replies: bool = False
+    title: str = ""
+    sides: "tuple[Rows, ...]" = ()
+    run: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return int(self.identity.num_rows)
+
+    def distinct(self, name: str) -> list[str]:
+        """List the values of a column of `identity` in order of first appearance, null left out."""
+        if name not in self.identity.column_names:
+            return []
+        return [value for value in pc.unique(self.identity[name]).to_pylist() if value is not None]
+
+
+def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction"), *, format: str | None = None) -> Rows:
+    """Open a predictions file or a dataset.
+
+    Args:
+        path: A parquet file, a folder of them, a kit's own result file or folder, `-` for standard
+            input, or `USER/REPO[@REVISION]` for parquet files on the Hub.
+        required: Columns that must be there by exactly these names.
+        format: Format of `mmconvert`, or `file.py@NAME`; None to recognise it by the content.
+
+    Returns:
+        The rows, their ids checked; no other column is read yet.
+
+    Raises:
+        UsageError: Nothing stands there, or the format is unknown.
+        Error: The file is damaged, lacks a required column, has one of another type, holds no row,
+            or has an id twice; or its format cannot be told.
+    """
+    place = located(path)
+    if len(several := _of_models(place.path)) > 1:
+        listed = " or ".join(map(str, several))
+        raise UsageError(f"{path}: holds predictions of several models. Name one: {listed}.")
+    files = [] if format else parquet_files(place.path)
+    rows = _from_parquet(str(path), files, required) if files else _from_kit(str(path), place.path, format)
+    rows = replace(rows, title=place.title)
+    if not len(rows):
+        first = f"The first of {len(rows.rejected)} reasons: {rows.rejected[0].message}" if rows.rejected else ""
+        raise Error(f"{path}: holds no rows that can be read. {first or 'Give a file with rows.'}")
+    _check_ids(rows)
+    return rows
+
+
+def models_in(path: str | Path) -> list[str]:
+    """List the places of a model's predictions each, where several were published together; else the path alone.
+
+    Raises:
+        UsageError: As `open_rows`.
+        Error: As `open_rows`.
+    """
+    folder = on_the_hub(path) or (Path(path) if Path(path).is_dir() else None)
+    several = () if folder is None else _of_models(folder)
+    return [str(place) for place in several] if len(several) > 1 else [str(path)]
+
+
+def _of_models(place: Path) -> Sequence[Path]:
+    """List the folders of the configs of published predictions; none for anything else."""
+    if not (place / MANIFEST).is_file():
+        return ()
+    configs, manifest = read_manifest(place)
+    return [place / folder_of(config) for config in configs] if manifest.get("view") == PREDICTIONS else ()
+
+
+def parquet_files(place: Path) -> list[Path]:
+    """List the parquet files that stand at a place, sorted; none where it is a file or folder of another kind."""
+    if place.is_dir():
+        return sorted(file for file in place.rglob("*.parquet") if not file.name.startswith("."))
+    return [place] if place.suffix.lower() == ".parquet" else []
+
+
+def _from_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> Rows:
+    schemas = [open_parquet(file).schema_arrow for file in files]
+    for file, schema in zip(files, schemas, strict=True):
+        for name in required:
+            if name not in schema.names:
+                hint = did_you_mean(name, schema.names)
+                found = ", ".join(schema.names[:20])
+                raise Error(f"{file}: no column {name!r}.{hint} Found: {found}. Rename the column that holds it.")
+    names = frozenset.intersection(*(frozenset(schema.names) for schema in schemas))
+
+    def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for file in files:
+            yield from _read(file, columns)
+
+    wanted = ["id", *(name for name in _IDENTITY if name.partition(".")[0] in names)]
+    identity = pa.Table.from_batches(read(wanted), schema=pa.schema([(name, column_type(name)) for name in wanted]))
+    runs = [_run(schema) for schema in schemas]
+    partial = any(run.get("partial") is True for run in runs)
+    replies = any(run.get("n", 1) != 1 for run in runs)
+    return Rows(path, names, identity, read, partial=partial, replies=replies, run=runs[0])
+
+
+def _run(schema: pa.Schema) -> dict[str, Any]:
+    """Read what the run that wrote a file says of itself; empty where it says nothing."""
+    try:
+        said = json.loads((schema.metadata or {}).get(RUN_METADATA, b"{}"))
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _read(file: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    schema = pa.schema([(name, column_type(name)) for name in columns])
+    try:
+        for batch in open_parquet(file).iter_batches(batch_size=BATCH_ROWS, columns=list(columns)):
+            arrays = [_typed(_pick(batch, name), name, file) for name in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+    except (pa.ArrowException, OSError) as error:
+        raise Error(f"{file}: is a damaged parquet file ({first_line(error)}). Write it again.") from None
+
+
+def _pick(batch: pa.RecordBatch, name: str) -> pa.Array:
+    head, _, field = name.partition(".")
+    return pc.struct_field(batch.column(head), field) if field else batch.column(head)
+
+
+def column_type(name: str) -> pa.DataType:
+    """Give the type that a column is read with: the schema's, text for a column that it does not know."""
+    return PREDICTION_SCHEMA.field(name).type if name in PREDICTION_SCHEMA.names else pa.string()
+
+
+def _typed(array: pa.Array, name: str, file: Path) -> pa.Array:
+    """Bring a column to the type of the schema; nothing is guessed and no value changes."""
+    want = column_type(name)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if array.type != want:
+        if not (_fits(array.type, want) or (name not in PREDICTION_SCHEMA.names and _is_plain(array.type))):
+            raise Error(f"{file} {name}: expected {_plain(want)}, found {_plain(array.type)}. Write the column anew.")
+        array = array.cast(want)
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        raise Error(f"{file} {name}: holds bytes that are not UTF-8. Write the column anew.") from None
+    return array
+
+
+def _fits(found: pa.DataType, want: pa.DataType) -> bool:
+    if pa.types.is_null(found):
+        return True
+    if pa.types.is_list(want):
+        lists = pa.types.is_list(found) or pa.types.is_large_list(found)
+        return bool(lists) and _fits(found.value_type, want.value_type)
+    if pa.types.is_string(want):
+        text = pa.types.is_string(found) or pa.types.is_large_string(found) or pa.types.is_string_view(found)
+        return bool(text or pa.types.is_integer(found))
+    return bool(pa.types.is_integer(found) and pa.types.is_integer(want))
+
+
+def _is_plain(type_: pa.DataType) -> bool:
+    """Tell a value that has one text from lists, structs and bytes; for columns that are the user's own."""
+    return bool(pa.types.is_primitive(type_) or pa.types.is_decimal(type_))
+
+
+def _plain(type_: pa.DataType) -> str:
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return f"lists of {_plain(type_.value_type)}"
+    return {"string": "text", "int32": "whole numbers"}.get(str(type_), str(type_))
+
+
+def _from_kit(path: str, place: Path, format: str | None) -> Rows:
+    # Imported here: a parquet file needs none of the formats, and they take longer to load than to score.
+    from mmconvert.pipeline import convert
+
+    records = convert.read(place, format)
+    if records.format in TABLES:
+        # Their refused rows are kept, since they may name the question in other columns than the id.
+        records = convert.read(place, records.format, keep_refused=True)
+    stream = iter(records)
+    tables = []
+    while chunk := list(islice(stream, BATCH_ROWS)):
+        # No recipe looks at a picture.
+        batch = to_arrow([replace(record, images=(), attachments=()) for record in chunk])
+        table = pa.Table.from_batches([batch]).drop_columns(list(PICTURE_COLUMNS))
+        for name in _OF_RUN if records.format in TABLES else ("model",):
+            table = table.append_column(name, _said(name, chunk))
+        tables.append(table)
+    table = pa.concat_tables(tables) if tables else PREDICTION_SCHEMA.empty_table()
+    table = table.append_column(FORMAT, pc.struct_field(table["source"], "format")).drop_columns(["source"])
+
+    def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        yield from table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS)
+
+    identity = table.select(["id", *(name for name in _IDENTITY if name in table.column_names)])
+    return Rows(path, frozenset(table.column_names), identity, read, tuple(map(_refusal, records.rejects)))
+
+
+def _refusal(reject: Rejected) -> Refusal:
+    """Say why a row was refused; without a sample of its own its id is the sample, as in rows that are read."""
+    fields = reject.row.fields if reject.row else {}
+    sample, variant = (None if fields.get(name) is None else str(fields[name]) for name in ("sample", "variant"))
+    return Refusal(reject.id, str(reject), sample or reject.id, variant)
+
+
+def _said(name: str, records: Sequence[Record]) -> pa.Array:
+    values = (record.extra.get(name) for record in records)
+    return pa.array([value if isinstance(value, str) else None for value in values], column_type(name))
+
+
+def _check_ids(rows: Rows) -> None:
+    ids = rows.identity["id"].drop_null()
+    if len(pc.unique(ids)) == len(ids):
+        return
+    counts = pc.value_counts(ids)
+    twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    example = twice[0].as_py()
+    first, second = [i for i, id in enumerate(rows.identity["id"].to_pylist()) if id == example][:2]
+    raise Error(
+        f"{rows.path} id: {len(twice)} ids stand there more than once, one in rows {first} and {second} "
+        f"{got(example)}. Give every row an id of its own, copies of a question as <sample>#<variant>."
+    )

@@ -1,0 +1,196 @@
+"""How one kit scores one kind of question: the contract of the files in `mmscore/recipes`."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import Any, NamedTuple
+
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.frozen import frozen
+from mmscore.core.estimates import Estimate
+from mmscore.core.parsed import Parsed
+from mmscore.core.table import Scored
+
+
+class Item(NamedTuple):
+    """One row of a predictions file: the columns of the same names (docs/schema.md).
+
+    Only the columns that a recipe declares are filled, the others keep their defaults. A named
+    tuple, because a run makes a million of them.
+    """
+
+    id: str | None = None
+    sample: str | None = None
+    group: str | None = None
+    variant: int | None = None
+    round: int | None = None
+    dataset: str | None = None
+    subset: str | None = None
+    task: str | None = None
+    question: str | None = None
+    options: Sequence[str | None] = ()
+    answer: str | None = None
+    answers: Sequence[str] = ()
+    label: str | None = None
+    category: str | None = None
+    l2_category: str | None = None
+    split: str | None = None
+    extra: str = "{}"
+    prediction: str = ""
+    model: str | None = None
+    method: str | None = None
+    messages: Sequence[Mapping[str, Any]] = ()
+
+
+def read_label(item: Item) -> Any:
+    """Give the reference as the source wrote it: a text, a list, a number; None when unlabelled.
+
+    Raises:
+        RowError: `label` is no JSON.
+
+    Example:
+        >>> read_label(Item(label='["cat", "dog"]')), read_label(Item())
+        (['cat', 'dog'], None)
+    """
+    try:
+        return None if item.label is None else json.loads(item.label)
+    except (ValueError, RecursionError):
+        message = f"expected JSON {got(item.label)}. Put a text in quotes, or call the column `answer`."
+        raise RowError("label.json", "label", message) from None
+
+
+class NoReferenceError(RowError):
+    """A row lacks the reference that its rule compares with.
+
+    For recipes whose references are `Recipe.optional`: a file in which no row is scored for this reason is
+    refused as a whole, as are files without references under all other recipes.
+    """
+
+    def __init__(self, field: str) -> None:
+        super().__init__(f"{field}.missing", field, f"the row has no reference {got(None)}. Give --answers.")
+
+
+@frozen
+class Facts:
+    """What a predictions file says about itself; a recipe offers itself from it.
+
+    Attributes:
+        datasets: Names in `dataset` (or the one that the user gave), as their kit spells them.
+        tasks: Values of `task`.
+        formats: Formats that the records were read from.
+        circular: Some question stands there in more than one variant.
+        grouped: Some rows share a `group`.
+        rounds: Every row is a round of a dialog.
+        columns: Names of all columns.
+    """
+
+    datasets: frozenset[str] = frozenset()
+    tasks: frozenset[str] = frozenset()
+    formats: frozenset[str] = frozenset()
+    circular: bool = False
+    grouped: bool = False
+    rounds: bool = False
+    columns: frozenset[str] = frozenset()
+
+
+Metrics = Mapping[str, Estimate]
+Row = Mapping[str, Any]
+
+OWN = "own"
+"""`Recipe.parity` of a recipe that follows no kit."""
+
+BREAKDOWN = ("subset", "split", "l2_category", "category")
+"""Columns that a report breaks its numbers down by, where rows have them."""
+
+
+def means(unit: str = "fraction", scale: float = 1.0) -> Callable[[Scored, str], Metrics]:
+    """Make the reduction that most recipes need: the mean of every score, in the order they came.
+
+    Args:
+        unit: Unit of the reported number.
+        scale: What one is worth in that unit (100 for percent).
+    """
+
+    def reduce(scored: Scored, version: str) -> Metrics:
+        return {name: scored.mean(name).scaled(scale, unit) for name in scored.scores}
+
+    return reduce
+
+
+MEANS = means()
+"""The reduction of a recipe that names none: plain means, as fractions."""
+
+
+def whole_reply(item: Item, version: str) -> Parsed:
+    """Take a reply as it is: the reading of recipes that compare texts."""
+    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+
+
+def unsettled(scored: Scored, version: str) -> Scored:
+    """Leave the rows as they are: the recipe judges every row by itself."""
+    return scored
+
+
+def no_table(scored: Scored, version: str) -> Sequence[Row]:
+    """Give no table: the recipe's kit has none beside the metrics."""
+    return ()
+
+
+@frozen
+class Recipe:
+    """One way to score, found by file name in `mmscore/recipes` as the constant `RECIPE`.
+
+    Attributes:
+        summary: One line for `mmscore list`.
+        parity: `OWN`, or the kit whose numbers it gives bug for bug.
+        versions: Version -> which release of the kit it follows, or what changed; the first is the default.
+        columns: Fields of `Item` that `parse` and `metrics` read. One of those with references must have a
+            value in some row.
+        optional: Further such fields, which a file may lack.
+        parse: (item, version) -> what the reply says.
+        metrics: (item, parsed, version) -> the row's scores; empty when the recipe leaves the row out.
+        default_for: Facts of a file -> why the recipe fits it, or None.
+        keep: Columns that `settle`, `reduce` and `table` read.
+        groups: Columns to break the numbers down by.
+        settle: Sees all rows at once, in file order, at least one of them scored, and may rewrite
+            some: seeded fallbacks, joint scores.
+        reduce: The numbers of any set of settled rows; called for the whole and for each group.
+        table: The report as the kit itself lays it out, one mapping a line.
+        judges: Names of the judges that fit, see `mmscore.core.judge`; their verdicts take the place of
+            what `parse` reads or of what `metrics` gives.
+        needs_judge: There are no scores without one: a run without `--judge` is refused.
+        additive: Its numbers are sums over the rows, such as points: `--average macro` is refused.
+        joint: Columns whose rows of one value count together in `reduce`; who draws rows anew draws them together.
+        log: The scored rows as a file that the kit itself would write; None where there is no such file.
+        configure: What the user's options (`--recipe-options`) make of the recipe; None where it takes none.
+            Unknown options are UsageErrors, see `mmscore.core.recipe_options`.
+        options: What it was configured with; a judge sees them too.
+        asks_outside: It asks models or services beside the files, so that nobody else can recompute it.
+    """
+
+    summary: str
+    parity: str
+    versions: Mapping[str, str]
+    columns: tuple[str, ...]
+    parse: Callable[[Item, str], Parsed]
+    metrics: Callable[[Item, Parsed, str], Mapping[str, float]]
+    default_for: Callable[[Facts], str | None]
+    keep: tuple[str, ...] = ()
+    groups: tuple[str, ...] = BREAKDOWN
+    settle: Callable[[Scored, str], Scored] = unsettled
+    reduce: Callable[[Scored, str], Metrics] = MEANS
+    table: Callable[[Scored, str], Sequence[Row]] = no_table
+    judges: tuple[str, ...] = ()
+    needs_judge: bool = False
+    additive: bool = False
+    joint: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    log: Callable[[Scored, str], str] | None = None
+    configure: Callable[[Mapping[str, Any]], "Recipe"] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    asks_outside: bool = False
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Name all fields of `Item` that are filled where the file has them."""
+        return (*self.columns, *self.optional)

@@ -1,0 +1,65 @@
+"""A recipe's own options, as the user writes them in a file of YAML or JSON."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from mmconvert.core.errors import UsageError, did_you_mean, first_line, got, no_such_path
+from mmconvert.core.frozen import frozen
+from mmconvert.core.hashing import hash_file
+
+_DIGITS = 16
+
+
+@frozen
+class RecipeOptions:
+    """What stands in a file of options.
+
+    Attributes:
+        values: Option -> value.
+        digest: First digits of the file's SHA-256, for the signature of a number.
+    """
+
+    values: Mapping[str, Any]
+    digest: str
+
+
+def read_options(path: str | Path) -> RecipeOptions:
+    """Read a file of options.
+
+    Raises:
+        UsageError: Nothing stands there, or no options by name.
+    """
+    place = Path(path)
+    if not place.is_file():
+        raise no_such_path(place)
+    # Imported here: most runs have no options, and need not wait for it.
+    import yaml
+
+    try:
+        values = yaml.safe_load(place.read_text(encoding="utf-8-sig"))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: cannot be read as YAML ({first_line(error)}). Correct it.") from None
+    if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
+        raise UsageError(f"{path}: expected options by name {got(values)}. Write `name: value` lines.")
+    return RecipeOptions(values, hash_file(place)[:_DIGITS])
+
+
+def check_known(options: Mapping[str, Any], known: Collection[str]) -> None:
+    """Refuse options that nobody knows; for `Recipe.configure`.
+
+    Args:
+        options: As the user gave them.
+        known: Names of options.
+
+    Raises:
+        UsageError: A name is none of them.
+
+    Example:
+        >>> check_known({"metric": 1}, ("metrics",))
+        Traceback (most recent call last):
+        mmconvert.core.errors.UsageError: no option 'metric'. Did you mean metrics? Known: metrics.
+    """
+    for name in options:
+        if name not in known:
+            raise UsageError(f"no option {name!r}.{did_you_mean(name, known)} Known: {', '.join(known)}.")

@@ -1,0 +1,257 @@
+"""What a run found: one entry a file and recipe, as JSON and as a flat table."""
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from mmconvert.core.errors import UsageError
+from mmconvert.core.frozen import frozen
+from mmconvert.core.text.csv_injection import csv_for_people
+from mmconvert.dataset.shards import write_synced
+from mmconvert.storage.object_store import placed
+from mmscore.core.recipe import Metrics, Row
+from mmscore.core.table import Scored
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+SCHEMA_VERSION = 1
+
+CSV_COLUMNS = (
+    "model",
+    "dataset",
+    "recipe",
+    "version",
+    "metric",
+    "group",
+    "group_value",
+    "value",
+    "unit",
+    "n",
+    "stderr",
+    "ci_low",
+    "ci_high",
+    "partial",
+)
+
+
+@frozen
+class Counts:
+    """How many rows met which fate: total = all the others but `unparsed` together.
+
+    `unparsed` is a part of `scored`, or of `excluded` where the recipe leaves such rows out.
+    """
+
+    total: int
+    scored: int
+    unparsed: int
+    excluded: int
+    failed: int
+    judge_failed: int
+    missing: int
+    rejected: int
+
+    @property
+    def unscored(self) -> int:
+        """Rows that should have a score and have none."""
+        return self.failed + self.judge_failed + self.missing + self.rejected
+
+
+@frozen
+class Entry:
+    """One file under one recipe.
+
+    Attributes:
+        recipe: Name of the recipe.
+        version: Its version.
+        parity: The kit and release whose number it is, or `own`.
+        reason: Why this recipe was taken.
+        metrics: Numbers over all scored rows.
+        groups: Column -> its value -> the same numbers over the rows that have it.
+        counts: What became of the rows.
+        partial: The numbers cover a part of the dataset only.
+        model: Who answered; the file's name where it does not say.
+        dataset: Benchmark, None when unknown.
+        signature: All that the numbers depend on beside the rows; compare only equal ones.
+        table: The report as the kit itself lays it out, one mapping a line; empty when it has none.
+        predictions: The file, as the user wrote it.
+        messages: Remarks about single rows, the first few.
+        method: How answers were made, generate or likelihood; None where the file does not say.
+    """
+
+    recipe: str
+    version: str
+    parity: str
+    reason: str
+    metrics: Metrics
+    groups: Mapping[str, Mapping[str, Metrics]]
+    counts: Counts
+    partial: bool
+    model: str
+    dataset: str | None
+    signature: str
+    table: Sequence[Row] = ()
+    predictions: str = ""
+    messages: Sequence[str] = ()
+    method: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the entry as JSON values; a number that does not exist is null."""
+        return {
+            "recipe": self.recipe,
+            "version": self.version,
+            "parity": self.parity,
+            "reason": self.reason,
+            "metrics": metrics_json(self.metrics),
+            "groups": {
+                column: {value: metrics_json(metrics) for value, metrics in values.items()}
+                for column, values in self.groups.items()
+            },
+            "counts": asdict(self.counts),
+            "partial": self.partial,
+            "model": self.model,
+            "method": self.method,
+            "dataset": self.dataset,
+            "signature": self.signature,
+            "table": [{key: finite(value) for key, value in line.items()} for line in self.table],
+            "predictions": self.predictions,
+            "messages": list(self.messages),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The entries of a run: files in the order given, recipes in the order given.
+
+    In a notebook it shows itself as a table.
+
+    Attributes:
+        entries: One for each file and recipe.
+        scored: The rows behind each entry, where they are kept: `mmscore.score` keeps them.
+    """
+
+    entries: tuple[Entry, ...]
+    scored: tuple[Scored, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row of every file has its score."""
+        return not any(entry.counts.unscored for entry in self.entries)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object of schemas/report.json."""
+        return {"schema_version": SCHEMA_VERSION, "entries": [entry.to_json() for entry in self.entries]}
+
+    def to_csv(self) -> str:
+        """Give one line for each number: `CSV_COLUMNS`, an empty cell for what does not exist.
+
+        A text that a spreadsheet would run has an apostrophe in front; the JSON has it as it is.
+        """
+        return csv_for_people([CSV_COLUMNS, *self.lines()])
+
+    def lines(self) -> list[Sequence[Any]]:
+        """Give one sequence for each number: the values of `CSV_COLUMNS`, None for what does not exist."""
+        return [line for entry in self.entries for line in _lines(entry)]
+
+    def to_pandas(self, what: Literal["metrics", "groups", "counts", "rows"] = "metrics") -> "pd.DataFrame":
+        """Give what the report holds as a data frame.
+
+        Args:
+            what: `metrics`: a row for each number over all rows of a file. `groups`: a row for each number over
+                the rows with one value of a breakdown column. `counts`: a row for each entry, with what became
+                of its rows. `rows`: a row for each row scored, with what was read in it, by which rule, and
+                its scores.
+
+        Raises:
+            UsageError: There is no such frame, or the report was made without its rows.
+        """
+        from mmscore.reporting.notebook import frame
+
+        return frame(self, what)
+
+    def plot(self, by: str | None = None, metric: str | None = None) -> "go.Figure":
+        """Draw a metric as bars with their 95 % intervals, entries side by side.
+
+        Entries that lack the number are named in the title.
+
+        Args:
+            by: Column of the breakdown; None for the first that has several values in each entry, or for the whole.
+            metric: Which number; None for the first that all entries have, or the first of any.
+
+        Returns:
+            A plotly figure, which a notebook shows; `figure.write_html(FILE)` keeps it.
+
+        Raises:
+            UsageError: The report has no such breakdown or metric, or plotly is not installed.
+        """
+        from mmscore.reporting.notebook import figure
+
+        return figure(self, by, metric)
+
+    def _repr_html_(self) -> str:
+        """Give the table that a notebook shows."""
+        from mmscore.reporting.notebook import html
+
+        return html(self)
+
+
+def _lines(entry: Entry) -> Iterator[Sequence[Any]]:
+    for group, value, metrics in _cells(entry):
+        for name, e in metrics.items():
+            low, high = e.ci95 or (None, None)
+            numbers = [finite(e.value), e.unit, e.n, e.stderr, low, high]
+            about = [entry.model, entry.dataset, entry.recipe, entry.version, name, group, value]
+            yield [*about, *numbers, entry.partial]
+
+
+def _cells(entry: Entry) -> list[tuple[str | None, str | None, Metrics]]:
+    groups = [(column, value, m) for column, values in entry.groups.items() for value, m in values.items()]
+    return [(None, None, entry.metrics), *groups]
+
+
+def metrics_json(metrics: Metrics) -> dict[str, Any]:
+    """Give the numbers of a recipe as JSON values, the object `metric` of schemas/report.json each."""
+    return {
+        name: {
+            "value": finite(e.value),
+            "unit": e.unit,
+            "n": e.n,
+            "stderr": e.stderr,
+            "ci95": None if e.ci95 is None else list(e.ci95),
+            "higher_is_better": e.higher_is_better,
+        }
+        for name, e in metrics.items()
+    }
+
+
+def finite(value: Any) -> Any:
+    """Give a number for JSON, None where it is none or infinite; other values as they are."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def publish(path: str | Path, data: bytes) -> None:
+    """Write a result file; it appears whole or not at all.
+
+    Args:
+        path: The file, or its URL in a store.
+        data: What stands in it.
+
+    Raises:
+        UsageError: The folder does not exist or may not be written to.
+        Error: The store failed.
+    """
+    with placed(path) as target:
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
+        try:
+            write_synced(temporary, data)
+            temporary.replace(target)
+        except OSError as error:
+            raise UsageError(
+                f"{path}: cannot be written ({error.strerror}). Name a file in a folder that exists."
+            ) from None
+        finally:
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,135 @@
+"""Which recipe scores a file, and why."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from mmconvert.core.errors import UsageError, did_you_mean, got
+from mmconvert.core.frozen import frozen
+from mmconvert.plugins.registry import available, load, loaded
+from mmscore.core.predictions.load import FORMAT, Rows
+from mmscore.core.recipe import OWN, Facts, Recipe
+from mmscore.core.recipe_options import read_options
+
+RECIPES = "mmscore.recipes"
+
+
+@frozen
+class Choice:
+    """A recipe at one version, why it was taken, and the digest of the user's options for it, where there are any."""
+
+    name: str
+    version: str
+    recipe: Recipe
+    reason: str
+    options: str | None = None
+
+
+def named_recipe(name: str | Recipe, options: str | Path | None = None) -> Choice:
+    """Find a recipe by `NAME`, `NAME@VERSION`, or `file.py@NAME[@VERSION]`.
+
+    Args:
+        name: As the user writes it; or the recipe itself, which is called by its first version's text. What stands
+            in a file of the user's may also be anything whose `as_recipe()` gives a recipe.
+        options: File of options for it; None for none.
+
+    Raises:
+        UsageError: The name or the version is unknown, it is no recipe, or does not take these options.
+    """
+    if isinstance(name, Recipe):
+        version = next(iter(name.versions))
+        return _configured(Choice(name.versions[version], version, name, "asked for"), options)
+    head, wanted = name_and_version(name)
+    recipe = load(RECIPES, head)
+    recipe = recipe.as_recipe() if hasattr(recipe, "as_recipe") else recipe
+    if not isinstance(recipe, Recipe):
+        raise UsageError(f"{head}: is no recipe {got(recipe)}. See mmscore.core.recipe.Recipe.")
+    version = next(iter(recipe.versions)) if wanted is None else wanted
+    if version not in recipe.versions:
+        hint = did_you_mean(version, recipe.versions)
+        raise UsageError(f"recipe {head!r} has no version {version!r}.{hint} Known: {', '.join(recipe.versions)}.")
+    return _configured(Choice(head, version, recipe, "asked for"), options)
+
+
+def name_and_version(text: str) -> tuple[str, str | None]:
+    """Take apart `NAME[@VERSION]`, where NAME may be `file.py@NAME`; the version is None where there is none.
+
+    Example:
+        >>> name_and_version("a@b/mine.py@RECIPE@2")
+        ('a@b/mine.py@RECIPE', '2')
+    """
+    # Folders may have an @ too: what stands before the last .py@ is a path.
+    file, mark, rest = text.rpartition(".py@")
+    name, at, version = rest.partition("@")
+    return file + mark + name, version if at else None
+
+
+def _configured(choice: Choice, path: str | Path | None) -> Choice:
+    if path is None:
+        return choice
+    if choice.recipe.configure is None:
+        raise UsageError(f"recipe {choice.name!r} takes no options. Leave --recipe-options out.")
+    options = read_options(path)
+    try:
+        return replace(choice, recipe=choice.recipe.configure(options.values), options=options.digest)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def fitting_recipe(facts: Facts, options: str | Path | None = None) -> Choice:
+    """Choose the recipe of the kit that a file comes from, else our own.
+
+    Args:
+        facts: What the file says about itself.
+        options: File of options for the recipe; None for none.
+
+    Raises:
+        UsageError: None fits, several do equally well, or the one that fits does not take these options.
+    """
+    offers = []
+    recipe: Recipe
+    for name, recipe in loaded(RECIPES):
+        reason = recipe.default_for(facts)
+        if reason is not None:
+            offers.append(Choice(name, next(iter(recipe.versions)), recipe, reason))
+    best = [offer for offer in offers if offer.recipe.parity != OWN] or offers
+    if len(best) == 1:
+        return _configured(best[0], options)
+    if best:
+        reasons = "; ".join(f"{offer.name}: {offer.reason}" for offer in best)
+        raise UsageError(f"several recipes fit ({reasons}). Choose with --recipe.")
+    raise UsageError(
+        f"no recipe fits these predictions (dataset {_listed(facts.datasets)}, task {_listed(facts.tasks)}, "
+        f"source {_listed(facts.formats)}). Choose with --recipe: {', '.join(available(RECIPES))}."
+    )
+
+
+def facts_of(rows: Rows, dataset: str | None = None) -> Facts:
+    """Gather what a file says about itself.
+
+    Args:
+        rows: The file.
+        dataset: Name of the benchmark that the user gave; it wins.
+    """
+    return Facts(
+        datasets=frozenset([dataset] if dataset else rows.distinct("dataset")),
+        tasks=frozenset(rows.distinct("task")),
+        formats=frozenset(rows.distinct(FORMAT)),
+        circular=len(rows.distinct("variant")) > 1 and not rows.replies,
+        grouped=_has_shared(rows, "group"),
+        rounds="round" in rows.identity.column_names and not rows.identity["round"].null_count,
+        columns=rows.names,
+    )
+
+
+def _has_shared(rows: Rows, name: str) -> bool:
+    if name not in rows.identity.column_names:
+        return False
+    values = rows.identity[name].drop_null()
+    return len(pc.unique(values)) < len(values)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "unknown"

@@ -1,0 +1,190 @@
+"""The scored rows of one predictions file, column by column, so that a million of them stay small."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mmconvert.core.frozen import frozen
+from mmscore.core.estimates import Estimate, mean
+
+Floats = npt.NDArray[np.float64]
+
+SCORED, EXCLUDED, FAILED, JUDGE_FAILED, MISSING, REJECTED = STATUSES = (
+    "scored",
+    "excluded",
+    "failed",
+    "judge_failed",
+    "missing",
+    "rejected",
+)
+"""What became of a row; exactly one each.
+
+scored: it has at least one score. excluded: the recipe leaves it out. failed: inference gave no
+answer. missing: nobody asked the model. rejected: the row itself is no good.
+"""
+
+ROW_FIELDS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("status", pa.string()),
+        ("value", pa.string()),
+        ("how", pa.string()),
+        ("start", pa.int32()),
+        ("end", pa.int32()),
+    ]
+)
+"""What every row has: its id, its status, and what the parser read, by which rule, and where."""
+
+SCORES = pa.list_(pa.struct([("name", pa.string()), ("value", pa.float64())]))
+"""Scores of a row by name."""
+
+VOTES = pa.list_(
+    pa.struct(
+        [
+            ("judge", pa.string()),
+            ("model", pa.string()),
+            ("repeat", pa.int32()),
+            ("reply", pa.string()),
+            ("value", pa.string()),
+            ("scores", SCORES),
+            ("error", pa.string()),
+        ]
+    )
+)
+"""What each of several judges said about a row."""
+
+JUDGE_FIELDS = pa.schema(
+    [
+        ("judge_model", pa.string()),
+        ("judge_reply", pa.string()),
+        ("judge_prompt_sha256", pa.string()),
+        ("tries", pa.int32()),
+        ("judge_votes", VOTES),
+    ]
+)
+"""What a row also has where a judge was at work: null for rows that it was not asked about."""
+
+CLUSTER = "cluster"
+"""Column of whole numbers, equal for rows whose `group` is equal; there only when groups are."""
+
+MADE = "#"
+"""Columns whose names begin so were made by a recipe, and stay with the rows as the clusters do."""
+
+
+@frozen
+class Scored:
+    """Rows in file order with their scores.
+
+    Attributes:
+        rows: `ROW_FIELDS`, `JUDGE_FIELDS` where a judge was at work, then the columns that the recipe
+            keeps, then `CLUSTER` where rows have groups.
+        scores: Score name -> one number a row, in the order in which a recipe first gave them;
+            NaN where the row has no such score.
+    """
+
+    rows: pa.Table
+    scores: Mapping[str, Floats]
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return int(self.rows.num_rows)
+
+    def column(self, name: str) -> list[Any]:
+        """Give a column as Python values, None for null."""
+        values: list[Any] = self.rows[name].to_pylist()
+        return values
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> "Scored":
+        """Keep the rows that a mask marks, in order."""
+        if bool(mask.all()):
+            return self
+        return Scored(self.rows.filter(pa.array(mask)), {name: s[mask] for name, s in self.scores.items()})
+
+    def take(self, numbers: npt.NDArray[np.int64]) -> "Scored":
+        """Pick rows by number, in the order given; a row may be picked several times."""
+        return Scored(self.rows.take(pa.array(numbers)), {name: s[numbers] for name, s in self.scores.items()})
+
+    def with_status(self, status: str) -> "Scored":
+        """Keep the rows of one status."""
+        return self.where(_array(pc.equal(self.rows["status"], status)))
+
+    def only(self, columns: Sequence[str]) -> "Scored":
+        """Drop every column of `rows` but these (and the clusters, and those that a recipe made)."""
+        names = self.rows.column_names
+        kept = [name for name in names if name in columns or name == CLUSTER or name.startswith(MADE)]
+        return replace(self, rows=self.rows.select(kept))
+
+    def without(self, column: str) -> "Scored":
+        """Drop a column of `rows`."""
+        return replace(self, rows=self.rows.drop_columns([column]))
+
+    def with_column(self, name: str, values: Sequence[Any]) -> "Scored":
+        """Add or replace a column of texts, one value a row."""
+        return self.with_array(name, pa.array(values, pa.string()))
+
+    def with_array(self, name: str, array: pa.Array) -> "Scored":
+        """Add or replace a column of any type, one value a row."""
+        rows = self.rows
+        if name in rows.column_names:
+            return replace(self, rows=rows.set_column(rows.column_names.index(name), name, array))
+        return replace(self, rows=rows.append_column(name, array))
+
+    def with_row_clusters(self) -> "Scored":
+        """Make every row a cluster of its own where there are no groups, so that its copies count as one."""
+        if CLUSTER in self.rows.column_names:
+            return self
+        return self.with_array(CLUSTER, pa.array(np.arange(len(self))))
+
+    def with_scores(self, **scores: Sequence[float] | Floats) -> "Scored":
+        """Add or replace scores, one number a row, NaN where the row has none."""
+        new = {name: np.asarray(values, dtype=np.float64) for name, values in scores.items()}
+        return replace(self, scores={**self.scores, **new})
+
+    def split(self, column: str) -> Iterator[tuple[str, "Scored"]]:
+        """Cut the rows by the value of a column.
+
+        Yields:
+            Value as text and its rows in order; values in order of first appearance, null left out.
+        """
+        encoded = self.rows[column].combine_chunks().dictionary_encode()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        order = np.argsort(codes, kind="stable")
+        bounds = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1))
+        for code, value in enumerate(encoded.dictionary.to_pylist()):
+            index = order[bounds[code] : bounds[code + 1]]
+            yield str(value), Scored(self.rows.take(pa.array(index)), {n: s[index] for n, s in self.scores.items()})
+
+    def mean(self, name: str) -> Estimate:
+        """Average one score over the rows that have it; `group` gives the clusters of its error."""
+        clusters = self.rows[CLUSTER].to_numpy() if CLUSTER in self.rows.column_names else None
+        return mean(self.scores[name], clusters)
+
+
+def with_clusters(rows: pa.Table, groups: pa.ChunkedArray, samples: pa.ChunkedArray) -> pa.Table:
+    """Add the clusters that `group` names, else `sample`: several replies to a question, and copies of it.
+
+    Args:
+        rows: Rows of `Scored`.
+        groups: Their `group` texts, null for none.
+        samples: Their `sample` texts, null for none.
+
+    Returns:
+        The rows with `CLUSTER`, a number of its own where a row has neither; unchanged when no two rows hang together.
+    """
+    alone = pc.count_distinct(samples).as_py() == len(samples) - samples.null_count
+    names = groups if alone else pc.coalesce(groups, pc.binary_join_element_wise("sample", samples, "\0"))
+    if names.null_count == len(names):
+        return rows
+    codes = names.combine_chunks().dictionary_encode().indices
+    alone = pa.array(np.arange(len(codes), 2 * len(codes), dtype=np.int64))
+    return rows.append_column(CLUSTER, pc.coalesce(codes.cast(pa.int64()), alone))
+
+
+def _array(values: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    mask: npt.NDArray[np.bool_] = values.to_numpy()
+    return mask

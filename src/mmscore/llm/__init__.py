@@ -1,0 +1,1 @@
+"""Client for OpenAI-compatible API servers, with response cache and budget."""

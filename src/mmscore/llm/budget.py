@@ -1,0 +1,190 @@
+"""What asking a service has cost so far, and the caps that hold before each call."""
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmconvert.core.errors import Error, UsageError, got
+from mmconvert.core.frozen import frozen
+from mmscore.llm.response_cache import Answer
+
+_TOKENS_A_PICTURE = 1000
+
+
+class CapReachedError(Error):
+    """A cap on calls or tokens is used up; what was answered before stands."""
+
+
+@frozen
+class Price:
+    """What a service asks for a million tokens, in any currency.
+
+    Attributes:
+        prompt: For tokens of prompts, from 0.
+        completion: For tokens of replies, from 0.
+    """
+
+    prompt: float
+    completion: float
+
+    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Give the price of tokens.
+
+        Example:
+            >>> Price(0.15, 0.6).of(1_000_000, 500_000)
+            0.45
+        """
+        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
+
+
+def read_price(text: str) -> Price:
+    """Read `PROMPT,COMPLETION`.
+
+    Raises:
+        UsageError: It is no pair of numbers from 0.
+
+    Example:
+        >>> read_price("0.15,0.6")
+        Price(prompt=0.15, completion=0.6)
+    """
+    try:
+        prompt, completion = map(float, text.split(","))
+    except ValueError:
+        prompt = completion = math.nan
+    if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
+        raise UsageError(f"--price: expected two numbers, PROMPT,COMPLETION for a million tokens {got(text)}.")
+    return Price(prompt, completion)
+
+
+@dataclass(slots=True)
+class Totals:
+    """What was spent: calls sent, replies that came, and their tokens as the service counts them."""
+
+    calls: int = 0
+    replies: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class Spending:
+    """Counts calls and tokens, and lets no call begin that could pass a cap.
+
+    Attributes:
+        totals: What was spent so far.
+    """
+
+    def __init__(
+        self,
+        shown: str,
+        max_calls: int | None,
+        max_total_tokens: int | None,
+        max_cost: float | None = None,
+        price: Price | None = None,
+    ) -> None:
+        """Begin at nothing.
+
+        Args:
+            shown: The service, for messages.
+            max_calls: Most calls, retries included; None for no cap.
+            max_total_tokens: Most tokens of prompts and replies; None for no cap.
+            max_cost: Most that they may cost, in the currency of `price`; None for no cap.
+            price: What tokens cost; without it `max_cost` is no cap.
+        """
+        self.totals = Totals()
+        self._shown = shown
+        self._max_calls = max_calls
+        self._max_tokens = max_total_tokens
+        self._max_cost = max_cost
+        self._price = price or Price(0, 0)
+        self._uncounted = 0
+        self._under_way = 0
+        self._ended = asyncio.Event()
+
+    async def begin(self, most: int) -> None:
+        """Count a call; where only calls under way could pass the cap, wait for what they really take.
+
+        Args:
+            most: Tokens that the call can take, see `most_tokens`.
+
+        Raises:
+            CapReachedError: The call could pass a cap.
+        """
+        while self._under_way and not self._fits(most):
+            self._ended.clear()
+            await self._ended.wait()
+        if self._max_calls is not None and self.totals.calls >= self._max_calls:
+            raise CapReachedError(f"{self._shown}: the cap of {self._max_calls} calls is used up.")
+        if not self._fits(most):
+            spent = f"{self._spent:,} are spent, and the next call could take {most:,}."
+            if self._max_tokens is not None and self._spent + most > self._max_tokens:
+                raise CapReachedError(f"{self._shown}: the cap of {self._max_tokens:,} tokens is used up: {spent}")
+            raise CapReachedError(f"{self._shown}: the cap on cost of {self._max_cost:g} is used up. Tokens: {spent}")
+        self.totals.calls += 1
+        self._under_way += most
+
+    def end(self, most: int) -> None:
+        """Give back what `begin` kept for a call."""
+        self._under_way -= most
+        self._ended.set()
+
+    def count(self, answer: Answer, most: int) -> None:
+        """Count a reply; the tokens of one that the service did not count are guessed for the cap."""
+        self.totals.replies += 1
+        self.totals.prompt_tokens += answer.prompt_tokens or 0
+        self.totals.completion_tokens += answer.completion_tokens or 0
+        if answer.prompt_tokens is None and answer.completion_tokens is None:
+            self._uncounted += most
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether a cap hangs on tokens."""
+        return self._max_tokens is not None or self._max_cost is not None
+
+    @property
+    def _spent(self) -> int:
+        return self.totals.prompt_tokens + self.totals.completion_tokens + self._uncounted
+
+    def _fits(self, most: int) -> bool:
+        coming = self._under_way + most
+        if self._max_tokens is not None and self._spent + coming > self._max_tokens:
+            return False
+        if self._max_cost is None:
+            return True
+        # What is not counted yet is taken for the dearer kind.
+        dearest = max(self._price.prompt, self._price.completion) * (self._uncounted + coming) / 1e6
+        return self._price.of(self.totals.prompt_tokens, self.totals.completion_tokens) + dearest <= self._max_cost
+
+
+def most_tokens(messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any]) -> int:
+    """Guess the tokens that a call can take: its prompt, a thousand for a picture, and as many as its replies may have.
+
+    Args:
+        messages: Turns as the chat completions take them.
+        generation: Options of the request; without `max_tokens` the reply counts nothing, `n` replies count each.
+
+    Example:
+        >>> most_tokens([{"role": "user", "content": "A cat sits on the mat."}], {"max_tokens": 10})
+        17
+        >>> most_tokens([{"role": "user", "content": "A cat sits on the mat."}], {"max_tokens": 10, "n": 8})
+        87
+    """
+    limit = generation.get("max_tokens", generation.get("max_completion_tokens"))
+    contents = [turn.get("content") or "" for turn in messages]
+    prompt = sum(sum(map(_part_tokens, c)) if isinstance(c, list) else tokens_of(str(c)) for c in contents)
+    return prompt + (limit * generation.get("n", 1) if isinstance(limit, int) else 0)
+
+
+def _part_tokens(part: Mapping[str, Any]) -> int:
+    return tokens_of(str(part.get("text") or "")) if part.get("type") == "text" else _TOKENS_A_PICTURE
+
+
+def tokens_of(text: str) -> int:
+    """Guess the tokens of a text: bytes of UTF-8 by three and a half, so that a Chinese character is about one.
+
+    Example:
+        >>> tokens_of("A cat sits on the mat."), tokens_of("一只猫")
+        (7, 3)
+    """
+    return -(-2 * len(text.encode(errors="surrogatepass")) // 7)

@@ -1,0 +1,388 @@
+"""Ask an OpenAI-compatible endpoint: bounded in time, in calls and in concurrency; a failure is a state.
+
+What passes by itself is tried again with growing waits (408, 409, 425, 429, 5xx, broken and silent
+connections, replies that are no chat completion). What concerns one question fails that question.
+What every further question would meet as well ends the run at once: a refused key, an unknown model
+or address, a service that asks for a long pause. The key comes from the environment and is in no
+message.
+
+httpx2 is used rather than the `openai` package: huggingface_hub needs it anyway, the one call that
+is made here is small, and retries, caps and redirects are decided in one place.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import ssl
+from collections import Counter
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any, TypeVar
+
+import httpx2
+
+from mmconvert.core.errors import Error, UsageError, first_line, got
+from mmscore.llm.budget import Price, Spending, most_tokens
+from mmscore.llm.response_cache import FAILED, Answer
+from mmscore.llm.responses import Fault, asked_pause, read_replies, refusal_text
+from mmscore.llm.signals import until_stopped
+from mmscore.llm.transport import open_client, used_up
+
+API_KEY = "OPENAI_API_KEY"
+BASE_URL = "OPENAI_BASE_URL"
+"""Environment variables that are read where the user names none."""
+
+CHAT = "/chat/completions"
+
+_RETRIED = frozenset((408, 409, 425, 429))
+_REFUSED_KEY = frozenset((401, 403))
+_UNKNOWN = frozenset((404, 405, 410))
+_SAME_CAUSE = 3
+"""So many questions that failed for one cause, and no reply between, end the run."""
+
+_LONGEST_PAUSE = 300.0
+_LONGEST_WAIT = 8.0
+_LARGEST_REPLY = 4 * 1024 * 1024
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where to ask, and how patiently.
+
+    Attributes:
+        url: Full address of the chat completions, see `chat_url`.
+        model: Name of the model at the service.
+        key: Secret for the Authorization header; None sends none.
+        key_name: Environment variable of the key, for messages.
+        concurrency: Most questions under way at once, from 1.
+        tries: Most calls for one question, from 1.
+        max_calls: Most calls in all, retries included; None for no cap.
+        max_total_tokens: Most tokens of prompts and replies in all; None for no cap.
+        max_cost: Most that these may cost, in the currency of `price`; None for no cap.
+        price: What tokens cost; None where nobody knows.
+        connect_seconds: Patience for the connection.
+        silence_seconds: Patience between two pieces of a reply, the first included.
+        total_seconds: Patience for one question with all its tries and the waits between them; pauses that the
+            service asks for, and waits for room under a cap, do not count.
+        first_wait: Seconds before the first retry; doubles up to eight seconds, less up to a quarter at random.
+    """
+
+    url: str
+    model: str
+    key: str | None = field(default=None, repr=False)
+    key_name: str = API_KEY
+    concurrency: int = 8
+    tries: int = 6
+    max_calls: int | None = None
+    max_total_tokens: int | None = None
+    max_cost: float | None = None
+    price: Price | None = None
+    connect_seconds: float = 5.0
+    silence_seconds: float = 120.0
+    total_seconds: float = 600.0
+    first_wait: float = 0.5
+
+
+def chat_url(base_url: str | None) -> str:
+    """Give the address of the chat completions.
+
+    Args:
+        base_url: Address of the service, with or without `/chat/completions`; None takes OPENAI_BASE_URL.
+
+    Raises:
+        UsageError: There is none, it is no http address, or it holds a password.
+
+    Example:
+        >>> chat_url("http://localhost:8000/v1/")
+        'http://localhost:8000/v1/chat/completions'
+        >>> chat_url("https://x.example/v1/chat/completions?api-version=1")
+        'https://x.example/v1/chat/completions?api-version=1'
+    """
+    text = base_url or os.environ.get(BASE_URL)
+    if not text:
+        raise UsageError(f"no address to ask. Give the base URL of the service, or set {BASE_URL}.")
+    try:
+        url = httpx2.URL(text.strip())
+    except httpx2.InvalidURL as error:
+        raise UsageError(f"base URL: is no address ({first_line(error)}). Write it as http://HOST:PORT/v1.") from None
+    if url.userinfo:
+        raise UsageError(f"base URL: holds a password. Put the key into the environment as {API_KEY}.")
+    if url.scheme not in ("http", "https") or not url.host:
+        raise UsageError(f"base URL: expected http:// or https:// and a host {got(text)}. Write http://HOST:PORT/v1.")
+    path = url.path.rstrip("/")
+    return str(url.copy_with(path=path if path.endswith(CHAT) else path + CHAT, fragment=None))
+
+
+def key_from_environment(name: str | None = None) -> str | None:
+    """Read the service's key.
+
+    Args:
+        name: Variable that the user named; None for `OPENAI_API_KEY`, which may be missing (local
+            servers need no key).
+
+    Raises:
+        UsageError: The named variable is not set, or the key cannot stand in a header.
+    """
+    key = os.environ.get(name or API_KEY, "").strip()
+    if name and not key:
+        raise UsageError(f"the environment variable {name} is not set. Export the key under that name.")
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError(f"{name or API_KEY}: holds characters that no key has. Export the key again.")
+    return key or None
+
+
+class Chat:
+    """An endpoint with its connections, its totals and its event loop. Use as a context manager.
+
+    Attributes:
+        endpoint: Where it asks.
+        totals: What was spent so far.
+        replied: Such questions get replies: one came, or came in an earlier run, which whoever knows of it says.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        """Name the endpoint; nothing is opened before `with`."""
+        self.endpoint = endpoint
+        self._shown = str(httpx2.URL(endpoint.url).copy_with(query=None))
+        caps = (endpoint.max_calls, endpoint.max_total_tokens, endpoint.max_cost)
+        self._spending = Spending(self._shown, *caps, endpoint.price)
+        self.totals = self._spending.totals
+        self.replied = False
+        self._free = asyncio.Semaphore(endpoint.concurrency)
+        self._open_from = 0.0
+        self._random = random.Random()
+        self._same: Counter[str] = Counter()
+        self._ended: Error | None = None
+        self._clients: list[httpx2.AsyncClient] = []
+        self._idle: list[httpx2.AsyncClient] = []
+        self._runner: asyncio.Runner
+        self._tls: ssl.SSLContext
+
+    def __enter__(self) -> "Chat":
+        """Start the event loop."""
+        self._runner = asyncio.Runner()
+        self._tls = httpx2.create_ssl_context()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close every connection and the loop."""
+        try:
+            self._runner.run(self._close())
+        finally:
+            self._runner.close()
+
+    async def _close(self) -> None:
+        for client in self._clients:
+            await client.aclose()
+
+    @contextlib.asynccontextmanager
+    async def _connection(self) -> AsyncIterator[httpx2.AsyncClient]:
+        """Lend a client of one connection, that used last first.
+
+        One client for all would look at each of its connections several times a call.
+        """
+        if not self._idle:
+            seconds = (self.endpoint.connect_seconds, self.endpoint.silence_seconds)
+            self._idle.append(open_client(self.endpoint.key, *seconds, self._tls))
+            self._clients += self._idle
+        client = self._idle.pop()
+        try:
+            yield client
+        finally:
+            if used_up(client):
+                await client.aclose()
+                self._clients.remove(client)
+            else:
+                self._idle.append(client)
+
+    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run a coroutine that asks, to its end.
+
+        Raises:
+            KeyboardInterrupt: The process was told to stop; what was under way is cancelled.
+        """
+        results = self._runner.run(until_stopped(work))
+        if not results:
+            raise KeyboardInterrupt
+        return results[0]
+
+    async def ask(
+        self, messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any], *, model: str | None = None
+    ) -> Answer:
+        """Ask one question.
+
+        Args:
+            messages: Turns as the chat completions take them.
+            generation: Further fields of the request: temperature, max_tokens, ...
+            model: Whom to ask; None for the endpoint's model.
+
+        Returns:
+            The reply with its finish reason and tokens, or why there is none.
+
+        Raises:
+            CapReachedError: The cap on calls or tokens is reached.
+            Error: No further question would be answered either.
+        """
+        return (await self.ask_several(messages, generation, model=model))[0]
+
+    async def ask_several(
+        self, messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any], *, model: str | None = None
+    ) -> list[Answer]:
+        """Ask one question whose field `n` may ask for several replies; see `ask`.
+
+        Returns:
+            The replies that came, at least one, the first with the tokens of all; or why there is none.
+        """
+        body = {"model": model or self.endpoint.model, "messages": list(messages), **generation}
+        content = json.dumps(body, allow_nan=False).encode()
+        most = most_tokens(messages, generation) if self._spending.counts_tokens else 0
+        async with self._free:
+            if self._ended is not None:
+                raise self._ended
+            try:
+                return await self._answer_in_time(content, most)
+            except Error as error:
+                # Whoever waits for this place must not call once more before the run has ended.
+                self._ended = error
+                raise
+
+    async def _answer_in_time(self, content: bytes, most: int) -> list[Answer]:
+        seconds = self.endpoint.total_seconds
+        try:
+            async with asyncio.timeout(seconds) as clock:
+                return await self._answer(content, most, clock)
+        except TimeoutError:
+            return [self._given_up(Fault(f"no reply within {seconds:g} s", again=True))]
+
+    async def models(self) -> list[str]:
+        """List the models that the service offers; empty where it does not say."""
+        url = httpx2.URL(self.endpoint.url)
+        url = url.copy_with(path=url.path.removesuffix(CHAT) + "/models")
+        try:
+            async with asyncio.timeout(self.endpoint.total_seconds):
+                response, data = await self._exchange("GET", str(url))
+            listed = json.loads(data)["data"] if data and response.is_success else []
+            return [str(model["id"]) for model in listed]
+        except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError, LookupError, TypeError):
+            return []
+
+    async def _answer(self, content: bytes, most: int, clock: asyncio.Timeout) -> list[Answer]:
+        fault = Fault("was never asked")
+        for number in range(self.endpoint.tries):
+            if number:
+                await asyncio.sleep(self._wait(number))
+            await self._begin(most, clock)
+            try:
+                found = await self._attempt(content)
+                if not isinstance(found, Fault):
+                    self._same.clear()
+                    self.replied = True
+                    self._spending.count(found[0], most)
+                    return found
+            finally:
+                self._spending.end(most)
+            fault = found
+            if not fault.again:
+                break
+        return [self._given_up(fault)]
+
+    async def _begin(self, most: int, clock: asyncio.Timeout) -> None:
+        """Wait for the end of a pause and for room under the caps; the question's clock stands still meanwhile."""
+        now = asyncio.get_running_loop().time
+        left = (clock.when() or 0.0) - now()
+        clock.reschedule(None)
+        while (pause := self._open_from - now()) > 0:
+            await asyncio.sleep(pause)
+        if self._ended is not None:
+            raise self._ended
+        await self._spending.begin(most)
+        clock.reschedule(now() + left)
+
+    async def _attempt(self, content: bytes) -> list[Answer] | Fault:
+        try:
+            response, data = await self._exchange("POST", self.endpoint.url, content)
+        except httpx2.HTTPError as error:
+            return Fault(self._plain(f"{type(error).__name__}: {first_line(error)}"), again=True)
+        if data is None:
+            return Fault(f"the reply is larger than {_LARGEST_REPLY // 2**20} MiB")
+        if response.status_code == httpx2.codes.OK:
+            found = read_replies(data)
+            return replace(found, reason=self._plain(found.reason)) if isinstance(found, Fault) else found
+        return self._refusal(response, data)
+
+    async def _exchange(
+        self, method: str, url: str, content: bytes | None = None
+    ) -> tuple[httpx2.Response, bytes | None]:
+        """Send a request and read what comes back; None for a body that is too large."""
+        async with self._connection() as client, client.stream(method, url, content=content) as response:
+            data = bytearray()
+            async for piece in response.aiter_bytes():
+                data += piece
+                if len(data) > _LARGEST_REPLY:
+                    return response, None
+            return response, bytes(data)
+
+    def _refusal(self, response: httpx2.Response, data: bytes) -> Fault:
+        status = response.status_code
+        said = self._plain(f"{status} {refusal_text(data)}".strip())
+        if status in _REFUSED_KEY:
+            name = self.endpoint.key_name
+            raise Error(f"{self._shown}: the service refuses the key ({said}). Export the right one as {name}.")
+        if status in _UNKNOWN:
+            model = json.loads(response.request.content)["model"]
+            raise Error(f"{self._shown}: no such address or model {got(model)} ({said}). Correct them.")
+        if response.has_redirect_location:
+            to = httpx2.URL(response.headers["location"]).copy_with(query=None)
+            raise Error(f"{self._shown}: answers with a redirect ({status} to {to}). Give the right base URL.")
+        if status not in _RETRIED and status < httpx2.codes.INTERNAL_SERVER_ERROR:
+            return Fault(said)
+        pause = asked_pause(response.headers)
+        if pause is not None and pause > _LONGEST_PAUSE:
+            raise Error(f"{self._shown}: asks for a pause of {pause:.0f} s ({said}). Run the same command again then.")
+        if pause is not None:
+            self._open_from = max(self._open_from, asyncio.get_running_loop().time() + pause)
+        return Fault(said, again=True)
+
+    def _wait(self, number: int) -> float:
+        wait = min(_LONGEST_WAIT, self.endpoint.first_wait * 2.0 ** (number - 1))
+        return wait * (1 - self._random.random() / 4)
+
+    def _given_up(self, fault: Fault) -> Answer:
+        """Fail one question, or the run when nothing but this cause was met lately.
+
+        A refusal of single questions, as of too long ones, is no cause once any reply has come.
+        """
+        cause = fault.reason if fault.again or not self.replied else ""
+        self._same[cause] += bool(cause)
+        if self._same[cause] >= _SAME_CAUSE:
+            raise Error(
+                f"{self._shown}: {self._same[cause]} questions failed in a row ({fault.reason}). "
+                "Set it right and run the same command again; replies so far are kept."
+            )
+        return Answer(status=FAILED, error=f"no reply: {fault.reason}", passing=fault.again or None)
+
+    def _plain(self, text: str) -> str:
+        """Take the key out of a text that goes into messages and files."""
+        return text.replace(self.endpoint.key, "***") if self.endpoint.key else text
+
+
+async def together(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
+    """Run coroutines side by side; the first error cancels the others and is raised.
+
+    Returns:
+        Their results in order.
+    """
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,1 @@
+"""Text normalisers, tokenizers and n-grams that parsers and metrics share."""

@@ -1,0 +1,88 @@
+"""Labels of a classification as arrays, refused where scikit-learn's metrics refuse them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mmconvert.core.errors import RowError, got
+from mmconvert.core.frozen import frozen
+
+Array = npt.NDArray[Any]
+
+
+@frozen
+class LabelPair:
+    """References and predictions, one of each a sample.
+
+    Attributes:
+        true: References.
+        said: Predictions.
+        weights: What each sample counts; None where all count the same.
+    """
+
+    true: Array
+    said: Array
+    weights: npt.NDArray[np.float64] | None = None
+
+    @property
+    def mixed(self) -> bool:
+        """Tell whether one side holds texts and the other numbers."""
+        return (self.true.dtype.kind == "U") != (self.said.dtype.kind == "U")
+
+    def right(self) -> npt.NDArray[np.float64]:
+        """Give 1 for each sample whose prediction is the reference, else 0; a text never is a number."""
+        return np.zeros(len(self.true)) if self.mixed else (self.true == self.said).astype(np.float64)
+
+    def seen(self) -> Array:
+        """Give the distinct labels of both sides, sorted."""
+        return np.union1d(self.true, self.said)
+
+
+def label_pair(
+    true: Sequence[Any] | None, said: Sequence[Any] | None, weights: Sequence[float] | None = None
+) -> LabelPair:
+    """Check the labels of both sides.
+
+    Args:
+        true: References: texts, or whole numbers (a float or a truth value will do).
+        said: Predictions, as many, of either kind.
+        weights: What each sample counts, as many; None counts all the same.
+
+    Raises:
+        RowError: The lengths differ, or a side holds nothing, lists, or numbers that are not whole.
+
+    Parity: scikit-learn 1.5.2 sklearn/metrics/_classification.py:_check_targets, single labels only.
+    """
+    pair = _labels(true, "label"), _labels(said, "pred")
+    if len(pair[0]) != len(pair[1]):
+        raise RowError("label.count", "label", f"{len(pair[0])} references for {len(pair[1])} predictions.")
+    return LabelPair(*pair, None if weights is None else _weights(weights, len(pair[0])))
+
+
+def _labels(values: Sequence[Any] | None, field: str) -> Array:
+    message = f"expected one text or whole number a sample {got(values)}. Use a metric that needs no labels."
+    if values is None or isinstance(values, str):
+        raise RowError("label.type", field, message)
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError, OverflowError):  # lists of several lengths
+        raise RowError("label.type", field, message) from None
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array.ravel()
+    if array.ndim != 1 or array.dtype.kind not in "biufU":
+        raise RowError("label.type", field, message)
+    if array.dtype.kind == "f" and not bool(np.all(array == np.trunc(array)) and np.all(np.isfinite(array))):
+        raise RowError("label.type", field, message)
+    return array
+
+
+def _weights(values: Sequence[float], count: int) -> npt.NDArray[np.float64]:
+    try:
+        weights = np.asarray(values, np.float64)
+    except (ValueError, TypeError):
+        raise RowError("weight.type", "sample_weight", f"expected numbers {got(values)}.") from None
+    if weights.shape != (count,) or not bool(np.all(np.isfinite(weights))):
+        raise RowError("weight.count", "sample_weight", f"expected {count} finite numbers {got(values)}.")
+    return weights

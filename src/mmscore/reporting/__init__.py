@@ -1,0 +1,1 @@
+"""Reports: console, JSON, notebook, HTML page, Hub cards."""

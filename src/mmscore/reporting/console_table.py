@@ -1,0 +1,111 @@
+"""Tables and texts at the terminal: what data says cannot drive it."""
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.markup import escape
+from rich.measure import Measurement
+from rich.table import Column, Table
+
+from mmconvert.console.app import printable
+
+_DIGITS = {"fraction": 4, "percent": 2, "points": 2, "rows": 0}
+_ANY_WIDTH = 10_000
+"""Columns in which any table fits."""
+
+
+def open_console() -> Console:
+    """Give standard output, as wide as the terminal, or as any table needs where it is none."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _ANY_WIDTH)
+
+
+def plain_table(*numbers: str, first: str, title: str | None = None) -> Table:
+    """Make an empty table: a column of names, then columns of numbers.
+
+    Args:
+        numbers: Headings of the columns to the right.
+        first: Heading of the column of names.
+        title: Line above the table.
+    """
+    table = Table(box=SIMPLE, title=title, title_justify="left")
+    table.add_column(safe(first), overflow="fold", min_width=12)
+    for heading in numbers:
+        table.add_column(safe(heading), justify="right", overflow="fold")
+    return table
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table whole, as a terminal's width allows: no column is lost and no number is broken.
+
+    Where it would not fit, its columns stand closer together; where that is not enough, it is cut into several,
+    each with the column of names.
+    """
+    if _width(console, table) > console.width:
+        table.padding = 0
+    parts = [table] if _width(console, table) <= console.width else _parts(console, table)
+    for part in parts:
+        console.print(part)
+
+
+def _width(console: Console, table: Table) -> int:
+    wide = console.options.update(width=_ANY_WIDTH)
+    return Measurement.get(console, wide, table).maximum
+
+
+def _parts(console: Console, table: Table) -> list[Table]:
+    """Cut a table into several that fit; names give way to numbers up to half the width."""
+    names, *others = table.columns
+    names.max_width = min(_width(console, _part(table, [names])), console.width // 2)
+    parts: list[list[Column]] = []
+    for column in others:
+        if parts and _width(console, _part(table, [names, *parts[-1], column])) <= console.width:
+            parts[-1].append(column)
+        else:
+            parts.append([column])
+    made = [_part(table, [names, *columns]) for columns in parts]
+    made[0].title, made[-1].caption = table.title, table.caption
+    return made
+
+
+def _part(table: Table, columns: Sequence[Column]) -> Table:
+    part = Table(box=table.box, padding=table.padding, title_justify=table.title_justify)
+    for column in columns:
+        part.add_column(
+            column.header,
+            justify=column.justify,
+            overflow=column.overflow,
+            min_width=column.min_width,
+            max_width=column.max_width,
+        )
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        part.add_row(*cells)
+    return part
+
+
+def shown(value: float | None, unit: str) -> str:
+    """Write a number with the digits that its unit deserves.
+
+    Example:
+        >>> shown(0.51234, "fraction"), shown(None, "percent")
+        ('0.5123', '-')
+    """
+    return "-" if value is None or math.isnan(value) else f"{value:.{_DIGITS.get(unit, 4)}f}"
+
+
+def cell(value: Any) -> str:
+    """Write any value of a kit's table.
+
+    Example:
+        >>> cell(None), cell(0.123456), cell("two")
+        ('', '0.1235', 'two')
+    """
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else safe(str(value))
+
+
+def safe(text: str) -> str:
+    """Escape what the terminal or the table's markup would obey."""
+    return escape(printable(text))

@@ -1,0 +1,95 @@
+"""What files say of single rows: what was asked, what was answered, what is right."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mmconvert.core.errors import Error
+from mmscore.core.predictions.load import Rows
+from mmscore.reporting.html.columns import rows_by_id
+
+ASKED = ("sample", "task", "question", "hint", "options", "answer", "answers", "label")
+ANSWERED = ("prediction", "prediction_error", "thinking", "finish_reason", "option_logprobs")
+_MESSAGES = "messages"
+
+Details = Mapping[str, Any]
+"""Column -> value of one row."""
+
+
+def details_of(rows: Rows, ids: pa.Array) -> dict[str, Details]:
+    """Read what is shown of some rows.
+
+    Args:
+        rows: The file, joined with its references where there are any.
+        ids: Which rows.
+
+    Returns:
+        Id -> `ASKED`, `ANSWERED` and `messages` as far as the file has them, for rows that nothing was predicted for,
+        too. Messages are those that the model saw: of the predictions file itself where it has them.
+    """
+    found = _told(rows, ids, [*ASKED, *ANSWERED])
+    predictions, *references = rows.sides or (rows,)
+    for questions in references:
+        missing = ids.filter(pc.is_in(ids, value_set=pa.array(rows.missing, pa.string())))
+        found |= _told(questions, missing, ASKED)
+    for side in (*references, rows, predictions):
+        for id, row in _told(side, ids, [_MESSAGES]).items():
+            if id in found and row.get(_MESSAGES) is not None:
+                found[id][_MESSAGES] = row[_MESSAGES]
+    return dict(found)
+
+
+def _told(rows: Rows, ids: pa.Array, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Read columns, without those in which a file of others keeps something else under our name."""
+    try:
+        return rows_by_id(rows, ids, names)
+    except Error:
+        return rows_by_id(rows, ids, [name for name in names if _is_readable(rows, name)])
+
+
+def _is_readable(rows: Rows, name: str) -> bool:
+    try:
+        return name in rows.names and all(True for _ in rows.read([name]))
+    except Error:
+        return False
+
+
+def references_of(row: Details) -> list[str]:
+    """Give all references of a row as texts: `answers`, else `answer`, else `label`.
+
+    Example:
+        >>> references_of({"answers": [], "answer": "B"}), references_of({"label": '["a", 2]'}), references_of({})
+        (['B'], ['a', '2'], [])
+    """
+    if row.get("answers"):
+        return list(row["answers"])
+    if row.get("answer") is not None:
+        return [row["answer"]]
+    return _labelled(row.get("label"))
+
+
+def _labelled(label: str | None) -> list[str]:
+    try:
+        value = None if label is None else json.loads(label)
+    except ValueError:
+        return [] if label is None else [label]
+    listed = value if isinstance(value, list) else [] if value is None else [value]
+    return [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in listed]
+
+
+def asked_in(row: Details) -> str:
+    """Give the question in one text: `question`, else the texts of the last user turn.
+
+    Example:
+        >>> turn = {"role": "user", "content": [{"type": "image", "text": ""}, {"type": "text", "text": "Which?"}]}
+        >>> asked_in({"question": None, "messages": [turn]})
+        'Which?'
+    """
+    if row.get("question"):
+        return str(row["question"])
+    turns: Sequence[Mapping[str, Any]] = row.get(_MESSAGES) or ()
+    last = next((turn for turn in reversed(turns) if turn["role"] == "user"), None)
+    return "".join(part["text"] or "" for part in last["content"]) if last else ""

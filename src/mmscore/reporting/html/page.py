@@ -1,0 +1,191 @@
+"""Write the page: the numbers of a run, and its rows."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.storage.object_store import placed
+from mmconvert.viewer.items import Item, Picture
+from mmconvert.viewer.page import write_page
+from mmconvert.viewer.thumbnails import Thumbnails
+from mmscore.core.predictions.load import Rows
+from mmscore.core.predictions.locate import STDIN
+from mmscore.reporting.html.details import Details, details_of
+from mmscore.reporting.html.items import Layout, item_of, pictures_shown
+from mmscore.reporting.html.labels import common, labels
+from mmscore.reporting.html.listing import Listing, listing, readings_of
+from mmscore.reporting.html.panels import panels
+from mmscore.reporting.html.pictures import thumbnails_of
+from mmscore.reporting.html.repeats import repeats
+from mmscore.reporting.html.verdicts import verdicts_of
+from mmscore.scoring.result import Result
+
+MOST_ITEMS = 10_000
+_HERE = files("mmscore.reporting.html")
+_SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "report.js")
+_STYLES = ("report.css",)
+
+
+@dataclass(slots=True)
+class _File:
+    """A predictions file, what it says of the listed rows, and their pictures by id or sample."""
+
+    rows: Rows
+    results: list[int] = field(default_factory=list)
+    told: Mapping[str, Details] = field(default_factory=dict)
+    pictures: Mapping[str, tuple[Picture, ...]] = field(default_factory=dict)
+
+    def pictures_of(self, id: str) -> tuple[Picture, ...]:
+        sample = self.told.get(id, {}).get("sample") or id
+        return self.pictures.get(id, ()) or self.pictures.get(sample, ())
+
+
+def write_report(
+    path: str | Path, results: Sequence[Result], *, pictures: str | Path | None = None, most: int = MOST_ITEMS
+) -> int:
+    """Write the results of a run as one page that needs nothing else.
+
+    Args:
+        path: The file that shall appear, or its URL; one that stands there is replaced.
+        results: One a file and recipe, as `evaluation.results` gives them.
+        pictures: Dataset with the pictures; None where the predictions files hold them, or nobody does.
+        most: Most rows to list; numbers and charts are of all rows.
+
+    Returns:
+        How many rows are listed.
+
+    Raises:
+        UsageError: The page cannot be written there.
+        Error: The dataset with the pictures is damaged.
+    """
+    verdicts = [verdicts_of(result) for result in results]
+    repeated = [repeats(*one) for one in zip(results, verdicts, strict=True)]
+    listed = listing(results, most)
+    opened = _files(results)
+    for one in opened:
+        one.told = details_of(one.rows, listed.ids(one.results[0]))
+    _add_pictures(opened, pictures)
+    layout = _layout(results, opened, any(repeated))
+    readings = [readings_of(*one) for one in zip(results, verdicts, repeated, listed.numbers, strict=True)]
+    groups = [_groups(results[n], layout.groups, listed.numbers[n]) for n in range(len(results))]
+
+    def item(n: int) -> Item:
+        place, id = listed.keys[n]
+        having = [one if listed.numbers[one.results[0]][n] is not None else _File(one.rows) for one in opened]
+        return item_of(
+            id if place is None else f"{place}/{id}",
+            layout,
+            [one[n] for one in readings],
+            [one.told.get(id, {}) for one in having],
+            next((shown for one in having if (shown := one.pictures_of(id))), ()),
+            {name: next((g[name][n] for g in groups if g[name][n] is not None), None) for name in layout.groups},
+        )
+
+    try:
+        with placed(path) as target:
+            return write_page(
+                target,
+                _title(results),
+                items=map(item, range(len(listed.keys))),
+                lead=f"Scored by {', '.join(dict.fromkeys(layout.recipes))}",
+                columns=layout.columns,
+                filters=layout.filters,
+                data=panels(results, verdicts, repeated) | {"columns": _columns(layout)},
+                notes=list(_notes(listed, opened, pictures)),
+                styles=[_HERE / name for name in _STYLES],
+                scripts=[_HERE / name for name in _SCRIPTS],
+            )
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"{path}: cannot be written ({reason}). Name a file in a folder that exists.") from None
+
+
+def _files(results: Sequence[Result]) -> list[_File]:
+    """Gather the results of each file; several recipes share its rows."""
+    found: dict[int, _File] = {}
+    for number, result in enumerate(results):
+        found.setdefault(id(result.rows), _File(result.rows)).results.append(number)
+    return list(found.values())
+
+
+def _add_pictures(opened: Sequence[_File], dataset: str | Path | None) -> None:
+    """Read pictures from the dataset that was named, else from the files themselves."""
+    shown = [_shown(one.told) for one in opened]
+    asked = {row.get("sample") or id: pictures_shown(row) for one in opened for id, row in one.told.items()}
+    made = Thumbnails(expected=sum(asked.values()))
+    if dataset is not None:
+        every = {name: count for one in shown for name, count in one.items()}
+        pictures = thumbnails_of(dataset, every, made) if every else {}
+        for one in opened:
+            one.pictures = pictures
+        return
+    for one, names in zip(opened, shown, strict=True):
+        if names and one.rows.path != STDIN:
+            # A file whose format only --format told cannot be read again here; a note says that pictures lack.
+            with contextlib.suppress(Error):
+                one.pictures = thumbnails_of(one.rows.path, names, made)
+
+
+def _shown(told: Mapping[str, Details]) -> dict[str, int]:
+    """Count the pictures of each row, under its id and its sample."""
+    counts: dict[str, int] = {}
+    for id, row in told.items():
+        if count := pictures_shown(row):
+            counts |= {row.get("sample") or id: count, id: count}
+    return counts
+
+
+def _layout(results: Sequence[Result], opened: Sequence[_File], repeated: bool) -> Layout:
+    entries = [result.entry for result in results]
+    groups = dict.fromkeys(column for entry in entries for column, values in entry.groups.items() if len(values) > 1)
+    place = {number: file for file, one in enumerate(opened) for number in one.results}
+    return Layout(
+        labels=labels(entries),
+        files=[place[number] for number in range(len(results))],
+        recipes=[f"{entry.recipe}@{entry.version}" for entry in entries],
+        models=labels([entries[one.results[0]] for one in opened]),
+        groups=list(groups),
+        repeated=repeated,
+    )
+
+
+def _groups(result: Result, columns: Sequence[str], numbers: Sequence[int | None]) -> dict[str, list[str | None]]:
+    """Give the value of each row in the columns that numbers are broken down by."""
+    rows = result.scored.rows
+    every = {name: result.scored.column(name) if name in rows.column_names else None for name in columns}
+    return {
+        name: [None if values is None or n is None or values[n] is None else str(values[n]) for n in numbers]
+        for name, values in every.items()
+    }
+
+
+def _columns(layout: Layout) -> list[dict[str, str]]:
+    """Name the columns of the table in which each result stands, for the filters that a chart sets."""
+    return [{what: layout.name(what, n) for what in ("read", "rule", "result")} for n in range(len(layout.labels))]
+
+
+def _title(results: Sequence[Result]) -> str:
+    entries = [result.entry for result in results]
+    model = common([entry.model for entry in entries]) or f"{len({entry.model for entry in entries})} models"
+    dataset = common([entry.dataset for entry in entries])
+    return f"{model} on {dataset}" if dataset else model
+
+
+def _notes(listed: Listing, opened: Sequence[_File], pictures: str | Path | None) -> Iterator[str]:
+    if len(listed.keys) < listed.total:
+        yield (
+            f"The table lists {len(listed.keys):,} of {listed.total:,} rows, evenly spread; "
+            "numbers and charts are of all rows. --html-rows lists more."
+        )
+    if listed.nameless:
+        yield f"{listed.nameless:,} rows have no id and are not listed."
+    if any(map(pictures_shown, (row for one in opened for row in one.told.values()))) and not any(
+        one.pictures for one in opened
+    ):
+        lacking = (
+            "The predictions hold no pictures" if pictures is None else f"{pictures} has no pictures of these rows"
+        )
+        yield f"{lacking}. --html-pictures DATASET, the dataset they were made of, shows them."

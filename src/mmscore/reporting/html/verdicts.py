@@ -1,0 +1,106 @@
+"""What became of each row, in one word."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from mmconvert.core.frozen import frozen
+from mmscore.core.parsed import UNPARSED
+from mmscore.core.table import SCORED, Floats, Scored
+from mmscore.reporting.html.columns import beside
+from mmscore.scoring.result import Result
+
+RIGHT, PARTLY, WRONG, UNREAD, OPEN = "right", "partly", "wrong", "unparsed", "no score"
+"""Words for scored rows; the others are called by their status. A reply that was not read and has no credit is
+`unparsed`; a row that only counts together with others, such as a rotation, may have no score of its own."""
+
+_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_YES_NO = frozenset(("yes", "no"))
+
+
+@frozen
+class Verdicts:
+    """The rows of one result, in order.
+
+    Attributes:
+        score: Name of the score that is shown for a row; None where no row has one.
+        values: That score; NaN where the row has none.
+        words: What became of the row.
+        kind: `yes_no` or `letters` where all references are such, else "".
+        references: The reference in the alphabet of the kind, None for none; [] without a kind.
+        readings: What was read, likewise.
+    """
+
+    score: str | None
+    values: Floats
+    words: Sequence[str]
+    kind: str = ""
+    references: Sequence[str | None] = ()
+    readings: Sequence[str | None] = ()
+
+    def is_right(self, row: int) -> bool:
+        """Tell whether a row is right taken alone: its reading is its reference, else its own score says so."""
+        if self.kind and self.references[row] is not None and self.readings[row] is not None:
+            return self.readings[row] == self.references[row]
+        return self.words[row] == RIGHT
+
+
+def verdicts_of(result: Result) -> Verdicts:
+    """Tell what became of each row.
+
+    The first score of a recipe decides: full credit is right, none is wrong, the other way round where less is
+    better. A row without a score of its own is right when what was read is its reference.
+    """
+    scored = result.scored
+    score = next(iter(scored.scores), None)
+    values = scored.scores[score] if score else np.full(len(scored), math.nan)
+    answers = beside(result, ["answer"])["answer"].to_pylist()
+    kind = _kind(answers)
+    references = [_word(answer, kind) for answer in answers] if kind else []
+    readings = [_word(value, kind) for value in scored.column("value")] if kind else []
+    metric = result.entry.metrics.get(score or "")
+    more_is_better = metric is None or metric.higher_is_better is not False
+    words = _words(scored, values if more_is_better else 1 - values)
+    if kind:
+        pairs = zip(words, references, readings, strict=True)
+        words = [_by_reading(*one) if one[0] == OPEN else one[0] for one in pairs]
+    return Verdicts(score, values, words, kind, references, readings)
+
+
+def _words(scored: Scored, values: Floats) -> list[str]:
+    columns = zip(scored.column("status"), scored.column("how"), values.tolist(), strict=True)
+    return [status if status != SCORED else _of_score(how, value) for status, how, value in columns]
+
+
+def _of_score(how: str | None, value: float) -> str:
+    if math.isnan(value):
+        return OPEN
+    if value > 0:
+        return RIGHT if value >= 1 else PARTLY
+    return UNREAD if how == UNPARSED.how else WRONG
+
+
+def _by_reading(word: str, reference: str | None, reading: str | None) -> str:
+    if reference is None:
+        return word
+    return UNREAD if reading is None else RIGHT if reading == reference else WRONG
+
+
+def _kind(answers: Sequence[str | None]) -> str:
+    """Tell whether references are yes and no, or letters of options.
+
+    Example:
+        >>> _kind(["A", None, "BD"]), _kind(["Yes", "no"]), _kind(["cat"]), _kind([None])
+        ('letters', 'yes_no', '', '')
+    """
+    told = {answer for answer in answers if answer is not None}
+    if not told:
+        return ""
+    if all(answer.lower() in _YES_NO for answer in told):
+        return "yes_no"
+    return "letters" if all(answer and _LETTERS.issuperset(answer) for answer in told) else ""
+
+
+def _word(text: str | None, kind: str) -> str | None:
+    return text.lower() if text is not None and kind == "yes_no" else text

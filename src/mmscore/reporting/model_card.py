@@ -1,0 +1,124 @@
+"""Numbers for the card of a model on the Hub, proposed as a pull request: its owner decides."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import CommitInfo, CommitOperationAdd, HfApi
+from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
+
+from mmconvert._version import __version__
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.dataset.front_matter import front_matter, require_readable, with_front_matter, with_values
+from mmconvert.storage.hub_errors import RETRY_SECONDS, explained, retried
+from mmscore.reporting.predictions_card import INDEX, models_of, results_of, without
+
+CARD = "README.md"
+
+
+def propose(model: str, index: Sequence[Mapping[str, Any]]) -> str:
+    """Open a pull request that puts numbers into the `model-index` of a model's card.
+
+    Numbers of the same dataset, metric and recipe that stand there are replaced; all else stays.
+
+    Args:
+        model: `USER/MODEL`. The token is that of the environment or of `hf auth login`.
+        index: The numbers, of this one model.
+
+    Returns:
+        Address of the pull request.
+
+    Raises:
+        Error: The Hub refuses, or the card cannot be read.
+    """
+    api = _api()
+    with explained(model):
+        # A pull request that was made although its answer got lost would be made twice.
+        commit = retried(lambda: _proposed(api, model, index[0]["results"]), RETRY_SECONDS, once="/commit/")
+    return str(commit.pr_url)
+
+
+def require_card(model: str) -> None:
+    """Look whether a model's card can take numbers, before anything is published.
+
+    Raises:
+        Error: The Hub has no such model or cannot be reached, or the card cannot be read.
+    """
+    api = _api()
+    with explained(model):
+        _, text = retried(lambda: _card(api, model), RETRY_SECONDS)
+    try:
+        joined(text, (), model)
+    except Error as error:
+        raise Error(f"{model}: {error}") from None
+
+
+def require_one(model: str, index: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse numbers that are no single model's.
+
+    Raises:
+        UsageError: They are of several models, or there are none.
+    """
+    if len(index) != 1:
+        named = ", ".join(str(one["name"]) for one in index) or "none"
+        raise UsageError(f"--model-card {model}: takes the numbers of one model, found: {named}. Score one at a time.")
+
+
+def joined(text: str, results: Sequence[Mapping[str, Any]], name: str) -> str:
+    """Put results into a model's card; what stands there in another shape stays as it is.
+
+    Args:
+        text: The card, "" for none.
+        results: Results as `model-index` has them.
+        name: Name of the model, for a card whose `model-index` has none that takes results.
+
+    Raises:
+        Error: The card's YAML cannot be read, and would be lost.
+    """
+    require_readable(text)
+    values = front_matter(text)
+    models = models_of(values)
+    place = next((number for number, one in enumerate(models) if results_of(one) is not None), len(models))
+    there = models[place] if place < len(models) else {"name": name}
+    new = [_key(result, metric) for result in results for metric in result["metrics"]]
+    kept = without(results_of(there) or (), lambda result, metric: _key(result, metric) in new)
+    models[place : place + 1] = [{**there, "results": [*kept, *results]}]
+    told = {**values, INDEX: models}
+    # A block between two lines that is no mapping is a part of the text.
+    return with_values(text, told) if values else with_front_matter(told, text)
+
+
+def _api() -> HfApi:
+    return HfApi(library_name="mmscore", library_version=__version__)
+
+
+def _card(api: HfApi, model: str) -> tuple[str | None, str]:
+    """Give the commit that a model is at, and its card, "" for none."""
+    head = api.model_info(model).sha
+    try:
+        return head, Path(api.hf_hub_download(model, CARD, revision=head)).read_bytes().decode()
+    except EntryNotFoundError:
+        return head, ""
+    except UnicodeDecodeError:
+        raise Error(f"{model}: {CARD} holds bytes that are not UTF-8. Mend it, and push again.") from None
+
+
+def _proposed(api: HfApi, model: str, results: Sequence[Mapping[str, Any]]) -> CommitInfo:
+    head, text = _card(api, model)
+    try:
+        return api.create_commit(
+            model,
+            [CommitOperationAdd(CARD, joined(text, results, model.rpartition("/")[2]).encode())],
+            commit_message="Add evaluation results of mmscore",
+            create_pr=True,
+            parent_commit=head,
+        )
+    except ValueError as error:
+        if isinstance(error, HfHubHTTPError):
+            raise
+        raise Error(f"{model}: the Hub refuses the {CARD} with the numbers: {error}") from None
+
+
+def _key(result: Mapping[str, Any], metric: Mapping[str, Any]) -> tuple[object, ...]:
+    dataset = result.get("dataset")
+    return dataset.get("name") if isinstance(dataset, dict) else None, metric.get("type"), metric.get("config")

@@ -1,0 +1,176 @@
+"""A report in a notebook: data frames, an HTML table, a bar chart."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from mmconvert.core.errors import UsageError, did_you_mean, got
+from mmscore.core.estimates import Estimate
+from mmscore.core.recipe import Metrics
+from mmscore.core.report import CSV_COLUMNS, Entry, Report
+from mmscore.core.table import JUDGE_FIELDS
+from mmscore.reporting.console_table import shown
+from mmscore.reporting.scored_rows import ROWS_SCHEMA, rows_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+Frame = Literal["metrics", "groups", "counts", "rows"]
+FRAMES: tuple[Frame, ...] = ("metrics", "groups", "counts", "rows")
+
+_ABOUT = ("model", "dataset", "recipe", "version")
+_GROUP = ("group", "group_value")
+_MOST_VALUES = 100
+"""Bars of a chart; more could not be told apart."""
+
+
+def frame(report: Report, what: Frame) -> "pd.DataFrame":
+    """Give what a report holds as a data frame; see `Report.to_pandas`."""
+    import pandas as pd
+
+    if what not in FRAMES:
+        raise UsageError(f"to_pandas: no frame {what!r}.{did_you_mean(str(what), FRAMES)} Known: {', '.join(FRAMES)}.")
+    if what == "rows":
+        return _rows(report)
+    if what == "counts":
+        return pd.DataFrame([_about(entry) | asdict(entry.counts) for entry in report.entries])
+    table = pd.DataFrame(report.lines(), columns=list(CSV_COLUMNS))
+    overall = table["group"].isna()
+    if what == "metrics":
+        return table[overall].drop(columns=[*_GROUP]).reset_index(drop=True)
+    return table[~overall].reset_index(drop=True)
+
+
+def _about(entry: Entry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in _ABOUT}
+
+
+def _rows(report: Report) -> "pd.DataFrame":
+    import pandas as pd
+
+    if len(report.scored) < len(report.entries):
+        raise UsageError('to_pandas("rows"): the report was made without its rows. Make it with mmscore.score.')
+    tables = [rows_table(*one) for one in zip(report.entries, report.scored, strict=True)]
+    table = pa.concat_tables(tables) if tables else ROWS_SCHEMA.empty_table()
+    # A column that no row has says nothing here, where nothing depends on the columns' number.
+    unused = [name for name in JUDGE_FIELDS.names if table[name].null_count == len(table)]
+    rows: pd.DataFrame = table.drop_columns(["span", "scores", *unused]).to_pandas()
+    start, end = ([one.rows[name].to_pandas() for one in report.scored] for name in ("start", "end"))
+    if tables:
+        rows["start"], rows["end"] = (pd.concat(parts, ignore_index=True).astype("Int32") for parts in (start, end))
+    for name in dict.fromkeys(name for one in report.scored for name in one.scores):
+        rows[name] = np.concatenate([one.scores.get(name, np.full(len(one), np.nan)) for one in report.scored])
+    return rows
+
+
+def html(report: Report) -> str:
+    """Give a table for a notebook: a line for each number, the groups folded away; all texts are escaped."""
+    blocks = [_table(("model", "dataset", "recipe", "metric", "value", "95 % interval", "n"), _lines(report.entries))]
+    for entry in report.entries:
+        heading = f"{entry.model}, {entry.recipe}@{entry.version} ({entry.parity})"
+        counts = ", ".join(f"{number:,} {fate}" for fate, number in asdict(entry.counts).items() if number)
+        blocks.append(f"<p><b>{escape(heading)}</b><br>{escape(counts)}<br><code>{escape(entry.signature)}</code></p>")
+        for column, values in entry.groups.items():
+            lines = [(value, *numbers) for value, metrics in values.items() for numbers in _numbers(metrics)]
+            table = _table((column, "metric", "value", "95 % interval", "n"), lines)
+            blocks.append(f"<details><summary>by {escape(column)} ({len(values):,})</summary>{table}</details>")
+    return f'<div class="mmscore-report">{"".join(blocks)}</div>'
+
+
+def _lines(entries: Sequence[Entry]) -> list[Sequence[str]]:
+    return [
+        (entry.model, entry.dataset or "", f"{entry.recipe}@{entry.version}", *numbers)
+        for entry in entries
+        for numbers in _numbers(entry.metrics, " partial" if entry.partial else "")
+    ]
+
+
+def _numbers(metrics: Metrics, note: str = "") -> list[Sequence[str]]:
+    return [(name, f"{shown(e.value, e.unit)} {e.unit}{note}", _interval(e), f"{e.n:,}") for name, e in metrics.items()]
+
+
+def _interval(estimate: Estimate) -> str:
+    return "" if estimate.ci95 is None else " \N{EN DASH} ".join(shown(x, estimate.unit) for x in estimate.ci95)
+
+
+def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def figure(report: Report, by: str | None, metric: str | None) -> "go.Figure":
+    """Draw the numbers as bars with their 95 % intervals; see `Report.plot`."""
+    try:
+        import plotly.graph_objects as go
+    except ModuleNotFoundError:
+        raise UsageError('plot: needs the package plotly. Install it: pip install "mmconvert[report]"') from None
+    entries = report.entries
+    metric = _chosen(metric, _shared_first([list(entry.metrics) for entry in entries]), "metric")
+    broken_down = [[c for c, values in e.groups.items() if len(values) > 1 or c == by] for e in entries]
+    columns = _shared_first(broken_down)
+    if by is not None or (columns and all(columns[0] in having for having in broken_down)):
+        by = _chosen(by, columns, "breakdown")
+    chart, lacking = go.Figure(), []
+    for entry in entries:
+        shown = {"all rows": entry.metrics} if by is None else entry.groups.get(by, {})
+        found = {value: metrics[metric] for value, metrics in shown.items() if metric in metrics}
+        name = f"{entry.model}, {entry.recipe}@{entry.version}"
+        if found:
+            chart.add_trace(_bars(name, found))
+        else:
+            lacking.append(name)
+    unit = next(e.metrics[metric].unit for e in report.entries if metric in e.metrics)
+    chart.update_layout(
+        barmode="group",
+        template="plotly_white",
+        xaxis={"title": escape(by or ""), "type": "category"},
+        yaxis_title=f"{escape(metric)}, {unit}; bars: 95 % interval",
+        legend={"orientation": "h", "y": 1.1},
+        title=escape(f"without {'; '.join(lacking)}: no {metric}{f' by {by}' if by else ''}") if lacking else None,
+    )
+    return chart
+
+
+def _shared_first(having: Sequence[Sequence[str]]) -> list[str]:
+    """List the names that entries have, first those that all of them have.
+
+    Example:
+        >>> _shared_first([["x", "y"], ["y", "z"]])
+        ['y', 'x', 'z']
+    """
+    names = dict.fromkeys(name for names in having for name in names)
+    return sorted(names, key=lambda name: not all(name in one for one in having))
+
+
+def _chosen(name: str | None, known: Sequence[str], kind: str) -> str:
+    names = list(dict.fromkeys(known))
+    if name is None and names:
+        return names[0]
+    if name not in names:
+        hint = did_you_mean(str(name), names) + (f" Known: {', '.join(names)}." if names else " There is none.")
+        raise UsageError(f"plot: no {kind} {got(name)}.{hint}")
+    return str(name)
+
+
+def _bars(name: str, found: dict[str, Estimate]) -> "go.Bar":
+    import plotly.graph_objects as go
+
+    drawn = dict(list(found.items())[:_MOST_VALUES])
+    values = [e.value for e in drawn.values()]
+    ends = [e.ci95 or (e.value, e.value) for e in drawn.values()]
+    above = [high - value for value, (_, high) in zip(values, ends, strict=True)]
+    below = [value - low for value, (low, _) in zip(values, ends, strict=True)]
+    return go.Bar(
+        # Plotly reads a little HTML in its texts.
+        name=escape(name),
+        x=[escape(value) for value in drawn],
+        y=values,
+        error_y={"type": "data", "symmetric": False, "array": above, "arrayminus": below},
+        hovertext=[f"{e.n:,} rows" for e in drawn.values()],
+    )

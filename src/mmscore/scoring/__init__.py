@@ -1,0 +1,1 @@
+"""Score predictions: evaluate, group, bootstrap, sign."""

@@ -1,0 +1,397 @@
+"""Predictions to numbers, with their uncertainty, their counts and their signature."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.frozen import frozen
+from mmscore.core.judge import AUTO
+from mmscore.core.parsed import UNPARSED
+from mmscore.core.predictions.join import join
+from mmscore.core.predictions.load import Refusal, Rows, models_in, open_rows
+from mmscore.core.recipe import OWN, Metrics, Recipe, Row
+from mmscore.core.report import Counts, Entry, Report
+from mmscore.core.select_recipe import Choice, facts_of, fitting_recipe, named_recipe
+from mmscore.core.table import EXCLUDED, SCORED, STATUSES, Scored
+from mmscore.scoring.bootstrap import with_errors
+from mmscore.scoring.fingerprint import Fingerprint
+from mmscore.scoring.groups import MACRO, breakdown, check_breakdown, macro_average
+from mmscore.scoring.judging.config import Estimate, Setting
+from mmscore.scoring.judging.panel import Panel, Sitting
+from mmscore.scoring.judging.request import JudgeRequest, chosen_panel, opened_dry_sitting
+from mmscore.scoring.result import Result
+from mmscore.scoring.score import columns_read, score_rows
+from mmscore.scoring.signature import signature
+
+AVERAGES = ("micro", MACRO)
+_MESSAGES = 20
+_ALIKE = 5
+_ROW = re.compile(r"row \d+ ")
+
+
+@frozen
+class Options:
+    """How to score, beside the recipe.
+
+    Attributes:
+        answers: Dataset with the references, for predictions that lack them.
+        dataset: Name of the benchmark, for files that do not say it.
+        by: Columns to break the numbers down by, before those of the recipe; `extra.key` for a key of `extra`.
+        average: micro: every row counts the same. macro: every group of the first breakdown
+            column that the rows have does.
+        progress: Called now and then with the rows done so far, and those of the file.
+        judge: A model that judges after the rules; None when the rules stand alone.
+        format: Format of the predictions files; None to recognise each by its content.
+        model: Name of the model, for files that do not say it.
+        recipe_options: File of options for the recipe; None for none.
+        log: The log of the recipe's kit is wanted (`kit_log`): one file, one recipe that has one.
+    """
+
+    answers: str | Path | None = None
+    dataset: str | None = None
+    by: tuple[str, ...] = ()
+    average: str = "micro"
+    progress: Callable[[int, int], None] = lambda done, total: None
+    judge: JudgeRequest | None = None
+    format: str | None = None
+    model: str | None = None
+    recipe_options: str | Path | None = None
+    log: bool = False
+
+
+@frozen
+class JudgeEstimate:
+    """What judging one file under one recipe would cost.
+
+    Attributes:
+        predictions: The file, as the user wrote it.
+        recipe: Name and version of the recipe.
+        setting: The judge, one of several where the user names several.
+        estimate: Rows, calls and tokens.
+    """
+
+    predictions: str
+    recipe: str
+    setting: Setting
+    estimate: Estimate
+
+
+def score(
+    predictions: str | Path | Sequence[str | Path],
+    recipe: str | Recipe | Sequence[str | Recipe] = (),
+    *,
+    answers: str | Path | None = None,
+    dataset: str | None = None,
+    by: str | Sequence[str] = (),
+    average: str = "micro",
+    judge: JudgeRequest | str | None = None,
+    format: str | None = None,
+    model: str | None = None,
+    recipe_options: str | Path | None = None,
+    html: str | Path | None = None,
+) -> Report:
+    """Score predictions as each recipe's kit would.
+
+    Args:
+        predictions: A parquet file or folder of ours, a kit's own result file, `-` for standard input,
+            or a Hub id `USER/REPO`; several are models side by side.
+        recipe: Names, with `@version` where wanted, or recipes; none takes the one that fits the file.
+        answers: Dataset with the references, for predictions that lack them.
+        dataset: Name of the benchmark, for files that do not say it.
+        by: Columns to break the numbers down by, `extra.key` for a key of `extra`.
+        average: `micro` or `macro`, see `Options`.
+        judge: A model that judges after the rules; the name of a judge is a request with nothing else said.
+        format: Format of the predictions files; None to recognise each by its content.
+        model: Name of the model, for files that do not say it.
+        recipe_options: File of options for the recipe, for recipes that take some.
+        html: File for the report as a page to look at.
+
+    Returns:
+        One entry for each file and recipe, files first, with the rows behind it.
+
+    Raises:
+        UsageError: A path, a recipe or a column does not exist, no recipe fits, or it takes no such options.
+        Error: A file is damaged or holds nothing that can be scored.
+    """
+    named = [predictions] if isinstance(predictions, str | Path) else predictions
+    paths = [one for path in named for one in models_in(path)]
+    if not paths:
+        raise UsageError("predictions: no file is named. Name one at least.")
+    names = [recipe] if isinstance(recipe, str | Recipe) else list(recipe or ())
+    options = Options(
+        *(answers, dataset, (by,) if isinstance(by, str) else tuple(by), average),
+        judge=JudgeRequest(judge) if isinstance(judge, str) else judge,
+        format=format,
+        model=model,
+        recipe_options=recipe_options,
+    )
+    found = list(results(paths, names, options))
+    if html is not None:
+        from mmscore.reporting.html.page import write_report
+
+        write_report(html, found, pictures=answers)
+    return Report(tuple(one.entry for one in found), tuple(one.scored for one in found))
+
+
+def score_each(
+    paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: Options
+) -> Iterator[tuple[Entry, Scored]]:
+    """Score file after file, recipe after recipe; all names and files are looked at before the first row.
+
+    Args:
+        paths: Predictions files.
+        recipes: Names of recipes; none takes the one that fits each file.
+        options: How to score.
+
+    Yields:
+        The entry of the report, and the settled rows behind it.
+
+    Raises:
+        UsageError: As `score`.
+        Error: As `score`.
+    """
+    for result in results(paths, recipes, options):
+        yield result.entry, result.scored
+
+
+def results(paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: Options) -> Iterator[Result]:
+    """Score as `score_each`, and give the file and the recipe as well."""
+    work = _planned(paths, recipes, options)
+    if options.judge is not None and any(panel.asks for _, _, panel in work if panel):
+        yield from _judge_each(work, options, options.judge)
+        return
+    for rows, choice, panel in work:
+        yield _score_one(rows, choice, options, panel)
+
+
+def _judge_each(
+    work: Sequence[tuple[Rows, Choice, Panel | None]], options: Options, request: JudgeRequest
+) -> list[Result]:
+    """Score with a judge; all at once, so that no connection stays open while the caller holds an entry."""
+    # Imported here: whoever has no judge need not wait for the client to load.
+    from mmscore.scoring.judging.runner import opened_chat, opened_sitting
+
+    found = []
+    with opened_chat(request) as chat:
+        for rows, choice, panel in work:
+            if panel is None or not panel.asks:
+                found.append(_score_one(rows, choice, options, panel))
+                continue
+            with opened_sitting(request, panel, chat, rows.path, choice) as sitting:
+                found.append(_score_one(rows, choice, options, sitting.panel, sitting))
+    return found
+
+
+def estimate_each(paths: Sequence[str | Path], recipes: Sequence[str], options: Options) -> Iterator[JudgeEstimate]:
+    """Count what the judge would be asked; nobody is asked, and nothing is written.
+
+    Args:
+        paths: Predictions files.
+        recipes: Names of recipes; none takes the one that fits each file.
+        options: How to score, with a judge.
+
+    Yields:
+        The count for each file, recipe and judge.
+
+    Raises:
+        UsageError: As `score`.
+        Error: As `score`.
+    """
+    for rows, choice, panel in _planned(paths, recipes, options):
+        if options.judge is None or panel is None:
+            continue
+        name = f"{choice.name}@{choice.version}"
+        if not panel.asks:
+            yield from (JudgeEstimate(rows.path, name, setting, Estimate()) for setting in panel.settings)
+            continue
+        with opened_dry_sitting(options.judge, panel, rows.path, choice) as (sitting, juries):
+            score_rows(rows, choice.recipe, choice.version, dataset=options.dataset, sitting=sitting)
+            estimates = [JudgeEstimate(rows.path, name, jury.setting, jury.estimate) for jury in juries]
+        yield from estimates
+
+
+def _planned(
+    paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: Options
+) -> list[tuple[Rows, Choice, Panel | None]]:
+    """Look at every file and name before the first row is read."""
+    if options.average not in AVERAGES:
+        raise UsageError(f"no average {options.average!r}. Known: {', '.join(AVERAGES)}.")
+    named = [named_recipe(name, options.recipe_options) for name in recipes]
+    opened = [open_rows(path, format=options.format) for path in paths]
+    if options.answers is not None:
+        references = open_rows(options.answers, required=("id",))
+        opened = [join(rows, references) for rows in opened]
+    chosen = [(rows, choice) for rows in opened for choice in named or [_fitting(rows, options)]]
+    if options.log:
+        _check_log([choice for _, choice in chosen])
+    for rows, choice in chosen:
+        check_breakdown(rows, options.by, choice.recipe.groups)
+        _check_average(choice, options)
+    return [(rows, choice, _panel(choice, options)) for rows, choice in chosen]
+
+
+def _fitting(rows: Rows, options: Options) -> Choice:
+    return fitting_recipe(facts_of(rows, options.dataset), options.recipe_options)
+
+
+def _check_log(choices: Sequence[Choice]) -> None:
+    if len(choices) > 1:
+        raise UsageError("--log: a log is of one file by one recipe. Score each on its own.")
+    for choice in choices:
+        if choice.recipe.log is None:
+            raise UsageError(f"--log: recipe {choice.name!r} knows no log of its kit. Leave --log out.")
+
+
+def kit_log(entry: Entry, scored: Scored, options: Options) -> str:
+    """Write scored rows as the log that the recipe's kit would save; rows without a score are not in it.
+
+    Args:
+        entry: What `score_each` gave.
+        scored: The rows behind it.
+        options: How it was scored, `log` among it.
+
+    Raises:
+        Error: The log cannot hold the rows.
+    """
+    recipe = named_recipe(f"{entry.recipe}@{entry.version}", options.recipe_options).recipe
+    if recipe.log is None:
+        raise UsageError(f"recipe {entry.recipe!r} knows no log of its kit.")
+    return recipe.log(scored.with_status(SCORED), entry.version)
+
+
+def _panel(choice: Choice, options: Options) -> Panel | None:
+    if options.judge is not None:
+        return chosen_panel(options.judge, choice)
+    if choice.recipe.needs_judge:
+        judges = ", ".join(choice.recipe.judges)
+        raise UsageError(f"recipe {choice.name!r} has no scores without a judge. Add --judge, one of: {judges}.")
+    return None
+
+
+def _check_average(choice: Choice, options: Options) -> None:
+    if options.average == MACRO and choice.recipe.additive:
+        raise UsageError(
+            f"recipe {choice.name!r} adds points up, which have no mean over groups. Leave --average macro out."
+        )
+
+
+def _score_one(
+    rows: Rows, choice: Choice, options: Options, panel: Panel | None, sitting: Sitting | None = None
+) -> Result:
+    recipe, version = choice.recipe, choice.version
+    fingerprint = Fingerprint(columns_read(recipe, panel), rows.names | {"dataset"} if options.dataset else rows.names)
+    raw, refusals = score_rows(
+        *(rows, recipe, version),
+        dataset=options.dataset,
+        by=options.by,
+        progress=options.progress,
+        sitting=sitting,
+        fingerprint=fingerprint,
+    )
+    settled = recipe.settle(raw, version) if raw.scores else raw
+    numbers = _numbers(rows, settled, choice, options) if raw.scores else _Numbers()
+    datasets = facts_of(rows, options.dataset).datasets
+    entry = Entry(
+        recipe=choice.name,
+        version=version,
+        parity=_parity(choice, options, panel),
+        reason=choice.reason,
+        metrics=numbers.metrics,
+        groups=numbers.groups,
+        counts=_counts(raw, settled),
+        partial=rows.partial or bool(rows.missing),
+        model=options.model or ", ".join(rows.distinct("model")) or rows.title,
+        method=", ".join(rows.distinct("method")) or None,
+        dataset=next(iter(datasets)) if len(datasets) == 1 else None,
+        signature=signature(
+            choice,
+            average=options.average,
+            column=numbers.average,
+            panel=panel,
+            answers=options.answers,
+            digests=fingerprint.digests(),
+        ),
+        table=numbers.table,
+        predictions=rows.path,
+        messages=[
+            *_unasked(options, panel),
+            *_messages(refusals),
+            *(sitting.remarks() if sitting else ()),
+            *numbers.remarks,
+        ],
+    )
+    return Result(entry, settled, raw, rows, choice, refusals)
+
+
+@frozen
+class _Numbers:
+    metrics: Metrics = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, Metrics]] = field(default_factory=dict)
+    table: Sequence[Row] = ()
+    remarks: tuple[str, ...] = ()
+    average: str | None = None
+
+
+def _numbers(rows: Rows, settled: Scored, choice: Choice, options: Options) -> _Numbers:
+    recipe, version = choice.recipe, choice.version
+    valid = settled.with_status(SCORED)
+    metrics, groups = recipe.reduce(valid, version), breakdown(valid, recipe, version, options.by)
+    if options.average != MACRO:
+        found = _Numbers(with_errors(metrics, valid, recipe, version), groups)
+    else:
+        averaged = macro_average(valid, metrics, groups, options.by, rows.path)
+        found = _Numbers(averaged.metrics, groups, average=averaged.column, remarks=averaged.remarks)
+    try:
+        return replace(found, table=recipe.table(valid, version))
+    except Error as error:
+        # The kit itself breaks off here; the numbers beside its table stand all the same.
+        return replace(found, remarks=(*found.remarks, f"the kit's own table cannot be made: {error}"))
+
+
+def _counts(raw: Scored, settled: Scored) -> Counts:
+    statuses = Counter(settled.column("status"))
+    kept = pc.is_in(raw.rows["status"], value_set=pa.array([SCORED, EXCLUDED]))
+    unparsed = pc.sum(pc.and_(kept, pc.equal(raw.rows["how"], UNPARSED.how))).as_py() or 0
+    return Counts(total=len(settled), unparsed=unparsed, **{status: statuses[status] for status in STATUSES})
+
+
+def _parity(choice: Choice, options: Options, panel: Panel | None) -> str:
+    """Name whose number it is; with another average, or a judge's prompt in our words, the kit's own may differ."""
+    recipe = choice.recipe
+    if recipe.parity == OWN:
+        return OWN
+    theirs = panel is not None and (panel.settings[0].wording or choice.options)
+    wording = "" if panel is None or not panel.asks else "the user's" if theirs else "ours"
+    named = f"{recipe.parity}, {recipe.versions[choice.version]}"
+    named += "; with options of the user's" if choice.options else ""
+    named += f"; judged, wording {wording}" if wording else ""
+    return named + ("; averaged over groups, which the kit does not do" if options.average == MACRO else "")
+
+
+def _unasked(options: Options, panel: Panel | None) -> list[str]:
+    """Say that the judge's own choice was to ask nobody: whoever names a judge may expect otherwise."""
+    if options.judge is None or panel is None or panel.asks or options.judge.strategy != AUTO:
+        return []
+    setting = panel.settings[0]
+    others = " or ".join(setting.judge.strategies)
+    return [f"judge {setting.name}: strategy auto stands for rule, nobody was asked. Give --judge-strategy {others}."]
+
+
+def _messages(refusals: Sequence[Refusal]) -> list[str]:
+    """Name the first rows, a few of each reason, and count the others."""
+    reasons = Counter[str]()
+    shown = []
+    for refusal in refusals:
+        reason = _ROW.sub("", refusal.message, count=1)
+        reasons[reason] += 1
+        if reasons[reason] <= _ALIKE:
+            shown.append(refusal.message)
+    shown = shown[:_MESSAGES]
+    more = len(refusals) - len(shown)
+    return [*shown, f"... and {more} more such rows."] if more else shown

@@ -1,0 +1,78 @@
+"""Circular evaluation: a question is right when every rotation of its options is answered right."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from mmconvert.core.errors import Error, got
+from mmscore.core.table import MISSING, REJECTED, Scored
+from mmscore.scoring.joint_scores import jointly
+
+ROTATION = 1_000_000
+"""MMBench writes rotation k of question i as row i + k * this number."""
+
+COLUMNS = ("sample", "variant", "group")
+"""Columns beside `id` that tell which rows are rotations of one question."""
+
+
+def with_circular(scored: Scored, score: str, indices: Sequence[str | None] | None = None) -> Scored:
+    """Score questions on the rows that show them unrotated.
+
+    Args:
+        scored: All rows, with `COLUMNS`.
+        score: 1.0 or 0.0 a row; NaN for a row without an answer.
+        indices: The benchmark's index of each row, where the id is not it.
+
+    Returns:
+        The rows with `circular_accuracy` and `vanilla_accuracy` (the unrotated row alone) in place of
+        all scores. A rotation whose unrotated row is not in the file takes no part; a question with
+        an open rotation and no wrong one has no score.
+
+    Raises:
+        Error: Neither a variant nor the id tells which rotation a row shows that has been read.
+    """
+    hits = scored.scores[score]
+    ids = scored.column("id") if indices is None else indices
+    columns = (scored.column("status"), ids, *map(scored.column, COLUMNS))
+    questions = [_question(*row) for row in zip(*columns, strict=True)]
+    rotations: dict[str | None, list[float]] = {}
+    for (question, _), hit in zip(questions, hits.tolist(), strict=True):
+        rotations.setdefault(question, []).append(hit)
+    right = {question: jointly(values) for question, values in rotations.items()}
+    heads = np.array([is_head for _, is_head in questions], dtype=bool)
+    circular = np.array([right[question] for question, _ in questions])
+    return Scored(scored.rows, {}).with_scores(
+        circular_accuracy=np.where(heads, circular, math.nan), vanilla_accuracy=np.where(heads, hits, math.nan)
+    )
+
+
+def _question(
+    status: str, id: str | None, sample: str | None, variant: int | None, group: str | None
+) -> tuple[str | None, bool]:
+    """Name the question of a row, None where a row that was never read does not say it; and whether it is unrotated.
+
+    Raises:
+        Error: Neither a variant nor the id tells which rotation the row shows.
+    """
+    if variant is not None and sample is not None:
+        return sample, variant == 0
+    if id is None:
+        return None, False
+    copy, mark, number = id.rpartition("#")
+    if mark and _is_number(number):
+        return copy, int(number) == 0
+    if not _is_number(id):
+        if status in (MISSING, REJECTED):
+            return None, False
+        raise Error(
+            f"id: expected a whole number, <sample>#<variant>, or a row with sample and variant {got(id)}. "
+            "Give circular rows one of them."
+        )
+    if group is not None:
+        return group, id == group
+    return str(int(id) % ROTATION), int(id) < ROTATION
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()

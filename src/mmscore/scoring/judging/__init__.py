@@ -1,0 +1,1 @@
+"""Score with judge models: request, panel, runner."""

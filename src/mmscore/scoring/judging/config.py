@@ -1,0 +1,297 @@
+"""A judge ready for rows: its settings, what becomes of a row, and what asking would cost.
+
+A reply is kept under a digest of what was asked: prompt, model, generation options and the number
+of the try.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from mmconvert.core.errors import Error, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import canonical_json
+from mmconvert.plugins.registry import named_by_content
+from mmscore.core.judge import LEAVE, RULE, Case, Judge, Leave, NoVerdict, Question, Step, Verdict
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Item
+from mmscore.llm.budget import tokens_of
+from mmscore.llm.response_cache import FAILED, AnswerStore, answer_key
+
+Message = dict[str, str]
+
+
+@frozen
+class Setting:
+    """A judge with all that its replies depend on.
+
+    Attributes:
+        name: The judge, as the user named it.
+        judge: Its protocol.
+        version: One of its versions.
+        strategy: One of its strategies, or `RULE`; `auto` is settled.
+        model: Name of the judge model; "" when it is not known (a dry run).
+        wording: The user's own wording, or None.
+        generation: The user's options of the chat completion.
+        repeat: Which asking of the same question this is, from 0; its reply is one of its own.
+        labels: The user's own verdicts and what each is worth, or None.
+        pattern: The user's own regular expression for the verdict, or None.
+    """
+
+    name: str
+    judge: Judge
+    version: str
+    strategy: str
+    model: str = ""
+    wording: str | None = None
+    generation: Mapping[str, Any] = field(default_factory=dict)
+    repeat: int = 0
+    labels: Mapping[str, float] | None = None
+    pattern: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Name and version of the judge."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def asks(self) -> bool:
+        """Whether anybody is asked at all."""
+        return self.strategy != RULE
+
+    def case(self, item: Item, parsed: Parsed, scores: Mapping[str, float], options: Mapping[str, Any]) -> Case:
+        """Lay a row before the judge, with what the recipe was configured with."""
+        wishes = (self.wording, options, self.labels, self.pattern)
+        return Case(item, parsed, scores, self.version, self.strategy, *wishes)
+
+    def step(self, case: Case, replies: Sequence[str]) -> Step:
+        """Let the judge say what comes next.
+
+        Raises:
+            Error: It says nothing that a judge can say, as a user's own may.
+        """
+        step: object = self.judge.step(case, tuple(replies))
+        if not isinstance(step, Step):
+            raise Error(
+                f"judge {self.name!r}: `step` returns no Question, Verdict, NoVerdict or LEAVE {got(step)}. "
+                "Return one of them for every row and reply."
+            )
+        return step
+
+    def messages(self, question: Question) -> list[Message]:
+        """Lay a question out as chat turns."""
+        system = [] if question.system is None else [{"role": "system", "content": question.system}]
+        return [*system, {"role": "user", "content": question.prompt}]
+
+    def options(self, question: Question) -> dict[str, Any]:
+        """Give the options of the chat completion: the judge's, the question's, the user's; the last wins."""
+        return {**self.judge.generation, **question.generation, **self.generation}
+
+    def key(self, question: Question, number: int) -> str:
+        """Digest all that the reply to a row's question number `number` (from 0) depends on."""
+        again = [self.repeat] if self.repeat else []
+        return answer_key("judge", self.messages(question), self.model, self.options(question), number, *again)
+
+    def signature(self) -> Mapping[str, str]:
+        """Name what the numbers depend on, for the signature of a report."""
+        title = f"{named_by_content(self.name)}@{self.version}"
+        if not self.asks:
+            return {"judge": title, "judge_strategy": self.strategy}
+        options = {**self.judge.generation, **self.generation}
+        named = {
+            "judge": title,
+            "judge_strategy": self.strategy,
+            "judge_model": self.model,
+            "judge_generation": ",".join(f"{name}={canonical_json(options[name])}" for name in sorted(options)),
+        }
+        own = {"judge_prompt": self.wording, "judge_score_mapping": self.labels, "judge_score_pattern": self.pattern}
+        return named | {name: answer_key(wish)[:16] for name, wish in own.items() if wish is not None}
+
+
+@frozen
+class Outcome:
+    """What became of one case.
+
+    Attributes:
+        step: The judge's last word.
+        reply: The last reply; None when there was none.
+        prompt_sha256: Digest of the last question, as chat turns; None when nothing was asked.
+        tries: Questions asked about the row, now or earlier.
+        votes: What each judge said, where there are several; else none.
+        models: The models that were asked.
+    """
+
+    step: Verdict | NoVerdict | Leave
+    reply: str | None = None
+    prompt_sha256: str | None = None
+    tries: int = 0
+    votes: tuple["Vote", ...] = ()
+    models: tuple[str, ...] = ()
+
+
+@frozen
+class Vote:
+    """What one of several judges said about a row.
+
+    Attributes:
+        judge: Name and version of the judge.
+        model: The judge model.
+        repeat: Which asking of the same question this is, from 0.
+        reply: Its last reply; None when there was none.
+        value: What it read in the answer, None for nothing.
+        scores: The row's scores by this judge alone; None without a verdict.
+        error: Why there is no verdict, else None.
+        reads: It reads the answer and leaves the scores to the recipe.
+    """
+
+    judge: str
+    model: str
+    repeat: int
+    reply: str | None
+    value: str | None
+    scores: Mapping[str, float] | None
+    error: str | None = None
+    reads: bool = False
+
+
+UNASKED = Outcome(LEAVE)
+
+
+class Jury(Protocol):
+    """Whoever cases are put to: a judge model, or a dry run that only counts.
+
+    Attributes:
+        setting: The judge.
+    """
+
+    setting: Setting
+
+    def judge(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Settle cases; one outcome a case, in order."""
+        ...
+
+
+@frozen
+class Spent:
+    """What judging one file took.
+
+    Attributes:
+        predictions: The file, as the user wrote it.
+        judge: Name and version of the judge.
+        model: The judge model.
+        repeat: Which asking of the same questions this is, from 0.
+        rows: Rows that the judge was asked about, now or earlier.
+        failed: Those of them without a verdict.
+        unasked: Those of the failed that a cap on calls or tokens kept from being asked.
+        stored: Replies from the store.
+        asked: New replies.
+        calls: Calls that were sent, retries included.
+        prompt_tokens: Tokens of the prompts of new replies, as the service counts them.
+        completion_tokens: Tokens of the new replies.
+    """
+
+    predictions: str
+    judge: str
+    model: str
+    repeat: int
+    rows: int
+    failed: int
+    unasked: int
+    stored: int
+    asked: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        lost = self.failed - self.unasked
+        failed = f", {lost} rows without a verdict (--rejudge failed asks them again)" if lost else ""
+        failed += f", {self.unasked:,} rows not asked for want of calls or tokens" if self.unasked else ""
+        again = f", repeat {self.repeat + 1}" if self.repeat else ""
+        return (
+            f"{self.predictions}: judge {self.judge} ({self.model}{again}): {self.rows:,} rows, "
+            f"{self.stored:,} replies from the store, {self.asked:,} new in {self.calls:,} calls, "
+            f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens{failed}"
+        )
+
+
+@dataclass(slots=True)
+class Estimate:
+    """What a judge would cost; tokens are guessed at three to four characters each, one for Chinese.
+
+    Attributes:
+        rows: Rows that the judge would be asked about, the answered ones included.
+        calls: Calls that the store cannot answer, if no question is asked twice for want of a verdict.
+        most_calls: The same if none does and every try is needed, retries aside.
+        stored: Questions that stored replies answer; None where no model is named, whose replies they would be.
+        prompt_tokens: Tokens of `calls` prompts.
+        most_completion_tokens: Tokens that `calls` replies may have; None where the judge sets no limit.
+    """
+
+    rows: int = 0
+    calls: int = 0
+    most_calls: int = 0
+    stored: int | None = 0
+    prompt_tokens: int = 0
+    most_completion_tokens: int | None = 0
+
+
+class DryJury:
+    """Counts what a judge would be asked, and asks nothing.
+
+    Attributes:
+        setting: The judge.
+        estimate: The count so far.
+    """
+
+    def __init__(self, setting: Setting, store: AnswerStore | None, *, again: bool = False) -> None:
+        """Join a judge and the store of its replies, None where there is none yet."""
+        self.setting = setting
+        self.estimate = Estimate(stored=0 if setting.model else None)
+        self._store = store if setting.model else None
+        self._again = again
+        self._seen: set[str] = set()
+
+    def judge(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Count; every case is left as the rules scored it."""
+        for case in cases:
+            self._count(case)
+        return [UNASKED] * len(cases)
+
+    def _count(self, case: Case) -> None:
+        replies = list[str]()
+        first = step = self.setting.step(case, ())
+        if not isinstance(first, Question):
+            return
+        self.estimate.rows += 1
+        while isinstance(step, Question):
+            key = self.setting.key(step, len(replies))
+            stored = self._store.get([key]).get(key) if self._store else None
+            if stored is None:
+                self._add(key, step, len(replies))
+                return
+            if stored.text is None:
+                step = NoVerdict(stored.error or FAILED)
+                break
+            self.estimate.stored = (self.estimate.stored or 0) + 1
+            replies.append(stored.text)
+            step = self.setting.step(case, replies)
+        if self._again and isinstance(step, NoVerdict):
+            self._add(self.setting.key(first, 0), first, 0)
+
+    def _add(self, key: str, question: Question, asked: int) -> None:
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        estimate, judge, strategy = self.estimate, self.setting.judge, self.setting.strategy
+        calls = max(1, judge.least(strategy) - asked)
+        estimate.calls += calls
+        estimate.most_calls += judge.most(strategy) - asked
+        estimate.prompt_tokens += calls * sum(tokens_of(turn["content"]) for turn in self.setting.messages(question))
+        options = self.setting.options(question)
+        limit = options.get("max_tokens", options.get("max_completion_tokens"))
+        if isinstance(limit, int) and estimate.most_completion_tokens is not None:
+            estimate.most_completion_tokens += calls * limit
+        else:
+            estimate.most_completion_tokens = None

@@ -1,0 +1,187 @@
+"""The judges of one run: one, or several whose verdicts on a row become one.
+
+Every judge protocol is put to every judge model, and each question asked as often as the user wants.
+Repeats of one judge become one verdict first, then the judges do, each counting the same. Scores are
+averaged (`mean`), or the middle or the most frequent one is taken; where all
+judges read an answer, a letter or a yes, the most frequent reading counts and the recipe scores it.
+Verdicts that are as frequent give way to the first of them, in the order in which judges were named.
+"""
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from mmconvert.core.errors import RowError
+from mmconvert.core.frozen import frozen
+from mmscore.core.judge import JUDGED, LEAVE, Leave, NoVerdict, Verdict
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Item
+from mmscore.core.select_recipe import Choice
+from mmscore.scoring.judging.config import Jury, Outcome, Setting, Vote
+
+Scores = Mapping[str, float]
+Case = tuple[Item, Parsed, Scores]
+"""A row, what the recipe's rules read in it, and what they gave."""
+
+_T = TypeVar("_T")
+
+MEAN, MEDIAN, MAJORITY = AGGREGATIONS = ("mean", "median", "majority_vote")
+"""How the scores of several verdicts become one."""
+
+
+def majority(values: Sequence[_T]) -> _T:
+    """Give the most frequent value; of several, that which comes first.
+
+    Example:
+        >>> majority(["B", "A", "A"]), majority(["B", "A"])
+        ('A', 'B')
+    """
+    return Counter(values).most_common(1)[0][0]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+_AGGREGATES: Mapping[str, Callable[[Sequence[float]], float]] = {
+    MEAN: _mean,
+    MEDIAN: statistics.median,
+    MAJORITY: majority,
+}
+
+
+@frozen
+class Panel:
+    """Who judges, and how their verdicts become one.
+
+    Attributes:
+        settings: One a judge, model and repeat, in the order in which the user named them.
+        aggregation: One of `AGGREGATIONS`.
+        min_valid: Fewest judges that must have a verdict on a row, of those that were asked about it.
+    """
+
+    settings: tuple[Setting, ...]
+    aggregation: str = MEAN
+    min_valid: int = 1
+
+    @property
+    def asks(self) -> bool:
+        """Whether anybody is asked at all."""
+        return any(setting.asks for setting in self.settings)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Fields of `Item` that the judges read beside those of the recipe."""
+        return frozenset(column for setting in self.settings for column in setting.judge.columns)
+
+    def signature(self) -> Mapping[str, str]:
+        """Name what the numbers depend on: what differs between judges stands side by side."""
+        signatures = [setting.signature() for setting in self.settings]
+        names = dict.fromkeys(name for one in signatures for name in one)
+        named = {name: "+".join(dict.fromkeys(one[name] for one in signatures if name in one)) for name in names}
+        if len(self.settings) < 2:
+            return named
+        repeats = 1 + max(setting.repeat for setting in self.settings)
+        voting = {"repeats": str(repeats), "aggregation": self.aggregation, "min_valid": str(self.min_valid)}
+        return named | {f"judge_{name}": value for name, value in voting.items()}
+
+
+@dataclass(slots=True)
+class Sitting:
+    """A panel ready for rows: its judges are open.
+
+    Attributes:
+        panel: Who judges.
+        juries: One a setting of the panel, in its order.
+        choice: The recipe, which scores what judges read.
+        compared: Rows with several verdicts so far.
+        agreed: Those of them whose verdicts are all the same.
+    """
+
+    panel: Panel
+    juries: Sequence[Jury]
+    choice: Choice
+    compared: int = field(default=0, init=False)
+    agreed: int = field(default=0, init=False)
+
+    def judge(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Settle rows; one outcome a row, in order."""
+        options = self.choice.recipe.options
+        outcomes = [jury.judge([jury.setting.case(*case, options) for case in cases]) for jury in self.juries]
+        return [self._together(case, said) for case, said in zip(cases, zip(*outcomes, strict=True), strict=True)]
+
+    def remarks(self) -> tuple[str, ...]:
+        """Say how often several verdicts on a row were the same."""
+        if len(self.juries) < 2:
+            return ()
+        return (f"judges: all verdicts on a row are the same in {self.agreed:,} of {self.compared:,} rows.",)
+
+    def _together(self, case: Case, said: Sequence[Outcome]) -> Outcome:
+        asked = [
+            (jury.setting, outcome)
+            for jury, outcome in zip(self.juries, said, strict=True)
+            if not isinstance(outcome.step, Leave)
+        ]
+        models = tuple(dict.fromkeys(setting.model for setting, outcome in asked if outcome.tries))
+        if len(self.juries) == 1:
+            return replace(said[0], models=models)
+        if not asked:
+            return Outcome(LEAVE)
+        votes = tuple(self._vote(setting, outcome, case) for setting, outcome in asked)
+        valid = [vote for vote in votes if vote.error is None]
+        self.compared += len(valid) > 1
+        self.agreed += len(valid) > 1 and all(_said(vote) == _said(valid[0]) for vote in valid)
+        digest, tries = asked[0][1].prompt_sha256, sum(outcome.tries for _, outcome in asked)
+        return Outcome(self._decided(votes, valid, case[1]), None, digest, tries, votes, models)
+
+    def _vote(self, setting: Setting, outcome: Outcome, case: Case) -> Vote:
+        item, parsed, _ = case
+        about = (setting.title, setting.model, setting.repeat, outcome.reply)
+        if not isinstance(outcome.step, Verdict):
+            return Vote(*about, None, None, outcome.step.reason if isinstance(outcome.step, NoVerdict) else "")
+        read = outcome.step.parsed or replace(parsed, how=JUDGED)
+        if outcome.step.scores is not None:
+            return Vote(*about, read.value, outcome.step.scores)
+        try:
+            scores = self.choice.recipe.metrics(item, read, self.choice.version)
+            return Vote(*about, read.value, scores, reads=True)
+        except RowError as error:
+            return Vote(*about, None, None, f"{error.field}: {error.message}", reads=True)
+
+    def _decided(self, votes: Sequence[Vote], valid: Sequence[Vote], parsed: Parsed) -> Verdict | NoVerdict:
+        seats = _seats(valid)
+        asked = len(_seats(votes))
+        if len(seats) < min(self.panel.min_valid, asked):
+            reason = next(vote.error for vote in votes if vote.error is not None)
+            return NoVerdict(
+                f"{len(seats)} of {asked} judges have a verdict, {self.panel.min_valid} are needed; {reason}"
+            )
+        if all(vote.reads for vote in valid):
+            value = majority([majority([vote.value for vote in seat]) for seat in seats])
+            scores = next(vote.scores for vote in valid if vote.value == value)
+        else:
+            value = valid[0].value
+            aggregate = _AGGREGATES[self.panel.aggregation]
+            scores = _scores([_scores([vote.scores or {} for vote in seat], aggregate) for seat in seats], aggregate)
+        return Verdict(Parsed(value, JUDGED, parsed.span if value == parsed.value else None), scores)
+
+
+def _said(vote: Vote) -> object:
+    return vote.value if vote.reads else vote.scores
+
+
+def _seats(votes: Iterable[Vote]) -> list[list[Vote]]:
+    """Gather the repeats of each judge."""
+    seats: dict[tuple[str, str], list[Vote]] = {}
+    for vote in votes:
+        seats.setdefault((vote.judge, vote.model), []).append(vote)
+    return list(seats.values())
+
+
+def _scores(given: Sequence[Scores], aggregate: Callable[[Sequence[float]], float]) -> Scores:
+    """Put scores of the same name together, over those that have it."""
+    names = dict.fromkeys(name for scores in given for name in scores)
+    return {name: aggregate([scores[name] for scores in given if name in scores]) for name in names}

@@ -1,0 +1,293 @@
+"""What the user wants of judges, checked against the judges and the recipe; and the store of replies."""
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mmconvert.core.errors import UsageError, did_you_mean, first_line, got, no_such_path
+from mmconvert.plugins.registry import available, load
+from mmscore.core.judge import AUTO, JUDGES, RULE, Judge
+from mmscore.core.predictions.locate import STDIN
+from mmscore.core.select_recipe import Choice, name_and_version
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import AnswerStore
+from mmscore.scoring.judging.config import DryJury, Setting, Spent
+from mmscore.scoring.judging.panel import AGGREGATIONS, MEAN, Panel, Sitting
+
+DrySitting = tuple[Sitting, Sequence[DryJury]]
+
+FIXED = frozenset(("model", "messages", "stream", "n"))
+"""Fields of a chat completion that are no generation options."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRequest:
+    """A judge as the user asks for it, or several.
+
+    Attributes:
+        name: `NAME[@VERSION]` or `file.py@NAME[@VERSION]`; several judge side by side.
+        model: Name of the model at the service, each of several is asked; None for the only one that it offers.
+        base_url: Address of the service; None for OPENAI_BASE_URL.
+        api_key_env: Environment variable of the key; None for OPENAI_API_KEY, which may be missing.
+        strategy: `auto`, `rule`, or a strategy of the judge.
+        concurrency: Most questions under way at once.
+        prompt: File with the user's wording of the prompt; None for ours.
+        generation: Options of the chat completion, as a JSON object.
+        rejudge: Ask anew about rows that the stored replies left without a verdict.
+        cache: File of the stored replies; None for the one beside the predictions.
+        max_calls: Most calls of the whole run, retries included; None for no cap.
+        max_total_tokens: Most tokens of prompts and replies of the whole run; None for no cap.
+        repeats: How often each question is asked, from 1.
+        aggregation: How several verdicts on a row become one, see `mmscore.scoring.judging.panel`.
+        min_valid: Fewest judges that must have a verdict on a row, from 1.
+        score_mapping: The user's own verdicts and what each is worth, as a JSON object; None for the judge's.
+        score_pattern: The user's own regular expression for the verdict; None for the judge's.
+        progress: Called with the rows settled, and those of the batch.
+        spent: Called after each file with what its judging took.
+    """
+
+    name: str | tuple[str, ...]
+    model: str | tuple[str, ...] | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    strategy: str = AUTO
+    concurrency: int = 8
+    prompt: str | None = None
+    generation: str = "{}"
+    rejudge: bool = False
+    cache: str | None = None
+    max_calls: int | None = None
+    max_total_tokens: int | None = None
+    repeats: int = 1
+    aggregation: str = MEAN
+    min_valid: int = 1
+    score_mapping: str | None = None
+    score_pattern: str | None = None
+    progress: Callable[[int, int], None] = field(default=lambda done, total: None, compare=False)
+    spent: Callable[[Spent], None] = field(default=lambda spent: None, compare=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The judges, each once."""
+        return (self.name,) if isinstance(self.name, str) else tuple(dict.fromkeys(self.name))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The judge models, each once; none where the request names none."""
+        return (self.model,) if isinstance(self.model, str) else tuple(dict.fromkeys(self.model or ()))
+
+
+def chosen_panel(request: JudgeRequest, choice: Choice) -> Panel:
+    """Find the judges for a recipe, and check every option against them.
+
+    Args:
+        request: What the user asks for.
+        choice: The recipe.
+
+    Returns:
+        The judges, their models named only where the request names them.
+
+    Raises:
+        UsageError: A judge, its version or its strategy is unknown, it does not fit the recipe, or
+            it cannot take an option.
+    """
+    _check_numbers(request)
+    if request.aggregation not in AGGREGATIONS:
+        hint = did_you_mean(request.aggregation, AGGREGATIONS)
+        raise UsageError(f"no aggregation {request.aggregation!r}.{hint} Known: {', '.join(AGGREGATIONS)}.")
+    chosen = [_chosen(name, request, choice) for name in request.names]
+    if any(setting.asks for setting in chosen) and not all(setting.asks for setting in chosen):
+        idle = next(setting for setting in chosen if not setting.asks)
+        others = " or ".join(idle.judge.strategies)
+        raise UsageError(
+            f"judge {idle.name!r} would ask nobody, beside others that do. Give --judge-strategy {others}."
+        )
+    seats = len(chosen) * max(1, len(request.models))
+    if request.min_valid > seats:
+        raise UsageError(
+            f"--judge-min-valid: {request.min_valid} verdicts of {seats} judges. Name more, or ask for less."
+        )
+    settings = tuple(
+        replace(setting, model=model, repeat=repeat)
+        for setting in chosen
+        for model in request.models or ("",)
+        for repeat in range(request.repeats if setting.asks else 1)
+    )
+    return Panel(settings, request.aggregation, request.min_valid)
+
+
+def _check_numbers(request: JudgeRequest) -> None:
+    for name in ("concurrency", "repeats", "min_valid", "max_calls", "max_total_tokens"):
+        value = getattr(request, name)
+        if value is not None and (type(value) is not int or value < 1):
+            raise UsageError(f"{name} is a whole number from 1 {got(value)}.")
+
+
+def _chosen(named: str, request: JudgeRequest, choice: Choice) -> Setting:
+    name, version = name_and_version(named)
+    judge: Judge = load(JUDGES, name)
+    _check_fit(name, choice)
+    if version is None:
+        version = choice.version if choice.version in judge.versions else next(iter(judge.versions))
+    elif version not in judge.versions:
+        hint = did_you_mean(version, judge.versions)
+        raise UsageError(f"judge {name!r} has no version {version!r}.{hint} Known: {', '.join(judge.versions)}.")
+    strategy = _strategy(request.strategy, name, judge)
+    if strategy == RULE and choice.recipe.needs_judge:
+        raise UsageError(f"recipe {choice.name!r} has no rules without a judge. Give another --judge-strategy.")
+    return Setting(
+        name,
+        judge,
+        version,
+        strategy,
+        wording=None if request.prompt is None else _wording(request.prompt, name, judge),
+        generation=_generation(request.generation),
+        labels=None if request.score_mapping is None else _labels(request, name, judge, version),
+        pattern=None if request.score_pattern is None else _pattern(request.score_pattern, name, judge, version),
+    )
+
+
+def _check_fit(name: str, choice: Choice) -> None:
+    """Refuse a judge of ours that the recipe does not name; a judge of the user's own is their word."""
+    fitting = choice.recipe.judges
+    plugin = available(JUDGES).get(name)
+    if name in fitting or plugin is None or plugin.origin != "built-in":
+        return
+    known = f"Judges that do: {', '.join(fitting)}." if fitting else "No judge does; leave --judge out."
+    raise UsageError(f"judge {name!r} does not fit recipe {choice.name!r}. {known}")
+
+
+def _strategy(wanted: str, name: str, judge: Judge) -> str:
+    if wanted == AUTO:
+        return judge.auto
+    known = [RULE, *judge.strategies]
+    if wanted not in known:
+        hint = did_you_mean(wanted, known)
+        raise UsageError(f"judge {name!r} has no strategy {wanted!r}.{hint} Known: {AUTO}, {', '.join(known)}.")
+    return wanted
+
+
+def _labels(request: JudgeRequest, name: str, judge: Judge, version: str) -> Mapping[str, float]:
+    """Read `--judge-score-mapping`, and refuse it where the judge or its prompt cannot know such labels."""
+    if version not in judge.takes_labels:
+        raise UsageError(f"judge {name!r}@{version} has verdicts of its own. Leave --judge-score-mapping out.")
+    if request.prompt is None:
+        raise UsageError("--judge-score-mapping: say what the labels mean in a wording of yours, --judge-prompt FILE.")
+    found = _json_object("--judge-score-mapping", request.score_mapping or "", '{"A": 1, "B": 0.5, "C": 0}')
+    wrong = [key for key, worth in found.items() if not key or not _is_fraction(worth)]
+    if not found or wrong:
+        what = f"{wrong[0]!r} is not {got(found[wrong[0]])}" if wrong else "there is none"
+        raise UsageError(f"--judge-score-mapping: expected labels that are worth 0 to 1 each; {what}.")
+    return {key: float(worth) for key, worth in found.items()}
+
+
+def _is_fraction(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _pattern(text: str, name: str, judge: Judge, version: str) -> str:
+    if version not in judge.takes_pattern:
+        known = f" Only {', '.join(judge.takes_pattern)} do." if judge.takes_pattern else ""
+        raise UsageError(f"judge {name!r}@{version} takes no pattern.{known} Leave --judge-score-pattern out.")
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise UsageError(
+            f"--judge-score-pattern: is no regular expression ({first_line(error)}) {got(text)}."
+        ) from None
+    return text
+
+
+def _generation(text: str) -> Mapping[str, Any]:
+    options = _json_object("--judge-generation", text, '{"temperature": 0}')
+    if fixed := FIXED & options.keys():
+        raise UsageError(f"--judge-generation: {', '.join(sorted(fixed))} cannot be set here. See --judge-model.")
+    return options
+
+
+def _json_object(flag: str, text: str, example: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{flag}: is no JSON ({first_line(error)}) {got(text)}.") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"{flag}: expected an object such as {example} {got(text)}.")
+    return found
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _wording(path: str, name: str, judge: Judge) -> str:
+    file = Path(path)
+    if not judge.slots:
+        raise UsageError(f"judge {name!r} takes no wording of yours. Leave --judge-prompt out.")
+    if not file.is_file():
+        raise no_such_path(file)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read ({first_line(error)}). Write it as UTF-8 text.") from None
+    missing = [f"{{{slot}}}" for slot in judge.required if f"{{{slot}}}" not in text]
+    if missing:
+        slots = ", ".join(f"{{{slot}}}" for slot in judge.slots)
+        raise UsageError(f"{path}: lacks {', '.join(missing)}; judge {name!r} fills in {slots}.")
+    return text
+
+
+def judge_store_path(predictions: str | Path) -> Path:
+    """Name the store of a judge's replies, beside the predictions.
+
+    Example:
+        >>> judge_store_path("run/predictions.parquet").name
+        'predictions.parquet.judge.sqlite'
+    """
+    place = Path(predictions).resolve()
+    return place.with_name(place.name + ".judge.sqlite")
+
+
+@contextlib.contextmanager
+def opened_dry_sitting(request: JudgeRequest, panel: Panel, predictions: str, choice: Choice) -> Iterator[DrySitting]:
+    """Count what judges would be asked; the store is looked at where it stands, and nothing is made.
+
+    Raises:
+        Error: Another process holds the store, or it is damaged.
+    """
+    place = store_place(request, predictions)
+    with contextlib.ExitStack() as stack:
+        store = stack.enter_context(opened_store(place)) if place.is_file() else None
+        juries = [DryJury(setting, store, again=request.rejudge) for setting in panel.settings]
+        yield Sitting(panel, juries, choice), juries
+
+
+def store_place(request: JudgeRequest, predictions: str) -> Path:
+    """Name the file of the stored replies to a predictions file's questions.
+
+    Raises:
+        UsageError: Nothing stands beside standard input, and no file is named; or a folder is.
+    """
+    if not request.cache and predictions == STDIN:
+        raise UsageError("-: the judge's replies have no place beside standard input. Name a file with --judge-cache.")
+    if request.cache and (place := Path(request.cache)).is_dir():
+        raise UsageError(f"{place}: is a folder. Name a file for the judge's replies: {place / 'judge.sqlite'}.")
+    return Path(request.cache) if request.cache else judge_store_path(predictions)
+
+
+@contextlib.contextmanager
+def opened_store(place: Path) -> Iterator[AnswerStore]:
+    """Open a store of replies, and keep other processes away from it.
+
+    Raises:
+        UsageError: Its folder may not be written to.
+        Error: Another process holds it, or it is damaged.
+    """
+    if not os.access(place.parent, os.W_OK):
+        raise UsageError(f"{place}: the judge's replies cannot be kept there. Name another file with --judge-cache.")
+    with hold(place, other="name another file with --judge-cache") as held, AnswerStore(held, fingerprint="") as store:
+        yield store

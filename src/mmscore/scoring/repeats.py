@@ -1,0 +1,164 @@
+"""Several replies to one question: their mean, pass@k and majority, with the question as cluster.
+
+Rows are replies to one question when they share `sample` (and `round`, and where it stands: `dataset`,
+`subset`, `split`); `variant` only says which of them a row is. A row without `sample` is a question of its own.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mmscore.core.estimates import Estimate, mean
+from mmscore.core.recipe import Metrics
+from mmscore.core.table import CLUSTER, MADE, Floats, Scored
+
+Ints = npt.NDArray[np.int64]
+
+COLUMNS = ("sample", "round", "dataset", "subset", "split")
+"""What a recipe keeps (`Recipe.keep`) to tell replies to one question."""
+
+QUESTION = MADE + "question"
+"""Column of whole numbers, equal for replies to one question; there only when a question has several."""
+
+VOTE = MADE + "vote"
+"""Column of whole numbers, equal for replies that say the same; null for a reply that says nothing."""
+
+
+def with_replies(scored: Scored, said: Callable[[Scored], Sequence[str | None]]) -> Scored:
+    """Find replies to one question, and what each votes for; for `Recipe.settle`.
+
+    Args:
+        scored: Rows with `COLUMNS`.
+        said: Rows -> what each says, in words that are equal where the answers are; None for nothing.
+
+    Returns:
+        The rows with `QUESTION` and `VOTE`, and clusters that hold all replies to a question; unchanged
+        where no question has several replies.
+    """
+    questions = question_numbers(scored.rows)
+    if questions is None:
+        return scored
+    votes = pa.array(said(scored), pa.string()).dictionary_encode().indices.cast(pa.int64())
+    marked = scored.with_array(QUESTION, pa.array(questions)).with_array(VOTE, votes)
+    return marked.with_array(CLUSTER, pa.array(_clusters(marked.with_row_clusters(), questions)))
+
+
+def question_numbers(rows: pa.Table) -> Ints | None:
+    """Number the question of each row; None where no question has several replies.
+
+    Args:
+        rows: At least one row, with `COLUMNS`.
+    """
+    samples = rows["sample"]
+    if pc.count_distinct(samples).as_py() == len(samples) - samples.null_count:
+        return None
+    key = pc.binary_join_element_wise(*(pc.fill_null(rows[name].cast(pa.string()), "") for name in COLUMNS), "\0")
+    codes = pc.if_else(pc.is_valid(samples), key, None).combine_chunks().dictionary_encode().indices.cast(pa.int64())
+    alone = pa.array(np.arange(len(rows), 2 * len(rows), dtype=np.int64))
+    numbers: Ints = np.unique(pc.coalesce(codes, alone).to_numpy(zero_copy_only=False), return_inverse=True)[1]
+    return None if int(numbers.max()) + 1 == len(rows) else numbers
+
+
+def _clusters(scored: Scored, questions: Ints) -> Ints:
+    """Give all replies to a question one cluster: the first that any of them has."""
+    own = scored.rows[CLUSTER].to_numpy()
+    first = np.full(int(questions.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, questions, own)
+    clusters: Ints = first[questions]
+    return clusters
+
+
+def reply_numbers(scored: Scored, score: str) -> Metrics:
+    """Give the numbers of questions that have several replies; for `Recipe.reduce`.
+
+    Args:
+        scored: Rows that went through `with_replies`, or any part of them.
+        score: 1.0 for a right reply, else 0.0.
+
+    Returns:
+        Fractions 0-1, each question counting once; empty where none has several replies.
+        `mean_<score>`: mean over questions of the share of right replies. `pass@k`, for k = 2, 4, 8 ...
+        and the most replies to a question: chance that one of k is right, over the questions with k
+        replies or more. `majority_<score>`: share of questions whose most frequent answer is right; where
+        several are as frequent, the share of right ones among them. A reply that nothing was read from
+        has no vote; a question without votes is wrong.
+    """
+    if QUESTION not in scored.rows.column_names:
+        return {}
+    part = scored.where(~np.isnan(scored.scores[score]))
+    questions = np.unique(part.rows[QUESTION].to_numpy(), return_inverse=True)[1]
+    replies = np.bincount(questions)
+    most = int(replies.max(initial=0))
+    if most < 2:
+        return {}
+    hits = part.scores[score]
+    right = np.bincount(questions, weights=hits == 1).astype(np.int64)
+    clusters = np.empty(len(replies), np.int64)
+    clusters[questions] = part.rows[CLUSTER].to_numpy()
+    found = {f"mean_{score}": mean(np.bincount(questions, weights=hits) / replies, clusters)}
+    for k in _sizes(most):
+        found[f"pass@{k}"] = _passed(replies, right, k, clusters)
+    votes = part.rows[VOTE].to_numpy()
+    found[f"majority_{score}"] = mean(_majorities(questions, votes, hits, len(replies)), clusters)
+    return found
+
+
+def pass_at_k(replies: int, right: int, k: int) -> float:
+    """Estimate the chance that at least one of k replies is right.
+
+    Args:
+        replies: Replies there are, at least k.
+        right: How many of them are right, 0 to `replies`.
+        k: Replies that are drawn without replacement, at least 1.
+
+    Returns:
+        Fraction 0-1: 1 minus the share of draws that hold no right reply.
+
+    Raises:
+        ValueError: The numbers do not go together.
+
+    Reference: Chen et al., "Evaluating Large Language Models Trained on Code" (2021), section 2.1.
+
+    Example:
+        >>> pass_at_k(4, 2, 1), pass_at_k(4, 2, 2), pass_at_k(4, 0, 4)
+        (0.5, 0.8333333333333334, 0.0)
+    """
+    if not (1 <= k <= replies and 0 <= right <= replies):
+        raise ValueError(f"expected 1 <= k <= replies and 0 <= right <= replies, got {k=}, {replies=}, {right=}")
+    return 1 - math.comb(replies - right, k) / math.comb(replies, k)
+
+
+def _sizes(most: int) -> list[int]:
+    """List the powers of two from 2 on, and the most replies that a question has.
+
+    Example:
+        >>> _sizes(2), _sizes(5)
+        ([2], [2, 4, 5])
+    """
+    return [*(2**power for power in range(1, most.bit_length()) if 2**power < most), most]
+
+
+def _passed(replies: Ints, right: Ints, k: int, clusters: Ints) -> Estimate:
+    enough = replies >= k
+    pairs, index = np.unique(np.stack([replies, right])[:, enough], axis=1, return_inverse=True)
+    chances = np.array([pass_at_k(int(n), int(c), k) for n, c in pairs.T])
+    return mean(chances[index.ravel()], clusters[enough])
+
+
+def _majorities(questions: Ints, votes: Floats, hits: Floats, count: int) -> Floats:
+    """Score the most frequent answer of each question; the mean of the right and wrong ones in a tie."""
+    voting = ~np.isnan(votes)
+    ballots = np.stack([questions[voting], votes[voting].astype(np.int64)])
+    (asked, _), index = np.unique(ballots, axis=1, return_inverse=True)
+    index = index.ravel()
+    sizes = np.bincount(index)
+    shares = np.bincount(index, weights=hits[voting]) / sizes
+    largest = np.zeros(count, np.int64)
+    np.maximum.at(largest, asked, sizes)
+    leading = sizes == largest[asked]
+    leaders = np.bincount(asked[leading], minlength=count)
+    return np.bincount(asked[leading], weights=shares[leading], minlength=count) / np.maximum(leaders, 1)

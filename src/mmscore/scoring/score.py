@@ -1,0 +1,396 @@
+"""Run a recipe over the rows of a file, batch after batch."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise, repeat
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mmconvert.core.error_hints import says_what_to_do, with_next_step
+from mmconvert.core.errors import Error, RowError, got
+from mmconvert.core.record import PREDICTION_SCHEMA, canonical_json
+from mmscore.core.judge import JUDGED, NoVerdict, Verdict
+from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.core.predictions.join import REFERENCES, told_of
+from mmscore.core.predictions.load import Refusal, Rows, column_type
+from mmscore.core.recipe import Item, NoReferenceError, Recipe
+from mmscore.core.table import (
+    EXCLUDED,
+    FAILED,
+    JUDGE_FAILED,
+    JUDGE_FIELDS,
+    MISSING,
+    REJECTED,
+    ROW_FIELDS,
+    SCORED,
+    VOTES,
+    Floats,
+    Scored,
+    with_clusters,
+)
+from mmscore.scoring.fingerprint import Fingerprint
+from mmscore.scoring.judging.config import UNASKED, Outcome, Vote
+from mmscore.scoring.judging.panel import Panel, Sitting
+
+_STATUS_OF = {"failed": FAILED, "skipped": MISSING}
+_ASK_AGAIN = "Ask again: --rejudge failed."
+EXTRA = "extra."
+"""What the name of a key of `extra` begins with, as the user writes it."""
+
+
+_TOGETHER = ("group", "sample")
+"""Columns that tell which rows hang together, for standard errors."""
+
+
+def score_rows(
+    rows: Rows,
+    recipe: Recipe,
+    version: str,
+    *,
+    dataset: str | None = None,
+    by: Sequence[str] = (),
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    sitting: Sitting | None = None,
+    fingerprint: Fingerprint | None = None,
+) -> tuple[Scored, tuple[Refusal, ...]]:
+    """Parse and score every row; `Recipe.settle` comes later.
+
+    Args:
+        rows: The file, joined with its references.
+        recipe: How to score.
+        version: One of the recipe's versions.
+        dataset: Name of the benchmark that stands in for the column `dataset`.
+        by: Further columns to keep, `extra.key` for a key of `extra`.
+        progress: Called first, and after each batch, with the rows done so far, and those of the file.
+        sitting: Whoever judges rows after the rules; None when the rules stand alone.
+        fingerprint: Takes in the rows as they are read; None when nobody asks for digests.
+
+    Returns:
+        All rows, whatever became of them: those of the file in order, then those that could not be
+        read and those that are missing; and why rows were rejected, or got no verdict.
+
+    Raises:
+        Error: No row has a reference although the recipe compares with one.
+    """
+    kept = [name for name in dict.fromkeys([*by, *recipe.groups, *recipe.keep]) if name not in ROW_FIELDS.names]
+    needed = {
+        "id",
+        "prediction",
+        "prediction_status",
+        *_TOGETHER,
+        *columns_read(recipe, sitting.panel if sitting else None),
+    }
+    needed |= {*map(source_column, kept)}
+    known = sorted(needed & REFERENCES)
+    # A judge that compares with no reference needs none.
+    wanted = (
+        [] if sitting and not REFERENCES & sitting.panel.columns else [n for n in known if n not in recipe.optional]
+    )
+    references = [name for name in known if name in rows.names]
+    if wanted and not references:
+        raise _no_reference(rows.path, wanted)
+    labelled = False
+    collector = _Collector(rows.path, kept, sitting)
+    digested = fingerprint.columns if fingerprint else frozenset()
+    progress(0, len(rows))
+    for batch in rows.read(sorted((needed | digested) & rows.names)):
+        if dataset is not None:
+            batch = _with_dataset(batch, dataset)
+        if fingerprint:
+            fingerprint.add(batch)
+        labelled = labelled or any(_has_value(batch.column(name)) for name in references)
+        collector.add(batch, recipe, version)
+        progress(collector.rows, len(rows))
+    if not labelled and (wanted or (collector.bare and not collector.has_scores)):
+        raise _no_reference(rows.path, wanted or known)
+    for ids, status in (([refusal.id for refusal in rows.rejected], REJECTED), (rows.missing, MISSING)):
+        told = told_of(rows, ids, [*_TOGETHER, *map(source_column, kept)])
+        collector.add_unscored(told if dataset is None else _with_dataset(told, dataset), status)
+    return collector.scored(), rows.rejected + tuple(collector.refusals)
+
+
+def columns_read(recipe: Recipe, panel: Panel | None) -> frozenset[str]:
+    """Name the columns that a recipe and its judges read of a row."""
+    return frozenset(recipe.fields) | (panel.columns if panel else frozenset())
+
+
+def _no_reference(path: str, columns: Sequence[str]) -> Error:
+    return Error(
+        f"{path}: no row has a reference (columns {', '.join(columns)}). "
+        "Give the dataset that has them: --answers DATASET."
+    )
+
+
+def score_items(items: Sequence[Item], recipe: Recipe, version: str | None = None) -> Scored:
+    """Score items that stand in memory, settled; for one's own loops and for tests.
+
+    Args:
+        items: Items with the fields that the recipe reads.
+        recipe: How to score.
+        version: One of the recipe's versions; None for its default.
+
+    Returns:
+        One row an item, in order.
+    """
+    version = version or next(iter(recipe.versions))
+    names = [name for name in Item._fields if name != "id"]
+    columns = {name: pa.array([getattr(i, name) for i in items], PREDICTION_SCHEMA.field(name).type) for name in names}
+    columns["id"] = pa.array([item.id or str(number) for number, item in enumerate(items)], pa.string())
+    collector = _Collector("items", list(dict.fromkeys([*recipe.groups, *recipe.keep])))
+    collector.add(pa.RecordBatch.from_pydict(columns), recipe, version)
+    if collector.refusals:
+        raise Error(collector.refusals[0].message)
+    scored = collector.scored()
+    return recipe.settle(scored, version) if scored.scores else scored
+
+
+def source_column(name: str) -> str:
+    """Name the column that a breakdown is read from: `extra` for `extra.key`."""
+    return "extra" if name.startswith(EXTRA) else name
+
+
+def _reason(error: RowError) -> str:
+    """Say why a row is refused, and what to do about it."""
+    message = with_next_step(error.code, error.field, error.message)
+    return f"{error.field}: {message}" if error.field else message
+
+
+class _Collector:
+    """Gathers the results of batches as columns."""
+
+    def __init__(self, path: str, kept: Sequence[str], sitting: Sitting | None = None) -> None:
+        self._path = path
+        self._sitting = sitting
+        fields = [*ROW_FIELDS, *(JUDGE_FIELDS if sitting else ())]
+        self._schema = pa.schema([*fields, *((name, column_type(name)) for name in kept)])
+        self._tables: list[pa.Table] = []
+        self._scores: list[tuple[int, Mapping[str, Floats]]] = []
+        self._together: list[list[pa.Array]] = []
+        self.rows = 0
+        self.bare = 0
+        """Rows that were refused because they have no reference."""
+        self.refusals: list[Refusal] = []
+
+    def add(self, batch: pa.RecordBatch, recipe: Recipe, version: str) -> None:
+        statuses = self._statuses(batch)
+        parsed: list[Parsed] = []
+        scores: list[Mapping[str, float]] = []
+        parse, metrics = recipe.parse, recipe.metrics
+        for number, item in enumerate(_items(batch, recipe.fields)):
+            reply: Parsed = UNPARSED
+            row_scores: Mapping[str, float] = {}
+            if statuses[number] is SCORED:
+                try:
+                    reply = parse(item, version)
+                    row_scores = metrics(item, reply, version)
+                    if not row_scores:
+                        statuses[number] = EXCLUDED
+                except RowError as error:
+                    reply, statuses[number] = UNPARSED, REJECTED
+                    self.bare += isinstance(error, NoReferenceError)
+                    self._refuse(batch, number, _reason(error))
+            parsed.append(reply)
+            scores.append(row_scores)
+        outcomes = self._judge(batch, recipe, version, statuses, parsed, scores) if self._sitting else ()
+        self._append(batch, statuses, parsed, scores, outcomes)
+
+    def _judge(
+        self,
+        batch: pa.RecordBatch,
+        recipe: Recipe,
+        version: str,
+        statuses: list[str],
+        parsed: list[Parsed],
+        scores: list[Mapping[str, float]],
+    ) -> Sequence[Outcome]:
+        """Put the answered rows to the judge, and write its verdicts over what the rules gave."""
+        if self._sitting is None:
+            return ()
+        items = list(_items(batch, {*recipe.fields, *self._sitting.panel.columns}))
+        numbers = [number for number, status in enumerate(statuses) if status in (SCORED, EXCLUDED)]
+        judged = self._sitting.judge([(items[n], parsed[n], scores[n]) for n in numbers])
+        outcomes = [UNASKED] * len(statuses)
+        for number, outcome in zip(numbers, judged, strict=True):
+            outcomes[number] = outcome
+            if isinstance(outcome.step, NoVerdict):
+                statuses[number], scores[number] = JUDGE_FAILED, {}
+                reason = f"{outcome.step.reason.rstrip('.')}."
+                known = says_what_to_do(reason)
+                self._refuse(batch, number, f"judge: {reason}" if known else f"judge: {reason} {_ASK_AGAIN}")
+            elif isinstance(outcome.step, Verdict):
+                try:
+                    given = _verdict_scores(outcome.step, recipe, items[number], parsed[number], version)
+                    parsed[number], scores[number] = given
+                    statuses[number] = SCORED if scores[number] else EXCLUDED
+                except RowError as error:
+                    statuses[number], scores[number] = REJECTED, {}
+                    self._refuse(batch, number, _reason(error))
+        return outcomes
+
+    def _statuses(self, batch: pa.RecordBatch) -> list[str]:
+        answers, ids = batch.column("prediction"), batch.column("id")
+        statuses = [SCORED] * batch.num_rows
+        if answers.null_count:
+            statuses = [SCORED if valid else FAILED for valid in answers.is_valid().to_pylist()]
+        if "prediction_status" in batch.schema.names:
+            told = batch.column("prediction_status").to_pylist()
+            statuses = [_STATUS_OF.get(status, known) for status, known in zip(told, statuses, strict=True)]
+        for number in pc.indices_nonzero(pc.equal(pc.fill_null(ids, ""), "")).to_pylist():
+            statuses[number] = REJECTED
+            self._refuse(batch, number, "id: is empty. Give the row an id of its own.")
+        return statuses
+
+    def _refuse(self, batch: pa.RecordBatch, number: int, message: str) -> None:
+        id = batch.column("id")[number].as_py()
+        self.refusals.append(Refusal(id, f"{self._path} row {self.rows + number} {message}"))
+
+    def _append(
+        self,
+        batch: pa.RecordBatch,
+        statuses: Sequence[str],
+        parsed: Sequence[Parsed],
+        scores: Sequence[Mapping[str, float]],
+        outcomes: Sequence[Outcome],
+    ) -> None:
+        results: dict[str, Sequence[Any]] = {
+            "status": statuses,
+            "value": [reply.value for reply in parsed],
+            "how": [reply.how for reply in parsed],
+            "start": [reply.span[0] if reply.span else None for reply in parsed],
+            "end": [reply.span[1] if reply.span else None for reply in parsed],
+        }
+        if self._sitting:
+            results["judge_model"] = [", ".join(outcome.models) or None for outcome in outcomes]
+            results["judge_reply"] = [outcome.reply for outcome in outcomes]
+            results["judge_prompt_sha256"] = [outcome.prompt_sha256 for outcome in outcomes]
+            results["tries"] = [outcome.tries or None for outcome in outcomes]
+            results["judge_votes"] = [[_laid_out(vote) for vote in outcome.votes] or None for outcome in outcomes]
+        arrays = [
+            pa.array(results[f.name], f.type) if f.name in results else _column(batch, f.name) for f in self._schema
+        ]
+        self._tables.append(pa.Table.from_arrays(arrays, schema=self._schema))
+        names = dict.fromkeys(name for row in scores for name in row)
+        gathered = {name: np.array([row.get(name, np.nan) for row in scores], np.float64) for name in names}
+        self._scores.append((batch.num_rows, gathered))
+        self._together.append([_column(batch, name).cast(pa.string()) for name in _TOGETHER])
+        self.rows += batch.num_rows
+
+    @property
+    def has_scores(self) -> bool:
+        return any(scores for _, scores in self._scores)
+
+    def add_unscored(self, told: pa.RecordBatch, status: str) -> None:
+        n = told.num_rows
+        known = {"status": pa.array([status] * n, pa.string())}
+        known |= {f.name: _column(told, f.name) for f in self._schema if source_column(f.name) in told.schema.names}
+        arrays = [known.get(f.name, pa.nulls(n, f.type)) for f in self._schema]
+        self._tables.append(pa.Table.from_arrays(arrays, schema=self._schema))
+        self._scores.append((n, {}))
+        self._together.append([_column(told, name).cast(pa.string()) for name in _TOGETHER])
+
+    def scored(self) -> Scored:
+        names = dict.fromkeys(name for _, scores in self._scores for name in scores)
+        scores = {
+            name: np.concatenate([part[name] if name in part else np.full(n, np.nan) for n, part in self._scores])
+            for name in names
+        }
+        groups, samples = (pa.chunked_array(parts, pa.string()) for parts in zip(*self._together, strict=True))
+        return Scored(with_clusters(pa.concat_tables(self._tables), groups, samples), scores)
+
+
+def _laid_out(vote: Vote) -> dict[str, Any]:
+    """Lay a vote out as `VOTES` has it."""
+    scores = None if vote.scores is None else [{"name": name, "value": value} for name, value in vote.scores.items()]
+    return {**{name: getattr(vote, name) for name in VOTES.value_type.names}, "scores": scores}
+
+
+def _verdict_scores(
+    verdict: Verdict, recipe: Recipe, item: Item, parsed: Parsed, version: str
+) -> tuple[Parsed, Mapping[str, float]]:
+    read = verdict.parsed or replace(parsed, how=JUDGED)
+    return read, recipe.metrics(item, read, version) if verdict.scores is None else verdict.scores
+
+
+def _with_dataset(batch: pa.RecordBatch, dataset: str) -> pa.RecordBatch:
+    column = pa.array([dataset] * batch.num_rows, pa.string())
+    if "dataset" in batch.schema.names:
+        return batch.set_column(batch.schema.names.index("dataset"), "dataset", column)
+    return batch.append_column("dataset", column)
+
+
+def _has_value(column: pa.Array) -> bool:
+    if pa.types.is_list(column.type):
+        column = column.flatten()
+    return bool(len(column) > column.null_count)
+
+
+def _items(batch: pa.RecordBatch, columns: Iterable[str]) -> Iterator[Item]:
+    wanted = {"prediction", *columns}
+    values: list[Iterable[Any]] = []
+    for name in Item._fields:
+        default = Item._field_defaults[name]
+        if name not in wanted or name not in batch.schema.names:
+            values.append(repeat(default))
+        elif default is None:
+            values.append(_python(batch.column(name)))
+        else:
+            values.append([default if value is None else value for value in _python(batch.column(name))])
+    return map(Item._make, zip(*values, strict=False))
+
+
+def _python(array: pa.Array) -> list[Any]:
+    """Turn a column into Python values, five times faster than `to_pylist` for texts."""
+    if pa.types.is_list(array.type) and pa.types.is_string(array.type.value_type):
+        texts = array.values.to_numpy(zero_copy_only=False).tolist()
+        lists = [texts[start:end] for start, end in pairwise(array.offsets.to_numpy().tolist())]
+        return [v if valid else None for v, valid in zip(lists, array.is_valid().to_pylist(), strict=True)]
+    values: list[Any] = (
+        array.to_numpy(zero_copy_only=False).tolist() if pa.types.is_string(array.type) else array.to_pylist()
+    )
+    return values
+
+
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    if name.startswith(EXTRA):
+        key = name.removeprefix(EXTRA)
+        return pa.array([_value_of(key, text) for text in batch.column("extra").to_pylist()], pa.string())
+    return batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, column_type(name))
+
+
+def _value_of(key: str, extra: str | None) -> str | None:
+    """Give the text of a key of `extra`, None where the row has none."""
+    value = value_in(fields_of(extra), key)
+    return value if value is None or isinstance(value, str) else canonical_json(value)
+
+
+def fields_of(extra: str | None) -> Mapping[str, Any]:
+    """Read the column `extra` of a row; none where it is null or no object.
+
+    Raises:
+        Error: It is no JSON.
+    """
+    try:
+        fields = json.loads(extra or "{}")
+    except (ValueError, RecursionError):
+        raise Error(
+            f"extra: expected a JSON object {got(extra)}. Write the column as one, or break down by another."
+        ) from None
+    return fields if isinstance(fields, dict) else {}
+
+
+def value_in(fields: Mapping[str, Any], key: str) -> Any:
+    """Find the value of a key, or of a key inside it as in `a.b`; None for none.
+
+    Example:
+        >>> value_in({"a.b": 1, "a": {"c": 2}}, "a.b"), value_in({"a": {"c": 2}}, "a.c"), value_in({"a": 1}, "a.c")
+        (1, 2, None)
+    """
+    if key in fields:
+        return fields[key]
+    head, _, rest = key.partition(".")
+    inside = fields.get(head)
+    return value_in(inside, rest) if rest and isinstance(inside, Mapping) else None

@@ -1,0 +1,101 @@
+"""One predictions file under one recipe, its rows at hand: for commands that look at rows, not at a report."""
+
+from collections.abc import Sequence
+
+import pyarrow.compute as pc
+
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.frozen import frozen
+from mmscore.core.predictions.join import join
+from mmscore.core.predictions.load import Refusal, Rows, open_rows
+from mmscore.core.recipe import Metrics
+from mmscore.core.select_recipe import Choice, facts_of, fitting_recipe, named_recipe
+from mmscore.core.table import EXCLUDED, SCORED, STATUSES, Scored
+from mmscore.scoring.score import score_rows
+
+
+@frozen
+class Settled:
+    """What a recipe made of a file.
+
+    Attributes:
+        choice: The recipe.
+        rows: All rows, judged.
+        refusals: Why rows were rejected.
+    """
+
+    choice: Choice
+    rows: Scored
+    refusals: tuple[Refusal, ...]
+
+    def metrics(self) -> Metrics:
+        """Give the recipe's numbers over all scored rows."""
+        return self.choice.recipe.reduce(self.rows.with_status(SCORED), self.choice.version)
+
+    @property
+    def unscored(self) -> int:
+        """Count the rows that should have a score and have none."""
+        return sum(len(self.rows.with_status(status)) for status in STATUSES if status not in (SCORED, EXCLUDED))
+
+
+def choices_for(
+    rows: Rows, recipes: Sequence[str], dataset: str | None = None, options: str | None = None
+) -> list[Choice]:
+    """Find the recipes that were named, or the one that fits the file.
+
+    Args:
+        rows: The file.
+        recipes: Names; none takes the one that fits.
+        dataset: Name of the benchmark, for files that do not say it.
+        options: File of options for the recipes.
+
+    Raises:
+        UsageError: A name is unknown, none was given and no recipe fits, one has no scores without a judge, or
+            one does not take these options.
+    """
+    named = [named_recipe(name, options) for name in recipes]
+    choices = named or [fitting_recipe(facts_of(rows, dataset), options)]
+    for choice in choices:
+        if choice.recipe.needs_judge:
+            raise UsageError(f"recipe {choice.name!r} has no scores without a judge, and here none is asked.")
+    return choices
+
+
+def open_joined(predictions: str, answers: str | None = None, format: str | None = None) -> Rows:
+    """Open a predictions file, with the references of a dataset where one is given.
+
+    Raises:
+        UsageError: Nothing stands there.
+        Error: A file is damaged, or they have no row in common.
+    """
+    rows = open_rows(predictions, format=format)
+    return rows if answers is None else join(rows, open_rows(answers, required=("id",)))
+
+
+def settle(rows: Rows, choice: Choice, *, dataset: str | None = None, keep: Sequence[str] = ()) -> Settled:
+    """Score a file by one recipe.
+
+    Args:
+        rows: The file.
+        choice: The recipe.
+        dataset: Name of the benchmark, for files that do not say it.
+        keep: Columns of the file to keep beside those of the recipe, `extra.key` for a key of `extra`.
+
+    Raises:
+        Error: The file has no references, or no row is scored.
+    """
+    raw, refusals = score_rows(rows, choice.recipe, choice.version, dataset=dataset, by=keep)
+    if not raw.scores:
+        first = f" The first of {len(refusals)} rejected rows: {refusals[0].message}" if refusals else ""
+        raise Error(f"{rows.path}: {choice.name} scores no row.{first} See `mmscore score`.")
+    return Settled(choice, _with(keep, choice.recipe.settle(raw, choice.version), raw), refusals)
+
+
+def _with(columns: Sequence[str], settled: Scored, raw: Scored) -> Scored:
+    """Put back columns that the recipe dropped once it had no more use for them."""
+    dropped = [name for name in columns if name not in settled.rows.column_names]
+    if dropped:
+        place = pc.index_in(settled.rows["id"], value_set=raw.rows["id"].combine_chunks(), skip_nulls=True)
+        for name in dropped:
+            settled = settled.with_array(name, raw.rows[name].take(place.combine_chunks()))
+    return settled

@@ -1,0 +1,1 @@
+"""Task files: plan, prepare and run datasets x models x recipes."""

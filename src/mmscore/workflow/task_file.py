@@ -1,0 +1,316 @@
+"""The file of `mmscore run`: which datasets, models and recipes, under the option names of the commands."""
+
+import contextlib
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mmconvert.cli.convert import convert
+from mmconvert.console.app import context, mapping_file, option_values
+from mmconvert.core.errors import Error, UsageError, did_you_mean, got
+from mmconvert.core.frozen import frozen
+from mmconvert.core.record import missing_columns
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.io.parquet import parquet_file
+from mmconvert.pipeline.inputs import plan as plan_inputs
+from mmconvert.pipeline.prompting import rewording
+from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.transform import steps
+from mmscore.cli.judge_options import judge_request
+from mmscore.cli.predict import LOCAL, model_options, plugin_of, predict
+from mmscore.cli.score import score
+from mmscore.compat.task_files import ours
+from mmscore.core.predictions.locate import STDIN, located
+from mmscore.core.recipe_options import read_options
+from mmscore.core.select_recipe import RECIPES, name_and_version, named_recipe
+from mmscore.infer.backend import GROUP as BACKENDS
+from mmscore.infer.protocol import open_protocol
+from mmscore.scoring.judging.request import JudgeRequest, chosen_panel
+
+_TOP = ("datasets", "models", "recipes", "convert", "predict", "score", "steps", "work-dir")
+STEPS = ALL, PREDICT, SCORE = ("all", "predict", "score")
+"""What is done: both, replies alone, or numbers of the replies that stand."""
+
+_NOT_HERE = frozenset(
+    (
+        *(
+            "output",
+            "overwrite",
+            "append",
+            "push",
+            "private",
+            "revision",
+            "create-pr",
+            "config-name",
+            "view",
+            "rejects",
+        ),
+        *("resume", "restart", "share", "csv", "rows", "recipe", "dry-run", "json", "quiet", "options"),
+        *("html", "html-pictures", "log", "model-card"),
+    )
+)
+"""Options that have no place in a task: where things go, and what is done again, is for `run` to say."""
+
+_COMMANDS = (convert, predict, score)
+_OF_DATASET = ("input", "name", "recipes", "limit")
+_UNFIT = frozenset('/\\:*?"<>|\0')
+
+
+@frozen
+class DatasetTask:
+    """A dataset of the task.
+
+    Attributes:
+        name: Name of its folder.
+        input: What to read.
+        conversion: All options of `mmconvert convert` by parameter name; None for a dataset of ours, asked as it is.
+        recipes: Recipes to score with; () follows from the dataset.
+        limit: Only the first rows; None for all.
+    """
+
+    name: str
+    input: str
+    conversion: Mapping[str, Any] | None
+    recipes: tuple[str, ...]
+    limit: int | None
+
+
+@frozen
+class ModelTask:
+    """A model of the task.
+
+    Attributes:
+        name: Name of its folder.
+        given: Options of `mmscore predict` by parameter name.
+        title: The name that the task gives it, for its reports; None for what the replies say.
+    """
+
+    name: str
+    given: Mapping[str, Any]
+    title: str | None
+
+
+@frozen
+class Plan:
+    """A task that was read and checked.
+
+    Attributes:
+        work_dir: Folder for everything that is made.
+        datasets: Datasets in the order of the file.
+        models: Models in the order of the file; each is asked about every dataset.
+        scoring: All options of `mmscore score` by parameter name.
+        steps: One of `STEPS`.
+    """
+
+    work_dir: Path
+    datasets: tuple[DatasetTask, ...]
+    models: tuple[ModelTask, ...]
+    scoring: Mapping[str, Any]
+    steps: str = ALL
+
+
+def read_plan(path: str, work_dir: Path | None) -> Plan:
+    """Read a task file, and refuse it before anything is done; see `plan_of`."""
+    return plan_of(mapping_file(path), work_dir, path)
+
+
+def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task") -> Plan:
+    """Read a task, and refuse it before anything is done.
+
+    Args:
+        given: What the file of `mmscore run` holds (docs/run.md), or a task of a kit.
+        work_dir: Folder that goes before the task's own `work-dir`; None takes that.
+        path: Where the task stands, for messages.
+
+    Raises:
+        UsageError: A key, recipe, transform, protocol or judge is unknown, a value is none that the option takes,
+            an input is missing, or two entries would share a folder.
+    """
+    with _at(path):
+        task = _hyphened(ours(given))
+    _check_keys(task, _TOP, path, "a task")
+    recipes = _recipes(task.get("recipes"), f"{path} recipes")
+    common = {command.name: _mapping(task.get(str(command.name)), f"{path} {command.name}") for command in _COMMANDS}
+    for command in _COMMANDS:
+        _check_keys(common[command.name], _options(command), f"{path} {command.name}", str(command.name))
+    datasets = [
+        _dataset(entry, common["convert"], recipes, f"{path} datasets[{number}]")
+        for number, entry in enumerate(_entries(task.get("datasets"), f"{path} datasets", "input"))
+    ]
+    models = [
+        _model(entry, common["predict"], f"{path} models[{number}]")
+        for number, entry in enumerate(_entries(task.get("models"), f"{path} models", "model"))
+    ]
+    for part, entries in (("datasets", datasets), ("models", models)):
+        names = [entry.name for entry in entries]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise UsageError(
+                f"{path} {part}: several are called {', '.join(sorted(twice))}. Give each a name: of its own."
+            )
+    place = work_dir or (Path(str(task["work-dir"])) if task.get("work-dir") else None)
+    if place is None:
+        raise UsageError(f"{path}: where shall the results go? Give --work-dir DIR, or work-dir: in the file.")
+    chosen = task.get("steps", ALL)
+    if chosen not in STEPS:
+        raise UsageError(f"{path} steps: expected {', '.join(STEPS)} {got(chosen)}.{did_you_mean(str(chosen), STEPS)}")
+    values = option_values(score, common["score"], f"{path} score")
+    with _at(f"{path} score"):
+        scoring = context(score, ["unused"], values).params
+        if chosen != PREDICT:
+            _check_scoring(scoring, [entry.recipes for entry in datasets])
+    return Plan(place, tuple(datasets), tuple(models), scoring, chosen)
+
+
+def _dataset(entry: Mapping[str, Any], common: Mapping[str, Any], recipes: tuple[str, ...], where: str) -> DatasetTask:
+    own = {key: value for key, value in entry.items() if key not in _OF_DATASET}
+    _check_keys(own, [*_OF_DATASET, *_options(convert)], where, "a dataset")
+    source, limit = entry.get("input"), entry.get("limit")
+    if not isinstance(source, str):
+        raise UsageError(f"{where}: expected input: with a file, folder or name {got(source)}.")
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+        raise UsageError(f"{where} limit: expected a number from 1 {got(limit)}.")
+    conversion = option_values(convert, {**common, **own}, where)
+    given = None
+    if conversion or not _is_ours(Path(source)):
+        with _at(where):
+            given = context(convert, [source, "-o", "unused"], conversion).params
+            _check_conversion(source, given)
+    chosen = _recipes(entry["recipes"], f"{where} recipes") if "recipes" in entry else recipes
+    name = _folder(entry.get("name"), Path(source.rpartition("=")[2]).stem, where)
+    return DatasetTask(name, source, given, chosen, limit)
+
+
+def _check_conversion(source: str, given: Mapping[str, Any]) -> None:
+    if not given["allow_remote"]:
+        plan_inputs([source], split=given["split"], subsets=given["subsets"])
+    steps(given["transforms"], given["seed"])
+    rewording(given["prompt"])
+
+
+def _is_ours(path: Path) -> bool:
+    """Tell a dataset of ours from a file that is to be converted."""
+    try:
+        files = [file for split in open_dataset(path).files.values() for file in split]
+    except Error:
+        return False
+    return bool(files) and not missing_columns(parquet_file(files[0]).schema_arrow.names)
+
+
+def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> ModelTask:
+    own = {key: value for key, value in entry.items() if key != "name"}
+    _check_keys(own, ["name", *_options(predict)], where, "a model")
+    values = option_values(predict, {**common, **own}, where)
+    with _at(where):
+        given = context(predict, ["unused", "-o", "unused"], values).params
+        options = model_options(given, quiet=True)
+        if given["engine"] != LOCAL or (given["processes"] or 1) > 1:
+            options.service.check_alone()
+        if "@" in plugin_of(given) or plugin_of(given) not in available(BACKENDS):
+            # Those that are known are not loaded yet: it takes seconds.
+            load(BACKENDS, plugin_of(given))
+        if given["protocol"] is not None:
+            open_protocol(given["protocol"])
+    name = _folder(entry.get("name"), str(given["model"]).rstrip("/").rpartition("/")[2], where)
+    return ModelTask(name, given, None if entry.get("name") is None else name)
+
+
+def _check_scoring(given: Mapping[str, Any], recipes: Sequence[Sequence[str]]) -> None:
+    """Refuse what would leave replies without numbers, before anybody is asked.
+
+    Args:
+        given: Options of `mmscore score` by parameter name.
+        recipes: Those of each dataset; none where it follows from the replies.
+    """
+    if given["answers"] == STDIN:
+        raise UsageError("answers: standard input cannot be read twice. Write it to a file first.")
+    if given["answers"] is not None:
+        located(given["answers"])
+    if given["recipe_options"] is not None:
+        read_options(given["recipe_options"])
+    request = judge_request(given, quiet=True)
+    for name in dict.fromkeys(itertools.chain.from_iterable(recipes)):
+        choice = named_recipe(name, given["recipe_options"])
+        if request is not None:
+            chosen_panel(request, choice)
+        elif choice.recipe.needs_judge:
+            known = ", ".join(choice.recipe.judges)
+            raise UsageError(f"recipe {name!r} has no scores without a judge. Add judge: with one of {known}.")
+    if request is not None and not all(recipes):
+        _check_judges(request)
+
+
+def _check_judges(request: JudgeRequest) -> None:
+    """Refuse judges that no recipe takes, where the one that they are for is not known yet."""
+    first, _ = name_and_version(request.names[0])
+    # Of several refusals the one is told that is not about recipes which the judge is not for.
+    choices = sorted(map(named_recipe, available(RECIPES)), key=lambda choice: first not in choice.recipe.judges)
+    refusals = []
+    for choice in choices:
+        try:
+            chosen_panel(request, choice)
+        except UsageError as error:
+            refusals.append(error)
+        else:
+            return
+    raise refusals[0]
+
+
+@contextlib.contextmanager
+def _at(where: str) -> Iterator[None]:
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from None
+
+
+def _options(command: click.Command) -> list[str]:
+    # A dataset's limit is that of predict, which marks the numbers as partial; replies are files of ours.
+    without = _NOT_HERE | {convert: {"limit"}, score: {"format"}}.get(command, set())
+    flags = [flag for param in command.params if isinstance(param, click.Option) for flag in param.opts]
+    names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
+    return [name for name in names if name not in without]
+
+
+def _hyphened(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(key).replace("_", "-"): value for key, value in values.items()}
+
+
+def _check_keys(values: Mapping[str, Any], known: Collection[str], where: str, what: str) -> None:
+    for key in values:
+        if key not in known:
+            raise UsageError(f"{where}: {what} has no {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
+
+
+def _mapping(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict | None):
+        raise UsageError(f"{where}: expected names and values {got(value)}.")
+    return _hyphened(value or {})
+
+
+def _entries(value: Any, where: str, key: str) -> list[dict[str, Any]]:
+    """Read a list whose entries are mappings, or texts that stand for one key."""
+    if not isinstance(value, list) or not value:
+        raise UsageError(f"{where}: expected a list with at least one entry {got(value)}.")
+    return [
+        {key: entry} if isinstance(entry, str) else _mapping(entry, f"{where}[{n}]") for n, entry in enumerate(value)
+    ]
+
+
+def _recipes(value: Any, where: str) -> tuple[str, ...]:
+    values = [value] if isinstance(value, str) else value or []
+    if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
+        raise UsageError(f"{where}: expected a list of names {got(value)}.")
+    with _at(where):
+        for name in values:
+            named_recipe(name)
+    return tuple(values)
+
+
+def _folder(name: Any, otherwise: str, where: str) -> str:
+    chosen = str(name) if name is not None else otherwise
+    if not chosen or chosen.startswith(".") or _UNFIT & set(chosen) or not chosen.isprintable():
+        raise UsageError(f"{where}: {chosen!r} cannot be a folder's name. Give name: one of your own.")
+    return chosen

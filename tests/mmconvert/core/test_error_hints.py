@@ -1,0 +1,108 @@
+"""Every refusal that the sources can raise says what to do: in its own words, or by its code."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from mmconvert.core import error_hints
+from mmconvert.core.error_hints import says_what_to_do, with_next_step
+
+SRC = Path(error_hints.__file__).parents[1]
+ADVICE = ("did_you_mean(", "_near(", "hint")
+"""Values inside a message that are a sentence of their own, or nothing."""
+
+_ORDER = {"RowError": ("code", "field", "message"), "Rejected": ("where", "code", "message", "field")}
+"""What the arguments of a refusal are."""
+
+
+class Refusal(NamedTuple):
+    """A place in the sources that refuses a row.
+
+    Attributes:
+        place: File and line.
+        code: Its code, "x" for what is known only when it is raised.
+        field: Its field, "" for the row as a whole.
+        message: Its message as the code; None when it comes from elsewhere.
+    """
+
+    place: str
+    code: str
+    field: str
+    message: str | None
+
+
+def spelled(node: ast.expr | None) -> str | None:
+    """Give a text with "x" for each value in it, None where it stands elsewhere in the sources."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if not isinstance(node, ast.JoinedStr):
+        return None
+    return "".join(
+        str(part.value) if isinstance(part, ast.Constant) else shown(ast.unparse(part.value)) for part in node.values
+    )
+
+
+def shown(value: str) -> str:
+    return "(got 0)" if value.startswith("got(") else "" if value.startswith(ADVICE) else "x"
+
+
+def refusals() -> Iterator[Refusal]:
+    for path in sorted(SRC.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+                continue
+            if node.func.id not in _ORDER or not node.args or ast.unparse(node.args[0]) == "error.code":
+                continue  # one that is read back, or raised again
+            given = dict(zip(_ORDER[node.func.id], node.args, strict=False))
+            code, field, message = (spelled(given.get(name)) for name in ("code", "field", "message"))
+            absent = "field" not in given
+            yield Refusal(
+                f"{path.relative_to(SRC)}:{node.lineno}", code or "x.x", "" if absent else field or "x", message
+            )
+
+
+FOUND = list(refusals())
+
+
+def test_the_sources_are_searched() -> None:
+    assert len(FOUND) > 250
+    assert {"image.base64", "table.cells", "id.duplicate", "x.type"} <= {refusal.code for refusal in FOUND}
+
+
+@pytest.mark.parametrize("refusal", FOUND, ids=lambda refusal: refusal.place)
+def test_a_refusal_says_what_to_do_or_its_code_does(refusal: Refusal) -> None:
+    said = refusal.message is not None and says_what_to_do(refusal.message)
+    known = not with_next_step(refusal.code, refusal.field, "It is wrong.").endswith(error_hints._REST)
+    assert said or known, f"{refusal.code} ({refusal.message}) has no next step"
+
+
+def test_no_step_is_for_a_code_that_nobody_raises() -> None:
+    codes = {refusal.code for refusal in FOUND}
+    codes |= {f"field.{refusal.code}" for refusal in FOUND if refusal.field}
+    codes |= {f"field.{code}" for code in codes if code.startswith("json.")}  # a cell may hold JSON
+    assert not [word for word in error_hints._STEPS if not any(code.startswith(word) for code in codes)]
+    assert not error_hints._BY_LAST_WORD.keys() - {code.rpartition(".")[2] for code in codes}
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("expected user (got 'usr').", False),
+        ("expected user (got 'usr'). Did you mean user?", True),
+        ("the picture cannot be decoded: broken data stream.", False),
+        ("the cell holds a formula (got '=A1. Do it'). Put the value itself into the cell.", True),
+        ("the function failed (ValueError: no. Not at all).", False),
+    ],
+)
+def test_a_second_sentence_is_a_next_step_and_a_quotation_is_none(message: str, said: bool) -> None:
+    assert says_what_to_do(message) is said
+
+
+def test_of_several_steps_the_one_for_the_longest_code_is_taken() -> None:
+    assert with_next_step("json.depth", "", "It is deep.").endswith("Nest it less deeply, or leave the row out.")
+    assert with_next_step("json.syntax", "", "Bad JSON.").startswith("Bad JSON. Write one whole JSON object")
+    assert with_next_step("json.syntax", "messages", "Bad JSON.").startswith("Bad JSON. Write the field as JSON")
+    assert with_next_step("mine.odd", "a", "It is odd.") == f"It is odd. {error_hints._REST}"

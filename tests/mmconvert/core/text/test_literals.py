@@ -1,0 +1,114 @@
+"""Lists in cells: what Python and JSON would read, and never more than that."""
+
+import ast
+import contextlib
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmconvert.core.errors import RowError
+from mmconvert.core.text.literals import MAX_DEPTH, MAX_ITEMS, looks_like_list, parse_list
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+ITEMS = st.recursive(TEXTS | NUMBERS | st.booleans() | st.none(), lambda inner: st.lists(inner, max_size=4))
+
+
+@given(st.lists(ITEMS))
+def test_what_python_writes_is_read_back(values: list) -> None:
+    assert parse_list(repr(values)) == values
+
+
+@given(st.lists(ITEMS))
+def test_what_json_writes_is_read_back(values: list) -> None:
+    assert parse_list(json.dumps(values)) == values
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"""['it\'s', "say \"x\"", 'a\\']""",
+        r"""['\x41\u00e9\U0001F600\101\n\t\a']""",
+        r"""[u'a', r'\d', R'\'', 'a\\qb']""",
+        "['''a'b''c''', \"\"\"d\"e\"\"f\"\"\"]",
+        "['a\\\nb']",
+        "('a', 1, )",
+        "[1_000, +2, -.5e3, 1., 0.25]",
+        " [ True , None , False ] ",
+        "[('a', ['b']), ()]",
+    ],
+)
+def test_a_literal_means_what_python_says(text: str) -> None:
+    def lists(value: object) -> object:
+        return [lists(item) for item in value] if isinstance(value, list | tuple) else value
+
+    assert parse_list(text) == lists(ast.literal_eval(text.strip()))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "list.syntax"),
+        ("a", "list.syntax"),
+        ("'a'", "list.type"),
+        ('{"a": 1}', "list.type"),
+        ("5", "list.type"),
+        ("[1, 2", "list.syntax"),
+        ("[1 2]", "list.syntax"),
+        ("['a' 'b']", "list.syntax"),
+        ("[,]", "list.syntax"),
+        ("(1, 2]", "list.syntax"),
+        ("['a'] x", "list.syntax"),
+        ("['a", "list.syntax"),
+        ("['a\\']", "list.syntax"),
+        ("['a', '''b']", "list.syntax"),
+        ("[b'a']", "list.syntax"),
+        ("[f'{x}']", "list.syntax"),
+        ("[...]", "list.syntax"),
+        ("[x for x in y]", "list.syntax"),
+        ("[__import__('os').system('true')]", "list.syntax"),
+        ("[1 + 1]", "list.syntax"),
+        ("['a', NaN]", "list.syntax"),
+        ("[٣]", "list.syntax"),
+        (r"['\U00110000']", "list.syntax"),
+        (r"['\ud800']", "text.surrogate"),
+        (r"['\ud83d\ude00']", "text.surrogate"),
+        ("[\"\\ud800\", 'b']", "text.surrogate"),
+        ("['a', 1e999]", "list.number"),
+        ("['a', " + "1" * 5000 + "]", "list.number"),
+        ("[" * (MAX_DEPTH + 1) + "'a'" + "]" * (MAX_DEPTH + 1), "list.depth"),
+        ("[" * 100_000, "list.depth"),
+        ("['a'," + "1," * MAX_ITEMS + "]", "list.size"),
+    ],
+)
+def test_anything_else_is_refused(text: str, code: str) -> None:
+    with pytest.raises(RowError) as refused:
+        parse_list(text)
+    assert refused.value.code == code
+    assert len(str(refused.value)) < 250
+
+
+@pytest.mark.parametrize("text", ["['" + r"\'" * 300_000 + "']", "['" + "\\\\" * 300_000, "['''" + "'" * 300_000])
+def test_a_long_cell_takes_time_in_proportion(text: str) -> None:
+    started = time.process_time()
+    with contextlib.suppress(RowError):
+        parse_list(text)
+    assert time.process_time() - started < 2
+
+
+@given(st.text(alphabet="[]()'\",\\ ab1u\n", max_size=40))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        values = parse_list(text)
+    except RowError:
+        return
+    assert isinstance(values, list)
+
+
+def test_only_brackets_at_both_ends_look_like_a_list() -> None:
+    assert looks_like_list(" [1, 2]\n")
+    assert not looks_like_list("(1, 2)")
+    assert not looks_like_list("[1, 2")

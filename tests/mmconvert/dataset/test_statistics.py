@@ -1,0 +1,57 @@
+"""Counts by category on the card: from their columns alone, for what stands there and what is appended."""
+
+from dataclasses import replace
+
+import pyarrow.parquet as pq
+import pytest
+
+from mmconvert.core.errors import Error
+from mmconvert.dataset.card import Origin
+from mmconvert.dataset.dataset import DatasetWriter, open_dataset
+from mmconvert.dataset.front_matter import front_matter
+from mmconvert.dataset.statistics import split_counts
+from support.datasets_on_disk import record
+
+
+def rows(*categories: str | None):
+    return (replace(record(number), category=name) for number, name in enumerate(categories))
+
+
+def test_the_card_of_a_dataset_counts_its_rows_by_category(tmp_path):
+    with DatasetWriter(tmp_path / "set", origin=Origin("mit")) as writer:
+        writer.write(rows("cat", "dog", "cat", None))
+    card = (tmp_path / "set/README.md").read_text()
+    assert "### `default`, `test`" in card
+    assert [line for line in card.splitlines() if line.startswith(("| category", "| task"))] == [
+        "| task | vqa | 4 |",
+        "| category | cat | 2 |",
+        "| category | dog | 1 |",
+    ]
+    assert front_matter(card)["license"] == "mit"
+
+
+def test_what_is_appended_is_counted_beside_what_stood_there(tmp_path):
+    folder = tmp_path / "set"
+    with DatasetWriter(folder, origin=Origin("mit")) as writer:
+        writer.write(rows("cat"))
+    card = folder / "README.md"
+    card.write_text(card.read_text() + "By hand.\n")
+    with DatasetWriter(folder, append=True) as writer:
+        writer.write(rows("dog"), split="dev")
+    text = card.read_text()
+    assert (text.count("| category | cat | 1 |"), text.count("| category | dog | 1 |")) == (1, 1)
+    assert (front_matter(text)["license"], text.endswith("By hand.\n")) == ("mit", True)
+
+
+def test_no_picture_is_read_for_the_counts(tmp_path):
+    with DatasetWriter(tmp_path / "set") as writer:
+        writer.write(rows("cat", "dog"))
+    [shard] = (tmp_path / "set/data").iterdir()
+    group = pq.ParquetFile(shard).metadata.row_group(0)
+    pictures = next(c for c in map(group.column, range(group.num_columns)) if c.path_in_schema.endswith("bytes"))
+    data = bytearray(shard.read_bytes())
+    data[pictures.data_page_offset + pictures.total_compressed_size - 1] ^= 1
+    shard.write_bytes(data)
+    with pytest.raises(Error):
+        list(open_dataset(tmp_path / "set").records())
+    assert split_counts([shard])["category"] == {"cat": 1, "dog": 1}

@@ -1,0 +1,235 @@
+"""The assistant's turn that an evaluation record lacks, and how training views are stored."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import datasets
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+
+import mmconvert
+from mmconvert.cli import program
+from mmconvert.core.errors import RowError, UsageError
+from mmconvert.core.record import LETTERS, SCHEMA, Part, Record, Source, Turn, from_arrow
+from mmconvert.core.text.prompt_parts import Wording
+from mmconvert.core.text.turns import plain_wording, reworded, words
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.dataset.verify import verify
+from mmconvert.dataset.views import PROMPT_COMPLETION_SCHEMA, VIEWS, prompt_completion, reference_reply, sft_turns
+from mmconvert.io.detect import guess
+from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read
+from mmconvert.pipeline.inputs import Input
+from mmconvert.pipeline.prompting import rewording
+from mmconvert.plugins.transform import Setting
+from mmconvert.prompts.evalscope import evalscope
+from mmconvert.prompts.lmms_mmmu import lmms_mmmu
+from mmconvert.prompts.mmbench import mmbench
+from mmconvert.prompts.mmmu import mmmu
+from mmconvert.prompts.mmmu_pro import mmmu_pro
+from mmconvert.prompts.reform_eval import reform_eval
+from mmconvert.prompts.vlmevalkit import vlmevalkit
+from mmconvert.transforms.option_mark import option_mark
+from support.dialogs import content, dialogs
+from support.records import records
+
+USER = Turn("user", (Part("text", "Which?"),))
+GAP, FULL = ("red", None, "blue"), ("red", "green", "blue")
+ASKED = Record("1", "1", (USER,), "vqa", Source("f", "f", 0))
+
+
+def said(text: str) -> Turn:
+    return Turn("assistant", (Part("text", text),))
+
+
+@pytest.mark.parametrize(
+    ("fields", "reply"),
+    [
+        ({"task": "multiple_choice", "options": ("red", "green"), "answer": "B"}, "B. green"),
+        ({"task": "multiple_choice", "options": ("red", None, "blue"), "answer": "AC"}, "A. red\nC. blue"),
+        ({"task": "multiple_choice", "options": ("<image 1>", "<image 2>"), "answer": "B"}, "B"),
+        ({"task": "multiple_choice", "options": ("", "x"), "answer": "A"}, "A"),
+        ({"task": "vqa", "answers": ("cat", "kitten"), "answer": "cat"}, "cat"),
+        ({"task": "caption", "answers": ("A cat.", "One cat."), "answer": None}, "A cat."),
+        ({"task": "yes_no", "answer": "yes"}, "yes"),
+        ({"task": "vqa", "answers": ("",)}, ""),
+    ],
+)
+def test_the_reference_is_worded_as_a_reply(fields: dict, reply: str) -> None:
+    record = replace(ASKED, **fields)
+    assert reference_reply(record) == reply
+    assert sft_turns(record) == (USER, said(reply))
+    assert prompt_completion(record) == ((USER,), (said(reply),))
+
+
+def test_a_dialog_keeps_its_own_last_words() -> None:
+    record = replace(ASKED, messages=(USER, said("a"), USER, said("b")), answers=("c",))
+    assert sft_turns(record) == record.messages
+    assert prompt_completion(record) == (record.messages[:3], record.messages[3:])
+
+
+@pytest.mark.parametrize(
+    ("record", "code"),
+    [
+        (ASKED, "view.no_answer"),
+        (replace(ASKED, messages=(), answers=("a",)), "view.no_prompt"),
+    ],
+)
+def test_what_cannot_be_trained_on_is_refused(record: Record, code: str) -> None:
+    with pytest.raises(RowError) as caught:
+        VIEWS["sft"].of(record)
+    assert caught.value.code == code
+
+
+def test_a_reply_that_is_begun_is_completed() -> None:
+    begun = reworded(replace(ASKED, answers=("cat",)), Wording(USER.content, reply="It is a"))
+    assert begun.messages == (USER, said("It is a"))
+    assert sft_turns(begun) == (USER, said("It is a cat"))
+    assert prompt_completion(begun) == ((USER,), (said("It is a cat"),))
+
+
+@pytest.mark.parametrize(
+    ("style", "options", "shown", "reply"),
+    [
+        (evalscope, GAP, "B) blue", "B. blue"),
+        (mmmu, GAP, "(B) blue", "B. blue"),
+        (mmmu_pro, GAP, "B. blue", "B. blue"),
+        (lmms_mmmu, GAP, "B. blue", "B. blue"),
+        (vlmevalkit, GAP, "C. blue", "C. blue"),
+        (mmbench, GAP, "C. blue", "C. blue"),
+        (plain_wording, GAP, "C. blue", "C. blue"),
+        (partial(reform_eval, alphabet_choice="lower"), FULL, "(c) blue", "c. blue"),
+        (partial(reform_eval, alphabet_choice="number", sep_style="two"), FULL, "(3) blue", "3. blue"),
+        (reform_eval, FULL, "(C) blue", "C. blue"),
+    ],
+)
+def test_a_reply_names_options_as_the_prompt_does(
+    style: Callable[[Record], Wording], options: tuple[str | None, ...], shown: str, reply: str
+) -> None:
+    asked = replace(ASKED, task="multiple_choice", question="Which?", options=options, answer="C")
+    worded = reworded(asked, style(asked))
+    assert shown in words(worded.messages[-1])
+    assert reference_reply(worded) == reply
+    assert reference_reply(reworded(worded, plain_wording(worded))) == "C. blue"
+
+
+def test_marks_that_were_chosen_are_learned() -> None:
+    asked = replace(ASKED, task="multiple_choice", question="Which?", options=FULL, answer="B")
+    (marked,) = option_mark(asked, {"mark": "number"}, Setting("option_mark"))
+    assert sft_turns(marked)[-1] == said("2. green")
+
+
+def test_another_wording_begins_its_own_reply() -> None:
+    begun = reworded(replace(ASKED, question="Which?"), Wording(USER.content, reply="It is a"))
+    assert reworded(begun, Wording(USER.content, reply="I think")).messages == (USER, said("I think"))
+    asked = rewording("reform_eval")(begun)
+    assert ([turn.role for turn in asked.messages], asked.extra) == (["user"], {})
+
+
+@pytest.mark.parametrize("view", ["sft", "prompt-completion"])
+def test_options_of_a_training_dataset_are_moved_together_with_its_reply(tmp_path: Path, view: str) -> None:
+    row = {"question": "Which?", "options": ["red", "green", "blue"], "answer": "C"}
+    (tmp_path / "in.jsonl").write_text(json.dumps(row) + "\n")
+    mmconvert.convert(tmp_path / "in.jsonl", tmp_path / "a", view=view)
+    for again in (view, "eval"):
+        mmconvert.convert(tmp_path / "a", tmp_path / again, view=again, transform="circular", overwrite=True)
+    asked = list(read(tmp_path / "eval"))
+    learned = list(read(tmp_path / view))
+    assert [record.messages[-1].role for record in asked] == ["user"] * 3
+    assert [words(record.messages[-1]) for record in learned] == ["C. blue", "B. blue", "A. blue"]
+    assert all("A. blue" in words(record.messages[-2]) for record in learned[2:])
+
+
+def test_a_dialog_that_ends_with_its_own_reference_keeps_it() -> None:
+    own = replace(ASKED, task="chat", messages=(USER, said("cat")), answers=("cat",))
+    assert VIEWS["eval"].of(own) == own
+
+
+def test_a_monologue_has_no_prompt() -> None:
+    with pytest.raises(RowError, match="nothing stands before"):
+        VIEWS["prompt-completion"].of(replace(ASKED, messages=(said("a"),)))
+
+
+@given(records())
+def test_any_labelled_record_gives_a_reply(record: Record) -> None:
+    reply = reference_reply(record)
+    assert (reply is None) == (not record.answers and record.answer is None)
+    if reply and record.task == "multiple_choice" and record.options and record.answer:
+        assert set(reply[0]) <= set(LETTERS) | set(record.answer)
+
+
+def test_prompt_and_completion_stand_where_messages_stood() -> None:
+    names = SCHEMA.names
+    place = names.index("messages")
+    assert PROMPT_COMPLETION_SCHEMA.names == [*names[:place], "prompt", "completion", *names[place + 1 :]]
+
+
+@given(dialogs(alternate=False))
+def test_a_stored_view_reads_back(record: Record) -> None:
+    for view in VIEWS.values():
+        (back,) = from_arrow(view.batch([view.of(record)]))
+        assert content(back) == content(record)
+
+
+def lines(folder: Path, *answers: str | None) -> Input:
+    rows = [{"messages": [{"role": "user", "content": f"Q{n}"}], "answer": a} for n, a in enumerate(answers)]
+    (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return Input(folder / "in.jsonl")
+
+
+@pytest.mark.parametrize(("view", "column"), [("sft", "messages"), ("prompt-completion", "completion")])
+def test_a_dataset_in_a_view_opens_and_is_a_source_again(view: str, column: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    summary = convert([lines(tmp_path, "yes", None, "no")], out, ReadOptions(), WriteOptions(view=view))
+    assert (summary.rows_read, summary.rows_written, summary.rows_rejected) == (3, 2, 1)
+    (reject,) = map(json.loads, (tmp_path / "out.rejects.jsonl").read_text().splitlines())
+    assert (reject["row"], reject["code"], reject["field"]) == (1, "view.no_answer", "answer")
+    for file in out.glob("data/*.parquet"):
+        assert pq.read_schema(file).equals(VIEWS[view].schema, check_metadata=False)
+    loaded = datasets.load_dataset(str(out), split="test")
+    assert loaded[0][column][-1] == {"role": "assistant", "content": [{"type": "text", "text": "yes"}]}
+    assert verify(out) == []
+    for source in (out, next(out.glob("data/*.parquet"))):
+        assert guess(source)[0] == "mmconvert"
+        assert [record.messages[-1] for record in read(source)] == [said("yes"), said("no")]
+    assert [record.messages[-1] for record in open_dataset(out).records()] == [said("yes"), said("no")]
+    again = convert([Input(out)], tmp_path / "again", ReadOptions(), WriteOptions(view=view))
+    assert again.rows_rejected == 0
+    assert datasets.load_dataset(str(tmp_path / "again"), split="test").to_list() == loaded.to_list()
+
+
+def test_all_splits_have_one_view(tmp_path: Path) -> None:
+    source = lines(tmp_path, "yes")
+    convert([source], tmp_path / "out", ReadOptions(), WriteOptions(view="prompt-completion"))
+    more = replace(source, split="train")
+    with pytest.raises(UsageError, match="has the view prompt-completion"):
+        convert([more], tmp_path / "out", ReadOptions(), WriteOptions(append=True))
+    convert([more], tmp_path / "out", ReadOptions(), WriteOptions(append=True, view="prompt-completion"))
+    assert set(datasets.load_dataset(str(tmp_path / "out"))) == {"train", "test"}
+
+
+def test_the_command_knows_the_views_and_tells_of_unknown_ones(tmp_path: Path) -> None:
+    arguments = ["convert", str(lines(tmp_path, "yes").path), "-o", str(tmp_path / "out"), "--quiet", "--view"]
+    assert CliRunner().invoke(program, [*arguments, "completion"]).exit_code == 2
+    assert CliRunner().invoke(program, [*arguments, "prompt-completion"]).exit_code == 0
+    assert "completion" in (tmp_path / "out/README.md").read_text()
+    with pytest.raises(UsageError, match="Did you mean sft"):
+        convert([lines(tmp_path, "yes")], tmp_path / "new", ReadOptions(), WriteOptions(view="sftt"))
+
+
+def test_a_prompt_without_options_is_answered_with_the_text() -> None:
+    asked = replace(ASKED, task="multiple_choice", question="Which?", options=FULL, answer="C")
+    likely = reworded(asked, reform_eval(asked, infer_method="likelihood"))
+    assert reference_reply(likely) == "blue"
+
+
+def test_a_source_that_ends_with_its_reference_keeps_its_turns_and_its_training_view_does_not(tmp_path: Path) -> None:
+    said_so = {"messages": [{"role": r, "content": "blue"} for r in ("user", "assistant")], "answer": "blue"}
+    (tmp_path / "in.jsonl").write_text(json.dumps(said_so) + "\n")
+    mmconvert.convert(tmp_path / "in.jsonl", tmp_path / "a", task="vqa")
+    (kept,) = open_dataset(tmp_path / "a").records()
+    assert [turn.role for turn in kept.messages] == ["user", "assistant"]

@@ -1,0 +1,97 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from mmconvert.cli import program
+from mmconvert.core.errors import UsageError
+from mmconvert.core.record import Part, Record, Source, Turn, prompt_text
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.pipeline.prompting import prompt_of, rewording
+from mmconvert.plugins.registry import available
+
+QUESTION = Record(
+    "1",
+    "1",
+    (Turn("system", (Part("text", "Be brief."),)), Turn("user", (Part("text", "Which?"),))),
+    "multiple_choice",
+    Source("f", "f", 0),
+    question="Which?",
+    options=("cat", "dog"),
+    answer="A",
+)
+
+
+@pytest.mark.parametrize("name", available("mmconvert.prompts"))
+def test_every_prompt_words_a_plain_question(name):
+    new = rewording(name)(QUESTION)
+    assert new.messages[0] == QUESTION.messages[0]
+    assert "Which?" in prompt_text(new)
+    assert "dog" in prompt_text(new)
+
+
+def test_parameters_are_typed_by_their_defaults():
+    assert prompt_of("evalscope:template={question}, then\n{choices}")(QUESTION).parts[0].text == (
+        "Which?, then\nA) cat\nB) dog"
+    )
+    assert prompt_of("vlmevalkit:dataset-class=ImageVQADataset")(QUESTION).parts[0].text.startswith("Which?\n")
+    assert prompt_of("lmms_mmmu:interleaved=yes").keywords == {"interleaved": True}
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("evalscpe", "Did you mean evalscope"),
+        ("evalscope:templates=x", "Did you mean template"),
+        ("mmmu:x=1", "It has none"),
+        ("lmms_mmbench:language=de", "Known: en, cn"),
+        ("mmmu_pro:mode=coat", "Did you mean cot"),
+        ("lmms_mmmu:interleaved=maybe", "true or false"),
+        ("evalscope:template", "key=value"),
+    ],
+)
+def test_wrong_names_and_values_are_told(spec, message):
+    with pytest.raises(UsageError, match=message):
+        prompt_of(spec)
+
+
+def test_a_prompt_of_the_users_own(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from mmconvert.core.text.prompt_parts import pictures_first\n"
+        "def loud(record, mark: str = '!'):\n"
+        "    return pictures_first(record.question.upper() + mark, ())\n"
+        "NUMBER = 5\n"
+    )
+    assert prompt_text(rewording(f"{file}@loud:mark=?", " Go.")(QUESTION)) == "WHICH??? Go.".replace("???", "??")
+    with pytest.raises(UsageError, match="is no prompt"):
+        prompt_of(f"{file}@NUMBER")
+
+
+def test_without_a_prompt_the_wording_stays():
+    assert rewording(None)(QUESTION) == QUESTION
+    assert prompt_text(rewording(None, " Go.")(QUESTION)) == "Which? Go."
+
+
+def _convert(tmp_path, *arguments):
+    file = tmp_path / "mine.jsonl"
+    file.write_text(json.dumps({"question": "Which?", "options": ["cat", "dog"], "answer": "A"}) + "\n")
+    out = tmp_path / "out"
+    done = CliRunner().invoke(program, ["convert", str(file), "-o", str(out), "--quiet", *arguments])
+    return done, out
+
+
+def test_convert_words_questions_and_tells_it(tmp_path):
+    done, out = _convert(tmp_path, "--prompt", "mmbench", "--prompt-suffix", "Answer:")
+    assert done.exit_code == 0, done.output
+    (record,) = open_dataset(out).records()
+    assert prompt_text(record) == "Which? There are several options:\nA. cat\nB. dog\nAnswer:"
+    assert (record.question, record.options) == ("Which?", ("cat", "dog"))
+    options = json.loads((out / ".mmconvert" / "manifest.json").read_text())["options"]
+    assert (options["prompt"], options["prompt_suffix"]) == ("mmbench", "Answer:")
+
+
+def test_a_wrong_prompt_publishes_nothing(tmp_path):
+    done, out = _convert(tmp_path, "--prompt", "mmbensch")
+    assert isinstance(done.exception, UsageError)
+    assert not out.exists()

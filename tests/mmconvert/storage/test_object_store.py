@@ -1,0 +1,340 @@
+"""Datasets and predictions in an object store: a real S3-compatible server on the loopback interface."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mmscore
+from mmconvert.cli import program
+from mmconvert.console.app import run
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.dataset import verify as verification
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.dataset.manifest import MANIFEST
+from mmconvert.dataset.verify import verify
+from mmconvert.storage.object_store import check_free, fetched, send
+from mmscore.cli import program as scoring
+from mmscore.scoring.evaluate import score
+from support.datasets_on_disk import picture, record, write_dataset
+from support.hub_client import hub_client
+from support.hub_repo import Blob, Repo
+from support.predictions import choices, write_predictions
+
+pytest.importorskip("s3fs", reason="needs s3fs and moto, of the development extra")
+BUCKET = "s3://bucket"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
+    made = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    made.start()
+    host, port = made.get_host_and_port()
+    yield f"http://{host}:{port}"
+    made.stop()
+
+
+@pytest.fixture
+def bucket(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    """An empty bucket, and the environment that leads to it."""
+    import s3fs
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    s3fs.S3FileSystem.clear_instance_cache()
+    store = s3fs.S3FileSystem(use_listings_cache=False)
+    store.mkdir("bucket")
+    yield store
+    store.rm("bucket", recursive=True)
+    s3fs.S3FileSystem.clear_instance_cache()
+
+
+@pytest.fixture
+def convert(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(program, ["convert", *map(str, arguments)], program="mmconvert")
+        captured = capsys.readouterr()
+        return ended.value.code, captured.out, captured.err
+
+    return call
+
+
+def lines(count: int, bad: bool = False) -> str:
+    rows = [{"messages": [{"role": "user", "content": f"question {n}"}], "answer": "a"} for n in range(count)]
+    return "".join(json.dumps(row) + "\n" for row in rows) + ("{bad\n" if bad else "")
+
+
+def test_a_file_of_a_store_becomes_a_dataset_of_the_store(bucket, convert, tmp_path):
+    bucket.pipe("bucket/in/talks.jsonl", lines(5, bad=True).encode())
+    code, out, _ = convert(f"{BUCKET}/in/talks.jsonl", "-o", f"{BUCKET}/sets/talks", "--json")
+    summary = json.loads(out)
+    assert (code, summary["rows_written"], summary["output"]) == (3, 5, f"{BUCKET}/sets/talks")
+    assert [file.name for file in tmp_path.iterdir()] == ["talks.rejects.jsonl"]
+    copy = fetched(f"{BUCKET}/sets/talks")
+    assert verify(copy) == []
+    assert [row.messages[0].content[0].text for row in open_dataset(copy).records()] == [
+        f"question {n}" for n in range(5)
+    ]
+    assert "/tmp" not in (copy / "README.md").read_text()
+
+
+def test_a_dataset_of_the_store_is_an_input_and_is_replaced_only_when_told_so(bucket, convert, tmp_path):
+    bucket.pipe("bucket/talks.jsonl", lines(3).encode())
+    place = f"{BUCKET}/set"
+    assert convert(f"{BUCKET}/talks.jsonl", "-o", place)[0] == 0
+    assert convert(place, "-o", tmp_path / "again")[0] == 0
+    assert open_dataset(tmp_path / "again").num_rows == 3
+    bucket.pipe("bucket/talks.jsonl", lines(4).encode())
+    code, _, err = convert(f"{BUCKET}/talks.jsonl", "-o", place)
+    assert (code, "a dataset stands there already" in err) == (2, True)
+    assert convert(f"train={BUCKET}/talks.jsonl", "-o", place, "--overwrite")[0] == 0
+    copy = fetched(place)
+    assert verify(copy) == []
+    assert open_dataset(copy).splits == {"train": 4}
+    assert convert(f"{BUCKET}/talks.jsonl", "-o", place, "--append")[0] == 2
+
+
+def test_a_place_where_something_else_stands_is_left_alone(bucket):
+    bucket.pipe("bucket/mine/notes.txt", b"mine")
+    with pytest.raises(UsageError, match="is no dataset of ours and not empty"):
+        check_free(f"{BUCKET}/mine", overwrite=True)
+    check_free(f"{BUCKET}/new", overwrite=False)
+
+
+def test_a_dataset_has_its_manifest_last(bucket, tmp_path, monkeypatch):
+    import s3fs
+
+    folder = write_dataset(tmp_path / "d", {"test": map(record, range(3))})
+    send(folder, f"{BUCKET}/d")
+    put = s3fs.S3FileSystem._put_file
+
+    async def breaks(self, source, target, *arguments, **options):
+        if target.endswith(".parquet"):
+            raise OSError("the line is cut")
+        return await put(self, source, target, *arguments, **options)
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "_put_file", breaks)
+    s3fs.S3FileSystem.clear_instance_cache()
+    with pytest.raises(Error, match=r"s3://bucket/d: the store failed \(OSError: the line is cut\)"):
+        send(folder, f"{BUCKET}/d")
+    assert not bucket.exists(f"bucket/d/{MANIFEST}")
+
+
+def test_a_changed_byte_in_the_store_is_found_a_shard_at_a_time(bucket, tmp_path, monkeypatch, capsys):
+    folder = write_dataset(tmp_path / "d", {"train": map(record, range(3)), "test": map(record, range(3))})
+    send(folder, f"{BUCKET}/d")
+    at_once = []
+    whole = verification.hash_file
+    monkeypatch.setattr(
+        verification, "hash_file", lambda file: at_once.append(len([*file.parent.iterdir()])) or whole(file)
+    )
+    assert verify(f"{BUCKET}/d") == []
+    assert at_once == [1, 1]
+    shard = "bucket/d/data/test-00000-of-00001.parquet"
+    data = bytearray(bucket.cat(shard))
+    data[len(data) // 2] ^= 1
+    bucket.pipe({shard: bytes(data), "bucket/d/data/stray.parquet": b"x"})
+    bucket.rm("bucket/d/data/train-00000-of-00001.parquet")
+    with pytest.raises(SystemExit) as ended:
+        run(program, ["verify", f"{BUCKET}/d", "--json"], program="mmconvert")
+    assert ended.value.code == 1
+    assert json.loads(capsys.readouterr().out)["faults"] == [
+        f"{BUCKET}/d/data/train-00000-of-00001.parquet: is missing.",
+        f"s3://{shard}: its sha256 differs from the manifest: a byte has changed.",
+        f"{BUCKET}/d/data/stray.parquet: stands in no line of the manifest, but would be loaded with the others.",
+    ]
+    with pytest.raises(Error, match=r"s3://bucket/none: has no \.mmconvert"):
+        verify(f"{BUCKET}/none")
+
+
+def test_predictions_and_references_of_a_store_are_scored(bucket, tmp_path):
+    file = write_predictions(tmp_path / "m1.parquet", choices(("A", "A"), ("A", "B")))
+    bucket.put_file(str(file), "bucket/m1.parquet")
+    (entry,) = score(f"{BUCKET}/m1.parquet", "own_choice").entries
+    assert (entry.model, entry.metrics["accuracy"].value) == ("m1", 0.5)
+    (joined,) = score(file, "own_choice", answers=f"{BUCKET}/m1.parquet").entries
+    assert joined.metrics["accuracy"].value == 0.5
+
+
+def shown(*pictures: str) -> bytes:
+    rows = (
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": name}}]}], "answer": "a"}
+        for name in pictures
+    )
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def refusals(file: Path) -> list[tuple[str, str]]:
+    return [(row["code"], row["message"]) for row in map(json.loads, file.read_text().splitlines())]
+
+
+def test_pictures_beside_a_file_of_a_store_are_fetched_when_they_are_wanted(bucket, convert, tmp_path):
+    bucket.pipe({f"bucket/in/pictures/{n}.png": picture(n) for n in range(3)})
+    names = ["pictures/0.png", "./pictures/../pictures/1.png", "pictures/2.png", "pictures/2.png"]
+    bucket.pipe("bucket/in/talks.jsonl", shown(*names))
+    code, out, _ = convert(f"{BUCKET}/in/talks.jsonl", "-o", "d", "--json")
+    assert (code, json.loads(out)["images"]) == (0, 4)
+    images = [record.images[0] for record in open_dataset(tmp_path / "d").records()]
+    assert [image.bytes for image in images] == [picture(n) for n in (0, 1, 2, 2)]
+    assert [image.name for image in images][:2] == ["pictures/0.png", "pictures/1.png"]
+
+
+def test_pictures_of_a_store_are_held_to_the_rules_of_a_folder(bucket, convert, tmp_path):
+    bucket.pipe({"bucket/secret.png": picture(1), "bucket/in/empty.png": b"", "bucket/in/large.png": b"x" * 2_000_000})
+    names = ["../secret.png", "/bucket/secret.png", "a/../../secret.png", "b/..", "..", "\\in\\large.png", "none.png"]
+    chained = [f"none::memory://x::{BUCKET}/secret.png", f"{BUCKET}/secret.png", "secret.png?versionId=1"]
+    bucket.pipe("bucket/in/talks.jsonl", shown(*names, *chained, "empty.png", "large.png"))
+    code, _, err = convert(f"{BUCKET}/in/talks.jsonl", "-o", "d", "--max-image-mb", "1")
+    assert (code, "no row could be converted" in err) == (1, True)
+    found = refusals(tmp_path / "d.rejects.jsonl")
+    left = ["image.path"] * 3
+    assert [code for code, _ in found] == [
+        *left,
+        "image.missing",
+        "image.path",
+        "image.path",
+        "image.missing",
+        "image.missing",
+        "image.path",
+        "image.missing",
+        "image.empty",
+        "image.too_large",
+    ]
+    assert all("leaves the image root" in message for _, message in found[:3])
+    assert "no such file under the image root s3://bucket/in (got 'none.png')" in found[6][1]
+
+
+def test_an_image_root_may_be_in_the_store(bucket, convert, tmp_path):
+    bucket.pipe("bucket/pictures/0.png", picture(0))
+    (tmp_path / "talks.jsonl").write_bytes(shown("0.png"))
+    (tmp_path / "empty").mkdir()
+    code, _, err = convert("talks.jsonl", "-o", "d", "--image-root", "empty", "--image-root", f"{BUCKET}/pictures/")
+    assert (code, err) == (0, "")
+    assert [record.images[0].bytes for record in open_dataset(tmp_path / "d").records()] == [picture(0)]
+    assert convert("talks.jsonl", "-o", "e", "--image-root", "none")[0] == 2
+
+
+def test_pictures_beside_a_file_of_the_hub_are_fetched_too(hub, tmp_path):
+    files = {"in/talks.jsonl": shown("pictures/0.png", "../README.md"), "in/pictures/0.png": picture(0)}
+    files["README.md"] = b"# Talks"
+    repo = hub.repos["datasets/user/talks"] = Repo("user/talks")
+    repo.commit("main", {path: Blob(data, lfs=False) for path, data in files.items()}, "new")
+    with hub_client(hub.environment(tmp_path / "home")) as client:
+        inputs = "hf://datasets/user/talks/in/talks.jsonl"
+        code, _, err = client("command", "mmconvert", "convert", inputs, "-o", tmp_path / "d", "--quiet")
+    assert (code, err) == (3, "")
+    assert [record.images[0].bytes for record in open_dataset(tmp_path / "d").records()] == [picture(0)]
+    assert [code for code, _ in refusals(tmp_path / "d.rejects.jsonl")] == ["image.path"]
+
+
+def answered(**options: object) -> tuple[int, int]:
+    summary = mmscore.predict(f"{BUCKET}/d", f"{BUCKET}/out/p.parquet", backend="echo", model="text=A", **options)
+    assert summary.output == f"{BUCKET}/out/p.parquet"
+    return summary.asked, summary.reused
+
+
+def test_a_dataset_of_a_store_is_answered_in_the_store(bucket, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = write_dataset(tmp_path / "d", {"test": map(record, range(3))})
+    send(folder, f"{BUCKET}/d")
+    assert answered() == (3, 0)
+    mmscore.predict(folder, tmp_path / "p.parquet", backend="echo", model="text=A")
+    assert bucket.cat("bucket/out/p.parquet") == (tmp_path / "p.parquet").read_bytes()
+    with pytest.raises(UsageError, match=r"s3://bucket/out/p\.parquet: exists already\. resume=True"):
+        answered()
+    assert answered(resume=True) == (0, 3)
+    assert answered(restart=True) == (3, 0)
+    assert {file.name for file in (tmp_path / "p.parquet.work").iterdir()} == {
+        "p.parquet",
+        "p.parquet.answers.sqlite",
+    }
+
+
+def test_replies_outlive_a_store_that_fails(bucket, tmp_path, monkeypatch):
+    import s3fs
+
+    monkeypatch.chdir(tmp_path)
+    send(write_dataset(tmp_path / "d", {"test": map(record, range(3))}), f"{BUCKET}/d")
+
+    async def breaks(*_: object, **__: object) -> None:
+        raise OSError("the line is cut")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(s3fs.S3FileSystem, "_put_file", breaks)
+        s3fs.S3FileSystem.clear_instance_cache()
+        with pytest.raises(Error, match=r"p\.parquet: the store failed .* Run again"):
+            answered()
+    assert not bucket.exists("bucket/out/p.parquet")
+    s3fs.S3FileSystem.clear_instance_cache()
+    assert answered() == (0, 3)
+    assert bucket.exists("bucket/out/p.parquet")
+
+
+def test_a_table_and_its_pictures_are_exported_to_the_store(bucket, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    folder = write_dataset(tmp_path / "d", {"test": map(record, range(3))})
+
+    def export(*arguments: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(program, ["export", str(folder), "--to", "openai_messages", *arguments], program="mmconvert")
+        return ended.value.code, "".join(capsys.readouterr())
+
+    for root in (BUCKET, "here"):
+        code, said = export("-o", f"{root}/out/t.jsonl", "--images", "files")
+        assert (code, f"{root}/out/t.jsonl: 3 rows as openai_messages" in said) == (0, True), said
+    files = [path.relative_to("here").as_posix() for path in Path("here").rglob("*") if path.is_file()]
+    assert len(files) == 4
+    for file in files:
+        assert bucket.cat(f"bucket/{file}") == Path("here", file).read_bytes()
+    assert not (tmp_path / "s3:").exists()
+    assert export("-o", f"{BUCKET}/out/t.jsonl", "--image-dir", "pictures")[0] == 2
+
+
+def test_reports_are_written_to_the_store(bucket, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_predictions(tmp_path / "m1.parquet", choices(("A", "A"), ("A", "B")))
+    outputs = {flag: f"out/r.{name}" for flag, name in (("-o", "json"), ("--csv", "csv"), ("--rows", "parquet"))}
+    for root in (BUCKET, str(tmp_path)):
+        (tmp_path / "out").mkdir(exist_ok=True)
+        flags = [word for flag, place in outputs.items() for word in (flag, f"{root}/{place}")]
+        with pytest.raises(SystemExit) as ended:
+            run(scoring, ["score", "m1.parquet", "--recipe", "own_choice", *flags], program="mmscore")
+        assert ended.value.code == 0, capsys.readouterr().err
+    for place in outputs.values():
+        assert bucket.cat(f"bucket/{place}") == (tmp_path / place).read_bytes()
+    with pytest.raises(SystemExit) as ended:
+        run(scoring, ["score", "m1.parquet", "--html", f"{BUCKET}/out/r.html"], program="mmscore")
+    assert ended.value.code == 0
+    assert bucket.cat("bucket/out/r.html").startswith(b"<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("url", "kind", "message"),
+    [
+        ("s3://bucket/nothing.jsonl", UsageError, "no such file or folder"),
+        ("nosuchstore://x/y", UsageError, "cannot be opened|package"),
+        ("s3://no-such-bucket/x.jsonl", UsageError, "no such file or folder"),
+    ],
+)
+def test_what_cannot_be_fetched_says_why(bucket, url, kind, message):
+    with pytest.raises(kind, match=message):
+        fetched(url)
+
+
+def test_any_file_system_of_fsspec_will_do(tmp_path):
+    import fsspec
+
+    folder = write_dataset(tmp_path / "d", {"test": map(record, range(3))})
+    send(folder, "memory://here/d")
+    assert verify(fetched("memory://here/d")) == []
+    shutil.rmtree(folder)
+    fsspec.filesystem("memory").rm("/here", recursive=True)

@@ -1,0 +1,222 @@
+"""The contract that anybody can run: plug-ins of the docs keep it, and each way to break it is named."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from mmconvert.core.errors import UsageError
+from mmconvert.testing import Breach, breaches, promises
+from support.records import picture_bytes
+from support.terminal import mmconvert, one_message
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def code(page: str, after: str) -> str:
+    """The first piece of Python behind a heading of a page."""
+    text = (DOCS / page).read_text(encoding="utf-8").partition(after)[2]
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
+
+
+FORMAT = code("plugins.md", "## A format")
+PROMPT = code("plugins.md", "## A prompt")
+STEP = code("transforms.md", "## A transform of your own")
+
+
+@pytest.fixture(autouse=True)
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with an example of the docs' format."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.png").write_bytes(picture_bytes("PNG"))
+    rows = [{"key": f"q{n}", "ask": f"What is {n}?", "picture": "a.png", "reply": f"reply {n}"} for n in range(6)]
+    Path("example.jsonl").write_text("".join(json.dumps({**row, "note": "n"}) + "\n" for row in rows))
+
+
+def changed(text: str, old: str, new: str) -> str:
+    assert text.count(old) >= 1, old
+    return text.replace(old, new)
+
+
+def found(kind: str, text: str, name: str, *examples: str) -> list[Breach]:
+    Path("mine.py").write_text(text, encoding="utf-8")
+    return breaches(kind, f"mine.py@{name}", examples)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "name", "examples"),
+    [
+        ("formats", FORMAT, "FORMAT", ["example.jsonl"]),
+        ("prompts", PROMPT, "short:words=5", []),
+        ("transforms", STEP, "STEP:count=3", []),
+    ],
+)
+def test_the_plug_ins_of_the_docs_keep_every_promise(kind: str, text: str, name: str, examples: list[str]) -> None:
+    assert found(kind, text, name, *examples) == []
+
+
+READ, TOLD, OTHERS, EMPTY, DAMAGED, ODD, PIECES, BACK, COLUMN, PICTURE, ADDRESS, NAMED = promises("formats")[1:]
+BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlines()\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "promise", "message"),
+    [
+        ('summary="Our quiz files"', 'summary=""', promises("formats")[0], "summary is not one line"),
+        ('(".jsonl",)', '"jsonl"', promises("formats")[0], "suffixes is no tuple of endings"),
+        ("mismatch=mismatch", "mismatch=None", promises("formats")[0], "mismatch is no function"),
+        ("images=IMAGES", 'images=("beside",)', promises("formats")[0], "images names unknown ways"),
+        ('(".jsonl",)', '(".tsv",)', READ, "example.jsonl: suffixes lacks its ending (got '.jsonl')"),
+        ("id=key", 'id="1"', READ, "two records have the id '1'. Use the source's key"),
+        ("sample=key", "sample=str(id(row))", READ, "a second reading gives another sample"),
+        ("extra=rest(fields)", 'extra={"pair": (1, 2)}', READ, "stored and read again, extra is another value"),
+        ("if not isinstance(value, str) or not value:", "if True:", READ, "6 of its rows are refused, the first:"),
+        ("return next((", "return 'no' or next((", TOLD, "mismatch refuses the example example.jsonl: no."),
+        ("return next((", "return None and next((", OTHERS, "mismatch takes a file of "),
+        (
+            "return jsonl.rows(path, span)",
+            "return iter([*jsonl.rows(path, span)][:] if path.stat().st_size else [])",
+            EMPTY,
+            "an empty file gives no error",
+        ),
+        (
+            "return jsonl.rows(path, span)",
+            f"{BY_HAND}    return (s.Row(json.loads(t), s.Where(path.name, n)) for n, t in enumerate(lines))",
+            DAMAGED,
+            "example.jsonl cut to ",
+        ),
+        ("if not isinstance(value, str) or not value:", "if not value.strip():", ODD, "AttributeError: "),
+        ("return jsonl.rows(path, span)", "return jsonl.rows(path, None)", PIECES, "for its 3 pieces, 6 for the whole"),
+        ("**record.extra, ", "", BACK, "extra was {'note': 'n'} and comes back as {}. Write it, or yield Loss("),
+        ('"reply": record.answer', '"reply": record.answer.upper()', BACK, "record q0: answer was 'reply 0' and comes"),
+        (
+            "losses.extend(unheld(record, (), target))",
+            "",
+            COLUMN,
+            "hint 'a hint' comes back as None. Write it, or yield",
+        ),
+        (
+            "picture = reference(record.images[0], target)",
+            "picture = reference(__import__('mmconvert.testing.values', fromlist=['x']).HIDDEN, target)",
+            PICTURE,
+            "a picture that the prompt shows is gone",
+        ),
+        (
+            "picture = reference(record.images[0], target)",
+            "from mmconvert.chat.export_images import base64_text\n        picture = base64_text(record.images[0])",
+            ADDRESS,
+            "was kept as an address and has no bytes",
+        ),
+        (
+            "images=IMAGES,",
+            'images=IMAGES, file_name=lambda record: "quiz.txt",',
+            NAMED,
+            "'quiz.txt', which ends in none",
+        ),
+    ],
+)
+def test_each_way_to_break_the_contract_of_a_format_is_named(old: str, new: str, promise: str, message: str) -> None:
+    told = [breach.message for breach in found("formats", changed(FORMAT, old, new), "FORMAT", "example.jsonl")
+            if breach.check == promise]  # fmt: skip
+    assert any(message in one for one in told), told
+
+
+def test_a_format_without_an_example_is_asked_for_one() -> None:
+    assert Breach(READ, "there is no example to read. Give a file without fault, with a row of every kind.") in found(
+        "formats", FORMAT, "FORMAT"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "promise", "message"),
+    [
+        ("words: int = 10", "words: list = []", 0, "parameter 'words' cannot be given as key=value"),
+        ("short(record, ", "short(*, ", 0, "the function takes no record"),
+        ("if not record.question:", "if True:", 1, "no record is worded; the first refusal: there is no question"),
+        ("if not record.question:", "if not record.hint.strip():", 2, "AttributeError: 'NoneType' object has no"),
+        ("return pictures_first(", "return (", 2, "the result is (got ('What is it?"),
+        ("{words} words", "{words} words\\ud800", 2, "the wording cannot be stored: messages the text holds half"),
+        ("return pictures_first(f", "SEEN.append(1)\n    return pictures_first(f'{len(SEEN)}' f", 2, "a second run"),
+        ("{words} words", "{next(iter({'six', 'seven', 'eight'}))} words", 3, "processes word records differently"),
+    ],
+)  # fmt: skip
+def test_each_way_to_break_the_contract_of_a_prompt_is_named(old: str, new: str, promise: int, message: str) -> None:
+    told = found("prompts", "SEEN = []\n" + changed(PROMPT, old, new), "short")
+    assert any(b.check == promises("prompts")[promise] and message in b.message for b in told), told
+
+
+KEEP = 'yield replace(copy, hint=f"try {setting.random(copy.id).randrange(10)}")'
+
+
+@pytest.mark.parametrize(
+    ("new", "promise", "message"),
+    [
+        ("raise RowError('no', '', 'not today.')", 1, "no record passes; the first refusal: not today."),
+        ("yield from ()", 1, "no record passes; none was refused, all are dropped."),
+        ("yield replace(copy, hint=copy.hint.upper())", 2, "AttributeError: 'NoneType' object has no attribute"),
+        ("yield replace(copy, id=record.id)", 2, "two results have the same id"),
+        ("yield replace(copy, id=copy.id + '-new')", 2, "the id changed to 'q1#0-new'"),
+        ("yield replace(copy, sample='s')", 2, "sample changed to 's'"),
+        ("yield replace(copy, images=(), messages=())", 2, "a picture of the source is gone"),
+        ("yield replace(copy, attachments=copy.images)", 2, "has the slot of another. Give it a free one."),
+        ("import random\n        yield replace(copy, hint=str(random.random()))", 2, "a second run gives another"),
+        ("SEEN.append(record.id)\n        yield replace(copy, hint=str(SEEN.index(record.id)))", 3,
+         "the result hangs on the records before it"),
+        ("yield replace(copy, hint=next(iter({'six', 'seven', 'eight'})))", 4, "processes give different results"),
+    ],
+)  # fmt: skip
+def test_each_way_to_break_the_contract_of_a_transform_is_named(new: str, promise: int, message: str) -> None:
+    text = "from mmconvert.core.errors import RowError\nSEEN = []\n" + changed(STEP, KEEP, new)
+    told = found("transforms", text, "STEP")
+    assert any(b.check == promises("transforms")[promise] and message in b.message for b in told), told
+
+
+@pytest.mark.parametrize("kind", ["formats", "prompts", "transforms"])
+def test_what_is_not_of_its_kind_is_told_and_nothing_else_is_tried(kind: str) -> None:
+    (breach,) = found(kind, "THING = 1\n", "THING", "example.jsonl")
+    assert (breach.check, breach.message[:22]) == (promises(kind)[0], "the object is (got 1).")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "examples", "message"),
+    [
+        ("format", "vmcq", [], r"unknown kind 'format'. Did you mean formats\?"),
+        ("formats", "vmqc", [], r"unknown format 'vmqc'. Did you mean vmcq"),
+        ("formats", "vmcq", ["no.tsv"], r"no.tsv: no such file"),
+        ("transforms", "color_image", [], r"parameter 'size' is missing"),
+        ("prompts", "mmmu:x=1", [], r"unknown parameter 'x'"),
+    ],
+)
+def test_a_wrong_name_is_a_wrong_name(kind: str, name: str, examples: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        breaches(kind, name, examples)
+
+
+def test_the_command_shows_every_promise_and_ends_with_0() -> None:
+    Path("mine.py").write_text(FORMAT)
+    ended = mmconvert("check-plugin", "formats", "mine.py@FORMAT", "example.jsonl")
+    assert (ended.code, ended.err) == (0, f"mine.py@FORMAT: all {len(promises('formats'))} promises are kept.\n")
+    assert [line.split(maxsplit=1) for line in ended.out.splitlines()] == [["kept", p] for p in promises("formats")]
+
+
+def test_the_command_says_what_is_broken_and_ends_with_1() -> None:
+    Path("mine.py").write_text(changed(STEP, "copies(record, ", "2 * copies(record, "))
+    ended = mmconvert("check-plugin", "transforms", "mine.py@STEP")
+    assert ended.code == 1
+    assert "broken  a record comes out whole, or is refused by name\n        record q1 of x: two results" in ended.out
+    assert ended.err == "mine.py@STEP: 1 of 5 promises is broken.\n"
+    shown = json.loads(mmconvert("check-plugin", "transforms", "mine.py@STEP", "--json").out)
+    assert [breach["check"] for breach in shown["breaches"]] == ["a record comes out whole, or is refused by name"]
+    assert (shown["kind"], shown["name"], len(shown["promises"])) == ("transforms", "mine.py@STEP", 5)
+
+
+def test_the_command_leaves_out_what_it_did_not_look_at() -> None:
+    Path("mine.py").write_text("STEP = 1\n")
+    ended = mmconvert("check-plugin", "transforms", "mine.py@STEP")
+    assert [line.split()[0] for line in ended.out.splitlines()] == ["broken", "the", "-", "-", "-", "-"]
+
+
+def test_a_mistake_on_the_line_is_one_message() -> None:
+    ended = mmconvert("check-plugin", "transforms", "mien.py@STEP")
+    assert (ended.code, one_message(ended)) == (2, "mien.py: no such file or folder. See what is there: ls .")

@@ -1,0 +1,139 @@
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mmconvert.core.errors import Error, UsageError
+from mmscore.core.predictions.load import open_rows
+from support.predictions import write_predictions
+
+ROWS = [{"id": "a", "prediction": "x"}, {"id": "b", "prediction": None}]
+
+
+def _texts(rows, name):
+    return [value for batch in rows.read([name]) for value in batch.column(name).to_pylist()]
+
+
+def test_reads_only_what_is_asked_for_and_in_order(tmp_path):
+    rows = open_rows(write_predictions(tmp_path / "p.parquet", ROWS, task="vqa"))
+    assert len(rows) == 2
+    assert _texts(rows, "prediction") == ["x", None]
+    assert rows.distinct("task") == ["vqa"]
+    assert rows.distinct("dataset") == []
+
+
+def test_a_folder_is_its_files_sorted_by_name(tmp_path):
+    write_predictions(tmp_path / "b.parquet", [{"id": "3", "prediction": "z"}])
+    write_predictions(tmp_path / "a.parquet", ROWS)
+    assert _texts(open_rows(tmp_path), "id") == ["a", "b", "3"]
+
+
+def test_a_kits_file_goes_through_its_format(tmp_path):
+    file = tmp_path / "p.jsonl"
+    file.write_text('{"id": "1", "prediction": "x", "answer": "y", "task": "vqa"}\n{"id": "2", "answer": "y"}\n')
+    rows = open_rows(file)
+    assert _texts(rows, "prediction") == ["x"]
+    assert rows.distinct("source.format") == ["predictions"]
+    assert [refusal.id for refusal in rows.rejected] == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"id": ["1"], "predictions": ["x"]}, ["p.parquet", "'prediction'", "Did you mean predictions?"]),
+        ({"Id": ["1"], "prediction": ["x"]}, ["'id'"]),
+        ({"id": ["1"], "prediction": [["x"]]}, ["prediction", "expected text", "lists of text"]),
+        ({"id": [1.5], "prediction": ["x"]}, ["id", "expected text", "double"]),
+        ({"id": ["1"], "prediction": ["x"], "options": ["A"]}, ["options", "expected lists of text"]),
+        ({"id": ["1", "2", "1"], "prediction": ["x"] * 3}, ["id", "rows 0 and 2", "'1'"]),
+        ({"id": pa.array([], pa.string()), "prediction": pa.array([], pa.string())}, ["no rows"]),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(tmp_path, columns, words):
+    pq.write_table(pa.table(columns), tmp_path / "p.parquet")
+    with pytest.raises(Error) as caught:
+        _read_everything(tmp_path / "p.parquet")
+    for word in words:
+        assert word in str(caught.value)
+
+
+def _read_everything(file):
+    rows = open_rows(file)
+    return sum(batch.num_rows for batch in rows.read(sorted(rows.names)))
+
+
+def test_numbers_dictionaries_and_large_texts_are_texts(tmp_path):
+    table = pa.table(
+        {
+            "id": pa.array([1, 2]),
+            "prediction": pa.array(["x", "y"]).dictionary_encode(),
+            "answer": pa.array(["x", None], pa.large_string()),
+        }
+    )
+    pq.write_table(table, tmp_path / "p.parquet")
+    rows = open_rows(tmp_path / "p.parquet")
+    assert _texts(rows, "id") == ["1", "2"]
+    assert _texts(rows, "prediction") == ["x", "y"]
+    assert _texts(rows, "answer") == ["x", None]
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    bad = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"], pa.binary()).buffers())
+    pq.write_table(pa.table({"id": ["1"], "prediction": bad}), tmp_path / "p.parquet")
+    with pytest.raises(Error, match="UTF-8"):
+        list(open_rows(tmp_path / "p.parquet").read(["prediction"]))
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1PAR1", b"id,prediction\n1,x\n"])
+def test_a_damaged_file_is_refused_by_name(tmp_path, content):
+    (tmp_path / "p.parquet").write_bytes(content)
+    with pytest.raises(Error, match=r"p\.parquet: .*(empty|damaged|no parquet file)"):
+        open_rows(tmp_path / "p.parquet")
+
+
+def test_a_missing_file_is_a_usage_error(tmp_path):
+    with pytest.raises(UsageError, match="no such file"):
+        open_rows(tmp_path / "p.parquet")
+
+
+@pytest.mark.parametrize(
+    ("about", "partial"), [({"partial": True}, True), ({"partial": False}, False), ({}, False), ([], False)]
+)
+def test_a_run_that_was_limited_says_so(tmp_path, about, partial):
+    table = pa.table({"id": ["1"], "prediction": ["x"]}).replace_schema_metadata({"mmscore.run": json.dumps(about)})
+    pq.write_table(table, tmp_path / "p.parquet")
+    assert open_rows(tmp_path / "p.parquet").partial is partial
+
+
+def test_the_hostile_predictions_are_read_or_refused_as_the_policy_says(shared):
+    folder = shared / "badinput" / "visible"
+    cases = map(json.loads, (folder / "manifest.jsonl").read_text("utf-8").splitlines())
+    for case in (case for case in cases if case["format"] == "pred_parquet"):
+        allowed = {case["expect"], *case.get("alt", [])}
+        try:
+            rows = open_rows(folder / case["file"])
+            count = sum(batch.num_rows for batch in rows.read(["id", "prediction"]))
+        except Error as error:
+            outcome, message = "file_error", str(error)
+        else:
+            # A bad row is among the rows; the engine counts it as failed or rejected.
+            outcome, message = "ok" if "ok" in allowed else "row_error", case["file"]
+            assert count == case["n_rows"], case["file"]
+        assert outcome in allowed, case["file"]
+        assert case["file"].rpartition("/")[2] in message
+
+
+def test_a_table_of_ours_says_how_a_prediction_was_made_whatever_file_it_stands_in(tmp_path):
+    said = {"method": "likelihood", "prediction_status": "failed", "prediction_error": "too long", "model": "m"}
+    (tmp_path / "p.jsonl").write_text(json.dumps({"id": "1", "prediction": "A", "thinking": 3, **said}) + "\n")
+    rows = open_rows(tmp_path / "p.jsonl")
+    assert {name: _texts(rows, name) for name in said} == {name: [value] for name, value in said.items()}
+    assert _texts(rows, "thinking") == [None]
+    assert rows.distinct("method") == ["likelihood"]
+
+
+def test_a_field_of_a_kits_log_says_nothing_of_a_run_of_ours(tmp_path):
+    row = {"doc_id": 0, "target": "x", "filtered_resps": ["x"], "input": "?", "prediction_status": "failed"}
+    (tmp_path / "1_samples_x.jsonl").write_text(json.dumps({**row, "doc_hash": "0"}) + "\n")
+    assert "prediction_status" not in open_rows(tmp_path / "1_samples_x.jsonl").names

@@ -1,0 +1,36 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmscore.nlp.relaxed_match import anls_distance, relaxed_correctness, similarity
+
+
+@pytest.mark.parametrize(
+    ("target", "prediction", "right"),
+    [
+        ("10", "10.5", True),
+        ("10", "10.51", False),
+        ("0", "0.01", False),
+        ("0.0", "0", False),
+        ("50%", "0.5", True),
+        ("1,000", "1000", False),
+        ("1_000", "1000", True),
+        ("nan", "nan", False),
+        ("Yes", "yes", True),
+        ("", " ", False),
+    ],
+)
+def test_relaxed_correctness(target, prediction, right):
+    assert relaxed_correctness(target, prediction) is right
+
+
+def test_padding_and_long_capitals_lower_the_anls_distance():
+    assert anls_distance("  ", "a") == 0.5
+    assert anls_distance("ß", "SS") == 1.0
+    assert anls_distance("", "") == 0.0
+
+
+@given(st.text(max_size=12), st.text(max_size=12))
+def test_a_similarity_is_nothing_or_at_least_one_half(reference, prediction):
+    value = similarity(anls_distance(reference, prediction))
+    assert value == 0.0 or 0.5 <= value <= 1.0

@@ -1,0 +1,238 @@
+import json
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mmconvert.core.errors import UsageError
+from mmconvert.core.record import to_arrow
+from mmconvert.dataset.dataset import DatasetWriter
+from mmscore.reporting.html.page import write_report
+from mmscore.scoring.evaluate import Options, results, score
+from mmscore.scoring.judging.request import JudgeRequest
+from support.chat_server import chat_server, said
+from support.predictions import choices, write_predictions
+from support.questions import picture, record
+
+
+def held(path, name):
+    """Read one of the page's scripts of data."""
+    text = path.read_text(encoding="utf-8")
+    return re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', text, re.DOTALL)[1]
+
+
+def items_of(path):
+    """Give the details of each item by its id: messages, pictures, fields, facts, others."""
+    ids = [row[0] for row in json.loads(held(path, "mm-rows"))]
+    return dict(zip(ids, map(json.loads, held(path, "mm-details").splitlines()), strict=True))
+
+
+def written(tmp_path, files, recipes=("own_choice",), answers=None):
+    path = tmp_path / "report.html"
+    write_report(path, list(results(files, list(recipes), Options(answers=answers))), pictures=answers)
+    return path
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    options = ("red", "green")
+    records = [
+        record(n, picture(colour), "Which colour?", answer=answer, task="multiple_choice", options=options)
+        for n, (colour, answer) in enumerate([("red", "A"), ("green", "B"), ("blue", "A")])
+    ]
+    with DatasetWriter(tmp_path / "data") as writer:
+        writer.write(records)
+    return tmp_path / "data"
+
+
+def replies(tmp_path, *texts, name="p", **columns):
+    rows = [{"id": str(n), "prediction": text} for n, text in enumerate(texts)]
+    return write_predictions(tmp_path / f"{name}.parquet", rows, **columns)
+
+
+def test_the_page_holds_the_json_report_itself(tmp_path):
+    file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("B", "A"), category="c"))
+    path = written(tmp_path, [file])
+    (result,) = results([file], ["own_choice"], Options())
+    assert json.loads(held(path, "mm-data"))["report"]["entries"] == [result.entry.to_json()]
+
+
+def test_an_item_shows_messages_with_pictures_reply_with_the_answer_marked_and_what_was_read(tmp_path, dataset):
+    path = written(tmp_path, [replies(tmp_path, "It is (A).", "A", "?")], answers=dataset)
+    messages, pictures, fields, _, _ = items_of(path)["0"]
+    assert messages == [["user", [0, "Which colour?"]]]
+    assert pictures[0][0] == 0
+    assert fields == [
+        ["Options", [{"pieces": ["red"], "name": "A", "tone": "good"}, {"pieces": ["green"], "name": "B"}]],
+        ["Reference", ["A"]],
+        ["Reply", [{"pieces": ["It is (", ["A", "own_choice@1: bracketed letter", None], ")."]}]],
+        ["What was read", [{"pieces": [
+            "A\nbracketed letter: accuracy 1, accuracy_if_unparsed_dropped 1, accuracy_if_unparsed_guessed 1"
+        ], "tone": "good"}]],
+    ]  # fmt: skip
+    assert len(held(path, "mm-pictures").splitlines()) == 3
+
+
+def test_questions_that_nobody_answered_are_listed_with_what_was_asked(tmp_path, dataset):
+    path = written(tmp_path, [replies(tmp_path, "A", "B")], answers=dataset)
+    messages, pictures, fields, _, _ = items_of(path)["2"]
+    assert messages == [["user", [0, "Which colour?"]]]
+    assert pictures[0][0] == 2
+    assert fields[-1] == ["What was read", [{"pieces": ["missing"], "tone": "bad"}]]
+
+
+def test_messages_are_those_that_the_model_saw(tmp_path, dataset):
+    told = [record(n, picture("red"), "What was really asked?") for n in range(3)]
+    batch = to_arrow(told).select(["id", "messages"])
+    table = pa.Table.from_batches([batch]).append_column("prediction", pa.array(["A"] * 3))
+    pq.write_table(table, tmp_path / "p.parquet")
+    path = written(tmp_path, [tmp_path / "p.parquet"], answers=dataset)
+    assert items_of(path)["0"][0] == [["user", [0, "What was really asked?"]]]
+
+
+def test_a_page_without_the_pictures_says_where_they_would_come_from(tmp_path, dataset):
+    table = pq.read_table(next(dataset.rglob("*.parquet"))).drop_columns(["images", "image_info", "attachments"])
+    table = table.set_column(table.column_names.index("prediction"), "prediction", pa.array(["A"] * 3))
+    pq.write_table(table, tmp_path / "p.parquet")
+    path = written(tmp_path, [tmp_path / "p.parquet"])
+    assert items_of(path)["0"][1] == [[None, "", "", "not in the predictions file", None]]
+    assert "--html-pictures DATASET" in json.loads(held(path, "mm-page"))["notes"][0]
+
+
+def test_a_dataset_that_has_none_of_the_rows_is_named(tmp_path, dataset):
+    (tmp_path / "other").mkdir()
+    with DatasetWriter(tmp_path / "other" / "data") as writer:
+        writer.write([record(7, picture("red"), "Which?", answer="A", task="multiple_choice", options=("a", "b"))])
+    file = replies(tmp_path, "A", "B")
+    path = tmp_path / "report.html"
+    found = list(results([file], ["own_choice"], Options(answers=dataset)))
+    write_report(path, found, pictures=tmp_path / "other" / "data")
+    assert "other/data has no pictures of these rows" in json.loads(held(path, "mm-page"))["notes"][0]
+
+
+def test_models_side_by_side_have_a_column_each_and_share_their_items(tmp_path, dataset):
+    files = [replies(tmp_path, *texts, name=name, model=name) for name, texts in {"m": "AB?", "n": "BB?"}.items()]
+    path = written(tmp_path, files, answers=dataset)
+    page = json.loads(held(path, "mm-page"))
+    assert [column["name"] for column in page["columns"] if column["kind"] != "hidden"] == [
+        "id", "question", "reference", "result: m", "result: n",
+    ]  # fmt: skip
+    rows = {row[0]: row for row in json.loads(held(path, "mm-rows"))}
+    marks = [filter["name"] for filter in page["filters"] if filter["kind"] == "mark"]
+    assert [marks[n] for n in rows["0"][2]] == ["wrong", "models disagree"]
+    assert [marks[n] for n in rows["2"][2]] == ["wrong", "unparsed"]
+    assert [label for label, _ in items_of(path)["0"][2]] == [
+        "Options", "Reference", "Reply of m", "What was read of m", "Reply of n", "What was read of n",
+    ]  # fmt: skip
+
+
+def test_recipes_that_disagree_are_marked_and_mark_their_own_places(tmp_path):
+    file = write_predictions(tmp_path / "p.parquet", choices(("red", "A"), ("A", "A")))
+    path = written(tmp_path, [file], ["own_choice", "evalscope_general_vmcq"])
+    filters = [one["name"] for one in json.loads(held(path, "mm-page"))["filters"] if one["kind"] == "mark"]
+    marked = {row[0]: [filters[n] for n in row[2]] for row in json.loads(held(path, "mm-rows"))}
+    assert marked == {"0": ["wrong", "unparsed", "recipes disagree"], "1": []}
+
+
+def test_rows_beyond_the_limit_are_left_out_evenly_and_the_page_says_so(tmp_path):
+    file = write_predictions(tmp_path / "p.parquet", choices(*[("A", "A")] * 21))
+    path = tmp_path / "report.html"
+    assert write_report(path, list(results([file], ["own_choice"], Options())), most=5) == 5
+    assert [row[0] for row in json.loads(held(path, "mm-rows"))] == ["0", "5", "10", "15", "20"]
+    assert "5 of 21 rows" in json.loads(held(path, "mm-page"))["notes"][0]
+
+
+def test_two_datasets_keep_their_rows_apart(tmp_path):
+    files = [
+        write_predictions(tmp_path / f"{name}.parquet", choices(("A", "A")), dataset=name, model="m") for name in "xy"
+    ]
+    assert list(items_of(written(tmp_path, files))) == ["x/0", "y/0"]
+
+
+def test_an_id_with_a_null_character_keeps_its_row(tmp_path):
+    for name in "xy":
+        row = {**choices(("A", "A"))[0], "id": "a\0b", "question": "What?", "dataset": name, "model": "m"}
+        write_predictions(tmp_path / f"{name}.parquet", [row])
+    alone, both = [tmp_path / "x.parquet"], [tmp_path / "x.parquet", tmp_path / "y.parquet"]
+    for files, ids in ((alone, ["a\0b"]), (both, ["x/a\0b", "y/a\0b"])):
+        rows = json.loads(held(written(tmp_path, files), "mm-rows"))
+        assert [(row[0], row[1][1]) for row in rows] == [(id, "What?") for id in ids]
+
+
+def test_rows_without_an_id_are_counted_in_a_note(tmp_path):
+    row = {**choices(("A", "A"))[0], "id": None}
+    file = write_predictions(tmp_path / "p.parquet", [*choices(("A", "A")), row])
+    assert "1 rows have no id" in json.loads(held(written(tmp_path, [file]), "mm-page"))["notes"][0]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    file = write_predictions(tmp_path / "p.parquet", choices(("A", "A")))
+    with pytest.raises(UsageError, match="nowhere"):
+        write_report(tmp_path / "nowhere" / "r.html", list(results([file], ["own_choice"], Options())))
+
+
+def test_score_in_python_writes_the_page_too(tmp_path, dataset):
+    report = score(replies(tmp_path, *"AB?"), "own_choice", answers=dataset, html=tmp_path / "r.html")
+    data = json.loads(held(tmp_path / "r.html", "mm-data"))
+    assert data["report"] == report.to_json()
+    assert len(held(tmp_path / "r.html", "mm-pictures").splitlines()) == 3
+
+
+def test_what_a_judge_said_stands_with_what_was_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-shown")
+    file = write_predictions(
+        tmp_path / "p.parquet",
+        [{"id": "0", "question": "What?", "prediction": "a kitten", "answer": "cat"}],
+        task="vqa",
+    )
+    verdict = json.dumps({"reason": "the same animal", "verdict": "correct"})
+    with chat_server(lambda request: said(verdict)) as server:
+        request = JudgeRequest("own", model="wise", base_url=server.url, strategy="llm")
+        score(file, "own_short_answer", judge=request, html=tmp_path / "r.html")
+    fields = dict(items_of(tmp_path / "r.html")["0"][2])
+    assert fields["Judge wise"] == [verdict]
+    assert fields["What was read"][0]["tone"] == "good"
+    assert "sk-never-shown" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_pictures_of_a_file_that_is_not_ours_are_not_looked_at(tmp_path):
+    rows = [{**row, "messages": None} for row in choices(("A", "A"))]
+    turn = [{"role": "user", "content": [{"type": "image", "text": ""}]}]
+    table = pa.Table.from_pylist(rows).drop_columns(["messages"])
+    table = table.append_column("messages", pa.array([turn], to_arrow([]).schema.field("messages").type))
+    table = table.append_column("images", pa.array([["a.png"]])).append_column("sample", pa.array(["0"]))
+    table = table.append_column("image_info", pa.array([[]], to_arrow([]).schema.field("image_info").type))
+    pq.write_table(table, tmp_path / "p.parquet")
+    assert items_of(written(tmp_path, [tmp_path / "p.parquet"]))["0"][1] == [
+        [None, "", "", "not in the predictions file", None]
+    ]
+
+
+def test_every_breakdown_can_be_filtered_by_and_the_finest_are_columns(tmp_path):
+    values = {"subset": "ab", "split": "cd", "category": "ef"}
+    rows = [{**row, **{n: v[k] for n, v in values.items()}} for k, row in enumerate(choices(("A", "A"), ("B", "A")))]
+    path = written(tmp_path, [write_predictions(tmp_path / "p.parquet", rows)])
+    page = json.loads(held(path, "mm-page"))
+    assert [c["name"] for c in page["columns"] if c["kind"] == "hidden"] == ["subset"]
+    assert {"subset", "split", "category"} <= {filter["name"] for filter in page["filters"]}
+
+
+def test_likelihoods_of_options_and_a_cut_reply_are_shown(tmp_path):
+    (row,) = choices(("B", "B"))
+    columns = {"method": "likelihood", "finish_reason": "length", "option_logprobs": [-2.5, -0.25]}
+    file = write_predictions(
+        tmp_path / "p.parquet", [{**row, "options": ["red", None, "blue"], "answer": "C", **columns}]
+    )
+    fields = dict(items_of(written(tmp_path, [file]))["0"][2])
+    values = [{"pieces": ["-2.5000"], "name": "A"}, {"pieces": ["-0.2500"], "name": "C"}]
+    assert fields["Log-probability of each option"] == values
+    assert fields["Why the reply ends"] == [{"pieces": ["length"], "tone": "warn"}]
+
+
+def test_columns_that_hold_something_else_under_our_names_are_left_out(tmp_path):
+    rows = [{**row, "thinking": [1, 2], "hint": "h"} for row in choices(("A", "A"))]
+    file = write_predictions(tmp_path / "p.parquet", rows)
+    assert [label for label, _ in items_of(written(tmp_path, [file]))["0"][2]] == [
+        "Hint", "Options", "Reference", "Reply", "What was read",
+    ]  # fmt: skip
