@@ -60,7 +60,9 @@ def test_data_flows_one_way(name: str) -> None:
         if within(name, *scoring):
             assert not within(module, "mmscore.infer"), f"{name} imports {module}: scoring never imports inference"
         if within(name, "mmscore.infer"):
-            allowed = within(module, "mmscore.infer", "mmscore.parsers", "mmscore.core", *SHARED) or not within(module, "mmscore")
+            allowed = within(module, "mmscore.infer", "mmscore.parsers", "mmscore.core", *SHARED) or not within(
+                module, "mmscore"
+            )
             assert allowed, f"{name} imports {module}: inference may use client, answers and parsers only"
         if within(name, *SHARED):
             assert not within(module, "mmscore.infer", *scoring), f"{name} imports {module}: it is shared by both sides"

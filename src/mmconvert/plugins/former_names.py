@@ -1,4 +1,4 @@
-"""Modules under the names that plug-ins written before release 0.2 import them by."""
+"""The names under which plug-ins of before the first release import our modules."""
 
 import sys
 from importlib import import_module
@@ -13,7 +13,6 @@ FORMER = {
     "mmconvert.exported_images": "mmconvert.chat.export_images",
     "mmconvert.format": "mmconvert.plugins.format",
     "mmconvert.image_markers": "mmconvert.core.text.image_markers",
-    "mmconvert.images": "mmconvert.images.loader",
     "mmconvert.literals": "mmconvert.core.text.literals",
     "mmconvert.losses": "mmconvert.chat.losses",
     "mmconvert.openai_chat": "mmconvert.chat.openai",
@@ -39,7 +38,12 @@ FORMER = {
 """Former module name -> the module."""
 
 
-def register_former_names() -> None:
-    """Let `import` find every module under its former name too; the module is one and the same."""
+def register_former_names(package: str) -> None:
+    """Let `import` find modules under their former names too; a module is one and the same under both.
+
+    Args:
+        package: `mmconvert`, or `mmscore` for the modules of both.
+    """
     for former, current in FORMER.items():
-        sys.modules.setdefault(former, import_module(current))
+        if current.partition(".")[0] in ("mmconvert", package):
+            sys.modules.setdefault(former, import_module(current))

@@ -20,6 +20,7 @@ from typing import Any
 
 from mmconvert.core.errors import UsageError, did_you_mean, no_such_path, told
 from mmconvert.core.frozen import frozen
+from mmconvert.plugins.former_names import register_former_names
 from mmconvert.core.hashing import hash_file
 
 GROUPS = {
@@ -101,6 +102,7 @@ def load(group: str, name: str) -> Any:
     """
     file, _, attribute = name.rpartition("@")
     if file.endswith(".py"):
+        register_former_names(group.partition(".")[0])
         return _from_file(file, attribute)
     if name.endswith(".py"):
         raise UsageError(f"{name}: say which object of the file is meant. Write {name}@NAME.")
@@ -113,6 +115,7 @@ def load(group: str, name: str) -> Any:
         raise UsageError(f"unknown {kind} {name!r}.{did_you_mean(name, plugins)} Known: {', '.join(plugins)}.")
     found = plugins[name]
     attribute = found.attribute or GROUPS[group]
+    register_former_names(group.partition(".")[0])
     try:
         return getattr(importlib.import_module(found.module), attribute)
     except Exception as error:
