@@ -20,8 +20,8 @@ from typing import Any
 
 from mmconvert.core.errors import UsageError, did_you_mean, no_such_path, told
 from mmconvert.core.frozen import frozen
-from mmconvert.plugins.former_names import register_former_names
 from mmconvert.core.hashing import hash_file
+from mmconvert.plugins.former_names import register_former_names
 
 GROUPS = {
     "mmconvert.formats": "FORMAT",
