@@ -23,6 +23,7 @@ from click.shell_completion import CompletionItem
 from mmconvert.console.completion_types import refine
 from mmconvert.core.error_hints import says_what_to_do
 from mmconvert.core.errors import Error, UsageError, did_you_mean, got, no_such_path
+from mmconvert.core.option_fields import check_plain
 
 HELP = ["-h", "--help"]
 EXIT_REFUSED = 1
@@ -165,17 +166,9 @@ def option_values(command: click.Command, values: Mapping[str, Any], where: str)
 
 
 def _option_value(value: Any, option: click.Option, where: str) -> Any:
-    """Check what click itself would take in silence: a list as one text, one text as a list of letters."""
     values = value if isinstance(value, list) and option.multiple else [value]
-    for single in values:
-        if isinstance(single, list | dict):
-            raise UsageError(
-                f"{where}: expected {'a list of plain values' if option.multiple else 'one plain value'} {got(single)}."
-            )
-        if isinstance(single, bool) and not option.is_flag:
-            raise UsageError(f"{where}: YAML reads this as true or false {got(single)}. Put it in quotes.")
-        if isinstance(option.type, click.types.IntParamType) and isinstance(single, float) and single % 1:
-            raise UsageError(f"{where}: expected a whole number {got(single)}.")
+    whole = isinstance(option.type, click.types.IntParamType)
+    check_plain(values, where, several=option.multiple, boolean=bool(option.is_flag), whole=whole)
     return values if option.multiple else value
 
 

@@ -4,12 +4,16 @@ import functools
 import inspect
 import os
 import re
+import textwrap
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+import msgspec
+
 from mmconvert.core.errors import Error, UsageError, did_you_mean, got
+from mmconvert.core.option_fields import OptionField, option_fields, option_texts
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -26,16 +30,34 @@ _EXPECTED: Mapping[Any, str] = {
 }
 
 
-def python_call(function: Callable[_P, _R]) -> Callable[_P, _R]:
+@typing.overload
+def python_call(function: Callable[_P, _R]) -> Callable[_P, _R]: ...
+
+
+@typing.overload
+def python_call(*, options: type[msgspec.Struct]) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]: ...
+
+
+def python_call(function: Callable[..., Any] | None = None, *, options: type[msgspec.Struct] | None = None) -> Any:
     """Decorate a function that does what a command does.
 
     What its signature calls a path, or paths, is checked: `str(None)` is the name of a file, too.
+
+    Args:
+        function: The function; its keywords may come from `**options: Unpack[SomeKeywords]`.
+        options: The struct that has those keywords as fields: `help()` then shows each with default and meaning.
     """
+    if function is None:
+        return functools.partial(_checked, options=options)
+    return _checked(function, options)
+
+
+def _checked(function: Callable[..., Any], options: type[msgspec.Struct] | None) -> Callable[..., Any]:
     signature = inspect.signature(function)
     open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values())
 
     @functools.wraps(function)
-    def called(*args: _P.args, **given: _P.kwargs) -> _R:
+    def call(*args: Any, **given: Any) -> Any:
         known = keywords(function) if given or open_ended else {}
         for name in given:
             if name not in known:
@@ -49,7 +71,34 @@ def python_call(function: Callable[_P, _R]) -> Callable[_P, _R]:
             error.args = (in_keywords(str(error), known), *error.args[1:])
             raise
 
-    return called
+    if options is not None:
+        _describe(call, signature, keywords(function), options)
+    return call
+
+
+def _describe(call: Any, signature: inspect.Signature, known: Mapping[str, Any], options: type[msgspec.Struct]) -> None:
+    """List the options in the signature of a function, and in its docstring in the place of `**options:`."""
+    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    names = [name for name in known if name not in signature.parameters]
+    fields, texts = option_fields(options), option_texts(options)
+    defaults = {name: _default(fields[name]) for name in names}
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=known[name])
+        for name in names
+    ]
+    call.__signature__ = signature.replace(parameters=[*own, *more])
+    entries = []
+    for name in names:
+        default = "" if defaults[name] is inspect.Parameter.empty else f" [default: {defaults[name]!r}]"
+        entries.append(
+            textwrap.fill(f"{name}: {in_keywords(texts[name], known)}{default}", 108, subsequent_indent="    ")
+        )
+    listed = textwrap.indent("\n".join(entries), " " * 8)
+    call.__doc__ = re.sub(r"^ +\*\*\w+:.*\n(?: {9,}.*\n)*", lambda _: f"{listed}\n", call.__doc__, flags=re.MULTILINE)
+
+
+def _default(field: OptionField) -> Any:
+    return inspect.Parameter.empty if field.default is msgspec.NODEFAULT else field.default
 
 
 def _require_paths(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
@@ -68,6 +117,7 @@ def _require_paths(function: Callable[..., Any], arguments: Mapping[str, Any]) -
 
 def keywords(function: Callable[..., Any]) -> dict[str, Any]:
     """Give the keywords that a function takes, each with its type; those of `Unpack[...]` among them."""
+    function = inspect.unwrap(function)
     hints = typing.get_type_hints(function)
     found: dict[str, Any] = {}
     for name, parameter in inspect.signature(function).parameters.items():
