@@ -29,8 +29,8 @@ COMMANDS = (
 FORBIDDEN_CALLS = {"eval", "exec", "print", "compile", "__import__", "globals"}
 FORBIDDEN_MODULES = {"pickle", "dill", "shelve", "marshal", "cloudpickle"}
 FORBIDDEN_ATTRIBUTES = {("yaml", "load"), ("torch", "load"), ("os", "system"), ("pd", "eval")}
-LONG = "Long because"
-"""A function over 60 lines says why in its docstring, in a sentence that begins so."""
+LONGEST_FILE = 600
+"""Lines of a file; what a function may hold is ruff's (C901, PLR0915)."""
 
 
 def imports(name: str) -> Iterator[str]:
@@ -134,14 +134,8 @@ def test_no_dangerous_or_dishonest_call(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_files_and_functions_stay_small(name: str) -> None:
-    assert len(MODULES[name].read_text(encoding="utf-8").splitlines()) <= 400
-    for node in ast.walk(TREES[name]):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            # Signature and docstring do not count: a command has a parameter for each option.
-            body = node.body[1:] if ast.get_docstring(node) else node.body
-            length = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
-            assert length <= 60 or LONG in (ast.get_docstring(node) or ""), f"{name}.{node.name}: {length} lines"
+def test_files_stay_small(name: str) -> None:
+    assert len(MODULES[name].read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
 
 
 @pytest.mark.parametrize("name", MODULES)
