@@ -1,6 +1,5 @@
 """The verbs of the command line as functions: predict, judge, score, push, run."""
 
-import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -8,15 +7,16 @@ from typing import Any, TypedDict, Unpack
 from mmconvert.console.app import context, option_values
 from mmconvert.core.errors import UsageError, got
 from mmconvert.core.signature_checks import python_call
-from mmscore.cli.predict import answer_anywhere
 from mmscore.cli.predict import predict as predict_command
 from mmscore.cli.push_predictions import Pushing
 from mmscore.cli.run import Outcome, outcomes
 from mmscore.core.predictions.load import models_in
 from mmscore.core.recipe import Recipe
 from mmscore.core.report import Report
+from mmscore.infer import session
 from mmscore.infer.adapter import plugin_name
 from mmscore.infer.ledger import Summary
+from mmscore.infer.options import PredictOptions as _PredictOptions
 from mmscore.scoring.evaluate import Options, results
 from mmscore.scoring.evaluate import score as _score
 from mmscore.scoring.judging.request import JudgeRequest
@@ -146,8 +146,8 @@ def predict(
     arguments = ["-o", str(output), "--", str(dataset)]
     params = context(predict_command, arguments, values).params
     given = {name: value for name, value in params.items() if name not in _ARGUMENTS + _PUSHES}
-    work = functools.partial(answer_anywhere, resume=resume, restart=restart, share=share, quiet=quiet)
-    return work(dataset, output, given, given_object)
+    given |= {"resume": resume, "restart": restart, "share": share}
+    return session.predict(dataset, output, _PredictOptions(**given), given_object, quiet=quiet)
 
 
 @python_call

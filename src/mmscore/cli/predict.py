@@ -1,11 +1,9 @@
 """`mmscore predict`: ask a model about every row of a dataset."""
 
 import contextlib
-import functools
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,39 +12,13 @@ import click
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.summary import close, command
 from mmconvert.core.errors import UsageError, got
-from mmconvert.core.progress import progress
-from mmconvert.dataset.dataset import Dataset, open_dataset
-from mmconvert.storage.atomic import require_apart
-from mmconvert.storage.object_store import file_name, is_url, local, send_file, stands
+from mmconvert.storage.object_store import is_url
 from mmscore.cli.push_predictions import Pushing, push_predictions_options, pushed_text
-from mmscore.infer.adapter import adapt
-from mmscore.infer.backend import (
-    CHAT,
-    GENERATE,
-    METHODS,
-    RAW,
-    REDUCTIONS,
-    TEMPLATES,
-    Backend,
-    Generation,
-    ModelOptions,
-    Service,
-    open_backend,
-)
+from mmscore.infer import session
+from mmscore.infer.backend import CHAT, GENERATE, METHODS, REDUCTIONS, TEMPLATES
 from mmscore.infer.ledger import Summary
-from mmscore.infer.object_identity import kept_identity
-from mmscore.infer.predictions_file import interrupted
-from mmscore.infer.protocol import open_protocol
-from mmscore.infer.runner import Job, resume_note
-from mmscore.infer.runner import predict as run
-from mmscore.llm.budget import read_price
-from mmscore.llm.cache_lock import Held, hold
-from mmscore.llm.response_cache import AnswerStore, store_path
-
-_STANDS = "exists already. --resume asks only the rows that have no answer yet, --restart asks all again."
-_TABLES = (".csv", ".json", ".jsonl", ".pq", ".tsv", ".xlsx")
-"""Endings that the name of a predictions file may have elsewhere."""
-ENGINES = LOCAL, RAY = ("local", "ray")
+from mmscore.infer.options import ENGINES, LOCAL, PredictOptions
+from mmscore.llm.response_cache import store_path
 
 
 def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int | None:
@@ -136,9 +108,6 @@ def batch_size(_ctx: click.Context, _param: click.Parameter, value: str) -> int 
 def predict(
     dataset: str,
     output: str,
-    resume: bool,
-    restart: bool,
-    share: bool,
     dry_run: bool,
     quiet: bool,
     as_json: bool,
@@ -159,235 +128,17 @@ def predict(
         raise UsageError("--dry-run lists what --push USER/REPO would send. Give both, or --limit for a trial run.")
     # What a backend prints, or a cluster, must not stand between the lines that a program reads here.
     with contextlib.redirect_stdout(sys.stderr):
-        summary = answer_anywhere(dataset, output, given, resume=resume, restart=restart, share=share, quiet=quiet)
+        summary = session.predict(dataset, output, PredictOptions(**given), quiet=quiet)
     if as_json:
         click.echo(json.dumps(asdict(summary)))
     else:
         click.echo(_sentence(summary))
         if not quiet:
-            kept = store_path(_copy(output) if is_url(output) else Path(output))
+            kept = store_path(session.local_copy(output) if is_url(output) else Path(output))
             close({"replies": f"{kept}, asked once", "next": command("mmscore", summary.output)})
     if place.repo_id is not None:
         click.echo(pushed_text(place.predicted(output, quiet=quiet)), err=as_json)
     return EXIT_PARTIAL if summary.failed else 0
-
-
-def answer_anywhere(
-    dataset: str | Path,
-    output: str | Path,
-    given: Mapping[str, Any],
-    backend: object = None,
-    *,
-    resume: bool = False,
-    restart: bool = False,
-    share: bool = False,
-    quiet: bool = False,
-) -> Summary:
-    """Do what `answer` does where dataset or output may be a URL.
-
-    The replies of an output in a store, and a copy of it, are kept in `NAME.work` where the command runs: no
-    store has files that grow. What is finished is sent.
-
-    Returns:
-        What was done; its cost where a price is given.
-
-    Raises:
-        UsageError: As `answer`.
-        Error: As `answer`; or the store failed, and the same command sends what is finished.
-    """
-    work = functools.partial(answer, restart=restart, share=share, quiet=quiet)
-    if not is_url(str(output)):
-        summary = work(local(dataset), Path(output), given, backend, resume=resume)
-    else:
-        url, copy = str(output), _copy(str(output))
-        require_apart([url], [str(dataset)])
-        if stands(url) and not (resume or restart or share):
-            raise UsageError(f"{url}: {_STANDS}")
-        summary = work(local(dataset), copy, given, backend, resume=resume or not (restart or share))
-        send_file(copy, url)
-        summary.output = url
-    if given["price"] is not None:
-        summary.cost = read_price(given["price"]).of(summary.prompt_tokens, summary.completion_tokens)
-    return summary
-
-
-def _copy(url: str) -> Path:
-    """Say where the file of a store is made, on this machine."""
-    return Path(f"{file_name(url)}.work", file_name(url))
-
-
-def answer(
-    dataset: Path,
-    output: Path,
-    given: Mapping[str, Any],
-    backend: object = None,
-    *,
-    resume: bool = False,
-    restart: bool = False,
-    share: bool = False,
-    quiet: bool = False,
-    task: str | None = None,
-) -> Summary:
-    """Do what the command does, for its options by parameter name.
-
-    Args:
-        dataset: Folder or parquet file of ours.
-        output: The predictions file that shall appear.
-        given: The command's other options.
-        backend: Who answers, an object of the user's; None for whom the options name.
-        resume: The output may stand already.
-        restart: Forget the stored answers.
-        share: Let other processes answer rows of the same output.
-        quiet: No progress.
-        task: Digest of the settings, kept in the file.
-
-    Raises:
-        UsageError: Options exclude each other, or the output is no place for predictions, or stands already.
-        Error: As `ask`.
-    """
-    rows = open_dataset(dataset)
-    _check_output(output, rows, resume=resume, restart=restart, share=share)
-    options = model_options(given, quiet=quiet)
-    elsewhere = given["engine"] != LOCAL
-    if backend is not None and (elsewhere or (given["processes"] or 1) > 1):
-        raise UsageError("--processes opens the model in each process: name the backend as file.py@NAME.")
-    if share or (given["processes"] or 1) > 1:
-        options.service.check_alone()
-    with _folder(output.parent):
-        if not elsewhere and (given["processes"] or 1) > 1:
-            # Imported here: one process needs nothing of it.
-            from mmscore.cli.predict_together import answer_together
-
-            return answer_together(dataset, output, given, restart=restart, quiet=quiet, task=task)
-        with hold(store_path(output), share=share) as held:
-            opened = opened_backend(given, options) if backend is None else adapt(plugin_of(given), backend, options)
-            job = job_of(rows, output, opened, given, task=task)
-            if backend is None:
-                return ask(job, held, restart=restart, quiet=quiet)
-            with kept_identity(backend) as identity:
-                return ask(replace(job, plugin=identity), held, restart=restart, quiet=quiet)
-
-
-@contextlib.contextmanager
-def _folder(place: Path) -> Iterator[None]:
-    """Make a folder that is missing; where nothing came into it, it goes again when the run fails."""
-    made = [folder for folder in (place, *place.parents) if not folder.exists()]
-    place.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    except BaseException:
-        with contextlib.suppress(OSError):
-            for folder in made:
-                folder.rmdir()
-        raise
-
-
-def opened_backend(given: Mapping[str, Any], options: ModelOptions) -> Backend:
-    """Open the backend that the command's options name, here or on the cluster that they name.
-
-    Raises:
-        UsageError: As `open_backend`, or the package or the cluster is not there.
-        Error: The model cannot be loaded.
-    """
-    if given["engine"] == LOCAL:
-        return open_backend(plugin_of(given), options)
-    try:
-        from mmscore.infer.ray_pool import RayPool
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f'--engine needs the package {error.name}. Install it: pip install "mmconvert[{given["engine"]}]"'
-        ) from None
-    return RayPool(plugin_of(given), options, given["processes"])
-
-
-def _check_output(output: Path, rows: Dataset, *, resume: bool, restart: bool, share: bool) -> None:
-    if (resume or share) and restart:
-        raise UsageError(f"{'--resume' if resume else '--share'} and --restart exclude each other.")
-    if output.is_dir():
-        raise UsageError(f"{output}: is a folder. Name a file, such as {output / 'predictions.parquet'}.")
-    if output.suffix.lower() != ".parquet":
-        # What else follows a dot is a part of the name, as in that of a model.
-        stem = output.stem if output.suffix.lower() in _TABLES else output.name
-        named = output.with_name(f"{stem}.parquet")
-        raise UsageError(f"{output}: predictions are a parquet file. Name it so, such as {named}.")
-    # As texts: what stands on the Hub would be fetched to be compared.
-    require_apart([output], [str(file) for files in rows.files.values() for file in files])
-    if output.exists() and not (resume or restart or share or interrupted(output)):
-        raise UsageError(f"{output}: {_STANDS}")
-
-
-def plugin_of(given: Mapping[str, Any]) -> str:
-    """Name the backend that the command's options ask for."""
-    return given["backend"] or ("transformers" if given["base_url"] is None else "openai")
-
-
-def model_options(given: Mapping[str, Any], *, quiet: bool) -> ModelOptions:
-    """Give what a backend is opened with.
-
-    Args:
-        given: The command's options by name.
-        quiet: No progress bars while loading.
-
-    Raises:
-        UsageError: Options exclude each other.
-    """
-    if given["template"] == RAW and given["system"] is not None:
-        raise UsageError("--template raw sends finished texts; --system has no place in them. Leave one out.")
-    names = ("model", "batch_size", "dtype", "attn", "compile", "continue_final_message")
-    more = ("method", "likelihood_reduction", "n", "max_image_side", "template", "output_scores")
-    return ModelOptions(
-        generation=_generation(given),
-        service=Service(**{field.name: given[field.name] for field in fields(Service)}),
-        quiet=quiet,
-        **{name: given[name] for name in (*names, *more)},
-    )
-
-
-def job_of(rows: Dataset, output: Path, backend: Backend, given: Mapping[str, Any], *, task: str | None = None) -> Job:
-    """Say what is asked of a backend.
-
-    Args:
-        rows: The dataset.
-        output: The predictions file that shall appear.
-        backend: Who answers.
-        given: The command's options by name.
-        task: Digest of the settings, kept in the file.
-
-    Raises:
-        UsageError: The protocol is unknown.
-    """
-    asked = {name: given[name] for name in ("system", "limit", "continue_final_message", "method", "n")}
-    protocol = None if given["protocol"] is None else open_protocol(given["protocol"])
-    return Job(
-        rows,
-        output,
-        backend,
-        plugin_of(given),
-        _generation(given),
-        interleave=not given["no_interleave"],
-        protocol=protocol,
-        task=task,
-        **asked,
-    )
-
-
-def ask(job: Job, held: Held, *, restart: bool, quiet: bool) -> Summary:
-    """Run a job on the store beside its output, and say how far it is.
-
-    Raises:
-        Error: The dataset or the store cannot be read, or the output cannot be written.
-    """
-    with AnswerStore(held, fingerprint=job.dataset.fingerprint, restart=restart) as store:
-        found = resume_note(store, job.dataset)
-        if found and not quiet:
-            click.echo(found, err=True)
-        with progress("predict", quiet=quiet) as advance:
-            return run(job, store, advance)
-
-
-def _generation(given: Mapping[str, Any]) -> Generation:
-    names = ("max_new_tokens", "do_sample", "temperature", "top_p", "top_k", "num_beams", "seed")
-    return Generation(stop=tuple(given["stop"]), **{name: given[name] for name in names})
 
 
 def _sentence(summary: Summary) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -21,12 +22,11 @@ from mmconvert.console.summary import close, command
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.dataset.dataset import Dataset
 from mmscore.cli.judge_options import judge_request
-from mmscore.cli.predict import LOCAL, answer, ask, job_of, plugin_of
 from mmscore.cli.score import options_of, scored
 from mmscore.compat.task_files import shown
+from mmscore.infer import session
 from mmscore.infer.predictions_file import RUN_METADATA, interrupted
-from mmscore.llm.cache_lock import hold
-from mmscore.llm.response_cache import OK, store_path
+from mmscore.llm.response_cache import OK
 from mmscore.scoring.evaluate import Options
 from mmscore.scoring.result import Result
 from mmscore.workflow.prepare import OpenedModel, PreparedDataset
@@ -228,19 +228,17 @@ def _predict(
     rows: Dataset, opened: OpenedModel, task: DatasetTask, outcome: Outcome, *, restart: bool, quiet: bool
 ) -> None:
     output = outcome.folder / PREDICTIONS
-    limit = task.limit if task.limit is not None else opened.task.given["limit"]
+    limit = task.limit if task.limit is not None else opened.task.options.limit
     digest = opened.digest(rows, limit)
     if not restart and _stands(output, digest):
         outcome.rows = pq.read_metadata(output).num_rows
         _log(outcome.folder, f"{PREDICTIONS} stands, {outcome.rows:,} rows")
         return
-    given = {**opened.task.given, "limit": limit}
-    if given["engine"] == LOCAL and (given["processes"] or 1) > 1:
-        summary = answer(rows.path, output, given, resume=not restart, restart=restart, quiet=quiet, task=digest)
+    given = msgspec.structs.replace(opened.task.options, limit=limit, resume=not restart, restart=restart)
+    if given.several:
+        summary = session.predict_here(rows.path, output, given, quiet=quiet, task=digest)
     else:
-        with hold(store_path(output)) as held:
-            job = job_of(rows, output, opened.backend(), given, task=digest)
-            summary = ask(job, held, restart=restart, quiet=quiet)
+        summary = session.predict_with(rows, output, opened.backend, given, quiet=quiet, task=digest)
     outcome.rows, outcome.failed = summary.rows, summary.failed
     counts = f"{summary.rows:,} rows, {summary.asked:,} asked, {summary.reused:,} reused, {summary.failed:,} failed"
     _log(outcome.folder, f"{PREDICTIONS}: {counts}, {summary.seconds:.1f} s")
@@ -355,6 +353,6 @@ def _plan_text(plan: Plan, *, as_json: bool) -> str:
     for model, task in pairs:
         recipes = ", ".join(task.recipes) or "the recipe that fits"
         source = task.input if task.conversion is None else f"{task.input} (converted first)"
-        asked = f"{plugin_of(model.given)} {model.given['model']}"
+        asked = f"{model.options.plugin} {model.options.model}"
         lines.append(f"  {model.name}/{task.name}: {asked} on {source}, {recipes}")
     return printable("\n".join(lines))

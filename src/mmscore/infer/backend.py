@@ -20,17 +20,14 @@ One that also has `stream`, see `Streaming`, is given rows one by one instead, a
 """
 
 import hashlib
-import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record
-from mmconvert.plugins.registry import load
 from mmscore.llm.response_cache import Answer
 
 GROUP = "mmscore.infer.backends"
@@ -286,43 +283,6 @@ class Batching(Protocol):
     def answer_prepared(self, prepared: Any) -> Sequence[Answer]:
         """Answer the records that were made ready; see `Backend.answer`."""
         ...
-
-
-def open_backend(name: str, options: ModelOptions) -> Backend:
-    """Load a backend plug-in and the model behind it.
-
-    Args:
-        name: Name of a backend, or `file.py@name`.
-        options: The model and its settings.
-
-    Raises:
-        UsageError: The backend is unknown, a package it needs is missing, the model is not there, or
-            an option cannot be honoured.
-        Error: The model cannot be loaded.
-    """
-    try:
-        opener: Callable[[ModelOptions], Backend] = load(GROUP, name)
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        raise UsageError(f"backend {name!r} needs the package {package}. {_how_to_install(package)}") from error
-    if ".py@" in name:
-        # Imported here: adapters are of the shape that this module says.
-        from mmscore.infer.adapter import adapt
-
-        return adapt(name, opener, options)
-    return opener(options)
-
-
-def _how_to_install(package: str) -> str:
-    try:
-        requirements = requires("mmconvert") or []
-    except PackageNotFoundError:
-        requirements = []
-    for requirement in requirements:
-        match = re.match(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]", requirement)
-        if match and match[1].lower() == package.lower():
-            return f'Install it: pip install "mmconvert[{match[2]}]"'
-    return f"Install it: pip install {package}"
 
 
 def file_identity(plugin: str) -> str:

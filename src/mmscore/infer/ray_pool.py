@@ -15,7 +15,8 @@ from ray.exceptions import RayActorError, RayTaskError
 from mmconvert.core.errors import Error
 from mmconvert.core.record import Record
 from mmconvert.pipeline.engines.ray import connect
-from mmscore.infer.backend import ModelOptions, open_backend
+from mmscore.infer.backend import ModelOptions
+from mmscore.infer.open import open_backend
 from mmscore.llm.response_cache import Answer
 
 _RESTARTS = 3

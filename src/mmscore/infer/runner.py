@@ -27,8 +27,9 @@ from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Generation, fil
 from mmscore.infer.dialogs import COLUMNS, ROW, Dialogs
 from mmscore.infer.first_picture import first_picture_then_text
 from mmscore.infer.ledger import CONTENT, ELSEWHERE, UNASKED, Ledger, Summary, refusal
+from mmscore.infer.options import PredictOptions
 from mmscore.infer.predictions_file import PredictionWriter
-from mmscore.infer.protocol import Playing
+from mmscore.infer.protocol import Playing, open_protocol
 from mmscore.infer.several_replies import asked_again, output_rows, reply_keys
 from mmscore.llm.response_cache import FAILED, OK, Answer, AnswerStore
 
@@ -81,6 +82,36 @@ class Job:
     def num_rows(self) -> int:
         """Rows of the output."""
         return self.num_asked * self.n
+
+
+def plan_job(rows: Dataset, output: Path, backend: Backend, options: PredictOptions, *, task: str | None = None) -> Job:
+    """Say what is asked of a backend.
+
+    Args:
+        rows: The dataset.
+        output: The predictions file that shall appear.
+        backend: Who answers.
+        options: How.
+        task: Digest of the settings, kept in the file.
+
+    Raises:
+        UsageError: The protocol is unknown.
+    """
+    return Job(
+        rows,
+        output,
+        backend,
+        options.plugin,
+        options.generation(),
+        system=options.system,
+        limit=options.limit,
+        continue_final_message=options.continue_final_message,
+        method=options.method,
+        n=options.n,
+        interleave=not options.no_interleave,
+        protocol=None if options.protocol is None else open_protocol(options.protocol),
+        task=task,
+    )
 
 
 def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 
 from mmconvert._version import __version__
 from mmconvert.cli.convert import converted
@@ -10,8 +11,8 @@ from mmconvert.console.app import printable
 from mmconvert.core.errors import Error
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.plugins.arguments import parse_spec
-from mmscore.cli.predict import model_options, opened_backend, plugin_of
 from mmscore.infer.backend import Backend, file_identity
+from mmscore.infer.open import open_where_asked
 from mmscore.llm.response_cache import answer_key
 from mmscore.workflow.task_file import DatasetTask, ModelTask
 
@@ -89,7 +90,7 @@ class OpenedModel:
         """
         if self._made is None:
             try:
-                self._made = opened_backend(self.task.given, model_options(self.task.given, quiet=self._quiet))
+                self._made = open_where_asked(self.task.options, quiet=self._quiet)
             except Error as error:
                 self._made = error
         if isinstance(self._made, Error):
@@ -98,10 +99,10 @@ class OpenedModel:
 
     def digest(self, rows: Dataset, limit: int | None) -> str:
         """Digest what the predictions depend on, as far as it can be told without loading the model."""
-        given = {name: str(value) for name, value in self.task.given.items() if name not in ("processes", "engine")}
-        folder = Path(self.task.given["model"])
+        options = self.task.options
+        given = {name: str(value) for name, value in asdict(options).items() if name not in ("processes", "engine")}
+        folder = Path(options.model)
         files = sorted(folder.rglob("*")) if folder.is_dir() else []
         weights = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
-        protocol = self.task.given["protocol"]
-        plugins = [plugin_of(self.task.given), *([] if protocol is None else [parse_spec(protocol)[0]])]
+        plugins = [options.plugin, *([] if options.protocol is None else [parse_spec(options.protocol)[0]])]
         return answer_key(given, *map(file_identity, plugins), weights, rows.fingerprint, limit, __version__)

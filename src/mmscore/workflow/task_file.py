@@ -20,13 +20,14 @@ from mmconvert.pipeline.prompting import rewording
 from mmconvert.plugins.registry import available, load
 from mmconvert.plugins.transform import steps
 from mmscore.cli.judge_options import judge_request
-from mmscore.cli.predict import LOCAL, model_options, plugin_of, predict
+from mmscore.cli.predict import predict
 from mmscore.cli.score import score
 from mmscore.compat.task_files import ours
 from mmscore.core.predictions.locate import STDIN, located
 from mmscore.core.recipe_options import read_options
 from mmscore.core.select_recipe import RECIPES, name_and_version, named_recipe
 from mmscore.infer.backend import GROUP as BACKENDS
+from mmscore.infer.options import LOCAL, PredictOptions
 from mmscore.infer.protocol import open_protocol
 from mmscore.scoring.judging.request import JudgeRequest, chosen_panel
 
@@ -84,12 +85,12 @@ class ModelTask:
 
     Attributes:
         name: Name of its folder.
-        given: Options of `mmscore predict` by parameter name.
+        options: Who is asked, and how.
         title: The name that the task gives it, for its reports; None for what the replies say.
     """
 
     name: str
-    given: Mapping[str, Any]
+    options: PredictOptions
     title: str | None
 
 
@@ -204,17 +205,18 @@ def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> M
     _check_keys(own, ["name", *_options(predict)], where, "a model")
     values = option_values(predict, {**common, **own}, where)
     with _at(where):
-        given = context(predict, ["unused", "-o", "unused"], values).params
-        options = model_options(given, quiet=True)
-        if given["engine"] != LOCAL or (given["processes"] or 1) > 1:
-            options.service.check_alone()
-        if "@" in plugin_of(given) or plugin_of(given) not in available(BACKENDS):
+        params = context(predict, ["unused", "-o", "unused"], values).params
+        options = PredictOptions(**{name: params[name] for name in PredictOptions.__struct_fields__})
+        service = options.model_options(quiet=True).service
+        if options.engine != LOCAL or options.several:
+            service.check_alone()
+        if "@" in options.plugin or options.plugin not in available(BACKENDS):
             # Those that are known are not loaded yet: it takes seconds.
-            load(BACKENDS, plugin_of(given))
-        if given["protocol"] is not None:
-            open_protocol(given["protocol"])
-    name = _folder(entry.get("name"), str(given["model"]).rstrip("/").rpartition("/")[2], where)
-    return ModelTask(name, given, None if entry.get("name") is None else name)
+            load(BACKENDS, options.plugin)
+        if options.protocol is not None:
+            open_protocol(options.protocol)
+    name = _folder(entry.get("name"), options.model.rstrip("/").rpartition("/")[2], where)
+    return ModelTask(name, options, None if entry.get("name") is None else name)
 
 
 def _check_scoring(given: Mapping[str, Any], recipes: Sequence[Sequence[str]]) -> None:

@@ -7,7 +7,8 @@ import textwrap
 import pytest
 
 from mmconvert.core.errors import UsageError
-from mmscore.infer.backend import Generation, ModelOptions, file_identity, open_backend, refuse
+from mmscore.infer.backend import Generation, ModelOptions, file_identity, refuse
+from mmscore.infer.open import open_backend
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,8 @@ def test_without_the_optional_packages_the_message_says_what_to_install(package)
     code = f"""
         import sys
         sys.modules[{package!r}] = None
-        from mmscore.infer.backend import ModelOptions, open_backend
+        from mmscore.infer.backend import ModelOptions
+        from mmscore.infer.open import open_backend
         open_backend("transformers", ModelOptions("m"))
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
@@ -100,7 +102,8 @@ def test_without_the_optional_packages_the_message_says_what_to_install(package)
 def test_the_echo_needs_no_torch():
     code = """
         import sys
-        from mmscore.infer.backend import ModelOptions, open_backend
+        from mmscore.infer.backend import ModelOptions
+        from mmscore.infer.open import open_backend
         open_backend("echo", ModelOptions("answer"))
         sys.exit(bool({"torch", "transformers"} & set(sys.modules)))
     """

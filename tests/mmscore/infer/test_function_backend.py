@@ -11,7 +11,8 @@ from mmconvert.console.app import run
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.cli import program
-from mmscore.infer.backend import Generation, ModelOptions, open_backend
+from mmscore.infer.backend import Generation, ModelOptions
+from mmscore.infer.open import open_backend
 from mmscore.llm.response_cache import Answer
 from support.questions import picture, record
 

@@ -160,7 +160,7 @@ def _service(service: dict[str, object]) -> dict[str, object]:
 
 @pytest.mark.parametrize("plugin", ["echo", "transformers"])
 def test_backends_without_a_service_refuse_its_options(plugin):
-    from mmscore.infer.backend import open_backend
+    from mmscore.infer.open import open_backend
 
     with pytest.raises(UsageError, match=rf"'{plugin}' has no --base-url, --concurrency"):
         open_backend(plugin, ModelOptions("answer", service=Service(base_url="http://x", concurrency=2)))

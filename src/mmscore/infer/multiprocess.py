@@ -8,17 +8,29 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
+import click
+import msgspec
+
+from mmconvert.console.app import printable
 from mmconvert.core.child_processes import without_main
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.frozen import frozen
+from mmconvert.core.progress import progress
 from mmconvert.core.record import Record
+from mmconvert.dataset.dataset import open_dataset
 from mmscore.infer.ledger import Summary
-from mmscore.llm.response_cache import Answer
+from mmscore.infer.open import open_where_asked
+from mmscore.infer.options import PredictOptions
+from mmscore.infer.runner import plan_job, predict, resume_note, write_stopped
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import Answer, AnswerStore, store_path
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _THREADS = "OMP_NUM_THREADS"
@@ -53,6 +65,75 @@ class Together:
 
     summary: Summary
     remarks: tuple[str, ...]
+
+
+def predict_in_processes(
+    dataset: Path, output: Path, options: PredictOptions, *, quiet: bool, task: str | None
+) -> Summary:
+    """Do what `mmscore.infer.session.predict_here` does, in as many processes as the options say.
+
+    Stored answers are forgotten when the first of them has its model, so that a mistyped one forgets nothing.
+
+    Raises:
+        UsageError: As there.
+        Error: As there; all processes ended without a result.
+        KeyboardInterrupt: This process was told to stop; the rows that have an answer are in the output.
+    """
+    # Who must not come in is told so before models are loaded.
+    with hold(store_path(output), share=not options.restart):
+        pass
+    rows = open_dataset(dataset)
+    each = msgspec.structs.replace(options, processes=1)
+    with contextlib.ExitStack() as whole_run:
+        known: list[tuple[Known, AnswerStore]] = []
+
+        def begin(backend: Known) -> None:
+            if options.restart:
+                with hold(store_path(output)) as held, AnswerStore(held, fingerprint="", restart=True):
+                    pass
+            # Shared from before the first process to behind the last one, which makes them one run however early
+            # one of them is done: rows that failed are not asked again.
+            held = whole_run.enter_context(hold(store_path(output), share=True))
+            store = whole_run.enter_context(AnswerStore(held, fingerprint=rows.fingerprint))
+            known.append((backend, store))
+            found = resume_note(store, rows)
+            if found and not quiet:
+                click.echo(found, err=True)
+
+        try:
+            work = partial(_predict_share, dataset, output, each, quiet=quiet, task=task)
+            found = together(work, options.processes or 1, begin)
+        except KeyboardInterrupt:
+            for backend, store in known:
+                write_stopped(plan_job(rows, output, backend, options, task=task), store)
+            raise
+    for remark in found.remarks:
+        click.echo(printable(f"mmscore: {remark}"), err=True)
+    return found.summary
+
+
+def _predict_share(
+    dataset: Path,
+    output: Path,
+    options: PredictOptions,
+    number: int,
+    ready: Callable[[Known], None],
+    *,
+    quiet: bool,
+    task: str | None,
+) -> Summary:
+    # Each sees the rows that all have done: one of them tells.
+    quiet = quiet or number > 0
+    rows = open_dataset(dataset)
+    backend = open_where_asked(options, quiet=quiet)
+    ready(Known(backend.name, backend.identity, prompt_only=getattr(backend, "prompt_only", False)))
+    job = plan_job(rows, output, backend, options, task=task)
+    with (
+        hold(store_path(output), share=True) as held,
+        AnswerStore(held, fingerprint=rows.fingerprint) as store,
+        progress("predict", quiet=quiet) as advance,
+    ):
+        return predict(job, store, advance)
 
 
 def together(work: Work, count: int, begin: Callable[[Known], None]) -> Together:

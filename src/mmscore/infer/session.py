@@ -1,0 +1,179 @@
+"""Ask a model about every row of a dataset and write its answers to a predictions file, here or in a store."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import msgspec
+
+from mmconvert.core.errors import UsageError
+from mmconvert.core.progress import progress
+from mmconvert.dataset.dataset import Dataset, open_dataset
+from mmconvert.storage.atomic import require_apart
+from mmconvert.storage.object_store import file_name, is_url, local, send_file, stands
+from mmscore.infer import runner
+from mmscore.infer.adapter import adapt
+from mmscore.infer.backend import Backend
+from mmscore.infer.ledger import Summary
+from mmscore.infer.multiprocess import predict_in_processes
+from mmscore.infer.object_identity import kept_identity
+from mmscore.infer.open import open_where_asked
+from mmscore.infer.options import LOCAL, PredictOptions
+from mmscore.infer.predictions_file import interrupted
+from mmscore.infer.runner import Job, plan_job, resume_note
+from mmscore.llm.budget import read_price
+from mmscore.llm.cache_lock import Held, hold
+from mmscore.llm.response_cache import AnswerStore, store_path
+
+_STANDS = "exists already. --resume asks only the rows that have no answer yet, --restart asks all again."
+_TABLES = (".csv", ".json", ".jsonl", ".pq", ".tsv", ".xlsx")
+"""Endings that the name of a predictions file may have elsewhere."""
+
+
+def predict(
+    dataset: str | Path, output: str | Path, options: PredictOptions, backend: object = None, *, quiet: bool = False
+) -> Summary:
+    """Do what `predict_here` does where dataset or output may be a URL.
+
+    The answers of an output in a store, and a copy of it, are kept in `NAME.work` where the command runs: no
+    store has files that grow. What is finished is sent.
+
+    Returns:
+        What was done; its cost where a price is given.
+
+    Raises:
+        UsageError: As `predict_here`.
+        Error: As `predict_here`; or the store failed, and the same command sends what is finished.
+    """
+    if not is_url(str(output)):
+        summary = predict_here(local(dataset), Path(output), options, backend, quiet=quiet)
+    else:
+        url, copy = str(output), local_copy(str(output))
+        require_apart([url], [str(dataset)])
+        if stands(url) and not (options.resume or options.restart or options.share):
+            raise UsageError(f"{url}: {_STANDS}")
+        resumed = msgspec.structs.replace(options, resume=options.resume or not (options.restart or options.share))
+        summary = predict_here(local(dataset), copy, resumed, backend, quiet=quiet)
+        send_file(copy, url)
+        summary.output = url
+    if options.price is not None:
+        summary.cost = read_price(options.price).of(summary.prompt_tokens, summary.completion_tokens)
+    return summary
+
+
+def local_copy(url: str) -> Path:
+    """Say where the file of a store is made, on this machine."""
+    return Path(f"{file_name(url)}.work", file_name(url))
+
+
+def predict_here(
+    dataset: Path,
+    output: Path,
+    options: PredictOptions,
+    backend: object = None,
+    *,
+    quiet: bool = False,
+    task: str | None = None,
+) -> Summary:
+    """Answer every row of a dataset and write the predictions file.
+
+    Args:
+        dataset: Folder or parquet file of ours.
+        output: The predictions file that shall appear.
+        options: Who is asked, and how.
+        backend: Who answers, an object of the user's; None for whom the options name.
+        quiet: No progress.
+        task: Digest of the settings, kept in the file.
+
+    Raises:
+        UsageError: Options exclude each other, or the output is no place for predictions, or stands already.
+        Error: The dataset or the store cannot be read, the model cannot be loaded, or the output cannot be written.
+    """
+    rows = open_dataset(dataset)
+    _check_output(output, rows, options)
+    model = options.model_options(quiet=quiet)
+    if backend is not None and (options.engine != LOCAL or (options.processes or 1) > 1):
+        raise UsageError("--processes opens the model in each process: name the backend as file.py@NAME.")
+    if options.share or (options.processes or 1) > 1:
+        model.service.check_alone()
+    with _folder(output.parent):
+        if options.several:
+            return predict_in_processes(dataset, output, options, quiet=quiet, task=task)
+        with hold(store_path(output), share=options.share) as held:
+            opened = (
+                open_where_asked(options, quiet=quiet) if backend is None else adapt(options.plugin, backend, model)
+            )
+            job = plan_job(rows, output, opened, options, task=task)
+            if backend is None:
+                return _ask(job, held, options, quiet=quiet)
+            with kept_identity(backend) as identity:
+                return _ask(replace(job, plugin=identity), held, options, quiet=quiet)
+
+
+def predict_with(
+    rows: Dataset,
+    output: Path,
+    backend: Callable[[], Backend],
+    options: PredictOptions,
+    *,
+    quiet: bool,
+    task: str | None,
+) -> Summary:
+    """Answer every row of a dataset with a backend of the caller's, and write the predictions file over.
+
+    Args:
+        rows: The dataset.
+        output: The predictions file that shall appear.
+        backend: Gives who answers; called when no other process can come in.
+        options: How; the backend was opened with them.
+        quiet: No progress.
+        task: Digest of the settings, kept in the file.
+
+    Raises:
+        UsageError: The protocol is unknown.
+        Error: The dataset or the store cannot be read, or the output cannot be written.
+    """
+    with hold(store_path(output)) as held:
+        return _ask(plan_job(rows, output, backend(), options, task=task), held, options, quiet=quiet)
+
+
+def _ask(job: Job, held: Held, options: PredictOptions, *, quiet: bool) -> Summary:
+    """Run a job on the store beside its output, and say how far it is."""
+    with AnswerStore(held, fingerprint=job.dataset.fingerprint, restart=options.restart) as store:
+        found = resume_note(store, job.dataset)
+        if found and not quiet:
+            click.echo(found, err=True)
+        with progress("predict", quiet=quiet) as advance:
+            return runner.predict(job, store, advance)
+
+
+@contextlib.contextmanager
+def _folder(place: Path) -> Iterator[None]:
+    """Make a folder that is missing; where nothing came into it, it goes again when the run fails."""
+    made = [folder for folder in (place, *place.parents) if not folder.exists()]
+    place.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for folder in made:
+                folder.rmdir()
+        raise
+
+
+def _check_output(output: Path, rows: Dataset, options: PredictOptions) -> None:
+    if (options.resume or options.share) and options.restart:
+        raise UsageError(f"{'--resume' if options.resume else '--share'} and --restart exclude each other.")
+    if output.is_dir():
+        raise UsageError(f"{output}: is a folder. Name a file, such as {output / 'predictions.parquet'}.")
+    if output.suffix.lower() != ".parquet":
+        # What else follows a dot is a part of the name, as in that of a model.
+        stem = output.stem if output.suffix.lower() in _TABLES else output.name
+        named = output.with_name(f"{stem}.parquet")
+        raise UsageError(f"{output}: predictions are a parquet file. Name it so, such as {named}.")
+    # As texts: what stands on the Hub would be fetched to be compared.
+    require_apart([output], [str(file) for files in rows.files.values() for file in files])
+    if output.exists() and not (options.resume or options.restart or options.share or interrupted(output)):
+        raise UsageError(f"{output}: {_STANDS}")
