@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 
 from mmconvert.cli.image_root import image_root_option
-from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED, OPTIONS_FILE, printable
+from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED, OPTIONS_FILE
 from mmconvert.core.progress import progress
+from mmconvert.core.text.printable import printable
 from mmconvert.pipeline.check import Checked
 from mmconvert.pipeline.check import check as find_problems
 from mmconvert.pipeline.convert import ReadOptions

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE, printable
+from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE
+from mmconvert.core.text.printable import printable
 from mmconvert.testing import KINDS, Breach, breaches, promises
 
 

@@ -15,11 +15,12 @@ import click
 
 from mmconvert.cli.image_root import image_root_option
 from mmconvert.cli.push import check_push, origin_options, publish, published_text, push_options
-from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.summary import close, command
 from mmconvert.core.errors import UsageError, got
 from mmconvert.core.progress import Done, progress
 from mmconvert.core.record import TASKS
+from mmconvert.core.text.printable import printable
 from mmconvert.dataset.card import Origin
 from mmconvert.dataset.manifest import DEFAULT_CONFIG
 from mmconvert.dataset.views import EVAL, VIEWS

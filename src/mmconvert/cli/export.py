@@ -12,13 +12,14 @@ from typing import Any
 import click
 
 from mmconvert.chat.file_names import proposed_file_name
-from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.dataset_argument import DatasetArgument
 from mmconvert.core.errors import UsageError, did_you_mean
 from mmconvert.core.frozen import frozen
 from mmconvert.core.progress import Advance, Done, progress
 from mmconvert.core.record import Record
+from mmconvert.core.text.printable import printable
 from mmconvert.dataset.dataset import open_dataset
-from mmconvert.dataset.locate import DatasetArgument
 from mmconvert.dataset.manifest import MANIFEST, folder_of, read_manifest
 from mmconvert.pipeline.convert import Records, read, write
 from mmconvert.plugins.format import IMAGES, Loss, Target

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from mmconvert.cli.image_root import image_root_option
-from mmconvert.console.app import OPTIONS_FILE, printable
+from mmconvert.console.app import OPTIONS_FILE
 from mmconvert.core.record import Image, Record, prompt_text
+from mmconvert.core.text.printable import printable
 from mmconvert.io.detect import sample
 from mmconvert.pipeline.convert import ReadOptions, Records
 from mmconvert.pipeline.inputs import Input, plan

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from mmconvert.cli.image_root import image_root_option
-from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE, printable
+from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE
 from mmconvert.core.errors import UsageError
 from mmconvert.core.progress import progress
+from mmconvert.core.text.printable import printable
 from mmconvert.pipeline.convert import ReadOptions
 from mmconvert.pipeline.inputs import plan
 from mmconvert.storage.atomic import require_folder

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from mmconvert.console.app import OPTIONS_FILE, printable
+from mmconvert.console.app import OPTIONS_FILE
 from mmconvert.console.summary import close, command
 from mmconvert.core.progress import progress
+from mmconvert.core.text.printable import printable
 from mmconvert.dataset.card import Origin
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from mmconvert.console.app import EXIT_REFUSED
+from mmconvert.console.dataset_argument import DatasetArgument
 from mmconvert.core.progress import progress
-from mmconvert.dataset.locate import DatasetArgument
 from mmconvert.dataset.verify import verify as find_faults
 from mmconvert.storage.hub_fs import on_the_hub
 from mmconvert.storage.object_store import is_url

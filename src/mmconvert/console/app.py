@@ -24,6 +24,7 @@ from mmconvert.console.completion_types import refine
 from mmconvert.core.error_hints import says_what_to_do
 from mmconvert.core.errors import Error, UsageError, did_you_mean, got, no_such_path
 from mmconvert.core.option_fields import check_plain
+from mmconvert.core.text.printable import printable
 
 HELP = ["-h", "--help"]
 EXIT_REFUSED = 1
@@ -278,13 +279,3 @@ def _refuse_broken_text(argv: Sequence[str]) -> None:
 
 def _say(message: str) -> None:
     click.echo(printable(message), err=True)
-
-
-def printable(text: str) -> str:
-    r"""Escape control and direction characters, so that data cannot drive the terminal.
-
-    Example:
-        >>> printable("a\x1b[31mb")
-        'a\\x1b[31mb'
-    """
-    return "".join(c if c in "\n\t" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)

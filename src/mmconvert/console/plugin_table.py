@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import click
 
-from mmconvert.console.app import printable
 from mmconvert.console.completion_types import kinds, options_of
 from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.text.printable import printable
 from mmconvert.plugins.registry import available
 
 _LEAST_SUMMARY = 20

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import click
 
-from mmconvert.console.app import printable
+from mmconvert.core.text.printable import printable
 
 _INDENT = "  "
 

@@ -8,8 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import click
-
 _SECONDS_BEFORE = 0.5
 """A run that is shorter shows no bar, and does not wait for `rich` to load."""
 _FIRST_LINE, _LAST_GAP = 5.0, 60.0
@@ -154,7 +152,7 @@ class _Lines:
             return
         self._next = now + min(_LAST_GAP, max(_FIRST_LINE, (now - self._pace.start) / 10))
         share = "" if self._pace.share is None else f"{self._pace.share:.0%}, "
-        click.echo(f"{self._verb}: {share}{self._pace}", err=True)
+        print(f"{self._verb}: {share}{self._pace}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 class _Bar:

@@ -17,7 +17,7 @@ from string import Template
 from typing import Any, TextIO
 
 from mmconvert._version import __version__
-from mmconvert.console.app import printable
+from mmconvert.core.text.printable import printable
 from mmconvert.storage.atomic import published_file
 from mmconvert.viewer.encoding import details_of, row_of, script_json
 from mmconvert.viewer.items import Column, Filter, Item, Mark

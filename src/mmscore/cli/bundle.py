@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
-from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.core.errors import UsageError
+from mmconvert.core.text.printable import printable
 from mmscore.analysis.bundle import Request
 from mmscore.analysis.bundle import bundle as run
 from mmscore.core.predictions.locate import STDIN

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from mmconvert.console.app import printable
 from mmconvert.core.errors import UsageError
+from mmconvert.core.text.printable import printable
 from mmscore.scoring.evaluate import JudgeEstimate, Options, estimate_each
 
 

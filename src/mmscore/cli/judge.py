@@ -5,9 +5,10 @@ from dataclasses import asdict, replace
 
 import click
 
-from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.summary import close, command
 from mmconvert.core.errors import UsageError
+from mmconvert.core.text.printable import printable
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
 from mmscore.cli.scoring_progress import scoring_progress

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from mmconvert.console.app import printable
 from mmconvert.core.errors import UsageError
+from mmconvert.core.text.printable import printable
 from mmscore.scoring.judging.config import Spent
 from mmscore.scoring.judging.request import JudgeRequest
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import click
 
-from mmconvert.console.app import printable
 from mmconvert.console.plugin_table import as_json, as_text, found_plugins
 from mmconvert.core.errors import UsageError
+from mmconvert.core.text.printable import printable
 
 Listing = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 """What a kit's door may have as `listing`: files with further classes -> kind -> ids."""

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import click
 
 from mmconvert.cli.push import check_push, place_options, published_text, send
-from mmconvert.console.app import printable
 from mmconvert.core.errors import UsageError
 from mmconvert.core.frozen import frozen
+from mmconvert.core.text.printable import printable
 from mmconvert.dataset.front_matter import front_matter
 from mmscore.core.predictions.load import open_rows
 from mmscore.core.predictions.locate import STDIN

@@ -17,9 +17,10 @@ import msgspec
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED, mapping_file, printable
+from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED, mapping_file
 from mmconvert.console.summary import close, command
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.text.printable import printable
 from mmconvert.dataset.dataset import Dataset
 from mmscore.cli.judge_options import judge_request
 from mmscore.cli.score import options_of, scored

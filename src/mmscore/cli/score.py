@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.text.printable import printable
 from mmconvert.storage.atomic import require_apart
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options

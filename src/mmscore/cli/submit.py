@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE, printable
+from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.core.text.printable import printable
 from mmscore.reporting.submit import Submission
 from mmscore.reporting.submit import submit as run
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from mmconvert.console.app import EXIT_REFUSED, printable
+from mmconvert.console.app import EXIT_REFUSED
+from mmconvert.core.text.printable import printable
 from mmscore.analysis.bundle_verify import verify as check
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from mmconvert.console.app import printable
+from mmconvert.core.text.printable import printable
 from mmconvert.core.child_processes import without_main
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.frozen import frozen

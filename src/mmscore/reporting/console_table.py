@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Column, Table
 
-from mmconvert.console.app import printable
+from mmconvert.core.text.printable import printable
 
 _DIGITS = {"fraction": 4, "percent": 2, "points": 2, "rows": 0}
 _ANY_WIDTH = 10_000

@@ -7,8 +7,8 @@ from msgspec.structs import asdict
 
 from mmconvert._version import __version__
 from mmconvert.cli.convert import converted
-from mmconvert.console.app import printable
 from mmconvert.core.errors import Error
+from mmconvert.core.text.printable import printable
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.plugins.arguments import parse_spec
 from mmscore.infer.backend import Backend, file_identity

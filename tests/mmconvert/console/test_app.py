@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from mmconvert.console.app import OPTIONS_FILE, LazyGroup, looks_like_path, printable, run
+from mmconvert.console.app import OPTIONS_FILE, LazyGroup, looks_like_path, run
 from mmconvert.core.errors import Error, UsageError
 
 RAISED = {
@@ -149,10 +149,6 @@ def test_a_mistyped_command_is_met_with_the_nearest(capsys: pytest.CaptureFixtur
 def test_what_looks_like_a_file_is_given_to_the_default_command() -> None:
     assert all(map(looks_like_path, ["-", "a.parquet", "./predict", "runs/a", os.fspath(Path(__file__))]))
     assert not looks_like_path("scroe")
-
-
-def test_data_cannot_drive_the_terminal() -> None:
-    assert printable("a\x1b]0;x\x07\u202eb\r\n\tc\ud800é") == "a\\x1b]0;x\\x07\\u202eb\\r\n\tc\\ud800é"
 
 
 CHILD = """

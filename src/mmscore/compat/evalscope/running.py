@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mmconvert.console.app import printable
 from mmconvert.core.errors import Error
+from mmconvert.core.text.printable import printable
 from mmscore.compat.evalscope.config import TaskConfig, parse_task_config, texts_in
 from mmscore.compat.evalscope.mapping import is_vlmevalkit, mapped
 from mmscore.compat.evalscope.outputs import refuse_the_kits_own, write_outputs

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from mmconvert._version import __version__
-from mmconvert.console.app import EXIT_PARTIAL, LazyGroup, printable
+from mmconvert.console.app import EXIT_PARTIAL, LazyGroup
 from mmconvert.console.app import run as run_program
 from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.text.printable import printable
 from mmscore.compat.kit_imports import install
 
 IMPORT = click.option(
