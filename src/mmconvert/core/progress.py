@@ -152,7 +152,8 @@ class _Lines:
             return
         self._next = now + min(_LAST_GAP, max(_FIRST_LINE, (now - self._pace.start) / 10))
         share = "" if self._pace.share is None else f"{self._pace.share:.0%}, "
-        print(f"{self._verb}: {share}{self._pace}", file=sys.stderr, flush=True)  # noqa: T201
+        sys.stderr.write(f"{self._verb}: {share}{self._pace}\n")
+        sys.stderr.flush()
 
 
 class _Bar:
