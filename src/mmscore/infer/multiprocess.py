@@ -18,12 +18,12 @@ from pathlib import Path
 import click
 import msgspec
 
-from mmconvert.core.text.printable import printable
 from mmconvert.core.child_processes import without_main
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.frozen import frozen
 from mmconvert.core.progress import progress
 from mmconvert.core.record import Record
+from mmconvert.core.text.printable import printable
 from mmconvert.dataset.dataset import open_dataset
 from mmscore.infer.ledger import Summary
 from mmscore.infer.open import open_where_asked
