@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mmconvert.core.frozen import frozen
-from mmconvert.core.record import SCHEMA, Record, to_arrow
+from mmconvert.core.record import SCHEMA, Record, to_arrow, weight
 from mmconvert.storage.hashed_file import HashedFile
 
 SHARD_BYTES = 480 << 20
@@ -112,19 +112,6 @@ class ShardWriter:
         """Finish the last file and give all of them, in order, under their temporary names."""
         self._finish_shard()
         return self.shards
-
-
-def weight(record: Record) -> int:
-    """Estimate the bytes a record takes in memory: its pictures and its prompt."""
-    total = 0
-    for image in record.images:
-        total += len(image.bytes or b"")
-    for image in record.attachments:
-        total += len(image.bytes or b"")
-    for turn in record.messages:
-        for part in turn.content:
-            total += len(part.text)
-    return total
 
 
 class RecordWriter:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from mmconvert.core.errors import Error, RowError, UsageError, got
 from mmconvert.core.frozen import frozen
-from mmconvert.core.record import Record
-from mmconvert.dataset.shards import Shard, weight
+from mmconvert.core.record import Record, weight
+from mmconvert.dataset.shards import Shard
 from mmconvert.dataset.views import EVAL, VIEWS, without_reply
 from mmconvert.io import Rejected, Span
 from mmconvert.io.detect import READERS

@@ -10,9 +10,8 @@ from typing import Any
 
 from mmconvert.core.errors import Error, RowError, UsageError, got
 from mmconvert.core.frozen import frozen
-from mmconvert.core.record import Image, Record
+from mmconvert.core.record import Image, Record, checked
 from mmconvert.core.text.turns import without_option_names
-from mmconvert.core.validation import checked
 from mmconvert.dataset.views import without_reply
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
 from mmconvert.io import Rejected, Row, Span, Where, span_ends

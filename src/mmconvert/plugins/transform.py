@@ -12,8 +12,7 @@ from typing import Any
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.frozen import frozen
-from mmconvert.core.record import Record
-from mmconvert.core.validation import checked
+from mmconvert.core.record import Record, checked
 from mmconvert.images.loader import Pictures
 from mmconvert.plugins.arguments import parse_spec, typed
 from mmconvert.plugins.registry import load

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.core.errors import Error, RowError, got, told
-from mmconvert.core.record import Record, from_arrow, to_arrow
-from mmconvert.core.validation import checked
+from mmconvert.core.record import Record, checked, from_arrow, to_arrow
 from mmconvert.images.loader import Pictures
 from mmconvert.io import Row
 from mmconvert.io.detect import READERS, sample

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.core.errors import RowError, got, told
-from mmconvert.core.record import Part, Record
+from mmconvert.core.record import Part, Record, checked
 from mmconvert.core.text.prompt_parts import Wording
 from mmconvert.core.text.turns import reworded
-from mmconvert.core.validation import checked
 from mmconvert.pipeline.prompting import Prompt, prompt_of
 from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.registry import load

@@ -9,8 +9,7 @@ from typing import Any
 
 from mmconvert.core.errors import Error
 from mmconvert.core.progress import Advance, Done
-from mmconvert.core.record import Record
-from mmconvert.dataset.shards import weight
+from mmconvert.core.record import Record, weight
 from mmscore.llm.response_cache import OK, Answer, AnswerStore, NoRoomError, answer_key, failed
 
 ELSEWHERE = Answer(status="elsewhere")

@@ -10,9 +10,8 @@ import pytest
 
 import mmconvert as mmconvert_api
 from mmconvert.core.errors import RowError, UsageError
-from mmconvert.core.record import Part, Turn
+from mmconvert.core.record import Part, Turn, checked
 from mmconvert.core.text.turns import words
-from mmconvert.core.validation import checked
 from mmconvert.dataset.views import sft_turns
 from mmconvert.pipeline.convert import read
 from support.datasets_on_disk import picture, record, write_dataset

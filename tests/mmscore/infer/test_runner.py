@@ -14,9 +14,8 @@ import pytest
 
 from mmconvert.core.errors import Error
 from mmconvert.core.progress import Done
-from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Turn
+from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Turn, weight
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
-from mmconvert.dataset.shards import weight
 from mmscore.infer.backend import Generation
 from mmscore.infer.ledger import Summary
 from mmscore.infer.predictions_file import RUN_METADATA, PredictionWriter
