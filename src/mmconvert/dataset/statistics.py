@@ -49,7 +49,7 @@ def split_counts(files: Iterable[Path]) -> Mapping[str, Mapping[str, int]]:
 
 
 def _few_counted(column: pa.Array) -> Mapping[str, int]:
-    return Counter(value for value in column.to_pylist() if value is not None)
+    return Counter(column.drop_null().to_pylist())
 
 
 def _counted(column: pa.Array) -> Mapping[str, int]:

@@ -15,8 +15,7 @@ import PIL.Image
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.text.turns import last_turn_images, last_user_turn
-from mmconvert.images.headers import MAX_PIXELS
-from mmconvert.images.loader import FORMATS, Pictures
+from mmconvert.images.loader import FORMATS, MAX_PIXELS, Pictures
 
 NOTES = "transforms"
 """Field of `extra` with one note a step, in the order in which they ran."""

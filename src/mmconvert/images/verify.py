@@ -10,8 +10,7 @@ from io import BytesIO
 import PIL.Image
 
 from mmconvert.core.errors import RowError
-from mmconvert.images.headers import MAX_PIXELS
-from mmconvert.images.loader import FORMATS
+from mmconvert.images.loader import FORMATS, MAX_PIXELS
 
 _BUFFER = re.compile(r"<_io\.BytesIO object at 0x[0-9a-f]+>")
 

@@ -18,8 +18,7 @@ from mmconvert.core.errors import Error, RowError, UsageError, got
 from mmconvert.core.record import Record
 from mmconvert.core.text.turns import words
 from mmconvert.images.canvas import asked_turn, led_by
-from mmconvert.images.headers import MAX_PIXELS
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import MAX_PIXELS, Pictures
 from mmconvert.plugins.transform import Setting
 
 PARAMETERS: Mapping[str, Any] = {"folder": "", "lazy": True}

@@ -23,8 +23,7 @@ import pybase64
 
 from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
 from mmconvert.core.record import Image, Record, Turn, canonical_json
-from mmconvert.images.headers import probe
-from mmconvert.images.loader import MIME_TYPES
+from mmconvert.images.loader import MIME_TYPES, probe
 from mmscore.infer.backend import Generation, ModelOptions, Service, honour, require_draws
 from mmscore.infer.pictures import shrunk
 from mmscore.infer.thinking import CLOSE, OPEN, split_thinking
