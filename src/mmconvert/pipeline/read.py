@@ -11,7 +11,7 @@ from typing import Any
 from mmconvert.core.errors import Error, RowError, UsageError, got
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Image, Record, checked
-from mmconvert.core.text.turns import without_option_names
+from mmconvert.core.text.options import without_option_names
 from mmconvert.dataset.views import without_reply
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
 from mmconvert.io import Rejected, Row, Span, Where, span_ends

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmconvert.io import Rejected, Row, delimited, tables
+from mmconvert.io import Rejected, Row, tables
 
 
 def cells(text: str | bytes, tmp_path: Path, suffix: str = ".tsv", **options) -> list:
@@ -94,7 +94,7 @@ def test_what_is_no_table_is_refused_by_name(data: bytes, reason: str, tmp_path:
 
 
 def test_a_cell_may_be_larger_than_a_block(tmp_path: Path) -> None:
-    big = "x" * (delimited.BLOCK + 7)
+    big = "x" * (tables.BLOCK + 7)
     assert cells(f'a\tb\n{big}\t1\n"{big}"\t2\n', tmp_path) == [[big, "1"], [big, "2"]]
 
 
@@ -121,6 +121,6 @@ def test_reads_what_the_csv_module_writes(
     writer = csv.writer(text, delimiter=tables.DELIMITERS[suffix].decode(), lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerows([("a", "b", "c"), *table])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "BLOCK", block)
+        patch.setattr(tables, "BLOCK", block)
         read = cells(text.getvalue(), tmp_path_factory.mktemp("csv"), suffix)
     assert read == [[cell or None for cell in row] for row in table]

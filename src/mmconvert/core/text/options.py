@@ -1,11 +1,13 @@
 """Option lists, their letters, and the plain prompt that several formats share."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mmconvert.core.errors import RowError, got
-from mmconvert.core.record import LETTERS
+from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.text.literals import parse_list
+from mmconvert.core.text.prompt_parts import OPTION_NAMES
 
 INSTRUCTION = "Answer with the option's letter from the given choices directly."
 """Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/configs/llava1.5.yaml, the line most VLMs were tuned on."""
@@ -123,3 +125,10 @@ def plain_prompt(question: str, hint: str | None, options: Sequence[str | None])
         lines += [f"{letter}. {text}" for letter, text in zip(LETTERS, options, strict=False) if text is not None]
         lines.append(INSTRUCTION)
     return "\n".join(lines)
+
+
+def without_option_names(record: Record) -> Record:
+    """Take off what is said of the options' names: of a file's own prompt no wording has said it."""
+    if OPTION_NAMES not in record.extra:
+        return record
+    return replace(record, extra={name: value for name, value in record.extra.items() if name != OPTION_NAMES})

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Part, Record, Turn
-from mmconvert.core.text.options import letters_of, plain_prompt
+from mmconvert.core.text.options import letters_of, plain_prompt, without_option_names
 from mmconvert.core.text.placeholders import PLACEHOLDER, slots_in
 from mmconvert.core.text.prompt_parts import OPTION_NAMES, REPLY, Wording
 
@@ -63,13 +63,6 @@ def unbegun(record: Record) -> Record:
     extra = {name: value for name, value in record.extra.items() if name != REPLY}
     begun = begun_reply(record) is not None
     return replace(record, messages=record.messages[:-1] if begun else record.messages, extra=extra)
-
-
-def without_option_names(record: Record) -> Record:
-    """Take off what is said of the options' names: of a file's own prompt no wording has said it."""
-    if OPTION_NAMES not in record.extra:
-        return record
-    return replace(record, extra={name: value for name, value in record.extra.items() if name != OPTION_NAMES})
 
 
 def begun_reply(record: Record) -> str | None:

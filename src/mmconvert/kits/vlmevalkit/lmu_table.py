@@ -22,7 +22,6 @@ from mmconvert.core.text.placeholders import interleave, slots_in
 from mmconvert.images.loader import decode_plain_base64, is_data_url
 from mmconvert.io import Rejected, Row, Span, tables
 from mmconvert.io.columns import HEADERS, respell, rest
-from mmconvert.io.delimited import Cell
 from mmconvert.kits.vlmevalkit.datasets import is_circular
 from mmconvert.kits.vlmevalkit.lmu_rotations import ROTATION_OF, base_index, fingerprint, index_of, rotation
 from mmconvert.pipeline.inputs import lmudata_root
@@ -69,7 +68,7 @@ def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> It
             yield item
 
 
-def _decoded(cell: Cell) -> bytes | None:
+def _decoded(cell: tables.Cell) -> bytes | None:
     """Decode a cell that holds one picture as plain base64; any other is taken apart as a text."""
     return decode_plain_base64(cell) if len(cell) > REFERENCE_LENGTH and _BASE64.match(cell) else None
 
