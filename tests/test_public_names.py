@@ -12,7 +12,7 @@ import pytest
 
 from mmconvert.api import ConvertOptions, ExportOptions
 from mmconvert.core.signature_checks import keywords
-from mmscore.api import PredictOptions, ScoreOptions
+from mmscore.api import PredictKeywords, ScoreOptions
 
 PUBLIC = Path(__file__).parent / "data" / "public_names.txt"
 USER = """
@@ -119,7 +119,7 @@ def flags(module: str, name: str) -> set[str]:
         ),
         (ExportOptions, "mmconvert.cli.export", "export", "output to allow_rejects json quiet options"),
         (
-            PredictOptions,
+            PredictKeywords,
             "mmscore.cli.predict",
             "predict",
             "output model backend resume restart share push private revision create_pr dry_run quiet json options",

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
-from mmconvert.console.app import context, option_values
 from mmconvert.core.errors import UsageError, got
+from mmconvert.core.option_fields import build_options
 from mmconvert.core.signature_checks import python_call
-from mmscore.cli.predict import predict as predict_command
 from mmscore.cli.push_predictions import Pushing
 from mmscore.cli.run import Outcome, outcomes
 from mmscore.core.predictions.load import models_in
@@ -16,17 +15,13 @@ from mmscore.core.report import Report
 from mmscore.infer import session
 from mmscore.infer.adapter import plugin_name
 from mmscore.infer.ledger import Summary
-from mmscore.infer.options import PredictOptions as _PredictOptions
+from mmscore.infer.options import PredictOptions
 from mmscore.scoring.evaluate import Options, results
 from mmscore.scoring.evaluate import score as _score
 from mmscore.scoring.judging.request import JudgeRequest
 from mmscore.workflow.task_file import plan_of, read_plan
 
 __all__ = ["JudgeRequest", "Outcome", "Report", "Summary", "judge", "predict", "push", "run", "score"]
-
-_ARGUMENTS = ("dataset", "output", "resume", "restart", "share", "quiet", "as_json")
-_PUSHES = ("push", "private", "revision", "create_pr", "dry_run")
-
 
 score = python_call(_score)
 
@@ -56,7 +51,7 @@ class PushOptions(TypedDict, total=False):
     recipe_options: str | Path | None
 
 
-class PredictOptions(TypedDict, total=False):
+class PredictKeywords(TypedDict, total=False):
     """Keywords of `predict`: the options of `mmscore predict` by their names."""
 
     base_url: str | None
@@ -68,12 +63,12 @@ class PredictOptions(TypedDict, total=False):
     price: str | None
     max_cost: float | None
     extra_body: str | None
-    batch_size: int | str | None
+    batch_size: int | Literal["auto"] | None
     dtype: str | None
     attn: str | None
     compile: bool
-    method: str
-    likelihood_reduction: str | None
+    method: Literal["generate", "likelihood"]
+    likelihood_reduction: Literal["sum", "mean", "token"] | None
     max_new_tokens: int | None
     temperature: float | None
     do_sample: bool
@@ -86,16 +81,16 @@ class PredictOptions(TypedDict, total=False):
     seed: int | None
     continue_final_message: bool
     system: str | None
-    template: str
+    template: Literal["chat", "raw"]
     max_image_side: int | None
     no_interleave: bool
     protocol: str | None
     processes: int | None
-    engine: str
+    engine: Literal["local", "ray"]
     limit: int | None
 
 
-@python_call
+@python_call(options=PredictOptions)
 def predict(
     dataset: str | Path,
     output: str | Path,
@@ -106,7 +101,7 @@ def predict(
     restart: bool = False,
     share: bool = False,
     quiet: bool = True,
-    **options: Unpack[PredictOptions],
+    **options: Unpack[PredictKeywords],
 ) -> Summary:
     """Ask a model about every row of a dataset and write its replies to a predictions file; `push` publishes it.
 
@@ -141,13 +136,9 @@ def predict(
         model = str(getattr(given_object, "name", None) or getattr(given_object, "__name__", None) or plugin)
     elif model is None and plugin is not None and "@" in plugin:
         model = plugin.rpartition("@")[2]
-    wishes = {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}
-    values = option_values(predict_command, {**wishes, "model": model, "backend": plugin}, "predict")
-    arguments = ["-o", str(output), "--", str(dataset)]
-    params = context(predict_command, arguments, values).params
-    given = {name: value for name, value in params.items() if name not in _ARGUMENTS + _PUSHES}
-    given |= {"resume": resume, "restart": restart, "share": share}
-    return session.predict(dataset, output, _PredictOptions(**given), given_object, quiet=quiet)
+    given: dict[str, Any] = {**options, "resume": resume, "restart": restart, "share": share}
+    asked = build_options(PredictOptions, {"model": model, "backend": plugin, **given}, "predict")
+    return session.predict(dataset, output, asked, given_object, quiet=quiet)
 
 
 @python_call

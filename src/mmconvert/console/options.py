@@ -19,7 +19,7 @@ def struct_options(
     *,
     into: str = "options",
     without: Collection[str] = (),
-    before: Mapping[str, Callable[[_F], _F]] | None = None,
+    before: Mapping[str, Callable[[Any], Any]] | None = None,
 ) -> Callable[[_F], _F]:
     """Give a command an option for each field of a struct; the command gets the struct.
 

@@ -89,7 +89,8 @@ def _describe(call: Any, signature: inspect.Signature, known: Mapping[str, Any],
     call.__signature__ = signature.replace(parameters=[*own, *more])
     entries = []
     for name in names:
-        default = "" if defaults[name] is inspect.Parameter.empty else f" [default: {defaults[name]!r}]"
+        known_elsewhere = defaults[name] is inspect.Parameter.empty or "[default:" in texts[name]
+        default = "" if known_elsewhere else f" [default: {defaults[name]!r}]"
         entries.append(
             textwrap.fill(f"{name}: {in_keywords(texts[name], known)}{default}", 108, subsequent_indent="    ")
         )

@@ -1,11 +1,16 @@
 """The options of asking a model about a dataset: those of `mmscore predict`."""
 
+from typing import Annotated, Literal
+
 import msgspec
 
 from mmconvert.core.errors import UsageError
-from mmscore.infer.backend import CHAT, GENERATE, RAW, Generation, ModelOptions, Service
+from mmscore.infer.backend import RAW, Generation, ModelOptions, Service
 
-ENGINES = LOCAL, RAY = ("local", "ray")
+LOCAL = "local"
+
+_Positive = Annotated[int, msgspec.Meta(ge=1)]
+_AboveZero = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,21 +24,21 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     """OpenAI-compatible service. [default: OPENAI_BASE_URL]"""
     api_key_env: str | None = None
     """Variable of the service's key. [default: OPENAI_API_KEY]"""
-    concurrency: int | None = None
+    concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
     """Rows under way at once. [default: 16]"""
-    timeout: float | None = None
+    timeout: _AboveZero | None = None
     """Silence after which a service is asked again. [default: 120]"""
-    max_calls: int | None = None
+    max_calls: _Positive | None = None
     """Most calls of a service, retries included."""
-    max_total_tokens: int | None = None
+    max_total_tokens: _Positive | None = None
     """Most tokens, replies included."""
     price: str | None = None
     """Price of a million tokens, for the cost of the file."""
-    max_cost: float | None = None
+    max_cost: _AboveZero | None = None
     """Most that a run may cost, by --price."""
     extra_body: str | None = None
     """Further fields of each request, {"top_k": 20}."""
-    batch_size: int | None = None
+    batch_size: _Positive | Literal["auto"] = "auto"
     """Rows at once; halved when memory runs out."""
     dtype: str | None = None
     """float32, bfloat16, float16 or auto. [default: bfloat16 on a GPU, else float32]"""
@@ -41,23 +46,23 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Attention implementation: sdpa, eager, flash_attention_2, ..."""
     compile: bool = False
     """Compile the step that generates a token; pays on long GPU runs."""
-    method: str = GENERATE
+    method: Literal["generate", "likelihood"] = "generate"
     """Reply, or take the likeliest option."""
-    likelihood_reduction: str | None = None
+    likelihood_reduction: Literal["sum", "mean", "token"] | None = None
     """Log-probability of an option that counts; token sums and keeps each token's. [default: sum]"""
-    max_new_tokens: int | None = None
+    max_new_tokens: _Positive | None = None
     """Most tokens of a reply. [default: the backend's]"""
-    temperature: float | None = None
+    temperature: Annotated[float, msgspec.Meta(ge=0)] | None = None
     """Above 0 draws tokens; 0 is greedy."""
     do_sample: bool = False
     """Draw tokens with the model's own settings."""
-    top_p: float | None = None
+    top_p: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
     """Draw from this share of probability."""
-    top_k: int | None = None
+    top_k: _Positive | None = None
     """Draw from this many tokens."""
-    num_beams: int | None = None
+    num_beams: _Positive | None = None
     """Beams of a beam search."""
-    n: int = 1
+    n: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1
     """Replies a row, each a row."""
     output_scores: bool = False
     """Write the log-probability of each token of the reply."""
@@ -69,9 +74,9 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Go on with a last turn of the assistant."""
     system: str | None = None
     """System turn for every row, in the place of its own."""
-    template: str = CHAT
+    template: Literal["chat", "raw"] = "chat"
     """raw sends the row's one text as it is."""
-    max_image_side: int | None = None
+    max_image_side: _Positive | None = None
     """Shrink larger pictures, in pixels."""
     no_interleave: bool = False
     """First picture, then the texts joined by line breaks."""
@@ -83,11 +88,11 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Forget the stored answers and ask every row again."""
     share: bool = False
     """Let other processes that are started so answer rows of the same output."""
-    processes: int | None = None
+    processes: Annotated[int, msgspec.Meta(ge=1, le=1024)] | None = None
     """Processes that share the rows and the GPUs, each with the whole model. [default: 1; on a cluster one a GPU]"""
-    engine: str = LOCAL
+    engine: Literal["local", "ray"] = "local"
     """Where they run: here, or on a Ray cluster."""
-    limit: int | None = None
+    limit: _Positive | None = None
     """Only the first N rows."""
 
     @property
@@ -120,6 +125,7 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
         if self.template == RAW and self.system is not None:
             raise UsageError("--template raw sends finished texts; --system has no place in them. Leave one out.")
         given = {name: getattr(self, name) for name in _names(ModelOptions) if name in self.__struct_fields__}
+        given["batch_size"] = None if self.batch_size == "auto" else self.batch_size
         service = Service(**{name: getattr(self, name) for name in _names(Service)})
         return ModelOptions(**given, generation=self.generation(), service=service, quiet=quiet)
 

@@ -12,6 +12,7 @@ from mmconvert.cli.convert import convert
 from mmconvert.console.app import context, mapping_file, option_values
 from mmconvert.core.errors import Error, UsageError, did_you_mean, got
 from mmconvert.core.frozen import frozen
+from mmconvert.core.option_fields import build_options
 from mmconvert.core.record import missing_columns
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.io.parquet import parquet_file
@@ -203,10 +204,8 @@ def _is_ours(path: Path) -> bool:
 def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> ModelTask:
     own = {key: value for key, value in entry.items() if key != "name"}
     _check_keys(own, ["name", *_options(predict)], where, "a model")
-    values = option_values(predict, {**common, **own}, where)
+    options = build_options(PredictOptions, {**common, **own}, where, "predict")
     with _at(where):
-        params = context(predict, ["unused", "-o", "unused"], values).params
-        options = PredictOptions(**{name: params[name] for name in PredictOptions.__struct_fields__})
         service = options.model_options(quiet=True).service
         if options.engine != LOCAL or options.several:
             service.check_alone()

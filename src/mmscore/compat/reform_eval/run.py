@@ -266,6 +266,11 @@ def _predicted(
     rows = folder / f".{arguments.stem}.rank{rank}.dataset"
     with DatasetWriter(rows, overwrite=True) as writer:
         writer.write(records_of(data))
+    # The kit's command line has texts of its own for them; here they are checked.
+    likelihood: dict[str, Any] = {
+        "method": arguments.method,
+        "likelihood_reduction": arguments.likelihood_reduction,
+    }
     try:
         return mmscore.predict(
             rows,
@@ -274,8 +279,7 @@ def _predicted(
             backend=model,
             resume=not share,
             share=share,
-            method=arguments.method,
-            likelihood_reduction=arguments.likelihood_reduction,
+            **likelihood,
             max_new_tokens=arguments.max_new_tokens,
             temperature=arguments.temperature,
             batch_size=arguments.per_gpu_eval_batch_size,
