@@ -8,7 +8,7 @@ from mmconvert.core.progress import Advance, Done
 from mmconvert.core.record import Record
 from mmconvert.io import Rejected, Where
 from mmconvert.pipeline.inputs import Input
-from mmconvert.pipeline.part_tally import extent
+from mmconvert.pipeline.part_writer import extent
 from mmconvert.pipeline.read import ReadOptions, Records
 
 

@@ -29,7 +29,7 @@ from mmconvert.io import Rejected
 from mmconvert.pipeline.distributed import alone, clear, join
 from mmconvert.pipeline.engines import Engine, Run
 from mmconvert.pipeline.inputs import Input, fingerprint
-from mmconvert.pipeline.part_tally import Told, followed
+from mmconvert.pipeline.part_writer import Told, followed
 from mmconvert.pipeline.parts import (
     Part,
     PartError,

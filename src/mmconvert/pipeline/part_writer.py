@@ -1,13 +1,25 @@
-"""The shards of one part, filled by whoever hands records over or by a thread that writes while that one reads on."""
+"""The shards of one part, filled by whoever hands records over or by a thread that writes while that one reads on.
 
-from collections.abc import Callable
+Each part tells in its place in a file how far it is, and whoever wants to know reads it.
+"""
+
+import contextlib
+import os
+import shutil
+import struct
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmconvert.core.record import Record
 from mmconvert.dataset.shards import ROW_GROUP_BYTES, RecordWriter, Shard
 from mmconvert.dataset.views import View
+from mmconvert.io import Span, Where
+from mmconvert.pipeline.inputs import Input
 
 _CHUNK_BYTES = ROW_GROUP_BYTES // 4
 _CHUNK_RECORDS = 1_000
@@ -111,3 +123,143 @@ class PartWriter:
         """End the part; its shards are known when they are written."""
         self._send()
         return self._writing.submit(self._writer.close)
+
+
+_PLACE = struct.Struct("<qqd")
+_SECONDS = 0.25
+"""How long a part works before it tells again."""
+
+Told = Callable[[int, int, float | None], None]
+"""Takes rows and bytes that were converted, and the part of the work that is done, 0 to 1, None if nobody knows."""
+
+
+@contextlib.contextmanager
+def followed(inputs: Sequence[Input], told: Told | None) -> Iterator[Path | None]:
+    """Tell how far the parts of a conversion are, from time to time, while the context lasts.
+
+    Args:
+        inputs: All files.
+        told: Whom to tell, from a thread; None for nobody.
+
+    Yields:
+        What parts need as their `tally`. Those on another machine do not see it and tell nothing.
+    """
+    if told is None:
+        yield None
+        return
+    try:
+        folder = tempfile.mkdtemp(prefix="mmconvert-")
+        file = Path(folder, "tally")
+        file.touch()
+    except OSError:  # whoever has no room for this may have room for the dataset
+        yield None
+        return
+    whole = max(1, sum(_size(source.path) for source in inputs))
+    over = threading.Event()
+    thread = threading.Thread(target=_follow, args=(file, whole, told, over), daemon=True)
+    thread.start()
+    try:
+        yield file
+    finally:
+        over.set()
+        thread.join()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _follow(file: Path, whole: int, told: Told, over: threading.Event) -> None:
+    while not over.wait(_SECONDS):
+        data = file.read_bytes()
+        places = list(_PLACE.iter_unpack(data[: len(data) // _PLACE.size * _PLACE.size]))
+        rows, size, done = (sum(column) for column in zip(*places, strict=True)) if places else (0, 0, 0.0)
+        told(int(rows), int(size), min(1.0, done / whole) if done else None)
+
+
+class Tally:
+    """Tells how far one part is; nothing where nobody asked."""
+
+    def __init__(self, file: Path | None, index: int, path: Path, span: Span | None, limit: int | None) -> None:
+        """Find out how much there is to do, where somebody asked.
+
+        Args:
+            file: What `followed` gave; None where nobody asked.
+            index: Place of the part among all of them.
+            path: The file that is converted.
+            span: Piece of it, None for all.
+            limit: Most records, None for any number.
+        """
+        self._file: int | None = None
+        if file is None:
+            return
+        with contextlib.suppress(OSError):
+            self._file = os.open(file, os.O_WRONLY)
+        self._at = index * _PLACE.size
+        self._limit = limit
+        self._extent = extent(path, span)
+        self._rows = self._bytes = 0
+        self._next = time.monotonic() + _SECONDS
+
+    def add(self, size: int, where: Where) -> None:
+        """Count a record of `size` bytes, made from the row at a place."""
+        if self._file is None:
+            return
+        self._rows += 1
+        self._bytes += size
+        if (now := time.monotonic()) >= self._next:
+            self._next = now + _SECONDS
+            self._tell(self._share(where))
+
+    def _share(self, where: Where) -> float:
+        limited = self._rows / self._limit if self._limit is not None else 0.0
+        return max(min(1.0, limited), self._extent.share(where))
+
+    def _tell(self, share: float) -> None:
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                os.pwrite(self._file, _PLACE.pack(self._rows, self._bytes, share * self._extent.bytes), self._at)
+
+    def close(self) -> None:
+        """Tell that the part is done."""
+        if self._file is not None:
+            self._tell(1.0)
+            os.close(self._file)
+            self._file = None
+
+
+class Extent(NamedTuple):
+    """Where a file or a piece of it begins and how long it is, in bytes or rows; how many bytes it is."""
+
+    start: int
+    length: int
+    bytes: int
+    in_rows: bool = False
+
+    def share(self, where: Where) -> float:
+        """Give the part of it that is read when a row at a place is, 0 to 1; 0 where the place does not say it."""
+        place = where.row if self.in_rows else where.offset
+        return 0.0 if place is None or not self.length else min(1.0, (place - self.start) / self.length)
+
+
+def extent(path: Path, span: Span | None = None) -> Extent:
+    """Measure a file, or a piece of it, without reading a row."""
+    size = _size(path)
+    if path.suffix.lower() != ".parquet" or not path.is_file():
+        start, end = (0, size) if span is None else (span.start, span.end)
+        return Extent(start, end - start, end - start)
+    import pyarrow as pa
+
+    from mmconvert.io.parquet import parquet_file
+
+    try:
+        metadata = parquet_file(path).metadata
+    except (pa.ArrowException, OSError):
+        return Extent(0, 0, size)
+    groups = range(metadata.num_row_groups) if span is None else range(span.start, span.end)
+    rows = sum(metadata.row_group(group).num_rows for group in groups)
+    own = round(size * rows / max(1, metadata.num_rows))
+    return Extent(0 if span is None else span.row, rows, own, in_rows=True)
+
+
+def _size(path: Path) -> int:
+    if path.is_file():
+        return path.stat().st_size
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())

@@ -23,8 +23,7 @@ from mmconvert.io import Rejected, Span
 from mmconvert.io.detect import READERS
 from mmconvert.io.tables import DELIMITERS
 from mmconvert.pipeline.inputs import Input
-from mmconvert.pipeline.part_tally import Tally
-from mmconvert.pipeline.part_writer import PartWriter, WritingHere, WritingThread
+from mmconvert.pipeline.part_writer import PartWriter, Tally, WritingHere, WritingThread
 from mmconvert.pipeline.read import OURS, ReadOptions, Records
 
 PART_BYTES = 256 << 20
@@ -203,7 +202,8 @@ def convert_part(part: Part) -> list[PartResult]:
     closed: list[Future[list[Shard]]] = []
     try:
         writer = WritingThread() if part.two_threads else WritingHere()
-        with _rare_collections(), contextlib.closing(Tally(part)) as tally, writer as writing:
+        counted = Tally(part.tally, part.index, part.source.path, part.span, part.how.limit)
+        with _rare_collections(), contextlib.closing(counted) as tally, writer as writing:
             for piece, found in _pieces(part, records):
                 results.append(PartResult(piece))
                 closed.append(_copy(results[-1], found, records, writing, tally))

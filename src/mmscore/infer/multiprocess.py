@@ -18,9 +18,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from mmconvert.core.child_processes import without_main
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.frozen import frozen
+from mmconvert.core.multiprocess import without_main
 from mmconvert.core.progress import progress
 from mmconvert.core.record import Record
 from mmconvert.core.text.printable import printable

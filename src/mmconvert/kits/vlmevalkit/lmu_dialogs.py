@@ -38,14 +38,14 @@ def rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
     if not questions:
         yield record
         return
-    answers, replies = _answers(record, len(questions)), _replies(record, len(questions))
+    answers, replies = _dialog_answers(record, len(questions)), _dialog_replies(record, len(questions))
     pictures = sorted((*record.images, *record.attachments), key=lambda image: image.slot)
     marked = any(MARKER in question for question in questions)
     turns: list[Turn] = []
     shown = 0
     for number, question in enumerate(questions):
         if pictured:
-            turn, count = _turn(question, len(pictures) if not marked and number == 0 else 0)
+            turn, count = _dialog_turn(question, len(pictures) if not marked and number == 0 else 0)
         else:
             turn, count = Turn("user", (Part("text", question),)), 0
         shown += count
@@ -96,16 +96,12 @@ def _questions(record: Record) -> list[str]:
         return []
     if not items or not all(isinstance(item, str) for item in items):
         return []
-    marked = any(MARKER in item for item in items)
-    return items if marked or (len(record.answers) == len(items) and _is_listed(record)) else []
-
-
-def _is_listed(record: Record) -> bool:
     label = None if record.label is None else json.loads(record.label)
-    return isinstance(label, str) and looks_like_list(label)
+    listed = len(record.answers) == len(items) and isinstance(label, str) and looks_like_list(label)
+    return items if listed or any(MARKER in item for item in items) else []
 
 
-def _answers(record: Record, count: int) -> tuple[str, ...]:
+def _dialog_answers(record: Record, count: int) -> tuple[str, ...]:
     if record.label is None:
         return ()
     if len(record.answers) != count:
@@ -117,7 +113,7 @@ def _answers(record: Record, count: int) -> tuple[str, ...]:
     return record.answers
 
 
-def _replies(record: Record, count: int) -> tuple[str, ...]:
+def _dialog_replies(record: Record, count: int) -> tuple[str, ...]:
     if record.prediction is None:
         return ()
     with in_field("prediction"):
@@ -127,7 +123,7 @@ def _replies(record: Record, count: int) -> tuple[str, ...]:
     return tuple(replies)
 
 
-def _turn(question: str, before: int) -> tuple[Turn, int]:
+def _dialog_turn(question: str, before: int) -> tuple[Turn, int]:
     """Word a user turn with some pictures before it; give how many pictures it shows."""
     first, *rest = question.split(MARKER)
     parts = [Part("image")] * before

@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mmconvert.core.child_processes import without_main
 from mmconvert.core.errors import Error
-from mmconvert.core.multiprocess import usable_cores
+from mmconvert.core.multiprocess import usable_cores, without_main
 from mmconvert.pipeline.engines import Engine, Run
 
 if TYPE_CHECKING:
