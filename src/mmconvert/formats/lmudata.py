@@ -27,9 +27,7 @@ from mmconvert.io.columns import add_extra, letter_or_label, respell, take_heade
 from mmconvert.io.write_delimited import TableWriter
 from mmconvert.kits.vlmevalkit import lmu_table
 from mmconvert.kits.vlmevalkit.datasets import TASKS
-from mmconvert.kits.vlmevalkit.lmu_dialogs import rounds
-from mmconvert.kits.vlmevalkit.lmu_rotations import index_cell, said_by_index
-from mmconvert.kits.vlmevalkit.lmu_table import Reading
+from mmconvert.kits.vlmevalkit.lmu_table import Reading, index_cell, rounds, said_by_index
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
 _GROUP = "g_index"

@@ -22,8 +22,7 @@ from mmconvert.io import Rejected, Row, Span, xlsx
 from mmconvert.io.columns import HEADERS, respell
 from mmconvert.io.write_xlsx import CELL_LENGTH, length, write_workbook
 from mmconvert.kits.vlmevalkit import lmu_table
-from mmconvert.kits.vlmevalkit.lmu_rotations import index_cell, said_by_index
-from mmconvert.kits.vlmevalkit.lmu_table import Reading
+from mmconvert.kits.vlmevalkit.lmu_table import Reading, index_cell, said_by_index
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 WORKBOOK = ".xlsx"

@@ -25,9 +25,7 @@ from mmconvert.io.write_delimited import TableWriter, write_json_array, write_js
 from mmconvert.io.write_xlsx import write_workbook
 from mmconvert.kits.vlmevalkit import lmu_table
 from mmconvert.kits.vlmevalkit.datasets import TASKS, named
-from mmconvert.kits.vlmevalkit.lmu_dialogs import rounds
-from mmconvert.kits.vlmevalkit.lmu_rotations import index_cell, said_by_index, with_rotations
-from mmconvert.kits.vlmevalkit.lmu_table import Reading
+from mmconvert.kits.vlmevalkit.lmu_table import Reading, index_cell, rounds, said_by_index, with_rotations
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 WORKBOOK = ".xlsx"

@@ -2,12 +2,19 @@
 
 The `image` cell is base64, a list of base64, or the `index` of another row (before or behind) whose
 picture it shares; `image_path` is a path or a list of paths inside an image root. Options may leave
-gaps. `answer` is a letter where there are options, else a text or a list of texts. Source:
-open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/image_base.py and its development guide.
+gaps. `answer` is a letter where there are options, else a text or a list of texts.
+
+Rotation k of question i, its options turned by k, has the index i + k * 1,000,000 (ten times more where an index is
+that large), and `g_index` may name i. A row may hold a whole dialog: lists of questions and answers, `<ImageHere>`
+for pictures.
+
+Source: open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/image_base.py, image_mt.py, utils, vlmeval/tools.py, and its
+development guide.
 """
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,8 +29,8 @@ from mmconvert.core.text.placeholders import interleave, slots_in
 from mmconvert.images.loader import decode_plain_base64, is_data_url
 from mmconvert.io import Rejected, Row, Span, tables
 from mmconvert.io.columns import HEADERS, respell, rest
+from mmconvert.kits.vlmevalkit.circular import FIRST_OFFSET
 from mmconvert.kits.vlmevalkit.datasets import is_circular
-from mmconvert.kits.vlmevalkit.lmu_rotations import ROTATION_OF, base_index, fingerprint, index_of, rotation
 from mmconvert.pipeline.inputs import lmudata_root
 from mmconvert.plugins.format import Context
 
@@ -129,13 +136,26 @@ def record(row: Row, context: Context, how: Reading) -> Record:
         raise RowError("id.missing", "index", "the row has no index. Give each row one of its own.")
     options = lettered_options([fields.pop(letter, None) for letter in _letters(tuple(fields))])
     task = how.task or ("multiple_choice" if options else "vqa")
-    sample, variant, group = _place(key, fields, options, task, base is not None or _is_rotated(fields, name, how))
+    head = _text(fields.get("g_index"))
+    rotated = base is not None or how.circular or head is not None or is_circular(name)
+    sample, variant = rotation(key, head, options) if rotated else (key, None)
+    # What a row shares with others: its question, or the picture of yes/no questions.
+    group = head if variant is None else sample
+    if group is None and task == "yes_no":
+        group = _text(fields.get("image_path"))
     images = _images(fields, context, name, how)
     question = fields.pop("question", None)
     hint = fields.pop("hint", None)
     label = fields.pop("answer", None)
     answer, answers = _answers(label, options, task, context)
-    parts, shown = _prompt(_asked(question, hint, options, task, how), images)
+    asked = how.caption_prompt if question is None and task == "caption" else question or ""
+    if asked.strip():
+        parts, shown = _prompt(plain_prompt(asked, hint, options), images)
+    elif how.needs_question:
+        raise RowError("question.missing", "question", f"the row has no question {got(question)}.")
+    else:
+        parts, shown = (), ()
+    slots = {image.slot for image in shown}
     category, l2_category, split, prediction = [fields.pop(name, None) for name in _TAKEN]
     extra = rest(fields)
     if headers:
@@ -160,7 +180,7 @@ def record(row: Row, context: Context, how: Reading) -> Record:
         split=split,
         dataset=how.dataset,
         subset=context.subset,
-        attachments=_hidden(images, shown),
+        attachments=tuple(image for image in images if image.slot not in slots),
         extra=extra,
         prediction=prediction,
     )
@@ -170,37 +190,6 @@ def record(row: Row, context: Context, how: Reading) -> Record:
 def _letters(columns: tuple[str, ...]) -> str:
     """Give the letters up to the last one that is a column; worked out once for the rows of a file."""
     return LETTERS[: max((LETTERS.index(name) + 1 for name in columns if name in tuple(LETTERS)), default=0)]
-
-
-def _place(
-    key: str, fields: Mapping[str, Any], options: Sequence[str | None], task: str, rotated: bool
-) -> tuple[str, int | None, str | None]:
-    """Tell a row's question, its rotation, and what it shares with others: question, or picture of yes/no questions."""
-    head = _text(fields.get("g_index"))
-    sample, variant = rotation(key, head, options) if rotated else (key, None)
-    if variant is not None:
-        return sample, variant, sample
-    return sample, None, _text(fields.get("image_path")) if head is None and task == "yes_no" else head
-
-
-def _is_rotated(fields: Mapping[str, Any], name: str, how: Reading) -> bool:
-    return how.circular or fields.get("g_index") is not None or is_circular(name)
-
-
-def _asked(question: str | None, hint: str | None, options: tuple[str | None, ...], task: str, how: Reading) -> str:
-    prompt: str = how.caption_prompt if question is None and task == "caption" else question or ""
-    if prompt.strip():
-        return plain_prompt(prompt, hint, options)
-    if how.needs_question:
-        raise RowError("question.missing", "question", f"the row has no question {got(question)}.")
-    return ""
-
-
-def _hidden(images: Sequence[Image], shown: Sequence[Image]) -> tuple[Image, ...]:
-    if len(images) == len(shown) == 1:
-        return ()
-    slots = {image.slot for image in shown}
-    return tuple(image for image in images if image.slot not in slots)
 
 
 def _text(value: Any) -> str | None:
@@ -358,9 +347,242 @@ def _answers(
 
 
 def _prompt(text: str, images: list[Image]) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
-    pictures = {image.slot: image for image in images}
-    if not text:
-        return (), ()
     if images and slots_in(text):
-        return interleave(text, pictures, "question")
+        return interleave(text, {image.slot: image for image in images}, "question")
     return (*(Part("image") for _ in images), Part("text", text)), tuple(images)
+
+
+ROTATION_OF = "#rotation_of"
+"""What is added to a rotated copy of another row: that row's index. No column of a table begins so."""
+
+_DIGITS = re.compile(r"[0-9]{1,15}")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,14}")
+
+
+def base_index(index: str | None) -> str | None:
+    """Give the index that a row would have unrotated, if its number says that it is a rotation.
+
+    Returns:
+        The index; None for one below the first rotation, or that is no number.
+
+    Example:
+        >>> base_index("3000007"), base_index("7"), base_index("a7")
+        ('7', None, None)
+    """
+    if index is None or not _NUMBER.fullmatch(index) or int(index) < FIRST_OFFSET:
+        return None
+    return str(int(index) % FIRST_OFFSET)
+
+
+def fingerprint(fields: Mapping[str, Any]) -> int:
+    """Give a number that rotations of one question share: of its text and of its options in any order.
+
+    The number holds for this process only.
+    """
+    options = sorted(str(fields[letter]) for letter in LETTERS if fields.get(letter) is not None)
+    question = next((value for name, value in fields.items() if name.lower() == "question"), None)
+    return hash((question, *options))
+
+
+def with_rotations(rows: Callable[[], Iterator[Row | Rejected]]) -> Iterator[Row | Rejected]:
+    """Mark the rows of a small table that are rotated copies of another with its index, under `ROTATION_OF`.
+
+    Args:
+        rows: Makes the rows anew each time; called twice for a table with such an index.
+    """
+    known: dict[str | None, int] | None = None
+    for item in rows():
+        if isinstance(item, Row) and (base := base_index(index_of(item.fields))) is not None:
+            known = known or {index_of(row.fields): fingerprint(row.fields) for row in rows() if isinstance(row, Row)}
+            if known.get(base) == fingerprint(item.fields):
+                item = replace(item, fields={**item.fields, ROTATION_OF: base})
+        yield item
+
+
+def index_of(fields: Mapping[str, Any]) -> str | None:
+    """Give the index of a raw row as text; None where it has none.
+
+    Example:
+        >>> index_of({"Index": 7}), index_of({"question": "?"})
+        ('7', None)
+    """
+    value = next((value for name, value in fields.items() if name.lower() == "index"), None)
+    return None if value is None else str(value).strip()
+
+
+def rotation(index: str, head: str | None, options: Sequence[str | None]) -> tuple[str, int | None]:
+    """Tell question and rotation of a row.
+
+    Args:
+        index: The row's index.
+        head: Index of the unrotated row (`g_index`); None to count in millions.
+        options: The row's options: there are no more rotations than these.
+
+    Returns:
+        The unrotated row's index, leading zeros kept, and which rotation this is; (index, None) for an
+        index that is no number or does not go with `head`.
+
+    Example:
+        >>> rotation("2000007", None, "abcd"), rotation("00012", None, "ab"), rotation("x", None, "ab")
+        (('7', 2), ('00012', 0), ('x', None))
+        >>> rotation("20000007", "7", "abcd"), rotation("9", "7", "abcd")
+        (('7', 2), ('9', None))
+    """
+    if not _DIGITS.fullmatch(index) or not (head is None or _DIGITS.fullmatch(head)):
+        return index, None
+    if head is None:
+        turn, question = divmod(int(index), FIRST_OFFSET)
+        return (str(question) if turn else index), turn
+    distance, offset = int(index) - int(head), FIRST_OFFSET
+    if distance == 0:
+        return index, 0
+    while distance > 0 and distance % offset == 0:
+        if distance // offset < max(len(options), 2):
+            return head, distance // offset
+        offset *= 10
+    return index, None
+
+
+def index_cell(record: Record) -> str:
+    """Number a record as the kit does, also a rotation that a transform of ours made (`7#2`)."""
+    if record.variant is None:
+        return record.id
+    if record.variant and record.id.startswith(f"{record.sample}#") and _NUMBER.fullmatch(record.sample):
+        return str(int(record.sample) + record.variant * FIRST_OFFSET)
+    return record.id if record.variant else record.sample
+
+
+def said_by_index(record: Record) -> tuple[str, ...]:
+    """Name the columns that the index of a row tells its reader: those of a rotation.
+
+    Example:
+        >>> from mmconvert.core.record import Source
+        >>> said_by_index(Record("7#1", "7", (), "vqa", Source("f", "f.tsv", 0), variant=1, group="7"))
+        ('variant', 'group')
+    """
+    if record.variant is None or not _NUMBER.fullmatch(index_cell(record)):
+        return ()
+    return ("variant", "group") if record.group == record.sample else ("variant",)
+
+
+MARKER = "<ImageHere>"
+
+
+def rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
+    """Give the rounds of a dialog, each with what was said before; a record that is no dialog stays one.
+
+    A dialog is a list of texts as question, without options, that has as many answers as questions or
+    names a picture by `<ImageHere>`. Pictures are shown in their order over all rounds, those of a dialog
+    without markers at its beginning. What the assistant said before is the reference, empty where there
+    is none.
+
+    Args:
+        record: As `lmu_table.record` gives it; a prediction is a list with one reply for each round.
+        pictured: The table holds pictures; else markers stay in the text.
+
+    Yields:
+        Records `<id>#0`, `<id>#1`, ...; `group` is the dialog's id, `round` counts from 0, `question` names
+        pictures by `<image k>`, and the last round has the pictures that none shows as attachments.
+
+    Raises:
+        RowError: `dialog.answers`, `dialog.replies`: they do not go with the questions;
+            `placeholder.no_image`.
+    """
+    questions = _questions(record)
+    if not questions:
+        yield record
+        return
+    answers, replies = _dialog_answers(record, len(questions)), _dialog_replies(record, len(questions))
+    pictures = sorted((*record.images, *record.attachments), key=lambda image: image.slot)
+    marked = any(MARKER in question for question in questions)
+    turns: list[Turn] = []
+    shown = 0
+    for number, question in enumerate(questions):
+        if pictured:
+            turn, count = _dialog_turn(question, len(pictures) if not marked and number == 0 else 0)
+        else:
+            turn, count = Turn("user", (Part("text", question),)), 0
+        shown += count
+        if shown > len(pictures):
+            raise RowError(
+                "placeholder.no_image", "question", f"{MARKER} stands there more than {len(pictures)} times."
+            )
+        turns.append(turn)
+        named = iter(pictures[shown - question.count(MARKER) : shown] if pictured else ())
+        name = f"{record.id}#{number}"
+        answer = answers[number] if answers else None
+        yield replace(
+            record,
+            id=name,
+            sample=name,
+            group=record.id,
+            round=number,
+            messages=tuple(turns),
+            task="chat",
+            images=tuple(pictures[:shown]),
+            attachments=tuple(pictures[shown:]) if number == len(questions) - 1 else (),
+            question="".join(_named(question, named)),
+            answer=answer,
+            answers=() if answer is None else (answer,),
+            label=None if answer is None else canonical_json(answer),
+            prediction=replies[number] if replies else None,
+        )
+        turns.append(Turn("assistant", (Part("text", answer or ""),)))
+
+
+def _named(question: str, pictures: Iterator[Image]) -> Iterator[str]:
+    """Name the pictures that a question shows by their slots; markers without one stay."""
+    first, *rest = question.split(MARKER)
+    yield first
+    for text in rest:
+        picture = next(pictures, None)
+        yield f"{MARKER if picture is None else f'<image {picture.slot}>'}{text}"
+
+
+def _questions(record: Record) -> list[str]:
+    """Read the questions of a dialog; [] for a record that is none."""
+    text = record.question
+    if text is None or record.options or not looks_like_list(text):
+        return []
+    try:
+        items = parse_list(text)
+    except RowError:
+        return []
+    if not items or not all(isinstance(item, str) for item in items):
+        return []
+    label = None if record.label is None else json.loads(record.label)
+    listed = len(record.answers) == len(items) and isinstance(label, str) and looks_like_list(label)
+    return items if listed or any(MARKER in item for item in items) else []
+
+
+def _dialog_answers(record: Record, count: int) -> tuple[str, ...]:
+    if record.label is None:
+        return ()
+    if len(record.answers) != count:
+        raise RowError(
+            "dialog.answers", "answer", f"there are {count} questions and {len(record.answers)} answers. Give as many."
+        )
+    if any(MARKER in answer for answer in record.answers):
+        raise RowError("dialog.answers", "answer", f"an answer cannot show a picture {got(record.label)}.")
+    return record.answers
+
+
+def _dialog_replies(record: Record, count: int) -> tuple[str, ...]:
+    if record.prediction is None:
+        return ()
+    with in_field("prediction"):
+        replies = parse_list(record.prediction)
+    if len(replies) != count or not all(isinstance(reply, str) for reply in replies):
+        raise RowError("dialog.replies", "prediction", f"expected {count} replies {got(record.prediction)}.")
+    return tuple(replies)
+
+
+def _dialog_turn(question: str, before: int) -> tuple[Turn, int]:
+    """Word a user turn with some pictures before it; give how many pictures it shows."""
+    first, *rest = question.split(MARKER)
+    parts = [Part("image")] * before
+    if first or not rest:
+        parts.append(Part("text", first))
+    for text in rest:
+        parts += [Part("image"), Part("text", text)] if text else [Part("image")]
+    return Turn("user", tuple(parts)), before + len(rest)

@@ -8,7 +8,7 @@ from mmconvert.core.errors import UsageError
 from mmconvert.io import Rejected, Row
 from mmconvert.io.pandas_dtypes import Cell, read_cells
 from mmconvert.io.tables import as_texts
-from mmconvert.kits.vlmevalkit.lmu_rotations import ROTATION_OF
+from mmconvert.kits.vlmevalkit.lmu_table import ROTATION_OF
 
 WORKBOOK = ".xlsx"
 SUFFIXES = (".tsv", ".csv", WORKBOOK)

@@ -30,7 +30,7 @@ from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.images.loader import Pictures, decode_base64
 from mmconvert.io.columns import take_headers
 from mmconvert.io.jsonl import parse_json
-from mmconvert.kits.vlmevalkit.lmu_rotations import index_cell
+from mmconvert.kits.vlmevalkit.lmu_table import index_cell
 from mmscore.infer.backend import Backend, Generation, ModelOptions, honour
 from mmscore.infer.message_model import IMAGE, TEXT, Message, MessageModel, store
 from mmscore.infer.object_identity import code_identity
