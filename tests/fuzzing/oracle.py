@@ -18,10 +18,11 @@ from mmconvert.core.error_hints import says_what_to_do
 from mmconvert.core.errors import Error, RowError, UsageError
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.record import SCHEMA
+from mmconvert.core.rows import Rejected
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.verify import verify
 from mmconvert.images.loader import Pictures
-from mmconvert.io import Rejected, detect
+from mmconvert.io import detect
 from mmconvert.pipeline.convert import ReadOptions, Records, Summary, WriteOptions, convert, read, write
 from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Format, Target

@@ -5,9 +5,9 @@ from typing import Any
 
 from mmconvert.core.errors import RowError, did_you_mean, got, in_field
 from mmconvert.core.record import Image, Part, Record, Turn
+from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers, check_count, marked_parts
 from mmconvert.core.text.placeholders import turn_text
-from mmconvert.io import Row
 from mmconvert.io.columns import json_rest, take_id
 from mmconvert.plugins.format import Context
 

@@ -23,11 +23,12 @@ from mmconvert.core.record import TASKS
 from mmconvert.core.text.printable import printable
 from mmconvert.dataset.card import Origin
 from mmconvert.dataset.manifest import DEFAULT_CONFIG
+from mmconvert.dataset.publish import check_free, send
 from mmconvert.dataset.views import EVAL, VIEWS
 from mmconvert.pipeline.convert import ReadOptions, Summary, WriteOptions
 from mmconvert.pipeline.convert import convert as run_convert
 from mmconvert.pipeline.inputs import plan
-from mmconvert.storage.object_store import check_free, is_url, send
+from mmconvert.storage.object_store import is_url
 
 _READ_SO = (
     *("image_roots", "dataset", "task", "max_rows", "keep_urls", "allow_remote"),

@@ -21,11 +21,12 @@ from mmconvert.core.record import Record
 from mmconvert.core.text.printable import printable
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import MANIFEST, folder_of, read_manifest
+from mmconvert.dataset.publish import send_file
 from mmconvert.pipeline.convert import Records, read, write
 from mmconvert.plugins.format import IMAGES, Loss, Target
 from mmconvert.plugins.registry import load
 from mmconvert.storage.atomic import require_apart
-from mmconvert.storage.object_store import is_url, send_file
+from mmconvert.storage.object_store import is_url
 
 _SHOWN_LOSSES = 10
 

@@ -384,6 +384,10 @@ def prompt_text(record: Record) -> str:
     return ""
 
 
+OPTION_MARK = "option_mark"
+"""Field of `extra` in which the transform of that name keeps the marks it chose."""
+
+
 def weight(record: Record) -> int:
     """Estimate the bytes a record takes in memory: its pictures and its prompt."""
     total = 0

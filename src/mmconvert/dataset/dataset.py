@@ -35,11 +35,11 @@ from mmconvert.dataset.manifest import (
     joined,
     read_manifest,
 )
-from mmconvert.dataset.shards import RecordWriter, Shard, numbered, sync_folder, write_synced
+from mmconvert.dataset.shards import RecordWriter, Shard, numbered
 from mmconvert.dataset.statistics import split_info
 from mmconvert.dataset.views import EVAL, VIEWS
 from mmconvert.io.parquet import parquet_file
-from mmconvert.storage.atomic import clear_leftovers, link_or_copy, temporary
+from mmconvert.storage.atomic import clear_leftovers, link_or_copy, sync_folder, temporary, write_synced
 from mmconvert.storage.hub_fs import known_sha256
 from mmconvert.storage.object_store import local
 

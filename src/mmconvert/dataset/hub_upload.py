@@ -10,11 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import field
 from pathlib import Path, PurePosixPath
-from typing import Any
-
-from huggingface_hub import CommitInfo, CommitOperationAdd, CommitOperationDelete, HfApi
-from huggingface_hub.errors import HfHubHTTPError
-from huggingface_hub.hf_api import RepoFile
+from typing import TYPE_CHECKING, Any
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, RowError, UsageError, got
@@ -30,6 +26,9 @@ from mmconvert.dataset.shards import Shard
 from mmconvert.images.loader import probe
 from mmconvert.images.verify import verify_decoded
 from mmconvert.storage.hub_errors import RETRY_SECONDS, explained, retried
+
+if TYPE_CHECKING:  # the Hub's client takes time to load, and most datasets stay on a disk
+    from huggingface_hub import CommitInfo, HfApi
 
 CARD = "README.md"
 MAIN = "main"
@@ -173,7 +172,7 @@ def push(
     """
     check_target(repo_id, revision=revision, create_pr=create_pr)
     upload = dataset if isinstance(dataset, Upload) else prepare(dataset)
-    api = HfApi(token=token, library_name="mmconvert", library_version=__version__)
+    api = _open_api(token)
     place = _Place(repo_id, revision, create_pr, commit_message)
     # A pull request that was made although its answer got lost would be made twice.
     once = "/commit/" if create_pr else None
@@ -199,7 +198,7 @@ def put_file(file: Path, repo_id: str, path: str, revision: str | None = None) -
         Error: The Hub refuses; the message says what to do.
     """
     check_target(repo_id)
-    api = HfApi(library_name="mmconvert", library_version=__version__)
+    api = _open_api()
     with explained(repo_id):
         retried(lambda: _make_place(api, repo_id, revision, False), RETRY_SECONDS)
         place: dict[str, Any] = {"repo_id": repo_id, "repo_type": "dataset", "revision": revision}
@@ -260,7 +259,13 @@ def _dumped(manifest: Manifest) -> bytes:
     return json.dumps(manifest, indent=1, ensure_ascii=False).encode()
 
 
-def _make_place(api: HfApi, repo_id: str, revision: str | None, private: bool) -> None:
+def _open_api(token: str | None = None) -> "HfApi":
+    from huggingface_hub import HfApi
+
+    return HfApi(token=token, library_name="mmconvert", library_version=__version__)
+
+
+def _make_place(api: "HfApi", repo_id: str, revision: str | None, private: bool) -> None:
     # None leaves the choice to the Hub, where an organisation may make everything private.
     api.create_repo(repo_id, repo_type="dataset", private=private or None, exist_ok=True)
     if private and not api.dataset_info(repo_id).private:
@@ -277,7 +282,11 @@ class _Place:
     message: str
 
 
-def _commit(api: HfApi, place: _Place, upload: Upload, origin: Origin | None) -> tuple[CommitInfo, tuple[str, ...]]:
+def _commit(api: "HfApi", place: _Place, upload: Upload, origin: Origin | None) -> "tuple[CommitInfo, tuple[str, ...]]":
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.hf_api import RepoFile
+
     repo_id, revision = place.repo_id, place.revision
     head = api.dataset_info(repo_id, revision=revision).sha
     tree = api.list_repo_tree(repo_id, repo_type="dataset", revision=head, recursive=True)
@@ -318,7 +327,7 @@ def _commit(api: HfApi, place: _Place, upload: Upload, origin: Origin | None) ->
     return commit, stale
 
 
-def _download(api: HfApi, repo_id: str, path: str, revision: str | None) -> bytes:
+def _download(api: "HfApi", repo_id: str, path: str, revision: str | None) -> bytes:
     return Path(api.hf_hub_download(repo_id, path, repo_type="dataset", revision=revision)).read_bytes()
 
 

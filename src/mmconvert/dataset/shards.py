@@ -5,7 +5,6 @@ content-defined chunking are on.
 """
 
 import io
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -186,20 +185,3 @@ def numbered(folder: Path, split: str, shards: Sequence[Shard]) -> list[Shard]:
         (folder / shard.file).rename(file)
         named.append(replace(shard, file=file.relative_to(folder).as_posix()))
     return named
-
-
-def write_synced(path: Path, data: bytes) -> None:
-    """Write a file and force it to the disk."""
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def sync_folder(path: Path) -> None:
-    """Force a folder's entries to the disk, so that a rename survives a power cut."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -18,8 +18,9 @@ from mmconvert.chat.conversations import MESSAGES_EXTRA, dialog_record, listed, 
 from mmconvert.chat.pairs import pairs_of, turns_of
 from mmconvert.chat.training import lost_extra, source_id, training_rows
 from mmconvert.core.record import IMAGE_TYPE, Record, with_features
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.dataset.write_parquet import picture_cell, write_parquet
-from mmconvert.io import Rejected, Row, Span, parquet
+from mmconvert.io import parquet
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 _TEXT = pa.struct([("user", pa.string()), ("assistant", pa.string()), ("source", pa.string())])

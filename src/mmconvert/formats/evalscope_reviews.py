@@ -17,7 +17,7 @@ from typing import Any
 
 from mmconvert.core.errors import RowError, got
 from mmconvert.core.record import LETTERS, Record, canonical_json
-from mmconvert.io import Rejected, Row, Span
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.io.columns import rest
 from mmconvert.kits.evalscope.outputs import index_of, last_rows, options_in, place_of, prompt_of
 from mmconvert.plugins.format import Context, Format, Sample

@@ -20,8 +20,9 @@ from mmconvert.chat.pairs import pairs_of, turns_of
 from mmconvert.chat.training import lost_extra, source_id, training_rows
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import IMAGE_TYPE, Record, with_features
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.dataset.write_parquet import picture_cell, write_parquet
-from mmconvert.io import Rejected, Row, Span, parquet
+from mmconvert.io import parquet
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 KINDS = ("relevance", "visual_dependency", "image_correspondence", "formatting")

@@ -19,8 +19,9 @@ from mmconvert.chat.conversations import listed, picture, placed
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, canonical_json
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.options import answer_letter, lettered_options, plain_prompt
-from mmconvert.io import Rejected, Row, Span, parquet
+from mmconvert.io import parquet
 from mmconvert.io.columns import json_rest, respell
 from mmconvert.plugins.format import Context, Format, Sample
 

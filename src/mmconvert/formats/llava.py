@@ -26,8 +26,9 @@ from mmconvert.chat.training import (
 )
 from mmconvert.core.errors import RowError, got
 from mmconvert.core.record import Record
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import Markers
-from mmconvert.io import Rejected, Row, Span, json_array
+from mmconvert.io import json_array
 from mmconvert.io.write_delimited import write_json_array
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 

@@ -20,9 +20,10 @@ from typing import Any
 
 from mmconvert.core.errors import RowError, got
 from mmconvert.core.record import LETTERS, Part, Record, Turn, canonical_json
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import lettered_options
-from mmconvert.io import Rejected, Row, Span, jsonl
+from mmconvert.io import jsonl
 from mmconvert.io.columns import rest
 from mmconvert.plugins.format import Context, Format, Sample
 

@@ -19,10 +19,10 @@ from mmconvert.chat.export_images import as_files, base64_text, stored_file, wit
 from mmconvert.chat.file_names import said
 from mmconvert.chat.losses import unheld
 from mmconvert.core.record import LETTERS, Image, Record, canonical_json
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.options import is_option, plain_prompt
 from mmconvert.core.text.placeholders import PLACEHOLDER, slots_in
 from mmconvert.core.text.turns import shows_what_is_named, stand_for_pictures
-from mmconvert.io import Rejected, Row, Span
 from mmconvert.io.columns import add_extra, letter_or_label, respell, take_headers
 from mmconvert.io.write_delimited import TableWriter
 from mmconvert.kits.vlmevalkit import lmu_table

@@ -18,7 +18,8 @@ from typing import Any
 from mmconvert.chat.losses import unheld
 from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean
 from mmconvert.core.record import LETTERS, Record
-from mmconvert.io import Rejected, Row, Span, xlsx
+from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.io import xlsx
 from mmconvert.io.columns import HEADERS, respell
 from mmconvert.io.write_xlsx import CELL_LENGTH, length, write_workbook
 from mmconvert.kits.vlmevalkit import lmu_table

@@ -18,9 +18,10 @@ import pyarrow as pa
 
 from mmconvert.core.errors import Error, RowError, got, in_field
 from mmconvert.core.record import PICTURE_COLUMNS, SCHEMA, Image, Record, from_row, missing_columns
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import MANIFEST, config_folder
-from mmconvert.io import Rejected, Row, Span, parquet
+from mmconvert.io import parquet
 from mmconvert.plugins.format import Context, Format, Sample
 
 _ADDRESS = re.compile("https?://", re.IGNORECASE)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mmconvert.core.errors import Error, RowError, got
 from mmconvert.core.record import Part, Record, Turn, canonical_json
-from mmconvert.io import Rejected, Row, Span, Where
+from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io.jsonl import refuse_other_magic
 from mmconvert.plugins.format import Context, Format, Sample
 

@@ -25,11 +25,12 @@ from mmconvert.chat.export_images import with_bytes
 from mmconvert.chat.losses import unheld
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.record import IMAGE_TYPE, Image, Part, Record, Turn, canonical_json, with_features
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import answer_letter, option_texts, plain_prompt
 from mmconvert.core.text.placeholders import image_slot, interleave, slots_in
 from mmconvert.core.text.turns import shows_what_is_named, stand_for_pictures
-from mmconvert.io import Rejected, Row, Span, parquet
+from mmconvert.io import parquet
 from mmconvert.io.columns import json_rest, letter_or_label, unshown
 from mmconvert.kits.mmmu.subjects import DOMAIN_OF
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target

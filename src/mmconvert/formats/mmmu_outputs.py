@@ -17,9 +17,9 @@ from typing import Any
 
 from mmconvert.core.errors import Error, RowError, got
 from mmconvert.core.record import LETTERS, Record, canonical_json
-from mmconvert.io import Rejected, Row, Span, Where
+from mmconvert.core.rows import Rejected, Row, Span, Where
+from mmconvert.core.text.json import parse_json
 from mmconvert.io.columns import rest
-from mmconvert.io.jsonl import parse_json
 from mmconvert.plugins.format import Context, Format, Sample
 
 OUTPUT = "output.json"

@@ -17,8 +17,9 @@ from mmconvert.chat.file_names import model_of, said
 from mmconvert.chat.losses import unheld
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.record import LETTERS, Record, canonical_json
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.literals import parse_list
-from mmconvert.io import Rejected, Row, Span, jsonl
+from mmconvert.io import jsonl
 from mmconvert.io.columns import add_extra, letter_or_label, rest
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.mmmu.subjects import DOMAIN_OF

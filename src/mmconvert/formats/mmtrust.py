@@ -22,8 +22,9 @@ from mmconvert.chat.export_images import stored_path, with_bytes
 from mmconvert.chat.losses import unheld
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.record import Image, Record
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.turns import last_turn_images, last_user_turn, words
-from mmconvert.io import Rejected, Row, Span, json_array, json_object
+from mmconvert.io import json_array, json_object
 from mmconvert.io.columns import add_extra, letter_or_label, own_id, placed, rest
 from mmconvert.io.json_head import is_object
 from mmconvert.io.write_delimited import write_json_array, write_json_object

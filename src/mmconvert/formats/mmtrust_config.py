@@ -21,7 +21,8 @@ from typing import Any
 
 from mmconvert.core.errors import Error, RowError, first_line, got, in_field
 from mmconvert.core.record import Record
-from mmconvert.io import Rejected, Row, Span, json_array, jsonl
+from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.io import json_array, jsonl
 from mmconvert.io.columns import rest
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmconvert.kits.mmtrusteval.samples import sample_record

@@ -29,8 +29,9 @@ from mmconvert.chat.conversations import (
 from mmconvert.chat.export_images import reference
 from mmconvert.chat.training import message_rows, source_id, training_rows, with_extra
 from mmconvert.core.record import Part, Record, Turn
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import Markers
-from mmconvert.io import Rejected, Row, Span, jsonl
+from mmconvert.io import jsonl
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 

@@ -20,8 +20,9 @@ from mmconvert.chat.openai import ends_with_assistant, opened, part_json, part_t
 from mmconvert.chat.training import lost_extra, messages_extra, source_id, training_rows
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Record, Turn
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.placeholders import image_slot
-from mmconvert.io import Rejected, Row, Span, jsonl
+from mmconvert.io import jsonl
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target

@@ -24,8 +24,10 @@ from mmconvert.chat.openai import ends_with_assistant, opened, part_json, part_t
 from mmconvert.chat.training import messages_extra
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.record import Image, Record, Turn, canonical_json
+from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
+from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.placeholders import image_slot, interleave, slots_in, turn_text
-from mmconvert.io import Rejected, Row, Span, jsonl, tables
+from mmconvert.io import jsonl, tables
 from mmconvert.io.columns import (
     add_extra,
     letter_or_label,
@@ -36,14 +38,13 @@ from mmconvert.io.columns import (
     take_numbered_pictures,
     unshown,
 )
-from mmconvert.io.jsonl import parse_json
 from mmconvert.io.write_delimited import TableWriter, write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
 
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return tables.rows(path, span) if path.suffix.lower() in tables.DELIMITERS else jsonl.rows(path, span)
+    return tables.rows(path, span) if path.suffix.lower() in DELIMITERS else jsonl.rows(path, span)
 
 
 def _records(row: Row, context: Context) -> Iterable[Record]:
@@ -139,7 +140,7 @@ def _mismatch(sample: Sample) -> str | None:
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
-    if target.path.suffix.lower() in tables.DELIMITERS:
+    if target.path.suffix.lower() in DELIMITERS:
         with TableWriter(target) as table:
             table.write_all(lambda: _written(records, target, losses))
     else:
@@ -177,7 +178,7 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     fields.update({f"image_{i.slot}": reference(i, target) for i in record.attachments})
     if record.options:
         losses.append(Loss(record.id, "options", "options have no field of their own; they stand in the prompt only"))
-    if target.path.suffix.lower() in tables.DELIMITERS:
+    if target.path.suffix.lower() in DELIMITERS:
         if len(record.answers) == 1 and isinstance(fields.get("answer"), list):
             fields["answer"] = record.answers[0]
         if isinstance(fields.get("answer"), list):

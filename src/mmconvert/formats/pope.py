@@ -19,9 +19,10 @@ from mmconvert.chat.file_names import model_of, said
 from mmconvert.chat.losses import unheld
 from mmconvert.core.errors import RowError, got
 from mmconvert.core.record import Image, Part, Record, Turn, canonical_json
-from mmconvert.io import Rejected, Row, Span, jsonl
+from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.text.json import parse_json
+from mmconvert.io import jsonl
 from mmconvert.io.columns import add_extra, own_id, placed, rest
-from mmconvert.io.jsonl import parse_json
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 

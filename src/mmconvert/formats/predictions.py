@@ -19,12 +19,13 @@ import pyarrow as pa
 from mmconvert.chat.losses import unheld
 from mmconvert.core.errors import Error, RowError, got, in_field
 from mmconvert.core.record import SCHEMA, Part, Record, Turn, canonical_json
+from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
+from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import option_texts
 from mmconvert.dataset.write_parquet import write_parquet
-from mmconvert.io import Rejected, Row, Span, jsonl, parquet, tables
+from mmconvert.io import jsonl, parquet, tables
 from mmconvert.io.columns import rest
-from mmconvert.io.jsonl import parse_json
 from mmconvert.io.parquet import open_parquet
 from mmconvert.io.write_delimited import TableWriter, write_jsonl
 from mmconvert.kits.vlmevalkit.lmu_table import is_result
@@ -40,7 +41,7 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     if suffix == ".parquet":
         _require_columns(path)
         return parquet.rows(path, span)
-    if suffix in tables.DELIMITERS:
+    if suffix in DELIMITERS:
         tables.require(path, REQUIRED)
         return tables.rows(path, span)
     return jsonl.rows(path, span)
@@ -152,7 +153,7 @@ def _mismatch(sample: Sample) -> str | None:
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     suffix = target.path.suffix.lower()
-    if suffix in tables.DELIMITERS:
+    if suffix in DELIMITERS:
         with TableWriter(target, REQUIRED) as table:
             table.write_all(lambda: map(_fields, records))
     elif suffix == ".parquet":
@@ -170,7 +171,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
                 yield Loss(record.id, name, "the format has another use for the field")
         if record.prediction is None:
             yield Loss(record.id, "prediction", "there is none, and a reader refuses such a row")
-        if record.prediction == "" and suffix in tables.DELIMITERS:
+        if record.prediction == "" and suffix in DELIMITERS:
             yield Loss(record.id, "prediction", 'an empty cell is no prediction; .jsonl and .parquet hold ""')
 
 

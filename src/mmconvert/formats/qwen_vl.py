@@ -39,8 +39,9 @@ from mmconvert.chat.training import (
 )
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.record import Image, Part, Record, Turn
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import Markers, escape, unescape
-from mmconvert.io import Rejected, Row, Span, json_array, jsonl
+from mmconvert.io import json_array, jsonl
 from mmconvert.io.write_delimited import write_json_array, write_jsonl
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 

@@ -23,11 +23,12 @@ from mmconvert.chat.export_images import as_files, base64_text, stored_file, wit
 from mmconvert.chat.losses import unheld
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, canonical_json
+from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.options import is_option, option_texts, plain_prompt
-from mmconvert.io import Rejected, Row, Span, json_array, json_object
+from mmconvert.io import json_array, json_object
 from mmconvert.io.columns import add_extra, rest
 from mmconvert.io.json_head import is_object
-from mmconvert.io.jsonl import parse_json
 from mmconvert.io.write_delimited import write_json_array, write_json_object
 from mmconvert.kits.reform_eval import tdiuc
 from mmconvert.kits.reform_eval.dialogs import HISTORY

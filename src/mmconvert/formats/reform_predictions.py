@@ -23,10 +23,11 @@ from mmconvert.chat.file_names import model_of, said
 from mmconvert.chat.losses import unheld
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.record import LETTERS, Part, Record, Turn, canonical_json
+from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.options import is_option, option_texts
-from mmconvert.io import Rejected, Row, Span, json_array
+from mmconvert.io import json_array
 from mmconvert.io.columns import add_extra, rest
-from mmconvert.io.jsonl import parse_json
 from mmconvert.io.write_delimited import write_json_array
 from mmconvert.kits.reform_eval.dialogs import HISTORY, rounds_before
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target

@@ -35,9 +35,10 @@ from mmconvert.chat.training import (
 )
 from mmconvert.core.errors import Error, RowError, UsageError, got
 from mmconvert.core.record import Record
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import Markers
-from mmconvert.io import Rejected, Row, Span, json_array, jsonl, parquet
-from mmconvert.io.jsonl import parse_json
+from mmconvert.core.text.json import parse_json
+from mmconvert.io import json_array, jsonl, parquet
 from mmconvert.io.write_delimited import write_json_array, write_jsonl
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 

@@ -40,10 +40,11 @@ from mmconvert.chat.training import (
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, with_features
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import check_count, escape, unescape
 from mmconvert.dataset.views import prompt_completion
 from mmconvert.dataset.write_parquet import picture_cell, write_parquet
-from mmconvert.io import Rejected, Row, Span, jsonl, parquet
+from mmconvert.io import jsonl, parquet
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target

@@ -19,7 +19,8 @@ from mmconvert.chat.file_names import model_of, said
 from mmconvert.chat.losses import unheld
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import LETTERS, Record, canonical_json
-from mmconvert.io import Rejected, Row, Span, json_array, jsonl, tables, xlsx
+from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
+from mmconvert.io import json_array, jsonl, tables, xlsx
 from mmconvert.io.columns import add_extra, letter_or_label, respell, take_headers
 from mmconvert.io.write_delimited import TableWriter, write_json_array, write_jsonl
 from mmconvert.io.write_xlsx import write_workbook
@@ -39,7 +40,7 @@ _FIRST = ("index", "question", "hint", *LETTERS, "answer", "category", "l2-categ
 
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     suffix = path.suffix.lower()
-    if suffix == WORKBOOK or suffix in tables.DELIMITERS:
+    if suffix == WORKBOOK or suffix in DELIMITERS:
         found = _respelled(xlsx.header(path) if suffix == WORKBOOK else tables.header(path))
         tables.require_columns(str(path), [(name,) for name in REQUIRED], found)
     return with_rotations(lambda: _raw_rows(path))
@@ -49,7 +50,7 @@ def _raw_rows(path: Path) -> Iterator[Row | Rejected]:
     suffix = path.suffix.lower()
     if suffix == WORKBOOK:
         return xlsx.rows(path, needed=lambda name: name in _texts((name,)))
-    if suffix in tables.DELIMITERS:
+    if suffix in DELIMITERS:
         return tables.rows(path)
     return jsonl.rows(path) if suffix == ".jsonl" else json_array.rows(path)
 
@@ -93,7 +94,7 @@ def _mismatch(sample: Sample) -> str | None:
         return f"no column {missing[0]!r}"
     if not lmu_table.is_result(sample.columns):
         return "it has pictures" if "image" in found else "it has ids and none of the kit's own columns"
-    submission = sample.suffix == WORKBOOK or (sample.suffix in tables.DELIMITERS and "image_path" not in found)
+    submission = sample.suffix == WORKBOOK or (sample.suffix in DELIMITERS and "image_path" not in found)
     if submission and {*sample.columns} >= _SUBMISSION:
         return "an MMBench submission: it has a column 'l2_category'"
     return None
@@ -111,7 +112,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
         found = dict.fromkeys(name for row in rows() for name, value in row.items() if value is not None)
         columns = [name for name in _FIRST if name in found] + [name for name in found if name not in _FIRST]
         write_workbook(target.path, columns, map(_cells, rows()))
-    elif suffix in tables.DELIMITERS:
+    elif suffix in DELIMITERS:
         with TableWriter(target, _FIRST) as table:
             table.write_all(rows)
     else:

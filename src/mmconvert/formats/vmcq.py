@@ -18,9 +18,11 @@ from mmconvert.chat.export_images import reference
 from mmconvert.chat.losses import unheld
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.record import LETTERS, Record, Turn, canonical_json
+from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
+from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.options import answer_letter, is_option, option_texts, plain_prompt
 from mmconvert.core.text.placeholders import image_slot, interleave, slots_in
-from mmconvert.io import Rejected, Row, Span, jsonl, tables
+from mmconvert.io import jsonl, tables
 from mmconvert.io.columns import (
     add_extra,
     letter_or_label,
@@ -31,7 +33,6 @@ from mmconvert.io.columns import (
     take_numbered_pictures,
     unshown,
 )
-from mmconvert.io.jsonl import parse_json
 from mmconvert.io.write_delimited import TableWriter, write_jsonl
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
@@ -39,7 +40,7 @@ _REQUIRED = ("question", "options")
 
 
 def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    if path.suffix.lower() not in tables.DELIMITERS:
+    if path.suffix.lower() not in DELIMITERS:
         return jsonl.rows(path, span)
     tables.require(path, _REQUIRED)
     # Hand-written tables leave out the cells of pictures a row does not have.
@@ -89,7 +90,7 @@ def _plain_options(value: Any, row: Row) -> bool:
             value = parse_json(value)
         except RowError:
             return False
-        if Path(row.where.file).suffix.lower() not in tables.DELIMITERS:
+        if Path(row.where.file).suffix.lower() not in DELIMITERS:
             return False
     return all(isinstance(option, str) for option in value)
 
@@ -116,7 +117,7 @@ def _mismatch(sample: Sample) -> str | None:
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
-    if target.path.suffix.lower() in tables.DELIMITERS:
+    if target.path.suffix.lower() in DELIMITERS:
         with TableWriter(target, first=("id", "question", "options", "answer")) as table:
             table.write_all(lambda: _written(records, target, losses))
     else:

@@ -15,7 +15,8 @@ import PIL.Image
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.text.turns import last_turn_images, last_user_turn
-from mmconvert.images.loader import FORMATS, MAX_PIXELS, Pictures
+from mmconvert.images.loader import Pictures
+from mmconvert.images.verify import FORMATS, MAX_PIXELS
 
 NOTES = "transforms"
 """Field of `extra` with one note a step, in the order in which they ran."""

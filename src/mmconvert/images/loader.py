@@ -24,9 +24,9 @@ import pybase64
 from mmconvert.core.errors import RowError, got
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Image
+from mmconvert.images.verify import FORMATS, MAX_PIXELS, verify_decoded
 from mmconvert.storage.object_store import StoreFolder, is_url
 
-FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 SUFFIXES = {"PNG": "png", "JPEG": "jpg", "GIF": "gif", "WEBP": "webp", "BMP": "bmp", "TIFF": "tiff"}
 MIME_TYPES = {name: f"image/{name.lower()}" for name in FORMATS}
 MAX_IMAGE_BYTES = 20 << 20
@@ -169,9 +169,6 @@ class Pictures:
             )
         kind, width, height = probe(data)
         if self.decode:
-            # Pillow takes time to load, and most runs do without.
-            from mmconvert.images.verify import verify_decoded
-
             verify_decoded(data)
         return Image(data, slot, name, hashlib.sha256(data).hexdigest(), kind, width, height, detail)
 
@@ -296,9 +293,6 @@ def _read(path: Path, text: str, limit: int) -> bytes:
     finally:
         os.close(handle)
 
-
-MAX_PIXELS = 89_478_485
-"""Pillow's limit, taken as an error (Pillow itself only warns up to twice that)."""
 
 Size = tuple[int, int]
 

@@ -6,12 +6,16 @@ import threading
 import warnings
 from collections.abc import Iterator
 from io import BytesIO
-
-import PIL.Image
+from typing import TYPE_CHECKING
 
 from mmconvert.core.errors import RowError
-from mmconvert.images.loader import FORMATS, MAX_PIXELS
 
+if TYPE_CHECKING:
+    import PIL.Image
+
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
+MAX_PIXELS = 89_478_485
+"""Pillow's limit, taken as an error (Pillow itself only warns up to twice that)."""
 _BUFFER = re.compile(r"<_io\.BytesIO object at 0x[0-9a-f]+>")
 
 
@@ -32,6 +36,8 @@ class _PillowsWarnings:
                 self._before = warnings.catch_warnings()
                 self._before.__enter__()
                 warnings.simplefilter("ignore")
+                import PIL.Image
+
                 warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
 
     def __exit__(self, *_: object) -> None:
@@ -45,12 +51,14 @@ _PILLOWS_WARNINGS = _PillowsWarnings()
 
 
 @contextlib.contextmanager
-def opened(data: bytes) -> Iterator[PIL.Image.Image]:
+def opened(data: bytes) -> "Iterator[PIL.Image.Image]":
     """Open a picture under the project's limits; what the decoder raises inside is told as an error of the row.
 
     Raises:
         RowError: `image.too_large` or `image.decode`: the decoder refused it.
     """
+    import PIL.Image  # takes time to load, and most runs decode nothing
+
     try:
         with _PILLOWS_WARNINGS, PIL.Image.open(BytesIO(data), formats=FORMATS) as picture:
             yield picture

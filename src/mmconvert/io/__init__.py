@@ -6,109 +6,12 @@ from 0 as the policy for bad input says: non-blank lines of JSONL, logical recor
 of TSV, rows that are not fully blank of xlsx, elements of a JSON list, rows of parquet.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain, repeat
-from pathlib import PurePath
-from typing import Any
 
-from mmconvert.core.error_hints import with_next_step
-from mmconvert.core.errors import RowError
-from mmconvert.core.frozen import frozen
+from mmconvert.core.rows import Rejected, Row, Span, Where
 
-
-@frozen(gc=False)
-class Where:
-    """Bare file name, 0-based record number, 1-based physical line and byte offset where there are any."""
-
-    file: str
-    row: int
-    line: int | None = None
-    offset: int | None = None
-
-    def __str__(self) -> str:
-        """Give `file:line`, or `file row N` where there are no lines."""
-        return f"{self.file}:{self.line}" if self.line is not None else f"{self.file} row {self.row}"
-
-    @property
-    def stem(self) -> str:
-        """The file's name without its last suffix."""
-        return _stem(self.file)
-
-
-@lru_cache
-def _stem(file: str) -> str:
-    # All rows of a file ask for it.
-    return PurePath(file).stem
-
-
-@frozen(gc=False)
-class Row:
-    """One raw record: the source's own field names, None for an empty cell.
-
-    `remarks` is what the source noticed about the file as a whole; it stands on the first row.
-    """
-
-    fields: Mapping[str, Any]
-    where: Where
-    remarks: tuple[str, ...] = ()
-
-
-@frozen(gc=False)
-class Rejected:
-    """One record that was refused, and why; a line of the rejects file.
-
-    Attributes:
-        row: What could be read of it all the same, None for fields that could not; for `mmconvert check` alone.
-        others: Further fields that could not be read, and why.
-    """
-
-    where: Where
-    code: str
-    message: str
-    field: str = ""
-    id: str | None = None
-    row: Row | None = None
-    others: tuple["Rejected", ...] = ()
-
-    @classmethod
-    def of(cls, error: RowError, where: Where, id: str | None = None) -> "Rejected":
-        """Add the place to an error of one row."""
-        return cls(where, error.code, error.message, error.field, id)
-
-    def __str__(self) -> str:
-        """Give the message in the template of every error, what to do at its end."""
-        place = f"{self.where} {self.field}" if self.field else str(self.where)
-        return f"{place}: {with_next_step(self.code, self.field, self.message)}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Give the object that stands in the rejects file."""
-        return {
-            "row": self.where.row,
-            "line": self.where.line,
-            "id": self.id,
-            "field": self.field,
-            "code": self.code,
-            "message": with_next_step(self.code, self.field, self.message),
-            "file": self.where.file,
-        }
-
-
-@frozen
-class Span:
-    """A piece of a file that begins with a record; a source's `cut` makes them.
-
-    Attributes:
-        start: First byte (or row group, for parquet).
-        end: No record of the piece begins at this byte (or row group) or behind it.
-        row: Number of the first record in the file.
-        line: Physical line of the first record.
-    """
-
-    start: int
-    end: int
-    row: int = 0
-    line: int = 1
+__all__ = ["Rejected", "Row", "Span", "Where", "span_ends"]
 
 
 def span_ends(sizes: Sequence[int]) -> Iterator[int]:

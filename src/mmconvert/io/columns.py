@@ -7,11 +7,11 @@ from typing import Any
 
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.record import Image, Record, canonical_json
+from mmconvert.core.rows import Row
+from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.options import is_option
 from mmconvert.core.text.placeholders import image_slot
 from mmconvert.core.text.prompt_parts import OPTION_NAMES
-from mmconvert.io import Row
-from mmconvert.io.jsonl import parse_json
 from mmconvert.plugins.format import Context, Loss
 
 HEADERS = "headers"

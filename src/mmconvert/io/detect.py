@@ -8,19 +8,10 @@ from itertools import combinations, islice
 from pathlib import Path
 
 from mmconvert.core.errors import Error
-from mmconvert.io import Row, tables
+from mmconvert.core.rows import DELIMITERS, READERS, Row
+from mmconvert.io import tables
 from mmconvert.plugins.format import Format, Sample
 from mmconvert.plugins.registry import loaded
-
-READERS = {
-    ".jsonl": "jsonl",
-    ".json": "json_head",
-    ".tsv": "tables",
-    ".csv": "tables",
-    ".parquet": "parquet",
-    ".xlsx": "xlsx",
-}
-"""Suffix -> module of `mmconvert.io` that shows the first rows of such a file."""
 
 _HEAD_ROWS = 8
 _SHOWN_NAMES, _NAME_LENGTH = 12, 30
@@ -47,7 +38,7 @@ def sample(path: Path) -> Sample:
     if items and not head:
         raise Error("\n".join([f"{path}: none of its first rows can be read.", *map(str, items)]))
     columns = tuple(dict.fromkeys(name for fields in head for name in fields))
-    if not head and suffix in tables.DELIMITERS:
+    if not head and suffix in DELIMITERS:
         columns = tuple(tables.header(path))
     return Sample(path, suffix, columns, tuple(head))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from mmconvert.core.errors import Error, RowError, got
-from mmconvert.io import Rejected, Row, Span, Where
+from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io.jsonl import parse_object, refuse_other_magic
 
 BLOCK = 1 << 20

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from mmconvert.io import Rejected, Row, Where, json_array, json_object
+from mmconvert.core.rows import Rejected, Row, Where
+from mmconvert.io import json_array, json_object
 from mmconvert.io.jsonl import refuse_other_magic
 
 

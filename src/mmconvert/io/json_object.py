@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mmconvert.core.errors import Error, RowError, did_you_mean
-from mmconvert.io import Rejected, Row
+from mmconvert.core.rows import Rejected, Row
+from mmconvert.core.text.json import parse_json
 from mmconvert.io.json_array import Window, elements
-from mmconvert.io.jsonl import parse_json, refuse_other_magic
+from mmconvert.io.jsonl import refuse_other_magic
 
 _HEAD_ITEMS = 8
 

@@ -1,19 +1,19 @@
 """JSON Lines: one strict JSON object a line."""
 
-import json
 import math
 import re
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
 from mmconvert.core.errors import Error, RowError, got
-from mmconvert.io import Rejected, Row, Span, Where, span_ends
+from mmconvert.core.rows import Rejected, Row, Span, Where
+from mmconvert.core.text.json import parse_json
+from mmconvert.io import span_ends
 
-_SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _INDENTED = re.compile(rb"\n\s")
 _BUFFER = 1 << 20
 _SHORT = 1 << 14
@@ -30,79 +30,6 @@ _OTHER_MAGIC = {
 
 
 _decode, _encode = msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise RowError("json.duplicate_key", "", f"the key {twice!r} stands twice in one object. Keep one of them.")
-    return result
-
-
-def _has_unicode_escape(text: str) -> bool:
-    """Look for a backslash and `u`; from backslash to backslash, which is fast over a picture in base64."""
-    at = text.find("\\")
-    while at != -1 and text[at + 1 : at + 2] != "u":
-        at = text.find("\\", at + 2)
-    return at != -1
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise RowError("json.constant", "", f"{name} is no JSON value. Write null or a number.")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
-        raise RowError("json.number", "", f"a number is out of range {got(text)}.")
-    return value
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite)
-_LENIENT = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=lambda name: None, parse_float=_finite)
-
-
-def parse_json(text: str, *, nan: bool = False) -> Any:
-    """Read one JSON value strictly.
-
-    Args:
-        text: The whole value, white space around it allowed.
-        nan: Read NaN and the infinities, which are no JSON, as null.
-
-    Returns:
-        The value; integers of any size, keys in their order.
-
-    Raises:
-        RowError: Bad JSON, NaN or Infinity, a key twice in one object, a lone surrogate, a number out
-            of range, or nesting too deep to read.
-
-    Example:
-        >>> parse_json('{"a": [1, null]}')
-        {'a': [1, None]}
-    """
-    try:
-        value, end = (_LENIENT if nan else _DECODER).raw_decode(text, len(text) - len(text.lstrip(" \t\n\r")))
-        if rest := text[end:].strip(" \t\n\r"):
-            raise RowError(
-                "json.syntax",
-                "",
-                f"something follows the JSON value {got(rest)}. Take it out, or give it its own line.",
-            )
-        if _has_unicode_escape(text) and _SURROGATE.search(text):
-            json.dumps(value, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        raise RowError(
-            "json.syntax", "", f"bad JSON at character {error.pos + 1}: {error.msg.removesuffix(' starting at')}."
-        ) from None
-    except RecursionError:
-        raise RowError("json.depth", "", "the JSON is nested too deeply to read.") from None
-    except UnicodeEncodeError:
-        raise RowError("text.surrogate", "", "a \\u escape is half a character (a lone surrogate).") from None
-    except ValueError as error:
-        raise RowError("json.number", "", f"a number cannot be read: {error}.") from None
-    return value
 
 
 def refuse_other_magic(head: bytes, path: Path, expected: str) -> None:

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mmconvert.core.errors import Error, first_line
-from mmconvert.io import Rejected, Row, Span, Where, span_ends
+from mmconvert.core.rows import Rejected, Row, Span, Where
+from mmconvert.io import span_ends
 from mmconvert.io.jsonl import refuse_other_magic
 from mmconvert.storage.hub_fs import HubPath
 

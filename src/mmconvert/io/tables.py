@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import pybase64
 
 from mmconvert.core.errors import Error, RowError, did_you_mean
-from mmconvert.io import Rejected, Row, Span, Where, span_ends
+from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
+from mmconvert.io import span_ends
 from mmconvert.io.jsonl import refuse_other_magic
 
 BLOCK = 1 << 20
@@ -201,8 +202,6 @@ Reader = Callable[[Cell], Any]
 
 _BLANK = (b"", b"\r", b'""', b'""\r')
 """Records of one empty cell, their line end left out."""
-
-DELIMITERS = {".tsv": b"\t", ".csv": b","}
 
 
 def _skip_bom(file: BufferedReader) -> None:

@@ -9,8 +9,8 @@ from typing import IO, Any
 import orjson
 
 from mmconvert.core.record import canonical_json
+from mmconvert.core.rows import DELIMITERS
 from mmconvert.core.text.csv_injection import harmless
-from mmconvert.io.tables import DELIMITERS
 from mmconvert.plugins.format import Target
 
 

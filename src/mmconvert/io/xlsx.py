@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from mmconvert.core.errors import Error, RowError, got
-from mmconvert.io import Rejected, Row, Span, Where
+from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io.xlsx_cells import Cell, Workbook, column_name, open_workbook
 
 MAX_ROWS = 200_000

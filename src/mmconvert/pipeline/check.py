@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from mmconvert.core.errors import Error, UsageError, got
 from mmconvert.core.progress import Advance, Done
 from mmconvert.core.record import Record
-from mmconvert.io import Rejected, Where
+from mmconvert.core.rows import Rejected, Where
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.part_writer import extent
 from mmconvert.pipeline.read import ReadOptions, Records

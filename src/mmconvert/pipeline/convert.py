@@ -20,12 +20,12 @@ from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, did_you_mean
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record
+from mmconvert.core.rows import Rejected
 from mmconvert.core.run_cache import begin_run
 from mmconvert.dataset.card import Origin
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, read_manifest
 from mmconvert.dataset.views import EVAL, VIEWS
-from mmconvert.io import Rejected
 from mmconvert.pipeline.distributed import alone, clear, join
 from mmconvert.pipeline.engines import Engine, Run
 from mmconvert.pipeline.inputs import Input, fingerprint

@@ -15,8 +15,8 @@ from typing import Any
 
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import canonical_json
+from mmconvert.core.rows import Rejected, Row
 from mmconvert.core.text.field_path import Way, column_and_way, value_like, with_value
-from mmconvert.io import Rejected, Row
 
 MOST = 100
 """Most problems that are named of one row."""

@@ -27,10 +27,10 @@ from typing import Any
 
 from mmconvert.core.errors import Error
 from mmconvert.core.frozen import frozen
-from mmconvert.dataset.shards import Shard, sync_folder, write_synced
-from mmconvert.io import Rejected, Where
+from mmconvert.core.rows import Rejected, Where
+from mmconvert.dataset.shards import Shard
 from mmconvert.pipeline.parts import Part, PartResult, convert_part
-from mmconvert.storage.atomic import link_or_copy
+from mmconvert.storage.atomic import link_or_copy, sync_folder, write_synced
 from mmconvert.storage.leases import Presence, kept_alive, living, put_once
 from mmconvert.storage.locks import Occupation, occupied
 

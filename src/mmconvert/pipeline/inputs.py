@@ -14,9 +14,11 @@ from typing import Any, BinaryIO
 
 from mmconvert.core.errors import Error, UsageError, did_you_mean, no_such_path
 from mmconvert.core.frozen import frozen
+from mmconvert.core.rows import READERS
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, check_names, config_folder
-from mmconvert.io.detect import READERS, is_one_input
+from mmconvert.io.detect import is_one_input
+from mmconvert.kits.vlmevalkit.datasets import lmudata_root
 from mmconvert.storage.hub_fs import HubPath, known_sha256, on_the_hub
 from mmconvert.storage.object_store import fetched, is_url
 
@@ -69,11 +71,6 @@ class Input:
         """The folder, or its URL, from which relative paths in the file are meant."""
         place = self.folder or (self.path.parent if self.path.is_file() else self.path)
         return str(place) if isinstance(place, HubPath) else place
-
-
-def lmudata_root() -> Path:
-    """Give the folder of LMUData tables: environment `LMUData`, else ~/LMUData."""
-    return Path(os.environ.get("LMUData") or Path.home() / "LMUData")  # noqa: SIM112 - the kit's own spelling
 
 
 def plan(

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmconvert.core.record import Record
+from mmconvert.core.rows import Span, Where
 from mmconvert.dataset.shards import ROW_GROUP_BYTES, RecordWriter, Shard
 from mmconvert.dataset.views import View
-from mmconvert.io import Span, Where
 from mmconvert.pipeline.inputs import Input
 
 _CHUNK_BYTES = ROW_GROUP_BYTES // 4

@@ -17,11 +17,9 @@ from pathlib import Path
 from mmconvert.core.errors import Error, RowError, UsageError, got
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record, weight
+from mmconvert.core.rows import DELIMITERS, READERS, Rejected, Span
 from mmconvert.dataset.shards import Shard
 from mmconvert.dataset.views import EVAL, VIEWS, without_reply
-from mmconvert.io import Rejected, Span
-from mmconvert.io.detect import READERS
-from mmconvert.io.tables import DELIMITERS
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.part_writer import PartWriter, Tally, WritingHere, WritingThread
 from mmconvert.pipeline.read import OURS, ReadOptions, Records

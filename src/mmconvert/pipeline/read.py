@@ -11,10 +11,12 @@ from typing import Any
 from mmconvert.core.errors import Error, RowError, UsageError, got
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Image, Record, checked
+from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.options import without_option_names
 from mmconvert.dataset.views import without_reply
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
-from mmconvert.io import Rejected, Row, Span, Where, span_ends
+from mmconvert.images.prefetch import decoded_ahead
+from mmconvert.io import span_ends
 from mmconvert.io.detect import guess
 from mmconvert.io.tables import as_texts
 from mmconvert.pipeline.diagnose import further_problems
@@ -24,6 +26,7 @@ from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.format import Context, Format
 from mmconvert.plugins.registry import load, named_by_content
 from mmconvert.plugins.transform import Step, steps, transformed
+from mmconvert.storage.http import Limits, fetch
 
 OURS = "mmconvert"
 """The format of datasets of this project."""
@@ -189,8 +192,6 @@ class Records:
         made: Iterator[_Made] = (self._made(item, context, through) for item in islice(rows, options.first_rows))
         strict = replace(context, pictures=replace(pictures, decode=options.decode), warnings=Counter())
         if options.decode:
-            from mmconvert.images.prefetch import decoded_ahead  # Pillow takes time to load
-
             made = decoded_ahead(made, _pictures, lambda one: self._made(one.row, strict, through))
         self.counted = 0
         for one in made:
@@ -308,8 +309,6 @@ def _pictures(made: _Made) -> Iterator[Image]:
 
 
 def _fetcher(max_bytes: int) -> Callable[[str], bytes]:
-    from mmconvert.storage.http import Limits, fetch  # a client of the network takes time to load
-
     return partial(fetch, limits=Limits(max_bytes))
 
 

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mmconvert.core.errors import UsageError
-from mmconvert.dataset.shards import write_synced
-from mmconvert.io import Rejected
+from mmconvert.core.rows import Rejected
 from mmconvert.pipeline.inputs import Input
-from mmconvert.storage.atomic import clear_leftovers, published_file, require_file
+from mmconvert.storage.atomic import clear_leftovers, published_file, require_file, write_synced
 
 
 def place_of_rejects(wish: Path | None, inputs: Sequence[Input], output: Path) -> Path:

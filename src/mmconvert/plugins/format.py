@@ -9,9 +9,8 @@ from typing import Any
 from mmconvert.core.errors import UsageError, did_you_mean
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record, Source
+from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.images.loader import Pictures
-from mmconvert.io import Rejected, Row, Span
-from mmconvert.io.tables import DELIMITERS
 
 IMAGES = ("inline", "files", "original")
 """How a writer stores pictures: inside the file, as files named by content, or under the source's own names."""

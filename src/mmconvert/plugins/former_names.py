@@ -20,7 +20,7 @@ FORMER = {
     "mmconvert.placeholders": "mmconvert.core.text.placeholders",
     "mmconvert.question_pairs": "mmconvert.chat.pairs",
     "mmconvert.record": "mmconvert.core.record",
-    "mmconvert.restating": "mmconvert.chat.options",
+    "mmconvert.restating": "mmconvert.kits.reform_eval.restate",
     "mmconvert.rewording": "mmconvert.core.text.turns",
     "mmconvert.sources": "mmconvert.io",
     "mmconvert.table_writer": "mmconvert.io.write_delimited",
@@ -45,5 +45,5 @@ def register_former_names(package: str) -> None:
         package: `mmconvert`, or `mmscore` for the modules of both.
     """
     for former, current in FORMER.items():
-        if current.partition(".")[0] in ("mmconvert", package):
+        if current.startswith(("mmconvert.", f"{package}.")):
             sys.modules.setdefault(former, import_module(current))

@@ -7,18 +7,18 @@ from random import Random
 from typing import Any, Literal
 
 from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
-from mmconvert.core.record import Record
+from mmconvert.core.record import OPTION_MARK, Record
 from mmconvert.core.text.prompt_parts import Wording, pictures_first
-from mmconvert.core.text.turns import last_turn_images, words
+from mmconvert.core.text.turns import words
 from mmconvert.kits.reform_eval.dialogue import (
     ALPHABETS,
     FIRST_QUERIES,
     Processor,
+    chat_wording,
     dialogue_text,
     mmgpt_text,
     plain_text,
     question_answer_text,
-    question_with_options,
 )
 
 Mark = Literal["upper", "lower", "number", "random"]
@@ -44,8 +44,6 @@ HONOURED = {
 }
 """Processor, or the style `chat` -> the options that bear on its text."""
 
-OPTION_MARK = "option_mark"
-"""Field of `extra` in which the transform of that name keeps the marks it chose."""
 
 HUMAN = {"user": "human", "assistant": "assistant"}
 
@@ -116,12 +114,7 @@ def reform_eval(
     )
     rng = Random(f"{seed}:{record.id}")
     if chat:
-        options = record.options if record.options and infer_method == "generation" else None
-        marks = settings.alphabet(rng)
-        asked = question_with_options(record.question or "", options, marks)
-        slots = tuple(image.slot for image in last_turn_images(record))
-        wording = pictures_first(f"{record.instruction} {asked}" if record.instruction else asked, slots)
-        return replace(wording, reply=settings.prefix, names=marks[: len(options or ())])
+        return chat_wording(record, settings, rng)
     sample = {
         "question": record.question or "",
         "answer_options": record.options or None,

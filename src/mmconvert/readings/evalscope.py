@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.core.errors import RowError
+from mmconvert.core.rows import Rejected, Row, Where
 from mmconvert.core.text.placeholders import image_slot
-from mmconvert.io import Rejected, Row, Where
 from mmconvert.kits.evalscope.files import read_rows
 from mmconvert.kits.evalscope.media import images_of, shown_only
 from mmconvert.kits.evalscope.messages import Message, read_json, read_messages, reference_of

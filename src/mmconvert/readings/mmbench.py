@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mmconvert.core.errors import Error, did_you_mean
 from mmconvert.core.record import LETTERS
-from mmconvert.io import Rejected, Row
+from mmconvert.core.rows import Rejected, Row
 from mmconvert.kits.vlmevalkit.lossy_tables import retyped
 
 NEEDED = ("index", "question", "category", "l2-category")

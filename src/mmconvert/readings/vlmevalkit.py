@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from mmconvert.io import Rejected, Row
+from mmconvert.core.rows import Rejected, Row
 from mmconvert.kits.vlmevalkit.lossy_tables import retyped
 
 _QUESTION = "question"

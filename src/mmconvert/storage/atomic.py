@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mmconvert.core.errors import UsageError
-from mmconvert.dataset.shards import sync_folder
 
 NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
 """What a file system says that gives a file no second name."""
@@ -166,3 +165,20 @@ def link_or_copy(source: Path, target: Path) -> None:
         if error.errno not in NO_LINKS:
             raise
         shutil.copyfile(source, target)
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Write a file and force it to the disk."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(path: Path) -> None:
+    """Force a folder's entries to the disk, so that a rename survives a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -7,14 +7,12 @@ checked again. Bytes and seconds are limited. Proxies of the environment are not
 """
 
 import contextlib
-import http.client
 import io
 import socket
-import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import SplitResult, urljoin
 
 from mmconvert._version import __version__
@@ -30,6 +28,11 @@ from mmconvert.storage.url_safety import (
     refused,
     resolve,
 )
+
+if TYPE_CHECKING:  # they take time to load, and most runs fetch nothing
+    import http.client
+    import ssl
+
 
 CHUNK = 1 << 18
 
@@ -62,7 +65,7 @@ def fetch(
     *,
     resolve: Resolve = resolve,
     allowed: Callable[[Address], bool] = is_public,
-    trust: ssl.SSLContext | None = None,
+    trust: "ssl.SSLContext | None" = None,
 ) -> bytes:
     """Fetch what stands at an address.
 
@@ -91,7 +94,7 @@ def opened(
     *,
     resolve: Resolve = resolve,
     allowed: Callable[[Address], bool] = is_public,
-    trust: ssl.SSLContext | None = None,
+    trust: "ssl.SSLContext | None" = None,
 ) -> Iterator[Iterator[bytes]]:
     """Open an address and give the pieces of its body; arguments and errors are those of `fetch`."""
     clock = _Clock(limits)
@@ -113,27 +116,31 @@ def opened(
 
 @contextlib.contextmanager
 def _network_errors(url: str, limits: Limits) -> Iterator[None]:
+    from http.client import HTTPException
+
     try:
         yield
     except TimeoutError:
         limit = f"{limits.silence:g} seconds of silence or {limits.seconds:g} in all"
         raise RowError("remote.timeout", "", f"no whole answer within {limit} {got(url)}.") from None
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, HTTPException) as error:
         reason = str(error) or type(error).__name__
         raise RowError("remote.failed", "", f"cannot be fetched: {reason[:200]} {got(url)}.") from None
 
 
 @contextlib.contextmanager
 def _answer(
-    target: SplitResult, addresses: Sequence[Address], clock: "_Clock", trust: ssl.SSLContext | None
-) -> Iterator[http.client.HTTPResponse]:
+    target: SplitResult, addresses: Sequence[Address], clock: "_Clock", trust: "ssl.SSLContext | None"
+) -> "Iterator[http.client.HTTPResponse]":
+    from http.client import HTTPConnection
+
     host, port = target.hostname or "", target.port or PORTS[target.scheme]
     with contextlib.ExitStack() as stack:
         channel = stack.enter_context(_connected(addresses, port, clock))
         if target.scheme == "https":
             channel.settimeout(clock.left())
             channel = stack.enter_context((trust or _trusted()).wrap_socket(channel, server_hostname=host))
-        connection = http.client.HTTPConnection(host, port)
+        connection = HTTPConnection(host, port)
         # The connection stands already: http.client would look the host up once more.
         connection.sock = cast(Any, _Timed(channel, clock))
         path = f"{target.path}?{target.query}" if target.query else target.path
@@ -143,7 +150,9 @@ def _answer(
 
 
 @cache
-def _trusted() -> ssl.SSLContext:
+def _trusted() -> "ssl.SSLContext":
+    import ssl
+
     return ssl.create_default_context()
 
 
@@ -169,7 +178,7 @@ def _connected(addresses: Sequence[Address], port: int, clock: _Clock) -> socket
     return socket.create_connection((str(addresses[-1]), port), timeout=clock.left())
 
 
-def _location(url: str, answer: http.client.HTTPResponse) -> str:
+def _location(url: str, answer: "http.client.HTTPResponse") -> str:
     location = answer.getheader("Location")
     if not location:
         raise RowError("remote.failed", "", f"the server redirects to nowhere {got(url)}.")
@@ -182,7 +191,7 @@ def _location(url: str, answer: http.client.HTTPResponse) -> str:
         raise refused(location, str(error)) from None
 
 
-def _body(answer: http.client.HTTPResponse, url: str, limits: Limits) -> Iterator[bytes]:
+def _body(answer: "http.client.HTTPResponse", url: str, limits: Limits) -> Iterator[bytes]:
     if answer.status != 200:
         raise RowError("remote.failed", "", f"the server answers {answer.status} {answer.reason} {got(url)}.")
     count = 0

@@ -4,13 +4,13 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from email.utils import parsedate_to_datetime
-from typing import TypeVar
-
-import httpx2
-from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
-from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]  # in no __all__
+from typing import TYPE_CHECKING, TypeVar
 
 from mmconvert.core.errors import Error
+
+if TYPE_CHECKING:  # the Hub's client and its transport take time to load, and most datasets lie on a disk
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError
 
 RETRY_SECONDS = (1, 2, 4, 8)
 MOST_SECONDS = 300
@@ -35,6 +35,9 @@ def retried(action: Callable[[], _T], waits: Sequence[float], *, once: str | Non
         HfHubHTTPError: The Hub refuses, or still fails.
         TransportError: It cannot be reached.
     """
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError
+
     for wait in waits:
         try:
             return _unwrapped(action)
@@ -53,6 +56,9 @@ def retried(action: Callable[[], _T], waits: Sequence[float], *, once: str | Non
 
 def _unwrapped(action: Callable[[], _T]) -> _T:
     """Raise what broke an upload off; the Hub's client hides it behind an error of its own."""
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError
+
     try:
         return action()
     except RuntimeError as error:
@@ -61,13 +67,15 @@ def _unwrapped(action: Callable[[], _T]) -> _T:
         raise
 
 
-def _is_for(error: HfHubHTTPError | httpx2.TransportError, part: str | None) -> bool:
-    asked = error.response.request if isinstance(error, HfHubHTTPError) else error.request
+def _is_for(error: "HfHubHTTPError | httpx2.TransportError", part: str | None) -> bool:
+    asked = getattr(error, "response", error).request
     return part is not None and part in asked.url.path
 
 
-def _asked_for(error: HfHubHTTPError) -> float:
+def _asked_for(error: "HfHubHTTPError") -> float:
     """Give the seconds that the Hub wants a client to wait."""
+    from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]  # in no __all__
+
     headers = error.response.headers
     limit = parse_ratelimit_headers(headers)
     seconds = limit.reset_in_seconds if limit else _seconds(headers.get("Retry-After") or "")
@@ -94,6 +102,9 @@ def explained(repo_id: str) -> Iterator[None]:
     Raises:
         Error: In the place of every error of the Hub's client.
     """
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
     try:
         yield
     except HfHubHTTPError as error:

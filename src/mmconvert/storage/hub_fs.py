@@ -16,8 +16,11 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
 
+from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, did_you_mean, first_line
 from mmconvert.core.frozen import frozen
+from mmconvert.core.rows import READERS
+from mmconvert.storage.hub_errors import RETRY_SECONDS, retried
 
 SMALL_FILE = 4 << 20
 """Bytes up to which a file is fetched whole: about what one answer of the Hub takes anyway."""
@@ -113,9 +116,6 @@ def file_in_repo(url: str) -> tuple[str, str, str | None] | None:
 
 
 def _may_be_id(path: Path) -> bool:
-    # Imported here: whoever opens a path needs no formats.
-    from mmconvert.io.detect import READERS
-
     return not path.parent.is_dir() and path.suffix.lower() not in READERS
 
 
@@ -292,8 +292,6 @@ def _commit(repo: str, revision: str | None) -> str:
 
 def _again(ask: Callable[[], str]) -> str:
     """Ask again where the Hub fails for a moment."""
-    from mmconvert.storage.hub_errors import RETRY_SECONDS, retried
-
     return retried(ask, RETRY_SECONDS)
 
 
@@ -301,8 +299,6 @@ def _again(ask: Callable[[], str]) -> str:
 def _api() -> Any:
     # Imported here and below: most datasets lie on a disk, and the Hub's client takes time to load.
     from huggingface_hub import HfApi
-
-    from mmconvert._version import __version__
 
     return HfApi(library_name="mmconvert", library_version=__version__)
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from mmconvert.core.errors import Error, RowError, got, told
 from mmconvert.core.record import Record, checked, from_arrow, to_arrow
+from mmconvert.core.rows import READERS, Row
 from mmconvert.images.loader import Pictures
-from mmconvert.io import Row
-from mmconvert.io.detect import READERS, sample
+from mmconvert.io.detect import sample
 from mmconvert.io.tables import as_texts
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.read import ReadOptions, Records

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mmconvert.chat.options import RAW_OPTIONS, restated
 from mmconvert.core.record import Record
 from mmconvert.kits.reform_eval.dialogs import HISTORY, capitalized, capitalized_question, rounds_before, with_history
+from mmconvert.kits.reform_eval.restate import RAW_OPTIONS, restated
 from mmconvert.plugins.transform import Setting, Transform
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mmconvert.chat.options import reordered
 from mmconvert.core.record import LETTERS, Record
+from mmconvert.kits.reform_eval.restate import reordered
 from mmconvert.kits.vlmevalkit.circular import can_rotate, present_options
 from mmconvert.plugins.transform import Setting, Transform, copies
 

@@ -5,12 +5,11 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from mmconvert.chat.options import restated
 from mmconvert.core.errors import UsageError, did_you_mean
-from mmconvert.core.record import Record
+from mmconvert.core.record import OPTION_MARK, Record
 from mmconvert.kits.reform_eval.dialogue import ALPHABETS
+from mmconvert.kits.reform_eval.restate import restated
 from mmconvert.plugins.transform import Setting, Transform
-from mmconvert.prompts.reform_eval import OPTION_MARK
 
 RANDOM = "random"
 

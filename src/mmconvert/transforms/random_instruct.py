@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmconvert.chat.options import restated
 from mmconvert.core.errors import UsageError, did_you_mean
 from mmconvert.core.record import Record
 from mmconvert.kits.reform_eval.families import CLAIM_ANSWERS, FAMILIES
 from mmconvert.kits.reform_eval.pools import read_pools
+from mmconvert.kits.reform_eval.restate import restated
 from mmconvert.kits.reform_eval.shapes import SHAPES
 from mmconvert.plugins.transform import Setting, Transform
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from mmconvert.chat.options import reordered
 from mmconvert.core.record import Record
+from mmconvert.kits.reform_eval.restate import reordered
 from mmconvert.plugins.transform import Setting, Transform
 
 

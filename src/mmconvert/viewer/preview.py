@@ -11,8 +11,8 @@ from typing import Any
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.progress import Advance, Done
 from mmconvert.core.record import Record
+from mmconvert.core.rows import Rejected
 from mmconvert.core.run_cache import begin_run
-from mmconvert.io import Rejected
 from mmconvert.pipeline.check import findings, remarks
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.read import ReadOptions, Records

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mmconvert.core.errors import RowError
 from mmconvert.core.multiprocess import usable_cores
 from mmconvert.core.record import Image
+from mmconvert.images.verify import opened
 from mmconvert.viewer.items import Picture
 
 if TYPE_CHECKING:
@@ -107,8 +108,6 @@ def data_url(data: bytes, side: int) -> str:
     """
     # Pillow takes time to load, and what a page shows may have no picture.
     from PIL.ImageOps import exif_transpose
-
-    from mmconvert.images.verify import opened
 
     with opened(data) as picture:
         picture.draft("RGB", (side, side))

@@ -16,8 +16,7 @@ from mmconvert.core.errors import Error, UsageError, no_such_path
 from mmconvert.core.frozen import frozen
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA
-from mmconvert.dataset.shards import sync_folder, write_synced
-from mmconvert.storage.atomic import clear_leftovers, require_folder, temporary
+from mmconvert.storage.atomic import clear_leftovers, require_folder, sync_folder, temporary, write_synced
 from mmconvert.storage.object_store import is_url
 from mmscore.core.predictions.join import ANSWER_COLUMNS
 from mmscore.core.predictions.load import open_rows

@@ -8,64 +8,14 @@ from typing import Any, TypedDict
 from mmconvert.core.errors import Error, UsageError, did_you_mean
 from mmconvert.core.frozen import frozen
 from mmscore.core.estimates import Estimate
+from mmscore.core.ranking import GENERATION, LIKELIHOOD, METHODS, Cell, Place
 from mmscore.core.recipe import Metrics
 from mmscore.core.report import Entry
 from mmscore.scoring.scored_file import Settled, choices_for, open_joined, settle
 
 SCHEMA_VERSION = 1
-METHODS = GENERATION, LIKELIHOOD = ("generation", "likelihood")
 _PERCENT = {"fraction": 100.0}
 """What one is worth in percent; numbers of other units stay as they are."""
-
-
-@frozen
-class Place:
-    """Where a file belongs.
-
-    Attributes:
-        dataset: Name of the dataset.
-        column: What it is ranked in: the dataset itself, or the dimension that it belongs to.
-        metric: The number that stands for it; None for the first that the recipe gives.
-        factor: What one of it is worth in the ranking; None for 100 where it is a share, else 1.
-    """
-
-    dataset: str
-    column: str
-    metric: str | None = None
-    factor: float | None = None
-
-
-@frozen
-class Cell:
-    """What one model reached on one dataset.
-
-    Attributes:
-        model: Who answered; the file's name where it does not say.
-        method: One of `METHODS`.
-        dataset: Name of the dataset.
-        column: What it is ranked in.
-        metric: Name of the number.
-        score: The number, times what one of it is worth; a share is in percent.
-        n: Rows that went into it.
-        unscored: Rows of the file that should have a score and have none.
-        recipe: Recipe, with its version.
-        predictions: The file, or several.
-        weight: What part the dataset has in the mean of its column, against the others' weights.
-        partial: The number covers a part of the dataset only.
-    """
-
-    model: str
-    method: str
-    dataset: str
-    column: str
-    metric: str
-    score: float
-    n: int
-    unscored: int
-    recipe: str
-    predictions: str
-    weight: float = 1.0
-    partial: bool = False
 
 
 @frozen

@@ -11,8 +11,9 @@ from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.core.errors import UsageError
 from mmconvert.core.frozen import frozen
 from mmconvert.storage.atomic import require_apart
-from mmscore.analysis.rank import METHODS, Cell, Place, Ranking, measure, measure_entry, rank, require_one_recipe
+from mmscore.analysis.rank import Ranking, measure, measure_entry, rank, require_one_recipe
 from mmscore.core.predictions.load import models_in
+from mmscore.core.ranking import METHODS, Cell, Place
 from mmscore.core.report import Entry, publish
 from mmscore.kits.mmtrusteval import ranking as mmtrusteval
 from mmscore.kits.reform_eval.ranking import COLUMNS, METHOD_COLUMNS, SIZES, place_in_dimension

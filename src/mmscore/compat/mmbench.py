@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, first_line, got, in_field, no_such_path
 from mmconvert.core.record import Record
-from mmconvert.images.loader import FORMATS, Pictures
+from mmconvert.images.loader import Pictures
+from mmconvert.images.verify import FORMATS
 from mmconvert.kits.vlmevalkit.lmu_table import REFERENCE_LENGTH
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Loss, Target

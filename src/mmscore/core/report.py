@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from mmconvert.core.errors import UsageError
 from mmconvert.core.frozen import frozen
 from mmconvert.core.text.csv_injection import csv_for_people
-from mmconvert.dataset.shards import write_synced
-from mmconvert.storage.object_store import placed
+from mmconvert.dataset.publish import placed
+from mmconvert.storage.atomic import write_synced
 from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
 

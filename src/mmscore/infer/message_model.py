@@ -18,6 +18,7 @@ from PIL import Image as Picture
 from mmconvert.core.errors import UsageError, got
 from mmconvert.core.record import Image
 from mmconvert.images.loader import SUFFIXES, Pictures, declared_format, is_data_url
+from mmconvert.storage.http import fetch
 
 Message = list[dict[str, Any]]
 
@@ -141,8 +142,6 @@ class MessageModel:
         if is_data_url(reference):
             return self._stored(_PICTURES.of_reference(reference, 1))
         if self.allow_remote and reference.lower().startswith(_ADDRESSES):
-            from mmconvert.storage.http import fetch  # a client of the network takes time to load
-
             return self._stored(_PICTURES.of_bytes(fetch(reference), 1))
         return reference
 

@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 
 from mmconvert.core.errors import Error
 from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, with_features
-from mmconvert.dataset.shards import parquet_options, sync_folder
+from mmconvert.dataset.shards import parquet_options
+from mmconvert.storage.atomic import sync_folder
 from mmconvert.storage.output_file import OutputFile
 from mmscore.llm.response_cache import Answer
 

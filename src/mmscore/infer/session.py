@@ -11,8 +11,9 @@ import msgspec
 from mmconvert.core.errors import UsageError
 from mmconvert.core.progress import progress
 from mmconvert.dataset.dataset import Dataset, open_dataset
+from mmconvert.dataset.publish import send_file
 from mmconvert.storage.atomic import require_apart
-from mmconvert.storage.object_store import file_name, is_url, local, send_file, stands
+from mmconvert.storage.object_store import file_name, is_url, local, stands
 from mmscore.infer import runner
 from mmscore.infer.adapter import adapt
 from mmscore.infer.backend import Backend

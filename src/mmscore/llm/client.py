@@ -20,9 +20,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, TypeVar
-
-import httpx2
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mmconvert.core.errors import Error, UsageError, first_line, got
 from mmscore.llm.budget import Price, Spending, most_tokens
@@ -30,6 +28,9 @@ from mmscore.llm.response_cache import FAILED, Answer
 from mmscore.llm.responses import Fault, asked_pause, read_replies, refusal_text
 from mmscore.llm.signals import until_stopped
 from mmscore.llm.transport import open_client, used_up
+
+if TYPE_CHECKING:  # takes time to load, and who has no judge and no API server does without
+    import httpx2
 
 API_KEY = "OPENAI_API_KEY"
 BASE_URL = "OPENAI_BASE_URL"
@@ -106,6 +107,8 @@ def chat_url(base_url: str | None) -> str:
     text = base_url or os.environ.get(BASE_URL)
     if not text:
         raise UsageError(f"no address to ask. Give the base URL of the service, or set {BASE_URL}.")
+    import httpx2
+
     try:
         url = httpx2.URL(text.strip())
     except httpx2.InvalidURL as error:
@@ -147,6 +150,8 @@ class Chat:
 
     def __init__(self, endpoint: Endpoint) -> None:
         """Name the endpoint; nothing is opened before `with`."""
+        import httpx2
+
         self.endpoint = endpoint
         self._shown = str(httpx2.URL(endpoint.url).copy_with(query=None))
         caps = (endpoint.max_calls, endpoint.max_total_tokens, endpoint.max_cost)
@@ -165,6 +170,8 @@ class Chat:
 
     def __enter__(self) -> "Chat":
         """Start the event loop."""
+        import httpx2
+
         self._runner = asyncio.Runner()
         self._tls = httpx2.create_ssl_context()
         return self
@@ -183,7 +190,7 @@ class Chat:
             await client.aclose()
 
     @contextlib.asynccontextmanager
-    async def _connection(self) -> AsyncIterator[httpx2.AsyncClient]:
+    async def _connection(self) -> "AsyncIterator[httpx2.AsyncClient]":
         """Lend a client of one connection, that used last first.
 
         One client for all would look at each of its connections several times a call.
@@ -263,6 +270,8 @@ class Chat:
 
     async def models(self) -> list[str]:
         """List the models that the service offers; empty where it does not say."""
+        import httpx2
+
         url = httpx2.URL(self.endpoint.url)
         url = url.copy_with(path=url.path.removesuffix(CHAT) + "/models")
         try:
@@ -306,6 +315,8 @@ class Chat:
         clock.reschedule(now() + left)
 
     async def _attempt(self, content: bytes) -> list[Answer] | Fault:
+        import httpx2
+
         try:
             response, data = await self._exchange("POST", self.endpoint.url, content)
         except httpx2.HTTPError as error:
@@ -319,7 +330,7 @@ class Chat:
 
     async def _exchange(
         self, method: str, url: str, content: bytes | None = None
-    ) -> tuple[httpx2.Response, bytes | None]:
+    ) -> "tuple[httpx2.Response, bytes | None]":
         """Send a request and read what comes back; None for a body that is too large."""
         async with self._connection() as client, client.stream(method, url, content=content) as response:
             data = bytearray()
@@ -329,7 +340,9 @@ class Chat:
                     return response, None
             return response, bytes(data)
 
-    def _refusal(self, response: httpx2.Response, data: bytes) -> Fault:
+    def _refusal(self, response: "httpx2.Response", data: bytes) -> Fault:
+        import httpx2
+
         status = response.status_code
         said = self._plain(f"{status} {refusal_text(data)}".strip())
         if status in _REFUSED_KEY:

@@ -1,15 +1,18 @@
 """One connection to a service, and whether it may be used again."""
 
-import ssl
-
-import httpx2
+from typing import TYPE_CHECKING
 
 from mmconvert._version import __version__
 
+if TYPE_CHECKING:  # takes time to load, and who has no judge and no API server does without
+    import ssl
+
+    import httpx2
+
 
 def open_client(
-    key: str | None, connect_seconds: float, silence_seconds: float, tls: ssl.SSLContext
-) -> httpx2.AsyncClient:
+    key: str | None, connect_seconds: float, silence_seconds: float, tls: "ssl.SSLContext"
+) -> "httpx2.AsyncClient":
     """Make a client that holds one connection; nothing is sent yet.
 
     Args:
@@ -18,6 +21,8 @@ def open_client(
         silence_seconds: Patience between two pieces of a reply, the first included.
         tls: Certificates.
     """
+    import httpx2
+
     # No compression is asked for: a small reply could not unfold into a large one unseen.
     headers = {
         "User-Agent": f"mmscore/{__version__}",
@@ -32,7 +37,7 @@ def open_client(
     return httpx2.AsyncClient(headers=headers, limits=limits, timeout=timeout, verify=tls)
 
 
-def used_up(client: httpx2.AsyncClient) -> bool:
+def used_up(client: "httpx2.AsyncClient") -> bool:
     """Tell whether more came than the reply; the next question would be answered with the rest.
 
     httpx2 has no public word for it. Where its parts have other names, every question costs a connection.

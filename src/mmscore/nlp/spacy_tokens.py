@@ -1,9 +1,12 @@
 """Words as spaCy's tokenizers cut them, by rules alone; no model is needed."""
 
 from functools import cache
+from typing import TYPE_CHECKING
 
-import spacy
-from spacy.language import Language
+from mmconvert.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 
 def spacy_words(text: str, language: str) -> list[str]:
@@ -16,11 +19,18 @@ def spacy_words(text: str, language: str) -> list[str]:
     Returns:
         The words in order, marks and blanks of their own among them.
 
+    Raises:
+        UsageError: spaCy is not installed.
+
     Parity: explosion/spaCy 3.8 spacy.blank.
     """
     return [token.text for token in _pipeline(language)(text)]
 
 
 @cache
-def _pipeline(language: str) -> Language:
+def _pipeline(language: str) -> "Language":
+    try:
+        import spacy  # one recipe needs it, and every recipe is loaded to choose one
+    except ImportError:
+        raise UsageError('VCR needs spaCy\'s tokenizers. Install them: pip install "mmconvert[vcr]".') from None
     return spacy.blank(language)

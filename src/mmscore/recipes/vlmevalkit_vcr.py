@@ -7,17 +7,18 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/vcr.py:VCRDataset. Not 
 with the model zh_core_web_sm, which no package index has; here every character is a word.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mmconvert.core.errors import RowError, UsageError, got
+from mmconvert.core.errors import RowError, got
 from mmconvert.core.text.literals import parse_list
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, read_label
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import VERSIONS, is_from_kit
 from mmscore.metrics.vlmevalkit_vcr import JOINERS, Found, refuses, spoken, vlmevalkit_vcr
+from mmscore.nlp.spacy_tokens import spacy_words
 
 SCORES = ("exact_match", "jaccard")
 COVERED = "covered_texts"
@@ -34,18 +35,8 @@ def found_in(item: Item) -> Sequence[Found]:
     if refuses(reply):
         return [Found()] * len(covered)
     language = "zh" if "ZH" in (item.dataset or "") else "en"
-    cut = _tokenizer()
-    words = cut(reply, language)
-    return [vlmevalkit_vcr(words, text, cut(text, language), JOINERS[language]) for text in covered]
-
-
-def _tokenizer() -> Callable[[str, str], list[str]]:
-    try:
-        # Imported here: this recipe alone needs spaCy, and every recipe is loaded to choose one.
-        from mmscore.nlp.spacy_tokens import spacy_words
-    except ImportError:
-        raise UsageError('VCR needs spaCy\'s tokenizers. Install them: pip install "mmconvert[vcr]".') from None
-    return spacy_words
+    words = spacy_words(reply, language)
+    return [vlmevalkit_vcr(words, text, spacy_words(text, language), JOINERS[language]) for text in covered]
 
 
 def _covered(item: Item) -> Sequence[str]:

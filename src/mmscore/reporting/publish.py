@@ -23,9 +23,10 @@ from mmconvert.core.errors import UsageError
 from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA_VERSION, with_features
 from mmconvert.dataset.hub_upload import Upload, without_paths
 from mmconvert.dataset.manifest import PREDICTIONS, check_names
-from mmconvert.dataset.shards import Shard, ShardWriter, numbered, write_synced
+from mmconvert.dataset.shards import Shard, ShardWriter, numbered
 from mmconvert.dataset.statistics import split_info
 from mmconvert.pipeline.inputs import DEFAULT_SPLIT
+from mmconvert.storage.atomic import write_synced
 from mmscore.core.predictions.join import told_of
 from mmscore.core.predictions.load import FORMAT, RUN_METADATA, Rows, column_type
 from mmscore.core.report import Entry, Report

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mmconvert.core.text.csv_injection import csv_for_people
-from mmscore.analysis.rank import GENERATION, LIKELIHOOD, Ranking, Table
+from mmscore.analysis.rank import Ranking, Table
+from mmscore.core.ranking import GENERATION, LIKELIHOOD
 
 _SHORT = {GENERATION: "Gen", LIKELIHOOD: "Like"}
 Grid = tuple[Sequence[str], Sequence[Sequence[str]]]

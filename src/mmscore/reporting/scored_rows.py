@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mmconvert.core.errors import UsageError
-from mmconvert.storage.object_store import placed
+from mmconvert.dataset.publish import placed
 from mmscore.core.report import Entry
 from mmscore.core.table import JUDGE_FIELDS, SCORES, Scored
 

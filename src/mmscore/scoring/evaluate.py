@@ -25,6 +25,7 @@ from mmscore.scoring.groups import MACRO, breakdown, check_breakdown, macro_aver
 from mmscore.scoring.judging.config import Estimate, Setting
 from mmscore.scoring.judging.panel import Panel, Sitting
 from mmscore.scoring.judging.request import JudgeRequest, chosen_panel, opened_dry_sitting
+from mmscore.scoring.judging.runner import opened_chat, opened_sitting
 from mmscore.scoring.result import Result
 from mmscore.scoring.score import columns_read, score_rows
 from mmscore.scoring.signature import signature
@@ -174,9 +175,6 @@ def _judge_each(
     work: Sequence[tuple[Rows, Choice, Panel | None]], options: Options, request: JudgeRequest
 ) -> list[Result]:
     """Score with a judge; all at once, so that no connection stays open while the caller holds an entry."""
-    # Imported here: whoever has no judge need not wait for the client to load.
-    from mmscore.scoring.judging.runner import opened_chat, opened_sitting
-
     found = []
     with opened_chat(request) as chat:
         for rows, choice, panel in work:

@@ -8,8 +8,9 @@ from PIL import Image
 
 from goldens.rules import refusal_or
 from mmconvert.core.errors import Error, RowError
+from mmconvert.core.rows import Rejected
 from mmconvert.images.loader import decode_base64
-from mmconvert.io import Rejected, tables
+from mmconvert.io import tables
 from mmconvert.io.pandas_dtypes import read_cells
 from mmconvert.plugins.registry import load
 from mmconvert.prompts.lmms_mmbench import lmms_mmbench_text

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import to_arrow
+from mmconvert.core.rows import Row, Where
 from mmconvert.images.loader import Pictures
-from mmconvert.io import Row, Where
 from mmconvert.plugins.format import Context, Format, Sample
 from mmconvert.plugins.registry import load
 from support.records import picture_bytes

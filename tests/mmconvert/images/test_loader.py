@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
-from mmconvert.images.loader import MAX_PIXELS, Pictures, decode_base64, decode_data_url, probe
-from mmconvert.images.verify import verify_decoded
+from mmconvert.images.loader import Pictures, decode_base64, decode_data_url, probe
+from mmconvert.images.verify import MAX_PIXELS, verify_decoded
 from support.records import KINDS, picture_bytes
 
 PNG = picture_bytes("PNG")

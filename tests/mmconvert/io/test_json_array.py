@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmconvert.io import Rejected, Row, json_array
+from mmconvert.core.rows import Rejected, Row
+from mmconvert.io import json_array
 
 
 def items(data: bytes, folder: Path) -> list[Row | Rejected]:

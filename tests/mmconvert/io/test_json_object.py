@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmconvert.io import Rejected, Row, json_array, json_head, json_object
+from mmconvert.core.rows import Rejected, Row
+from mmconvert.io import json_array, json_head, json_object
 
 NAMES = st.text(st.characters(codec="utf-8"), max_size=5)
 VALUES = st.recursive(

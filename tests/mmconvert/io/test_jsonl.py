@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error, RowError
-from mmconvert.io import Rejected, Row, jsonl
+from mmconvert.core.rows import Rejected, Row
+from mmconvert.io import jsonl
 
 
 def items(data: bytes, tmp_path: Path) -> list[Row | Rejected]:

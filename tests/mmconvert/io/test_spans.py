@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmconvert.io import Row, jsonl, parquet, tables
+from mmconvert.core.rows import Row
+from mmconvert.io import jsonl, parquet, tables
 
 TEXTS = {
     ".tsv": (tables, '\ufeffa\tb\n1\t"x\ny"\n\n2\tz\r\n"3\t\n"\tw\nbad\n5\t"q""\n"\n6\tend'),

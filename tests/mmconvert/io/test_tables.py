@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmconvert.io import Rejected, Row, tables
+from mmconvert.core.rows import DELIMITERS, Rejected, Row
+from mmconvert.io import tables
 
 
 def cells(text: str | bytes, tmp_path: Path, suffix: str = ".tsv", **options) -> list:
@@ -118,7 +119,7 @@ def test_reads_what_the_csv_module_writes(
     table: list, suffix: str, block: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     text = io.StringIO()
-    writer = csv.writer(text, delimiter=tables.DELIMITERS[suffix].decode(), lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer = csv.writer(text, delimiter=DELIMITERS[suffix].decode(), lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerows([("a", "b", "c"), *table])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "BLOCK", block)

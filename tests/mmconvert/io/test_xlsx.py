@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmconvert.io import Rejected, Row, xlsx
+from mmconvert.core.rows import Rejected, Row
+from mmconvert.io import xlsx
 from support.workbooks import MAIN, relations, sheet, text_row, write_workbook
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mmconvert.io import Span, Where
+from mmconvert.core.rows import Span, Where
 from mmconvert.pipeline import part_writer
 from mmconvert.pipeline.convert import WriteOptions, convert
 from mmconvert.pipeline.inputs import Input

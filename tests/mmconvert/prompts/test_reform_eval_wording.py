@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 
 from mmconvert.core.errors import RowError, UsageError
-from mmconvert.core.record import Image, Part, Record, Source, Turn
+from mmconvert.core.record import OPTION_MARK, Image, Part, Record, Source, Turn
 from mmconvert.core.text.turns import reworded, words
 from mmconvert.kits.reform_eval.dialogue import MMGPT_SYSTEM
 from mmconvert.pipeline.prompting import prompt_of
-from mmconvert.prompts.reform_eval import OPTION_MARK, PROMPT
+from mmconvert.prompts.reform_eval import PROMPT
 
 RECORD = Record(
     "1",

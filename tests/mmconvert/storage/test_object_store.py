@@ -14,8 +14,9 @@ from mmconvert.core.errors import Error, UsageError
 from mmconvert.dataset import verify as verification
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import MANIFEST
+from mmconvert.dataset.publish import check_free, send
 from mmconvert.dataset.verify import verify
-from mmconvert.storage.object_store import check_free, fetched, send
+from mmconvert.storage.object_store import fetched
 from mmscore.cli import program as scoring
 from mmscore.scoring.evaluate import score
 from support.datasets_on_disk import picture, record, write_dataset

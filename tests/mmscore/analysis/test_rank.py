@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from mmconvert.core.errors import Error, UsageError
-from mmscore.analysis.rank import Cell, Place, measure, rank, require_one_recipe, shared_ranks
+from mmscore.analysis.rank import measure, rank, require_one_recipe, shared_ranks
+from mmscore.core.ranking import Cell, Place
 from mmscore.reporting.rank_text import gaps, overview, shortfalls, to_csv, to_markdown
 from support.json_shape import faults
 from support.predictions import choices, write_predictions

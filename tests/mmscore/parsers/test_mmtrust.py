@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmscore.core.parsed import Parsed
-from mmscore.kits.mmtrusteval.releases import LATEST, REFUSAL_PHRASES, V0_2_1
 from mmscore.parsers.mmtrust_agreement import mmtrust_agreement
 from mmscore.parsers.mmtrust_points import mmtrust_points
-from mmscore.parsers.mmtrust_refusal import mmtrust_refusal
+from mmscore.parsers.mmtrust_refusal import LATEST, REFUSAL_PHRASES, V0_2_1, mmtrust_refusal
 from mmscore.parsers.mmtrust_yes_no import mmtrust_yes_no
 
 PARSERS = (mmtrust_agreement, mmtrust_points, mmtrust_refusal, mmtrust_yes_no)

@@ -7,6 +7,7 @@ from mmconvert.core.errors import Error, UsageError
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Facts, Item
 from mmscore.core.select_recipe import fitting_recipe
+from mmscore.nlp import spacy_tokens
 from mmscore.scoring.score import score_items
 
 RECIPE = load("mmscore.recipes", "vlmevalkit_vcr")
@@ -46,7 +47,8 @@ def test_answers_are_a_list():
 
 
 def test_without_spacy_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mmscore.nlp.spacy_tokens", None)
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    spacy_tokens._pipeline.cache_clear()
     with pytest.raises(UsageError, match=r"mmconvert\[vcr\]"):
         score_items([_item("x", "x")], RECIPE)
 

@@ -5,7 +5,8 @@ from rich.console import Console
 
 from mmscore.analysis.compare import compare
 from mmscore.analysis.explain import explain
-from mmscore.analysis.rank import Place, measure, rank
+from mmscore.analysis.rank import measure, rank
+from mmscore.core.ranking import Place
 from mmscore.reporting import compare_table, explain_table, rank_table
 from mmscore.reporting.console_table import plain_table, print_table
 from mmscore.reporting.report_table import show

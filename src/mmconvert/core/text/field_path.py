@@ -6,8 +6,8 @@ from typing import Any
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import canonical_json
+from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import parse_list
-from mmconvert.io.jsonl import parse_json
 
 Way = Sequence[str | int]
 """Names of members and places in lists, from the field inwards."""

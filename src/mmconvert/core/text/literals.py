@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from mmconvert.core.errors import RowError, got
-from mmconvert.io.jsonl import parse_json
+from mmconvert.core.text.json import parse_json
 
 MAX_DEPTH = 16
 MAX_ITEMS = 10_000

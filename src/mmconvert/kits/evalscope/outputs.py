@@ -12,8 +12,9 @@ from typing import Any
 from mmconvert.core.errors import RowError, got
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import LETTERS, Image, Part, Turn
+from mmconvert.core.rows import Rejected, Row
 from mmconvert.core.text.placeholders import turn_text
-from mmconvert.io import Rejected, Row, jsonl
+from mmconvert.io import jsonl
 from mmconvert.plugins.format import Context
 
 # Source: modelscope/evalscope 1.14.1 evalscope/benchmarks, names of its adapters for pictures

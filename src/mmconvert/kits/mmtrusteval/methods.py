@@ -18,7 +18,8 @@ from mmconvert.core.errors import Error, RowError, UsageError, got
 from mmconvert.core.record import Record
 from mmconvert.core.text.turns import words
 from mmconvert.images.canvas import asked_turn, led_by
-from mmconvert.images.loader import MAX_PIXELS, Pictures
+from mmconvert.images.loader import Pictures
+from mmconvert.images.verify import MAX_PIXELS
 from mmconvert.plugins.transform import Setting
 
 PARAMETERS: Mapping[str, Any] = {"folder": "", "lazy": True}

@@ -5,7 +5,7 @@ from typing import Any
 
 from mmconvert.core.errors import RowError, got
 from mmconvert.core.record import Image, Part, Record, Turn, canonical_json
-from mmconvert.io import Row
+from mmconvert.core.rows import Row
 from mmconvert.plugins.format import Context
 
 

@@ -6,6 +6,7 @@ wherever it stands. Source: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from operator import add
 from random import Random
@@ -14,6 +15,9 @@ from typing import Any
 
 from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
 from mmconvert.core.frozen import frozen
+from mmconvert.core.record import Record
+from mmconvert.core.text.prompt_parts import Wording, pictures_first
+from mmconvert.core.text.turns import last_turn_images
 
 ALPHABETS = {"lower": ascii_lowercase, "upper": ascii_uppercase, "number": "123456789"}
 """What marks the options; a draw takes one of them in this order."""
@@ -171,6 +175,30 @@ def question_and_answer(
     else:
         said = f"({marks[options.index(answer)]}) {answer}" if answer in options else str(answer)
     return asked, said if processor.prefix is None else f"{processor.prefix} {said}"
+
+
+def chat_wording(record: Record, settings: Processor, rng: Random) -> Wording:
+    """Word the last turn of a record alone, for models with turns of their own.
+
+    Args:
+        record: The question; its instruction goes first.
+        settings: Marks, method and the response's beginning; where no mark is chosen, the record's own or `upper`.
+        rng: Draws the marks.
+
+    Returns:
+        The pictures of the last turn and the text.
+
+    Raises:
+        RowError: The options have a gap, or there are more than marks.
+    """
+    if None in record.options:
+        raise RowError("options.gap", "options", "ReForm-Eval marks options without a gap. Leave the row out.")
+    options = record.options if record.options and settings.method == "generation" else None
+    marks = settings.alphabet(rng)
+    asked = question_with_options(record.question or "", options, marks)
+    slots = tuple(image.slot for image in last_turn_images(record))
+    wording = pictures_first(f"{record.instruction} {asked}" if record.instruction else asked, slots)
+    return replace(wording, reply=settings.prefix, names=marks[: len(options or ())])
 
 
 def dialogue_text(sample: Mapping[str, Any], processor: Processor, rng: Random) -> str:

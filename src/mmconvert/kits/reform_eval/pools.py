@@ -17,7 +17,7 @@ from typing import Any
 from mmconvert.core.errors import Error, RowError, UsageError, got
 from mmconvert.core.frozen import frozen
 from mmconvert.core.run_cache import once_a_run
-from mmconvert.io.jsonl import parse_json
+from mmconvert.core.text.json import parse_json
 
 OWN = "reform_eval_pools.json"
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.core.errors import Error
-from mmconvert.io import Rejected, Row, json_array, json_object
+from mmconvert.core.rows import Rejected, Row
+from mmconvert.io import json_array, json_object
 from mmconvert.io.json_head import is_object
 
 KEY, TYPE = "question_id", "question_type"

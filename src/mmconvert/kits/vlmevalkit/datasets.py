@@ -1,7 +1,9 @@
 """VLMEvalKit's benchmarks: what their rows ask for, and how the kit names tables and result files."""
 
+import os
 import re
 from functools import lru_cache
+from pathlib import Path
 
 _MULTIPLE_CHOICE = (
     *(f"MMBench_{part}_{tongue}{era}" for part in ("DEV", "TEST") for tongue in ("EN", "CN") for era in ("", "_V11")),
@@ -100,3 +102,8 @@ def named(stem: str) -> tuple[str | None, str | None]:
     # Not compiled before it is needed, for every start would wait for it.
     match = re.fullmatch(_NAME, stem)
     return (match["model"], match["dataset"]) if match else (None, None)
+
+
+def lmudata_root() -> Path:
+    """Give the folder of LMUData tables: environment `LMUData`, else ~/LMUData."""
+    return Path(os.environ.get("LMUData") or Path.home() / "LMUData")  # noqa: SIM112 - the kit's own spelling

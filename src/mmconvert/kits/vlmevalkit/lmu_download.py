@@ -10,8 +10,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from mmconvert.core.errors import Error, RowError, UsageError
-from mmconvert.dataset.shards import sync_folder
-from mmconvert.pipeline.inputs import lmudata_root
+from mmconvert.kits.vlmevalkit.datasets import lmudata_root
+from mmconvert.storage.atomic import sync_folder
 from mmconvert.storage.http import Limits, opened
 
 LIMITS = Limits(bytes=64 << 30, seconds=6 * 3600)

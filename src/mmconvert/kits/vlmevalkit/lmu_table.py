@@ -23,15 +23,15 @@ from typing import Any
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, canonical_json
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import answer_letter, lettered_options, plain_prompt
 from mmconvert.core.text.placeholders import interleave, slots_in
 from mmconvert.images.loader import decode_plain_base64, is_data_url
-from mmconvert.io import Rejected, Row, Span, tables
+from mmconvert.io import tables
 from mmconvert.io.columns import HEADERS, respell, rest
 from mmconvert.kits.vlmevalkit.circular import FIRST_OFFSET
-from mmconvert.kits.vlmevalkit.datasets import is_circular
-from mmconvert.pipeline.inputs import lmudata_root
+from mmconvert.kits.vlmevalkit.datasets import is_circular, lmudata_root
 from mmconvert.plugins.format import Context
 
 REFERENCE_LENGTH = 64

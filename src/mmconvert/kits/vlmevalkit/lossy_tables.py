@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mmconvert.core.errors import UsageError
-from mmconvert.io import Rejected, Row
+from mmconvert.core.rows import Rejected, Row
 from mmconvert.io.pandas_dtypes import Cell, read_cells
 from mmconvert.io.tables import as_texts
 from mmconvert.kits.vlmevalkit.lmu_table import ROTATION_OF

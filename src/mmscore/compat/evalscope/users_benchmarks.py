@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mmconvert.pipeline.inputs import lmudata_root
+from mmconvert.kits.vlmevalkit.datasets import lmudata_root
 
 if TYPE_CHECKING:
     from mmscore.compat.evalscope.vlmevalkit_backend import Model

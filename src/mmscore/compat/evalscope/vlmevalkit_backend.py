@@ -8,7 +8,7 @@ from typing import Any
 from mmconvert.console.app import mapping_file
 from mmconvert.core.errors import UsageError, did_you_mean, got, no_such_path
 from mmconvert.core.frozen import frozen
-from mmconvert.pipeline.inputs import lmudata_root
+from mmconvert.kits.vlmevalkit.datasets import lmudata_root
 from mmscore.compat.evalscope.config import (
     DEFAULT_WORK_DIR,
     FILES,

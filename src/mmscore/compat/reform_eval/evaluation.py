@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
-from mmconvert.io.jsonl import parse_json
+from mmconvert.core.text.json import parse_json
 from mmscore.kits.reform_eval.evaluation import Evaluation, evaluate
 
 __all__ = ["Evaluation", "kits_log", "loader_eval", "logged_evaluation", "read_list"]

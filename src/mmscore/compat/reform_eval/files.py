@@ -15,10 +15,10 @@ from mmconvert.console.app import mapping_file
 from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Image
+from mmconvert.core.text.json import parse_json
 from mmconvert.images.boxes import boxes_in
 from mmconvert.images.canvas import decoded, png
 from mmconvert.images.loader import Pictures
-from mmconvert.io.jsonl import parse_json
 from mmconvert.kits.reform_eval import tdiuc
 from mmconvert.transforms.draw_boxes import COLORS, outline
 from mmconvert.transforms.draw_distractors import choices_in

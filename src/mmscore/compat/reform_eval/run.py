@@ -19,13 +19,13 @@ from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record, from_arrow
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.dataset import open_dataset as open_rows
-from mmconvert.dataset.shards import write_synced
 from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor
 from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.kits.reform_eval.setup import Setup
 from mmconvert.pipeline.convert import write
 from mmconvert.plugins.format import Target
 from mmconvert.plugins.registry import available, load
+from mmconvert.storage.atomic import write_synced
 from mmscore.compat.reform_eval.datasets import CHOICE, GENERATION, ReformDataset, open_dataset
 from mmscore.compat.reform_eval.evaluation import Evaluation, kits_log, logged_evaluation, read_list
 from mmscore.compat.reform_eval.files import read_config

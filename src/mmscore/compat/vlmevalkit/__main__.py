@@ -16,8 +16,8 @@ import pandas as pd
 from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED
 from mmconvert.console.app import run as run_program
 from mmconvert.core.errors import Error, UsageError, did_you_mean, got
+from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.printable import printable
-from mmconvert.io.jsonl import parse_json
 from mmconvert.plugins.registry import load as load_plugin
 from mmscore.compat import kit_imports, vlmevalkit
 from mmscore.compat.vlmevalkit.datasets import fetching, whole

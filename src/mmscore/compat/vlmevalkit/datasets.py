@@ -16,7 +16,8 @@ import pandas as pd
 from mmconvert.core.errors import RowError, UsageError, got
 from mmconvert.core.record import LETTERS
 from mmconvert.images.loader import SUFFIXES, Pictures, decode_base64
-from mmconvert.pipeline.inputs import lmudata_root
+from mmconvert.kits.vlmevalkit.datasets import lmudata_root
+from mmconvert.kits.vlmevalkit.lmu_download import download_table
 from mmconvert.prompts.vlmevalkit import messages
 from mmscore.compat.vlmevalkit.prepared_table import is_empty, prepared
 from mmscore.compat.vlmevalkit.recipes import as_recipe
@@ -124,8 +125,6 @@ class ImageBaseDataset:
         if not url or not (self.allow_remote or _fetching.get()):
             more = f", or allow {url} to be fetched: --allow-remote, allow_remote = True" if url else ""
             raise UsageError(f"{path}: the table {problem}. Put it there{more}.")
-        from mmconvert.kits.vlmevalkit.lmu_download import download_table  # a client of the network takes time to load
-
         return load(download_table(url, md5=file_md5))
 
     def post_build(self, dataset: str) -> None:

@@ -20,8 +20,8 @@ from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.images.loader import Pictures
+from mmconvert.kits.vlmevalkit.datasets import lmudata_root
 from mmconvert.pipeline.convert import Records, read
-from mmconvert.pipeline.inputs import lmudata_root
 from mmscore.api import predict
 from mmscore.compat.vlmevalkit.datasets import Benchmark, ImageBaseDataset, build_dataset
 from mmscore.compat.vlmevalkit.recipes import KEPT, as_recipe, records_of, rows_of, users_code, write_eval_file

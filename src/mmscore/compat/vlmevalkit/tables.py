@@ -16,10 +16,12 @@ from typing import Any
 import pandas as pd
 
 from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean
+from mmconvert.core.rows import Rejected
+from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import looks_like_list, parse_list
-from mmconvert.io import Rejected, jsonl, xlsx
+from mmconvert.io import xlsx
 from mmconvert.io.write_xlsx import write_workbook
-from mmconvert.pipeline.inputs import lmudata_root
+from mmconvert.kits.vlmevalkit.datasets import lmudata_root
 from mmscore.compat.vlmevalkit.stored_values import read_values, write_values
 
 _KINDS = {
@@ -135,7 +137,7 @@ def _read_workbook(path: Path) -> pd.DataFrame:
 
 
 def _read_jsonl(path: Path) -> list[Any]:
-    return [jsonl.parse_json(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [parse_json(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 _READERS: Mapping[str, Callable[[Path], Any]] = {
@@ -143,7 +145,7 @@ _READERS: Mapping[str, Callable[[Path], Any]] = {
     ".csv": lambda path: pd.read_csv(path, **_READ),
     ".xlsx": _read_workbook,
     ".parquet": pd.read_parquet,
-    ".json": lambda path: jsonl.parse_json(path.read_text(encoding="utf-8")),
+    ".json": lambda path: parse_json(path.read_text(encoding="utf-8")),
     ".jsonl": _read_jsonl,
     ".pkl": read_values,
 }

@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 from mmconvert.core.errors import Error, UsageError, did_you_mean, first_line, got
 from mmconvert.core.frozen import frozen
 from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
+from mmconvert.core.rows import Rejected
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, folder_of, read_manifest
-from mmconvert.io import Rejected
 from mmconvert.io.parquet import open_parquet
+from mmconvert.pipeline import convert
 from mmconvert.storage.hub_fs import on_the_hub
 from mmscore.core.predictions.locate import located
 
@@ -240,9 +241,6 @@ def _plain(type_: pa.DataType) -> str:
 
 
 def _from_kit(path: str, place: Path, format: str | None) -> Rows:
-    # Imported here: a parquet file needs none of the formats, and they take longer to load than to score.
-    from mmconvert.pipeline import convert
-
     records = convert.read(place, format)
     if records.format in TABLES:
         # Their refused rows are kept, since they may name the question in other columns than the id.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mmconvert.core.errors import UsageError, no_such_path
 from mmconvert.core.frozen import frozen
+from mmconvert.pipeline.inputs import spooled
 from mmconvert.storage.hub_fs import on_the_hub
 from mmconvert.storage.object_store import fetched as fetched_url
 from mmconvert.storage.object_store import is_url
@@ -47,9 +48,6 @@ def located(name: str | Path) -> Place:
         there: ls .
     """
     if str(name) == STDIN:
-        # Imported here and below: a path, which most are, needs neither.
-        from mmconvert.pipeline.inputs import spooled
-
         return Place(spooled(sys.stdin.buffer), "stdin")
     if not str(name):
         raise UsageError("the name of a file is empty. Is a variable of the command line not set?")

@@ -26,10 +26,10 @@ import pybase64
 
 from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
 from mmconvert.core.record import LETTERS, Record, Turn
+from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.images.loader import Pictures, decode_base64
 from mmconvert.io.columns import take_headers
-from mmconvert.io.jsonl import parse_json
 from mmconvert.kits.vlmevalkit.lmu_table import index_cell
 from mmscore.infer.backend import Backend, Generation, ModelOptions, honour
 from mmscore.infer.message_model import IMAGE, TEXT, Message, MessageModel, store

@@ -7,6 +7,8 @@ from typing import Any
 
 from mmconvert.core.errors import UsageError, did_you_mean, got
 from mmscore.kits.mmtrusteval.evaluators import Classify, Setting, Settings, UnconnectedError
+from mmscore.kits.mmtrusteval.local_classifiers import harmbench, longformer
+from mmscore.kits.mmtrusteval.score_services import moderation, perspective
 
 CLASSIFIERS = "classifiers"
 """Option of the recipes: evaluator id -> where its classifier or service is."""
@@ -19,6 +21,14 @@ PLACES: Mapping[str, Mapping[str, bool]] = {
     "google_perspective_api_eval": {"url": True, "key_env": False},
 }
 """Evaluator id -> what says where it is, and whether that must be there; see the functions of the same names."""
+
+_OPENERS: Mapping[str, Callable[..., Classify]] = {
+    "classifer_reject_eval": longformer,
+    "classifer_follow_instruction_eval": longformer,
+    "harmbenchmodel_eval": harmbench,
+    "openai_moderation_api_eval": moderation,
+    "google_perspective_api_eval": perspective,
+}
 
 
 def connected(places: Any) -> Classify:
@@ -75,21 +85,10 @@ def _when_needed(evaluator: str, place: Mapping[str, str]) -> Classify:
 
 @cache
 def _opened(evaluator: str, place: frozenset[tuple[str, str]]) -> Classify:
-    opened: Classify = _opener(evaluator)(**dict(place))
-    return opened
-
-
-def _opener(evaluator: str) -> Callable[..., Classify]:
-    # Imported here: a run without the evaluator needs neither the libraries nor the time to load them.
-    if "url" in PLACES[evaluator]:
-        from mmscore.kits.mmtrusteval.score_services import MODERATION, moderation, perspective
-
-        return moderation if evaluator == MODERATION else perspective
     try:
-        from mmscore.kits.mmtrusteval.local_classifiers import HARMBENCH, harmbench, longformer
+        return _OPENERS[evaluator](**dict(place))
     except ModuleNotFoundError as error:
         raise UsageError(f'{evaluator} needs {error.name}. Install it: pip install "mmconvert[infer]".') from None
-    return harmbench if evaluator == HARMBENCH else longformer
 
 
 def by_evaluator(functions: Mapping[str, Classify]) -> Classify:

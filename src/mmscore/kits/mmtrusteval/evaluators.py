@@ -14,10 +14,9 @@ from mmconvert.core.frozen import frozen
 from mmscore.core.parsed import Parsed
 from mmscore.kits.mmtrusteval.containment import contains_label, names_glue_answer, names_sentiment
 from mmscore.kits.mmtrusteval.judge_prompts import eval_prompt, noise_prompt, score_prompt
-from mmscore.kits.mmtrusteval.releases import LATEST, REFUSAL_PHRASES
 from mmscore.parsers.mmtrust_agreement import DEGREES, PHRASES, mmtrust_agreement
 from mmscore.parsers.mmtrust_points import POINTS, mmtrust_points
-from mmscore.parsers.mmtrust_refusal import REFUSED, mmtrust_refusal
+from mmscore.parsers.mmtrust_refusal import LATEST, REFUSAL_PHRASES, REFUSED, mmtrust_refusal
 from mmscore.parsers.mmtrust_yes_no import YES, YES_PHRASES, mmtrust_yes_no
 
 Settings = Mapping[str, Any]

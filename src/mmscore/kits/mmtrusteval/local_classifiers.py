@@ -9,9 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import torch
-from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
-
 from mmconvert.core.errors import Error, RowError, first_line, got, no_such_path
 from mmscore.kits.mmtrusteval.evaluators import Classify, Settings, UnconnectedError
 from mmscore.kits.mmtrusteval.judge_prompts import filled
@@ -48,6 +45,9 @@ def longformer(folder: str | Path, *, device: str | None = None) -> Classify:
 
     Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/classifier_eval.py.
     """
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
     model, tokenizer = _loaded(folder, AutoModelForSequenceClassification, device)
     longest = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 512) - 2)
 
@@ -82,6 +82,9 @@ def harmbench(folder: str | Path, prompt: str, *, device: str | None = None) -> 
 
     Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/classifier_eval.py, greedy, in bfloat16.
     """
+    import torch
+    from transformers import AutoModelForCausalLM
+
     model, tokenizer = _loaded(folder, AutoModelForCausalLM, device, dtype=torch.bfloat16)
 
     @lru_cache(_KEPT)
@@ -101,6 +104,9 @@ def harmbench(folder: str | Path, prompt: str, *, device: str | None = None) -> 
 
 
 def _loaded(folder: str | Path, kind: Any, device: str | None, **options: Any) -> tuple[Any, Any]:
+    import torch
+    from transformers import AutoTokenizer
+
     place = Path(folder)
     if not place.is_dir():
         raise no_such_path(place)

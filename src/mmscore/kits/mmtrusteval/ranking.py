@@ -7,7 +7,7 @@ by that score the kit's rank.
 from collections.abc import Callable, Mapping, Sequence
 
 from mmconvert.core.errors import Error, UsageError
-from mmscore.analysis.rank import GENERATION, Cell
+from mmscore.core.ranking import GENERATION, Cell
 from mmscore.core.report import Entry
 from mmscore.kits.mmtrusteval.benchmark_rank import (
     AWARENESS,

@@ -16,7 +16,7 @@ from mmscore.core.recipe import Facts, Item, NoReferenceError, Recipe, read_labe
 from mmscore.kits.mmtrusteval.chains import Chain, Link, chain_of
 from mmscore.kits.mmtrusteval.connections import CLASSIFIERS, with_classifiers
 from mmscore.kits.mmtrusteval.evaluators import ALONE, Sample, Setting, UnconnectedError
-from mmscore.kits.mmtrusteval.releases import KIT, REFUSAL_PHRASES, VERSIONS
+from mmscore.kits.mmtrusteval.releases import KIT, VERSIONS
 from mmscore.kits.mmtrusteval.scored_log import (
     BOXES,
     EXTRA,
@@ -30,6 +30,7 @@ from mmscore.kits.mmtrusteval.scored_log import (
 from mmscore.kits.mmtrusteval.task_file import CHAINS, chains_in, check_keys
 from mmscore.kits.mmtrusteval.tasks import QUESTIONS, TASKS, Config, Task, most_questions, task_of
 from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou
+from mmscore.parsers.mmtrust_refusal import REFUSAL_PHRASES
 
 FORMAT = "mmtrust"
 LEAVE_OUT = "Leave --recipe out."

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-import httpx2
-
 from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
 from mmscore.kits.mmtrusteval.evaluators import Classify, Settings, UnconnectedError
 from mmscore.llm.client import key_from_environment
@@ -126,6 +124,8 @@ class _Service:
     """An address that is asked again while it is only busy."""
 
     def __init__(self, url: str, headers: Mapping[str, str], pause: float) -> None:
+        import httpx2
+
         try:
             address = httpx2.URL(url)
         except (httpx2.InvalidURL, TypeError) as error:
@@ -143,6 +143,8 @@ class _Service:
             RowError: It stays busy for this reply, or answers too much.
             Error: It refuses, or nobody is there.
         """
+        import httpx2
+
         reason = ""
         for number in range(TRIES):
             time.sleep(self._pause if number else 0)

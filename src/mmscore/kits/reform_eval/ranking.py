@@ -6,7 +6,7 @@ text and description would be. Captions count by a hundred times CIDEr, as the o
 """
 
 from mmconvert.core.errors import UsageError
-from mmscore.analysis.rank import Place
+from mmscore.core.ranking import Place
 from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, DIMENSIONS, METRICS, benchmark_named, benchmark_of
 
 COLUMNS = DIMENSIONS

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.storage.object_store import placed
+from mmconvert.dataset.publish import placed
 from mmconvert.viewer.items import Item, Picture
 from mmconvert.viewer.page import write_page
 from mmconvert.viewer.thumbnails import Thumbnails

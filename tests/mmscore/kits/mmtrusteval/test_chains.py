@@ -8,7 +8,7 @@ from mmconvert.core.errors import Error
 from mmscore.kits.mmtrusteval.chains import chain_of, results
 from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, Setting
 from mmscore.kits.mmtrusteval.measures import measure
-from mmscore.kits.mmtrusteval.releases import V0_2_1
+from mmscore.parsers.mmtrust_refusal import V0_2_1
 
 CHAT = {"model_id": "judge", "prompt_template": "Is {pred} right? {k}", "generation_kwargs": {}, "metrics_cfg": {}}
 MEAN = {"metrics_cfg": {"pred_mean": {}}}

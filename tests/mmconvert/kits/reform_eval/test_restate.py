@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.chat.options import reordered, restated
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import LETTERS, Record, Source, Turn
 from mmconvert.core.text.turns import words
+from mmconvert.kits.reform_eval.restate import reordered, restated
 from mmconvert.pipeline.convert import read
 
-FILES = Path(__file__).resolve().parents[3] / "src/mmconvert/testing/demo/files"
+FILES = Path(__file__).resolve().parents[4] / "src/mmconvert/testing/demo/files"
 
 
 def question(options: tuple[str | None, ...], answer: str | None, label: str | None, **fields: object) -> Record:

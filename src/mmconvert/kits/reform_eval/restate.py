@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 from mmconvert.core.errors import RowError, got
-from mmconvert.core.record import LETTERS, Record, canonical_json
+from mmconvert.core.record import LETTERS, OPTION_MARK, Record, canonical_json
+from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.turns import plain_wording, reworded
-from mmconvert.io.jsonl import parse_json
-from mmconvert.prompts.reform_eval import OPTION_MARK, reform_eval
+from mmconvert.kits.reform_eval.dialogue import Processor, chat_wording
 
 RAW_OPTIONS = ("options", "answer_options")
 """Fields of `extra` in which formats keep options as the source wrote them."""
@@ -29,8 +30,10 @@ def restated(record: Record) -> Record:
     """
     if record.question is None:
         raise RowError("question.missing", "question", "the row has no question of its own to word anew.")
-    kits = record.instruction is not None or OPTION_MARK in record.extra
-    return reworded(record, reform_eval(record) if kits else plain_wording(record))
+    if record.instruction is None and OPTION_MARK not in record.extra:
+        return reworded(record, plain_wording(record))
+    settings = Processor(sep="\n", mark=record.extra.get(OPTION_MARK, "upper"))
+    return reworded(record, chat_wording(record, settings, Random(f"0:{record.id}")))
 
 
 def reordered(record: Record, order: Sequence[int]) -> Record:
