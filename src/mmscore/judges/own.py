@@ -16,7 +16,7 @@ from dataclasses import replace
 from mmconvert.core.record import LETTERS
 from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced, filled
 from mmscore.core.recipe import OWN, Item
-from mmscore.nlp.json_extract import json_objects
+from mmscore.nlp.final_answer import json_objects
 
 LLM = "llm"
 LLM_RECALL = "llm_recall"

@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import random
+import signal
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
@@ -22,12 +23,11 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, first_line, got
 from mmscore.llm.budget import Price, Spending, most_tokens
 from mmscore.llm.response_cache import FAILED, Answer
 from mmscore.llm.responses import Fault, asked_pause, read_replies, refusal_text
-from mmscore.llm.signals import until_stopped
-from mmscore.llm.transport import open_client, used_up
 
 if TYPE_CHECKING:  # takes time to load, and who has no judge and no API server does without
     import httpx2
@@ -196,18 +196,32 @@ class Chat:
         One client for all would look at each of its connections several times a call.
         """
         if not self._idle:
-            seconds = (self.endpoint.connect_seconds, self.endpoint.silence_seconds)
-            self._idle.append(open_client(self.endpoint.key, *seconds, self._tls))
+            self._idle.append(self._open_client())
             self._clients += self._idle
         client = self._idle.pop()
         try:
             yield client
         finally:
-            if used_up(client):
+            if _is_used_up(client):
                 await client.aclose()
                 self._clients.remove(client)
             else:
                 self._idle.append(client)
+
+    def _open_client(self) -> httpx2.AsyncClient:
+        """Make a client that holds one connection; nothing is sent yet."""
+        # No compression is asked for: a small reply could not unfold into a large one unseen.
+        headers = {
+            "User-Agent": f"mmscore/{__version__}",
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+        }
+        if self.endpoint.key:
+            headers["Authorization"] = f"Bearer {self.endpoint.key}"
+        limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
+        timeout = httpx2.Timeout(self.endpoint.silence_seconds, connect=self.endpoint.connect_seconds, pool=None)
+        return httpx2.AsyncClient(headers=headers, limits=limits, timeout=timeout, verify=self._tls)
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine that asks, to its end.
@@ -215,7 +229,7 @@ class Chat:
         Raises:
             KeyboardInterrupt: The process was told to stop; what was under way is cancelled.
         """
-        results = self._runner.run(until_stopped(work))
+        results = self._runner.run(_run_until_stopped(work))
         if not results:
             raise KeyboardInterrupt
         return results[0]
@@ -399,3 +413,48 @@ async def together(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _run_until_stopped(work: Coroutine[Any, Any, _T]) -> list[_T]:
+    """Run a coroutine; SIGTERM cancels it in order, as SIGINT does under `asyncio.Runner`.
+
+    A handler that raises wherever the loop happens to be would leave tasks behind that complain.
+
+    Returns:
+        The result alone, or nothing when the process was told to stop.
+    """
+    loop, task, stopped = asyncio.get_running_loop(), asyncio.ensure_future(work), False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        task.cancel()
+
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        loop.add_signal_handler(signal.SIGTERM, stop)
+    except (ValueError, RuntimeError, NotImplementedError):
+        # Not the main thread, or a system without signals: whoever stops the process does it alone.
+        return [await task]
+    try:
+        return [await task]
+    except asyncio.CancelledError:
+        if stopped:
+            return []
+        raise
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _is_used_up(client: httpx2.AsyncClient) -> bool:
+    """Tell whether more came than the reply; the next question would be answered with the rest.
+
+    httpx2 has no public word for it. Where its parts have other names, every question costs a connection.
+    """
+    try:
+        connections = client._transport._pool.connections  # type: ignore[attr-defined]
+        rests = [one._connection._h11_state.trailing_data[0] for one in connections if one.is_idle()]
+    except AttributeError:
+        return True
+    return any(rests)

@@ -1,4 +1,4 @@
-"""Where a reply states its final answer: after its reasoning, in a box, behind "the answer is"."""
+"""Where a reply states its final answer: after its reasoning, in a box, behind "the answer is", in a JSON object."""
 
 import re
 from collections.abc import Iterator
@@ -89,3 +89,28 @@ def marked_places(text: str) -> Iterator[int]:
         ['B', 'A? No, the answer is B']
     """
     yield from (found.end() for found in [*MARKER.finditer(text)][::-1])
+
+
+def json_objects(text: str) -> Iterator[str]:
+    r"""Find the objects in braces that stand in no other and in no string.
+
+    A quotation mark opens a string outside of objects too.
+
+    Example:
+        >>> list(json_objects('x {"a": {"b": "}"}} [{}] "{}" {'))
+        ['{"a": {"b": "}"}}', '{}']
+    """
+    depth, start, quoted, escaped = 0, 0, False, False
+    for place, mark in enumerate(text):
+        if quoted:
+            quoted = escaped or mark != '"'
+            escaped = not escaped and mark == "\\"
+        elif mark == '"':
+            quoted = True
+        elif mark == "{":
+            start = start if depth else place
+            depth += 1
+        elif mark == "}" and depth:
+            depth -= 1
+            if not depth:
+                yield text[start : place + 1]

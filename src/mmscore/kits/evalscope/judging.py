@@ -11,7 +11,7 @@ from mmconvert.core.frozen import frozen
 from mmconvert.core.text.placeholders import PLACEHOLDER
 from mmscore.core.judge import filled
 from mmscore.kits.evalscope.aggregation import NEW, Release
-from mmscore.nlp.json_extract import json_objects
+from mmscore.nlp.final_answer import json_objects
 
 Kind = Literal["pattern", "numeric"]
 
