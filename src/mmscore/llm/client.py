@@ -16,7 +16,6 @@ import json
 import os
 import random
 import signal
-import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +29,8 @@ from mmscore.llm.response_cache import FAILED, Answer
 from mmscore.llm.responses import Fault, asked_pause, read_replies, refusal_text
 
 if TYPE_CHECKING:  # takes time to load, and who has no judge and no API server does without
+    import ssl
+
     import httpx2
 
 API_KEY = "OPENAI_API_KEY"
@@ -208,8 +209,10 @@ class Chat:
             else:
                 self._idle.append(client)
 
-    def _open_client(self) -> httpx2.AsyncClient:
+    def _open_client(self) -> "httpx2.AsyncClient":
         """Make a client that holds one connection; nothing is sent yet."""
+        import httpx2
+
         # No compression is asked for: a small reply could not unfold into a large one unseen.
         headers = {
             "User-Agent": f"mmscore/{__version__}",
@@ -447,7 +450,7 @@ async def _run_until_stopped(work: Coroutine[Any, Any, _T]) -> list[_T]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _is_used_up(client: httpx2.AsyncClient) -> bool:
+def _is_used_up(client: "httpx2.AsyncClient") -> bool:
     """Tell whether more came than the reply; the next question would be answered with the rest.
 
     httpx2 has no public word for it. Where its parts have other names, every question costs a connection.
