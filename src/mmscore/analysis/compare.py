@@ -11,15 +11,14 @@ import pyarrow.compute as pc
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.frozen import frozen
-from mmscore.analysis.align import Pairing, listed, pair
-from mmscore.analysis.same_questions import unlike
+from mmscore.analysis.align import Pairing, listed, pair, unlike
 from mmscore.core.report import Entry, finite
 from mmscore.core.select_recipe import Choice
 from mmscore.core.table import CLUSTER, SCORED, Scored
 from mmscore.scoring.bootstrap import NumberDifference, number_differences
 from mmscore.scoring.evaluate import Options, results
 from mmscore.scoring.paired_tests import RESAMPLES, SEED, Difference, holm, paired_difference
-from mmscore.scoring.result import Result
+from mmscore.scoring.scored_file import Result
 
 SCHEMA_VERSION = 1
 

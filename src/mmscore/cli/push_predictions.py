@@ -14,7 +14,7 @@ from mmconvert.core.text.printable import printable
 from mmconvert.dataset.front_matter import front_matter
 from mmscore.core.predictions.load import open_rows
 from mmscore.core.predictions.locate import STDIN
-from mmscore.scoring.result import Result
+from mmscore.scoring.scored_file import Result
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -29,7 +29,7 @@ from mmscore.infer import session
 from mmscore.infer.predictions_file import RUN_METADATA, interrupted
 from mmscore.llm.response_cache import OK
 from mmscore.scoring.evaluate import Options
-from mmscore.scoring.result import Result
+from mmscore.scoring.scored_file import Result
 from mmscore.workflow.prepare import OpenedModel, PreparedDataset
 from mmscore.workflow.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan, plan_of
 

@@ -23,7 +23,7 @@ from mmscore.core.table import Scored
 from mmscore.reporting.scored_rows import RowsWriter
 from mmscore.scoring.evaluate import AVERAGES, Options, kit_log, results
 from mmscore.scoring.judging.request import JudgeRequest
-from mmscore.scoring.result import Result
+from mmscore.scoring.scored_file import Result
 
 _FILES = {
     "output": ("--output", "report"),

@@ -16,7 +16,7 @@ from mmscore.core.table import MISSING, REJECTED, Scored
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, answer_cell, is_from_kit
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
-from mmscore.scoring.joint_scores import joint_accuracy, undecided
+from mmscore.scoring.grouping import joint_accuracy, undecided
 
 PLACES = {"figure": 4, "joint_question": 5}
 """Column -> its place in the index, counted from 0."""

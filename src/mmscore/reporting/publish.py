@@ -31,7 +31,7 @@ from mmscore.core.predictions.join import told_of
 from mmscore.core.predictions.load import FORMAT, RUN_METADATA, Rows, column_type
 from mmscore.core.report import Entry, Report
 from mmscore.reporting.predictions_card import join, model_index, predictions_card
-from mmscore.scoring.result import Result
+from mmscore.scoring.scored_file import Result
 
 _PATH = re.compile(r"(?<![\w:/.])(?:~|[A-Za-z]:)?(?:[\\/][\w.+@-]+)+[\\/](?=[\w.+@-])")
 """Folders in front of a file's name, as error messages have them."""

@@ -26,8 +26,8 @@ from mmscore.scoring.judging.config import Estimate, Setting
 from mmscore.scoring.judging.panel import Panel, Sitting
 from mmscore.scoring.judging.request import JudgeRequest, chosen_panel, opened_dry_sitting
 from mmscore.scoring.judging.runner import opened_chat, opened_sitting
-from mmscore.scoring.result import Result
 from mmscore.scoring.score import columns_read, score_rows
+from mmscore.scoring.scored_file import Result
 from mmscore.scoring.signature import signature
 
 AVERAGES = ("micro", MACRO)

@@ -1,4 +1,4 @@
-"""One predictions file under one recipe, its rows at hand: for commands that look at rows, not at a report."""
+"""One predictions file under one recipe: its rows, and the entry of the report they make."""
 
 from collections.abc import Sequence
 
@@ -9,6 +9,7 @@ from mmconvert.core.frozen import frozen
 from mmscore.core.predictions.join import join
 from mmscore.core.predictions.load import Refusal, Rows, open_rows
 from mmscore.core.recipe import Metrics
+from mmscore.core.report import Entry
 from mmscore.core.select_recipe import Choice, facts_of, fitting_recipe, named_recipe
 from mmscore.core.table import EXCLUDED, SCORED, STATUSES, Scored
 from mmscore.scoring.score import score_rows
@@ -99,3 +100,29 @@ def _with(columns: Sequence[str], settled: Scored, raw: Scored) -> Scored:
         for name in dropped:
             settled = settled.with_array(name, raw.rows[name].take(place.combine_chunks()))
     return settled
+
+
+@frozen
+class Result:
+    """What scoring one file by one recipe gave.
+
+    Attributes:
+        entry: The entry of the report.
+        scored: All rows, settled.
+        raw: All rows before the recipe settled them.
+        rows: The file, joined with its references.
+        choice: The recipe.
+        refusals: Why rows were rejected, or got no verdict.
+    """
+
+    entry: Entry
+    scored: Scored
+    raw: Scored
+    rows: Rows
+    choice: Choice
+    refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def settled(self) -> Settled:
+        """Give what the recipe made of the file, for whoever needs no report."""
+        return Settled(self.choice, self.scored, self.refusals)

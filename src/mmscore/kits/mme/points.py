@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from mmscore.core.estimates import Z95, Estimate
 from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
-from mmscore.scoring.joint_scores import jointly
+from mmscore.scoring.grouping import jointly
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py, MME_rating; EvolvingLMMs-Lab/lmms-eval@75571cf
 # lmms_eval/tasks/mme/utils.py and BradyFU/Awesome-Multimodal-Large-Language-Models calculation.py have the same.

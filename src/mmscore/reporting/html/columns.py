@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mmscore.core.predictions.load import Rows, column_type
-from mmscore.scoring.result import Result
+from mmscore.scoring.scored_file import Result
 
 
 def beside(result: Result, names: Sequence[str]) -> pa.Table:

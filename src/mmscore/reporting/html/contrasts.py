@@ -9,7 +9,7 @@ from mmconvert.core.errors import Error
 from mmscore.analysis.compare import compared
 from mmscore.analysis.explain import gap_between
 from mmscore.scoring.paired_tests import holm
-from mmscore.scoring.result import Result
+from mmscore.scoring.scored_file import Result
 
 EACH_WITH_EACH = 4
 """Up to so many files, each is held against each; more are held against the first one only."""

@@ -13,7 +13,7 @@ from mmscore.core.table import EXCLUDED, SCORED
 from mmscore.reporting.html.confusion import NOTHING
 from mmscore.reporting.html.repeats import Repeats
 from mmscore.reporting.html.verdicts import Verdicts
-from mmscore.scoring.result import Result
+from mmscore.scoring.scored_file import Result
 
 _JUDGED = ("judge_model", "judge_reply", "judge_votes")
 

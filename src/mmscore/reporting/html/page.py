@@ -21,7 +21,7 @@ from mmscore.reporting.html.panels import panels
 from mmscore.reporting.html.pictures import thumbnails_of
 from mmscore.reporting.html.repeats import repeats
 from mmscore.reporting.html.verdicts import verdicts_of
-from mmscore.scoring.result import Result
+from mmscore.scoring.scored_file import Result
 
 MOST_ITEMS = 10_000
 _HERE = files("mmscore.reporting.html")

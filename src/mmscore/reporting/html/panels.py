@@ -14,7 +14,7 @@ from mmscore.reporting.html.contrasts import differences, gaps
 from mmscore.reporting.html.labels import labels
 from mmscore.reporting.html.repeats import Repeats
 from mmscore.reporting.html.verdicts import Verdicts
-from mmscore.scoring.result import Result
+from mmscore.scoring.scored_file import Result
 
 
 def panels(

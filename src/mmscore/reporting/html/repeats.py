@@ -12,7 +12,7 @@ from mmscore.core.table import EXCLUDED, SCORED, Scored
 from mmscore.reporting.html.columns import beside
 from mmscore.reporting.html.verdicts import Verdicts
 from mmscore.scoring.repeats import COLUMNS, question_numbers
-from mmscore.scoring.result import Result
+from mmscore.scoring.scored_file import Result
 
 
 @frozen

@@ -9,7 +9,7 @@ from mmconvert.core.frozen import frozen
 from mmscore.core.parsed import UNPARSED
 from mmscore.core.table import SCORED, Floats, Scored
 from mmscore.reporting.html.columns import beside
-from mmscore.scoring.result import Result
+from mmscore.scoring.scored_file import Result
 
 RIGHT, PARTLY, WRONG, UNREAD, OPEN = "right", "partly", "wrong", "unparsed", "no score"
 """Words for scored rows; the others are called by their status. A reply that was not read and has no credit is

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmscore.scoring.joint_scores import jointly, undecided
+from mmscore.scoring.grouping import jointly, undecided
 
 HITS = st.lists(st.sampled_from([0.0, 1.0, math.nan]), max_size=6)
 
