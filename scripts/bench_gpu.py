@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """Generation on a GPU: ours beside a loop over single rows and one over fixed batches.
 
-Needs torch, transformers, pyarrow and Pillow and nothing of this project installed: run it from a
+Needs torch, transformers, pyarrow, msgspec and Pillow and nothing of this project installed: run it from a
 checkout. The model is a Qwen2.5-VL of random weights, made on the spot; `--tiny` takes a Llava of a
 few thousand weights instead, for a look at the script without a GPU.
 
@@ -18,7 +18,6 @@ import time
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -36,12 +35,6 @@ except ImportError:
     stand_in = types.ModuleType("orjson")
     stand_in.dumps = lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     sys.modules["orjson"] = stand_in
-try:
-    import msgspec  # noqa: F401
-except ImportError:
-    stand_in = types.ModuleType("mmconvert.core.frozen")
-    stand_in.frozen = dataclass(frozen=True, slots=True)
-    sys.modules["mmconvert.core.frozen"] = stand_in
 
 from mmconvert.core.record import Image, Part, Record, Source, Turn  # noqa: E402
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset  # noqa: E402

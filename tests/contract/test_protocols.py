@@ -1,10 +1,9 @@
 """Every protocol: what it says of itself, and what it does with any row."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Part, Record, Turn

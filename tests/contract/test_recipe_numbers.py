@@ -3,7 +3,6 @@
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 from mmconvert.core.errors import Error
 from mmconvert.core.record import PREDICTION_SCHEMA

@@ -4,12 +4,12 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mmconvert.core.record import Record
 from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read

@@ -7,12 +7,13 @@ import re
 import shutil
 import traceback
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import PIL.Image
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from mmconvert.core.error_hints import says_what_to_do
 from mmconvert.core.errors import Error, RowError, UsageError

@@ -7,9 +7,10 @@ import re
 import tempfile
 import textwrap
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mmconvert.core.record import SCHEMA
 from mmconvert.plugins.format import Format

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
+
 
 def push(folder: str, repo: str, **options: Any) -> dict[str, Any]:
     from mmconvert.dataset import hub_upload
@@ -25,7 +27,7 @@ def push(folder: str, repo: str, **options: Any) -> dict[str, Any]:
     hub_upload.RETRY_SECONDS = (0.01, 0.01)
     hub_errors.time = SimpleNamespace(sleep=waits.append, time=time.time)
     try:
-        return {**dataclasses.asdict(hub_upload.push(folder, repo, **options)), "waits": waits}
+        return {**msgspec.structs.asdict(hub_upload.push(folder, repo, **options)), "waits": waits}
     except hub_upload.Error as error:
         return {"error": str(error), "kind": type(error).__name__}
 

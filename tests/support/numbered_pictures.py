@@ -1,7 +1,8 @@
 """Records whose texts name their pictures by number."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.record import Record, Source, Turn, canonical_json
 from mmconvert.core.text.placeholders import interleave

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pybase64
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.core.record import Image, Record

@@ -1,8 +1,9 @@
 """What writers of training data share: the assistant's turn, what is left out, and why."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.chat.conversations import MEDIA, MESSAGES_EXTRA, ROLES, image_parts, listed
 from mmconvert.core.error_hints import with_next_step

@@ -1,10 +1,10 @@
 """`mmconvert check-plugin`: the contract of a format, a prompt or a transform, run on anybody's."""
 
-import dataclasses
 import json
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 
 from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE
 from mmconvert.core.text.printable import printable
@@ -30,7 +30,7 @@ def check_plugin(kind: str, name: str, examples: tuple[Path, ...], as_json: bool
             "kind": kind,
             "name": name,
             "promises": promises(kind),
-            "breaches": list(map(dataclasses.asdict, found)),
+            "breaches": list(map(asdict, found)),
         }
         click.echo(json.dumps(shown, ensure_ascii=False))
     else:

@@ -6,12 +6,12 @@ import math
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from mmconvert.cli.image_root import image_root_option
 from mmconvert.cli.push import check_push, origin_options, publish, published_text, push_options

@@ -5,17 +5,17 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
+from msgspec.structs import asdict, replace
 
 from mmconvert.chat.file_names import proposed_file_name
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.dataset_argument import DatasetArgument
 from mmconvert.core.errors import UsageError, did_you_mean
-from mmconvert.core.frozen import frozen
 from mmconvert.core.progress import Advance, Done, progress
 from mmconvert.core.record import Record
 from mmconvert.core.text.printable import printable
@@ -88,8 +88,7 @@ def export(
     return EXIT_PARTIAL if (done.losses or done.rows_rejected) and not allow_rejects else 0
 
 
-@frozen
-class Exported:
+class Exported(msgspec.Struct, frozen=True):
     """What an export did.
 
     Attributes:
@@ -113,7 +112,7 @@ class Exported:
 
     def to_json(self) -> dict[str, Any]:
         """Give the object that `mmconvert export --json` prints."""
-        return asdict(self)
+        return asdict(self) | {"losses": [asdict(loss) for loss in self.losses]}
 
 
 def exported(dataset: Path, output: str, given: Mapping[str, Any], *, quiet: bool) -> Exported:

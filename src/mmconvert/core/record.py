@@ -10,25 +10,24 @@ here, by name, instead of ending the whole run later.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from itertools import chain
 from operator import attrgetter
 from typing import Any
 
+import msgspec
 import orjson
 import pyarrow as pa
 
 from mmconvert.core.arrow import binary, column, lists, structs
 from mmconvert.core.errors import RowError, got
-from mmconvert.core.frozen import frozen
+from mmconvert.core.plugin_struct import PluginStruct
 
 SCHEMA_VERSION = 1
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 TASKS = ("multiple_choice", "yes_no", "vqa", "caption", "ocr", "kie", "chat")
 
 
-@frozen(gc=False)
-class Image:
+class Image(PluginStruct, frozen=True, gc=False):
     """A picture as the source stored it; never decoded, never re-encoded.
 
     Attributes:
@@ -54,24 +53,21 @@ class Image:
     url: str | None = None
 
 
-@frozen(gc=False)
-class Part:
+class Part(PluginStruct, frozen=True, gc=False):
     """A piece of a turn: `text` with its text, or `image`, which stands for the next picture."""
 
     type: str
     text: str = ""
 
 
-@frozen(gc=False)
-class Turn:
+class Turn(PluginStruct, frozen=True, gc=False):
     """One chat message; `role` is system, user, assistant or tool."""
 
     role: str
     content: tuple[Part, ...]
 
 
-@frozen(gc=False)
-class Source:
+class Source(PluginStruct, frozen=True, gc=False):
     """Where a record came from: format name, bare file name, 0-based record number."""
 
     format: str
@@ -79,8 +75,7 @@ class Source:
     row: int
 
 
-@frozen(gc=False)
-class Record:
+class Record(PluginStruct, frozen=True, gc=False):
     """One example. Fields have the meaning of the columns of the same name (docs/schema.md).
 
     `images` holds one entry for each image part of `messages`, in reading order.
@@ -110,7 +105,7 @@ class Record:
     variant: int | None = None
     round: int | None = None
     attachments: tuple[Image, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = msgspec.field(default_factory=dict)
     prediction: str | None = None
 
 

@@ -7,11 +7,10 @@ from typing import Any
 
 from mmconvert.core.error_hints import with_next_step
 from mmconvert.core.errors import RowError
-from mmconvert.core.frozen import frozen
+from mmconvert.core.plugin_struct import PluginStruct
 
 
-@frozen(gc=False)
-class Where:
+class Where(PluginStruct, frozen=True, gc=False):
     """Bare file name, 0-based record number, 1-based physical line and byte offset where there are any."""
 
     file: str
@@ -35,8 +34,7 @@ def _stem(file: str) -> str:
     return PurePath(file).stem
 
 
-@frozen(gc=False)
-class Row:
+class Row(PluginStruct, frozen=True, gc=False):
     """One raw record: the source's own field names, None for an empty cell.
 
     `remarks` is what the source noticed about the file as a whole; it stands on the first row.
@@ -47,8 +45,7 @@ class Row:
     remarks: tuple[str, ...] = ()
 
 
-@frozen(gc=False)
-class Rejected:
+class Rejected(PluginStruct, frozen=True, gc=False):
     """One record that was refused, and why; a line of the rejects file.
 
     Attributes:
@@ -87,8 +84,7 @@ class Rejected:
         }
 
 
-@frozen
-class Span:
+class Span(PluginStruct, frozen=True):
     """A piece of a file that begins with a record; a source's `cut` makes them.
 
     Attributes:

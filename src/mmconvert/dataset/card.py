@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from mmconvert.core.errors import UsageError, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import hf_feature
 from mmconvert.dataset.card_sections import (
     BEGIN,
@@ -47,8 +46,7 @@ _URL = re.compile(r"https?://[^\s<>|`]+")
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 
-@frozen
-class SplitInfo:
+class SplitInfo(msgspec.Struct, frozen=True):
     """One split of a configuration.
 
     Attributes:
@@ -61,11 +59,10 @@ class SplitInfo:
     name: str
     rows: int
     bytes: int
-    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    counts: Mapping[str, Mapping[str, int]] = msgspec.field(default_factory=dict)
 
 
-@frozen
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """What only people know of a dataset; nothing of it is ever guessed.
 
     Attributes:

@@ -13,16 +13,16 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, did_you_mean, first_line, no_such_path
-from mmconvert.core.frozen import frozen
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.record import SCHEMA_VERSION, Record, from_arrow, missing_columns
 from mmconvert.dataset.card import Origin, card, merge
@@ -252,8 +252,7 @@ class DatasetWriter:
             shutil.rmtree(self._old, ignore_errors=True)
 
 
-@frozen
-class Dataset:
+class Dataset(msgspec.Struct, frozen=True):
     """The files of one config, by split.
 
     Attributes:

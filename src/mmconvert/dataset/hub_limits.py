@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
+import msgspec
+
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 
 FOLDER_FILES = 10_000
 """Most files of a folder: "cannot exceed"."""
@@ -27,8 +28,7 @@ PRIVATE_BYTES = 100 * 10**9
 """Bytes that a free account has for all of its private repositories."""
 
 
-@frozen
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """One of the Hub's limits beside what a push comes to.
 
     Attributes:

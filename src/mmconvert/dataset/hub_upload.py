@@ -8,13 +8,13 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, RowError, UsageError, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.multiprocess import usable_cores
 from mmconvert.core.progress import Advance, Done
@@ -41,8 +41,7 @@ _ELSEWHERE = re.compile(r"/|~|[A-Za-z]:[\\/]|\\\\|(.*[\\/])?\.\.[\\/]")
 Manifest = Mapping[str, Any]
 
 
-@frozen
-class Upload:
+class Upload(msgspec.Struct, frozen=True):
     """What a push would send.
 
     Attributes:
@@ -57,7 +56,7 @@ class Upload:
     folder: Path
     shards: Mapping[str, Mapping[str, list[Shard]]]
     manifest: Manifest
-    more: Mapping[str, bytes] = field(default_factory=dict)
+    more: Mapping[str, bytes] = msgspec.field(default_factory=dict)
     gone: Sequence[str] = ()
     join: Callable[[str, str], str] = merge
 
@@ -75,8 +74,7 @@ class Upload:
         return sum(s.rows for splits in self.shards.values() for shards in splits.values() for s in shards)
 
 
-@frozen
-class PushResult:
+class PushResult(msgspec.Struct, frozen=True):
     """What stands on the Hub now.
 
     Attributes:
@@ -274,8 +272,7 @@ def _make_place(api: "HfApi", repo_id: str, revision: str | None, private: bool)
         api.create_branch(repo_id, repo_type="dataset", branch=revision, exist_ok=True)
 
 
-@frozen
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     repo_id: str
     revision: str | None
     create_pr: bool

@@ -6,14 +6,14 @@ content-defined chunking are on.
 
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import SCHEMA, Record, to_arrow, weight
 from mmconvert.storage.hashed_file import HashedFile
 
@@ -31,8 +31,7 @@ _DISTINCT = {"id", "sample", "question", "text", "name", "sha256", "row"}
 """Leaves whose values differ from row to row: a dictionary of them would be a second copy, and a larger one."""
 
 
-@frozen
-class Shard:
+class Shard(msgspec.Struct, frozen=True):
     """One parquet file of a dataset, as the manifest lists it."""
 
     file: str

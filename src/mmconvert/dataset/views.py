@@ -6,12 +6,12 @@ prompt-completion   `prompt` and `completion` in the place of `messages`
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import LETTERS, SCHEMA, Part, Record, Turn, to_arrow, with_features
 from mmconvert.core.text.options import letters_of
 from mmconvert.core.text.placeholders import slots_in
@@ -149,8 +149,7 @@ def _split_batch(records: Sequence[Record]) -> pa.RecordBatch:
     )
 
 
-@frozen
-class View:
+class View(msgspec.Struct, frozen=True):
     """One layout.
 
     Attributes:

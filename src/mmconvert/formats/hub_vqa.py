@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from mmconvert.chat.conversations import listed, picture, placed
 from mmconvert.core.errors import RowError, got, in_field
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, canonical_json
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.options import answer_letter, lettered_options, plain_prompt
@@ -31,8 +32,7 @@ CAPTION_PROMPT = "Provide a one-sentence caption for the provided image."
 """Prompt of captions without a question. Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/coco_cap."""
 
 
-@frozen
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """How one benchmark's columns are called.
 
     Attributes:

@@ -14,9 +14,10 @@ Lost: pictures, which the log does not hold.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, got
 from mmconvert.core.record import LETTERS, Part, Record, Turn, canonical_json

@@ -11,10 +11,10 @@ Lost: the other columns of a predictions file beside `prediction`, such as statu
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, got, in_field
 from mmconvert.core.record import PICTURE_COLUMNS, SCHEMA, Image, Record, from_row, missing_columns

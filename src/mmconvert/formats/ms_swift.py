@@ -12,9 +12,10 @@ Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.chat.conversations import (
     dialog_record,

@@ -12,10 +12,11 @@ Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import count, filterfalse
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.chat.conversations import MESSAGES_EXTRA, message_list, objects_in
 from mmconvert.chat.export_images import reference

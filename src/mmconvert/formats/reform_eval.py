@@ -14,10 +14,11 @@ Lost: nothing.
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.chat.export_images import as_files, base64_text, stored_file, with_bytes
 from mmconvert.chat.losses import unheld

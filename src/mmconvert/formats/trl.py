@@ -13,11 +13,12 @@ Lost: whether content was one text or parts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from mmconvert.chat.conversations import (
     dialog_record,
@@ -38,7 +39,6 @@ from mmconvert.chat.training import (
     with_extra,
 )
 from mmconvert.core.errors import RowError, got, in_field
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, with_features
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import check_count, escape, unescape
@@ -65,8 +65,7 @@ SCHEMAS = {None: _schema("messages"), SPLIT: _schema("prompt", "completion")}
 """Columns of a parquet file by the name that `--columns` takes."""
 
 
-@frozen
-class _Message:
+class _Message(msgspec.Struct, frozen=True):
     """One message as it is read.
 
     Attributes:

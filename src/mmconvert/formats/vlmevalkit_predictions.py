@@ -10,10 +10,11 @@ Lost: nothing; the file holds no pictures.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.chat.file_names import model_of, said
 from mmconvert.chat.losses import unheld

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.text.literals import parse_list
 
 LAYOUTS = ("xywh", "xyxy")
@@ -13,8 +14,7 @@ LAYOUTS = ("xywh", "xyxy")
 _LARGEST = 1 << 31
 
 
-@frozen
-class Box:
+class Box(msgspec.Struct, frozen=True):
     """Corners in pixels, fractions cut off; the picture's upper left is (0, 0)."""
 
     left: int

@@ -6,11 +6,11 @@ attachment under a slot that was free, its bytes untouched. `extra["transforms"]
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
 import PIL.Image
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Part, Record, Turn

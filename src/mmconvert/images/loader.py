@@ -16,13 +16,13 @@ import re
 import stat
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pybase64
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, got
-from mmconvert.core.frozen import frozen
+from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Image
 from mmconvert.images.verify import FORMATS, MAX_PIXELS, verify_decoded
 from mmconvert.storage.object_store import StoreFolder, is_url
@@ -125,8 +125,7 @@ def declared_format(url: str) -> str | None:
     return {"jpg": "JPEG", "tif": "TIFF"}.get(subtype) or (subtype.upper() if subtype.upper() in FORMATS else None)
 
 
-@frozen
-class Pictures:
+class Pictures(PluginStruct, frozen=True):
     """Finds pictures, checks them, and refuses everything outside its roots.
 
     Attributes:

@@ -1,9 +1,10 @@
 """What several formats read alike: keys, numbered pictures, spellings of columns, extra fields."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.record import Image, Record, canonical_json

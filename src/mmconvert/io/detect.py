@@ -3,9 +3,10 @@
 import importlib
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import combinations, islice
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.core.rows import DELIMITERS, READERS, Row

@@ -5,13 +5,13 @@ Records end at LF or CRLF and nothing else. Only an empty cell is missing: None,
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from io import BufferedReader
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pybase64
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, did_you_mean
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where

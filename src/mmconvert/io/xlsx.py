@@ -8,10 +8,11 @@ not what the file shows.
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, got
 from mmconvert.core.rows import Rejected, Row, Span, Where

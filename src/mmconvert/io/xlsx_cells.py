@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+import msgspec
+
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 from mmconvert.io.ooxml import Attributes, LocalNames, Package, attribute
 
 LAST_ROW = 1_048_576
@@ -26,8 +27,7 @@ _BUILT_IN_DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59
 _NOT_IN_FORMAT = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE | re.DOTALL)
 
 
-@frozen
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """A cell that is not blank.
 
     Attributes:
@@ -41,8 +41,7 @@ class Cell:
     text: str
 
 
-@frozen
-class Workbook:
+class Workbook(msgspec.Struct, frozen=True):
     """A workbook whose parts were found; its first worksheet is `sheets[0]`.
 
     Attributes:

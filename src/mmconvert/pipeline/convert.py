@@ -10,15 +10,15 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
+from msgspec.structs import asdict, replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, did_you_mean
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected
 from mmconvert.core.run_cache import begin_run
@@ -99,8 +99,7 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
         return list(plugin.write(records, replace(target, path=temporary, name=target.path.resolve().name)))
 
 
-@dataclass(slots=True)
-class Summary:
+class Summary(msgspec.Struct):
     """What a conversion did.
 
     Not part of the JSON: `reasons`, the first refused rows, and `predicted`, how many rows have a prediction.
@@ -115,9 +114,9 @@ class Summary:
     seconds: float = 0.0
     output: str = ""
     rejects: str | None = None
-    splits: dict[str, int] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    reasons: list[str] = field(default_factory=list)
+    splits: dict[str, int] = msgspec.field(default_factory=dict)
+    warnings: list[str] = msgspec.field(default_factory=list)
+    reasons: list[str] = msgspec.field(default_factory=list)
     predicted: int = 0
 
     def to_json(self) -> dict[str, Any]:
@@ -125,8 +124,7 @@ class Summary:
         return {name: value for name, value in asdict(self).items() if name not in ("reasons", "predicted")}
 
 
-@frozen
-class WriteOptions:
+class WriteOptions(msgspec.Struct, frozen=True):
     """Where a conversion goes and how strict it is.
 
     Attributes:
@@ -201,8 +199,7 @@ def convert(
     return summary
 
 
-@dataclass(slots=True)
-class _Job:
+class _Job(msgspec.Struct):
     """The arguments of `convert`, the files as they are read, and what the parts have given so far."""
 
     inputs: Sequence[Input]
@@ -212,7 +209,7 @@ class _Job:
     where: WriteOptions
     rejects_file: Path
     told: Told | None
-    results: list[PartResult] = field(default_factory=list)
+    results: list[PartResult] = msgspec.field(default_factory=list)
 
     @property
     def formats(self) -> str:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.frozen import frozen
+import msgspec
+
 from mmconvert.core.record import canonical_json
 from mmconvert.core.rows import Rejected, Row
 from mmconvert.core.text.field_path import Way, column_and_way, value_like, with_value
@@ -102,8 +103,7 @@ def further_problems(
         yield problem
 
 
-@frozen
-class _Attempt:
+class _Attempt(msgspec.Struct, frozen=True):
     """A row without the problem that it had, the next one, and whether pictures or options are others now."""
 
     row: Row

@@ -21,12 +21,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec.structs import asdict, replace
+
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 from mmconvert.core.rows import Rejected, Where
 from mmconvert.dataset.shards import Shard
 from mmconvert.pipeline.parts import Part, PartResult, convert_part
@@ -88,8 +89,7 @@ def join(output: Path, plan: Mapping[str, Any]) -> "Share":
     return Share(folder, own.token)
 
 
-@frozen
-class SharedPart:
+class SharedPart(msgspec.Struct, frozen=True):
     """A part that this process has claimed, for a task of an engine."""
 
     part: Part

@@ -8,12 +8,13 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
+from msgspec.structs import replace
+
 from mmconvert.core.errors import Error, UsageError, did_you_mean, no_such_path
-from mmconvert.core.frozen import frozen
 from mmconvert.core.rows import READERS
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, check_names, config_folder
@@ -31,8 +32,7 @@ _HEAD = 1 << 20
 _REJECTS = ".rejects.jsonl"
 
 
-@frozen
-class Input:
+class Input(msgspec.Struct, frozen=True):
     """One file to convert, the split it goes to, and what tells its rows from other files' rows.
 
     Attributes:

@@ -11,11 +11,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+from msgspec.structs import replace
+
 from mmconvert.core.errors import Error, RowError, UsageError, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record, weight
 from mmconvert.core.rows import DELIMITERS, READERS, Rejected, Span
 from mmconvert.dataset.shards import Shard
@@ -36,8 +38,7 @@ _OFFSETS = (".jsonl", *DELIMITERS)
 """Files whose rows say at which byte they begin."""
 
 
-@frozen
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """What one task of an engine converts, and where to.
 
     Attributes:

@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from mmconvert.core.errors import Error, RowError, UsageError, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Image, Record, checked
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.options import without_option_names
@@ -32,8 +33,7 @@ OURS = "mmconvert"
 """The format of datasets of this project."""
 
 
-@frozen
-class ReadOptions:
+class ReadOptions(msgspec.Struct, frozen=True):
     """How to read; the options of `mmconvert convert` that bear on one file.
 
     Attributes:
@@ -263,8 +263,7 @@ class Records:
             return _Made(row, (), Rejected.of(error, row.where, _row_id(row)))
 
 
-@frozen
-class _Steps:
+class _Steps(msgspec.Struct, frozen=True):
     """What is done with every record of a format, in this order."""
 
     first: Callable[[Record], Record] | None
@@ -293,8 +292,7 @@ class _PieceNumbers:
         return self._number
 
 
-@frozen(gc=False)
-class _Made:
+class _Made(msgspec.Struct, frozen=True, gc=False):
     """What a row gave: records, or the reason why there are none."""
 
     row: Row | Rejected

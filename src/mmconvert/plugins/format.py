@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import UsageError, did_you_mean
-from mmconvert.core.frozen import frozen
+from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Record, Source
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.images.loader import Pictures
@@ -16,8 +17,7 @@ IMAGES = ("inline", "files", "original")
 """How a writer stores pictures: inside the file, as files named by content, or under the source's own names."""
 
 
-@frozen
-class Context:
+class Context(PluginStruct, frozen=True):
     """What a format may know beside the row.
 
     Attributes:
@@ -36,7 +36,7 @@ class Context:
     subset: str | None = None
     task: str | None = None
     id_prefix: str = ""
-    warnings: Counter[str] = field(default_factory=Counter)
+    warnings: Counter[str] = msgspec.field(default_factory=Counter)
 
     def warn(self, message: str) -> None:
         """Count a remark that needs no action but should be seen."""
@@ -51,8 +51,7 @@ class Context:
         return Source(self.format, row.where.file, row.where.row)
 
 
-@frozen
-class Target:
+class Target(PluginStruct, frozen=True):
     """Where and how a writer writes.
 
     Attributes:
@@ -72,8 +71,7 @@ class Target:
     name: str | None = None
 
 
-@frozen
-class Loss:
+class Loss(PluginStruct, frozen=True):
     """Something of a record that the target format cannot hold; the whole record where it is `left_out`."""
 
     id: str
@@ -82,8 +80,7 @@ class Loss:
     left_out: bool = False
 
 
-@frozen
-class Sample:
+class Sample(PluginStruct, frozen=True):
     """The head of a file, for guessing: suffix, field names in first-seen order, first rows."""
 
     path: Path
@@ -92,8 +89,7 @@ class Sample:
     rows: tuple[Mapping[str, Any], ...]
 
 
-@frozen
-class Format:
+class Format(PluginStruct, frozen=True):
     """One file format, reader and writer.
 
     Attributes:

@@ -18,8 +18,9 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import UsageError, did_you_mean, no_such_path, told
-from mmconvert.core.frozen import frozen
 from mmconvert.core.hashing import hash_file
 from mmconvert.plugins.former_names import register_former_names
 
@@ -43,8 +44,7 @@ PACKAGES = {"mmconvert.engines": "mmconvert.pipeline.engines"}
 """Packages that are not named as their group."""
 
 
-@frozen
-class Plugin:
+class Plugin(msgspec.Struct, frozen=True):
     """Where a plug-in lives: its name, its module and who brought it."""
 
     name: str

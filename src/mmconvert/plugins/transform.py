@@ -6,20 +6,21 @@ its result depends on the record, its parameters and the seed alone: not on orde
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from random import Random
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from mmconvert.core.errors import UsageError
-from mmconvert.core.frozen import frozen
+from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Record, checked
 from mmconvert.images.loader import Pictures
 from mmconvert.plugins.arguments import parse_spec, typed
 from mmconvert.plugins.registry import load
 
 
-@frozen
-class Setting:
+class Setting(PluginStruct, frozen=True):
     """What a transform may know beside the record and its parameters.
 
     Attributes:
@@ -30,7 +31,7 @@ class Setting:
 
     name: str
     seed: int = 0
-    pictures: Pictures = field(default_factory=lambda: Pictures(()))
+    pictures: Pictures = msgspec.field(default_factory=lambda: Pictures(()))
 
     def random(self, *key: str) -> Random:
         """Give a generator that hangs on the seed, the transform and a key, and on nothing else.
@@ -53,8 +54,7 @@ class Setting:
 Apply = Callable[[Record, Mapping[str, Any], Setting], Iterable[Record]]
 
 
-@frozen
-class Transform:
+class Transform(PluginStruct, frozen=True):
     """One step from a record to records.
 
     Attributes:
@@ -67,12 +67,11 @@ class Transform:
 
     summary: str
     apply: Apply
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
     check: Callable[[Mapping[str, Any]], None] | None = None
 
 
-@frozen
-class Step:
+class Step(PluginStruct, frozen=True):
     """A transform with its parameters, ready to run."""
 
     transform: Transform

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Part, Record
 from mmconvert.core.text.placeholders import interleave, slots_in
 from mmconvert.core.text.prompt_parts import Wording
@@ -53,8 +54,7 @@ MAX_OPTIONS_TEXT = 1_000_000
 """Most characters of an options cell; the kit has no limit."""
 
 
-@frozen
-class Sample:
+class Sample(msgspec.Struct, frozen=True):
     """A row of General-VMCQ as the kit reads it: messages, options, and a label or a list of labels."""
 
     messages: list[Message]

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import LETTERS, Part, Record

@@ -4,8 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import RowError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.text.prompt_parts import Wording, pictures_first
 from mmconvert.core.text.turns import last_turn_images
@@ -16,8 +17,7 @@ OPTION_LETTERS = "ABCDE"
 REQUIRED = ("index", "image", "question", "category", "l2-category")
 
 
-@frozen
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A row of the table as the benchmark's loader gives it; cells keep the type that they were read with.
 
     Attributes:

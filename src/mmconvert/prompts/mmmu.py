@@ -1,9 +1,10 @@
 """MMMU's own wording: the question, options as `(A) text`, one closing line; the first picture only."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from string import ascii_uppercase
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, got
 from mmconvert.core.record import LETTERS, Record

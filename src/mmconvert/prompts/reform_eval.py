@@ -2,9 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from random import Random
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
 from mmconvert.core.record import OPTION_MARK, Record

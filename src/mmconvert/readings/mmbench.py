@@ -5,8 +5,9 @@ question that is lost so is refused, and columns F to Z are no options.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, did_you_mean
 from mmconvert.core.record import LETTERS

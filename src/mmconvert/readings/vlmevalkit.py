@@ -6,8 +6,9 @@ question that is lost is asked as `nan`.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mmconvert.core.rows import Rejected, Row
 from mmconvert.kits.vlmevalkit.lossy_tables import retyped

@@ -15,9 +15,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import SplitResult, urljoin
 
+import msgspec
+
 from mmconvert._version import __version__
 from mmconvert.core.errors import RowError, got
-from mmconvert.core.frozen import frozen
 from mmconvert.storage.url_safety import (
     PORTS,
     Address,
@@ -39,8 +40,7 @@ CHUNK = 1 << 18
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
-@frozen
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """What one fetch may cost.
 
     Attributes:

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
 
+import msgspec
+
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, did_you_mean, first_line
-from mmconvert.core.frozen import frozen
 from mmconvert.core.rows import READERS
 from mmconvert.storage.hub_errors import RETRY_SECONDS, retried
 
@@ -246,8 +247,7 @@ def known_sha256(path: Path) -> str | None:
     return path._found().sha256 if isinstance(path, HubPath) else None
 
 
-@frozen
-class _At:
+class _At(msgspec.Struct, frozen=True):
     """Where a path leads: a dataset, a commit of it, and the name of a file or folder in that."""
 
     repo: str
@@ -255,8 +255,7 @@ class _At:
     path: str
 
 
-@frozen
-class _File:
+class _File(msgspec.Struct, frozen=True):
     size: int
     sha256: str | None
 

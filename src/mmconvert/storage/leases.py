@@ -13,11 +13,12 @@ import secrets
 import socket
 import threading
 from collections.abc import Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mmconvert.core.frozen import frozen
+import msgspec
+from msgspec.structs import asdict
+
 from mmconvert.storage.atomic import NO_LINKS, temporary
 
 SILENCE = 60.0
@@ -29,8 +30,7 @@ _one_thread = threading.Lock()
 """Temporary names are those of a process."""
 
 
-@frozen
-class Presence:
+class Presence(msgspec.Struct, frozen=True):
     """A process as its file names it.
 
     Attributes:

@@ -10,16 +10,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 from mmconvert.storage.atomic import clear_leftovers
 from mmconvert.storage.leases import Presence, kept_alive, living, put_once
 
 _WAIT = 0.1
 
 
-@frozen
-class Occupation:
+class Occupation(msgspec.Struct, frozen=True):
     """An output that this process may write; made by `occupied`.
 
     Attributes:

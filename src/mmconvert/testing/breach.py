@@ -1,10 +1,9 @@
 """A promise that a plug-in does not keep."""
 
-from mmconvert.core.frozen import frozen
+import msgspec
 
 
-@frozen
-class Breach:
+class Breach(msgspec.Struct, frozen=True):
     """One promise that is not kept.
 
     Attributes:

@@ -106,7 +106,7 @@ def _difference(first: Sequence[Record], second: Sequence[Record]) -> str | None
     """Name the first field in which two runs differ."""
     if len(first) != len(second):
         return "number of records"
-    pairs = ((name, a, b) for a, b in zip(first, second, strict=True) for name in Record.__dataclass_fields__)
+    pairs = ((name, a, b) for a, b in zip(first, second, strict=True) for name in Record.__struct_fields__)
     return next((name for name, a, b in pairs if getattr(a, name) != getattr(b, name)), None)
 
 

@@ -2,9 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, got, told
 from mmconvert.core.record import Part, Record, checked

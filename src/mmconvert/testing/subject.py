@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.frozen import frozen
+import msgspec
 
 
-@frozen
-class Subject:
+class Subject(msgspec.Struct, frozen=True):
     """A plug-in under the checks of its kind.
 
     Attributes:

@@ -3,11 +3,11 @@
 import contextlib
 import io
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import PIL.Image
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Part, Record, Source, Turn

@@ -2,9 +2,10 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Image, Record, canonical_json, to_arrow

@@ -1,8 +1,9 @@
 """Write questions and answers of dialogs with a capital: ReForm-Eval's capitalize for VisDial."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.record import Record
 from mmconvert.kits.reform_eval.dialogs import HISTORY, capitalized, capitalized_question, rounds_before, with_history

@@ -1,8 +1,9 @@
 """Ask every multiple-choice question once for each rotation of its options: MMBench's circular evaluation."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.record import LETTERS, Record
 from mmconvert.kits.reform_eval.restate import reordered

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
 from mmconvert.core.record import LETTERS, Record, canonical_json

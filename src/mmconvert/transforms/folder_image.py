@@ -1,11 +1,11 @@
 """Show a text with a picture drawn from a folder: MMTrustEval's unrelated-image-nature."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import PIL.Image
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Record

@@ -1,9 +1,10 @@
 """Put a finished round before a multiple-choice question, to show the form of an answer: ReForm-Eval's one-shot."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.chat.conversations import MESSAGES_EXTRA
 from mmconvert.core.record import Part, Record, Turn

@@ -1,9 +1,10 @@
 """Choose how options are marked, (A), (a) or (1), and word the question so: ReForm-Eval's option_mark."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from random import Random
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, did_you_mean
 from mmconvert.core.record import OPTION_MARK, Record

@@ -1,8 +1,9 @@
 """Show the options in the rounds before a dialog's question too: ReForm-Eval's way to generate."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, did_you_mean
 from mmconvert.core.record import Record

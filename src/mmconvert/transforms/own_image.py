@@ -18,10 +18,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import PIL.Image
 
 from mmconvert.core.errors import Error, RowError, UsageError, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Image, Record
 from mmconvert.core.run_cache import once_a_run
 from mmconvert.core.text.turns import last_turn_images
@@ -51,8 +51,7 @@ class Sample:
     seed: int
 
 
-@frozen
-class Method:
+class Method(msgspec.Struct, frozen=True):
     """The user's function, and how it names the files of its pictures."""
 
     run: Callable[[Sample], Any]

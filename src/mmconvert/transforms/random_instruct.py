@@ -1,9 +1,10 @@
 """Give every copy of a question another instruction: ReForm-Eval's random_instruct, which draws nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, did_you_mean
 from mmconvert.core.record import Record

@@ -1,8 +1,9 @@
 """Put a system turn before prompts that have none: EvalScope's `system_prompt` of a data set."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.chat.conversations import MESSAGES_EXTRA
 from mmconvert.core.record import Part, Record, Turn

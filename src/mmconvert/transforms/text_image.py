@@ -10,12 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import PIL.Image
 import PIL.ImageDraw
 import PIL.ImageFont
 
 from mmconvert.core.errors import RowError, UsageError, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record
 from mmconvert.core.run_cache import once_a_run
 from mmconvert.images.canvas import check_pixels, png
@@ -57,8 +57,7 @@ def text_image(record: Record, parameters: Mapping[str, Any], setting: Setting) 
     yield illustrated(record, make, parameters, setting)
 
 
-@frozen
-class Lines:
+class Lines(msgspec.Struct, frozen=True):
     """A text as it is laid out: the block, and how many lines the picture is high."""
 
     text: str

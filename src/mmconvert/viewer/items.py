@@ -1,18 +1,16 @@
 """What a page shows of one item; plain values, nothing of HTML."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Literal
 
-from mmconvert.core.frozen import frozen
+import msgspec
 
 Plain = str | int | float | bool | None
 Tone = Literal["", "good", "bad", "warn", "code"]
 """How a text stands: right or agreed, wrong or refused, worth a look, or as code; "" for plain."""
 
 
-@frozen
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """A marked piece of a text.
 
     Attributes:
@@ -28,8 +26,7 @@ class Span:
     picture: int | None = None
 
 
-@frozen
-class Text:
+class Text(msgspec.Struct, frozen=True):
     """A text with more than its characters.
 
     Attributes:
@@ -49,16 +46,14 @@ Shown = str | Text
 """A text of an item."""
 
 
-@frozen
-class Message:
+class Message(msgspec.Struct, frozen=True):
     """One turn: its role, and in reading order texts and positions in the item's `pictures`."""
 
     role: str
     parts: tuple[Shown | int, ...]
 
 
-@frozen
-class Picture:
+class Picture(msgspec.Struct, frozen=True):
     """A picture of an item; see `Thumbnails.picture`.
 
     Attributes:
@@ -76,8 +71,7 @@ class Picture:
     slot: int | None = None
 
 
-@frozen
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """One line of the table, and what it opens to.
 
     Attributes:
@@ -98,13 +92,12 @@ class Item:
     search: str = ""
     messages: Sequence[Message] = ()
     pictures: Sequence[Picture] = ()
-    fields: Mapping[str, Shown | Sequence[Shown]] = field(default_factory=dict)
-    facts: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, Shown | Sequence[Shown]] = msgspec.field(default_factory=dict)
+    facts: Mapping[str, str] = msgspec.field(default_factory=dict)
     others: Sequence[int] = ()
 
 
-@frozen
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column of the table.
 
     Attributes:
@@ -118,11 +111,10 @@ class Column:
     name: str
     label: str = ""
     kind: Literal["text", "number", "long", "hidden"] = "text"
-    tones: Mapping[str, Tone] = field(default_factory=dict)
+    tones: Mapping[str, Tone] = msgspec.field(default_factory=dict)
 
 
-@frozen
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """A filter that is on or off: the items that carry the mark.
 
     Attributes:
@@ -138,8 +130,7 @@ class Mark:
     tone: Tone = ""
 
 
-@frozen
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """A filter by the value of a column, one of those that stand there.
 
     Attributes:

@@ -9,12 +9,13 @@ import hashlib
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
 from typing import Any, TextIO
+
+from msgspec.structs import asdict, replace
 
 from mmconvert._version import __version__
 from mmconvert.core.text.printable import printable

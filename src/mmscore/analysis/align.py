@@ -5,18 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mmconvert.core.frozen import frozen
 from mmscore.core.predictions.load import Rows
 from mmscore.core.table import MISSING, SCORED, Scored
 
 
-@frozen
-class Pairing:
+class Pairing(msgspec.Struct, frozen=True):
     """Two sets of settled rows side by side.
 
     Attributes:

@@ -5,15 +5,15 @@ import os
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec.structs import asdict, replace
 
 from mmconvert.core.errors import Error, UsageError, no_such_path
-from mmconvert.core.frozen import frozen
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA
 from mmconvert.storage.atomic import clear_leftovers, require_folder, sync_folder, temporary, write_synced
@@ -36,8 +36,7 @@ NUMBERS = ("recipe", "version", "model", "dataset", "metrics", "groups", "counts
 _DROPPED = {*PICTURE_COLUMNS, "messages", "source", *ANSWER_COLUMNS} - {"id"}
 
 
-@frozen
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """What to score, and how.
 
     Attributes:

@@ -4,12 +4,12 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import Error, UsageError, got, no_such_path
-from mmconvert.core.frozen import frozen
 from mmconvert.core.hashing import hash_file
 from mmscore.analysis.bundle import (
     MANIFEST,
@@ -24,8 +24,7 @@ from mmscore.analysis.bundle import (
 from mmscore.scoring.signature import versions
 
 
-@frozen
-class Verification:
+class Verification(msgspec.Struct, frozen=True):
     """The outcome.
 
     Attributes:
@@ -113,7 +112,7 @@ def _read(folder: Path) -> tuple[dict[str, Any], Request]:
 
 def _request(values: Mapping[str, Any]) -> Request:
     """Check what the manifest asks for: it may come from anywhere."""
-    unknown = values.keys() - {field.name for field in fields(Request)}
+    unknown = values.keys() - set(Request.__struct_fields__)
     if unknown:
         raise ValueError(f"it asks for {', '.join(sorted(unknown))}")
     predictions, recipes, by = (_texts(values[name], name) for name in ("predictions", "recipes", "by"))

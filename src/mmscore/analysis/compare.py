@@ -1,16 +1,16 @@
 """Two predictions files under one recipe: how far apart, and whether that is more than chance."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import asdict, replace
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.core.frozen import frozen
 from mmscore.analysis.align import Pairing, listed, pair, unlike
 from mmscore.core.report import Entry, finite
 from mmscore.core.select_recipe import Choice
@@ -23,8 +23,7 @@ from mmscore.scoring.scored_file import Result
 SCHEMA_VERSION = 1
 
 
-@frozen
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """The rows of one value of a column.
 
     Attributes:
@@ -40,8 +39,7 @@ class Group:
     metrics_p_holm: Mapping[str, float | None]
 
 
-@frozen
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """What two files have in common and how they differ; differences are second minus first.
 
     Attributes:
@@ -123,20 +121,19 @@ def _number(number: NumberDifference) -> dict[str, Any]:
 
 
 def _json(difference: Difference) -> dict[str, Any]:
-    fields = asdict(difference)
     return {
-        "n": fields["n"],
-        "clusters": fields["clusters"],
-        "a": fields["a"],
-        "b": fields["b"],
-        "difference": fields["value"],
-        "stderr": fields["stderr"],
+        "n": difference.n,
+        "clusters": difference.clusters,
+        "a": difference.a,
+        "b": difference.b,
+        "difference": difference.value,
+        "stderr": difference.stderr,
         "ci95": None if difference.ci95 is None else list(difference.ci95),
         "p": difference.p,
         "test": difference.test,
-        "p_bootstrap": fields["p_bootstrap"],
-        "resamples": fields["resamples"],
-        "mcnemar": fields["mcnemar"],
+        "p_bootstrap": difference.p_bootstrap,
+        "resamples": difference.resamples,
+        "mcnemar": None if difference.mcnemar is None else asdict(difference.mcnemar),
     }
 
 
@@ -219,8 +216,7 @@ def _without(result: Result, ids: pa.Array) -> Scored:
     return result.choice.recipe.settle(rest, result.choice.version) if len(rest.with_status(SCORED)) else rest
 
 
-@frozen
-class _Draws:
+class _Draws(msgspec.Struct, frozen=True):
     choice: Choice
     resamples: int
     seed: int

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow.compute as pc
+from msgspec.structs import asdict
 
 from mmconvert.core.errors import Error, UsageError, did_you_mean
-from mmconvert.core.frozen import frozen
 from mmscore.analysis.align import pair
 from mmscore.analysis.rule_contributions import Gap, Rule, Side, gap_of, rules_of
 from mmscore.core.predictions.join import REFERENCES
@@ -25,8 +25,7 @@ MOST_RECIPES = 2
 _TEXT = "prediction"
 
 
-@frozen
-class Reader:
+class Reader(msgspec.Struct, frozen=True):
     """One recipe and all it made of the file.
 
     Attributes:
@@ -48,8 +47,7 @@ class Reader:
     settled: Scored
 
 
-@frozen
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """What one recipe made of one row; `span` is start and end in the reply, in characters."""
 
     status: str
@@ -59,8 +57,7 @@ class Reading:
     score: float | None
 
 
-@frozen
-class ExplainedRow:
+class ExplainedRow(msgspec.Struct, frozen=True):
     """One row: its id, what was right, what the model said, and one reading a recipe."""
 
     id: str | None
@@ -69,8 +66,7 @@ class ExplainedRow:
     readings: tuple[Reading, ...]
 
 
-@frozen
-class Explanation:
+class Explanation(msgspec.Struct, frozen=True):
     """The outcome.
 
     Attributes:
@@ -95,7 +91,7 @@ class Explanation:
             "schema_version": SCHEMA_VERSION,
             "predictions": self.predictions,
             "recipes": [_reader_json(reader) for reader in self.readers],
-            "gap": None if self.gap is None else asdict(self.gap) | {"pairs": [asdict(p) for p in self.gap.pairs]},
+            "gap": None if self.gap is None else self.gap.to_json(),
             "rows_found": self.found,
             "rows": [_row_json(row) for row in self.rows],
             "messages": list(self.refusals),

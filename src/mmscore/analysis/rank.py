@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, TypedDict
 
+import msgspec
+from msgspec.structs import asdict
+
 from mmconvert.core.errors import Error, UsageError, did_you_mean
-from mmconvert.core.frozen import frozen
 from mmscore.core.estimates import Estimate
 from mmscore.core.ranking import GENERATION, LIKELIHOOD, METHODS, Cell, Place
 from mmscore.core.recipe import Metrics
@@ -18,8 +19,7 @@ _PERCENT = {"fraction": 100.0}
 """What one is worth in percent; numbers of other units stay as they are."""
 
 
-@frozen
-class Standing:
+class Standing(msgspec.Struct, frozen=True):
     """One model under one method.
 
     Attributes:
@@ -41,8 +41,7 @@ class Standing:
     place: float
 
 
-@frozen
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """All models under one method.
 
     Attributes:
@@ -56,8 +55,7 @@ class Table:
     standings: tuple[Standing, ...]
 
 
-@frozen
-class Ranking:
+class Ranking(msgspec.Struct, frozen=True):
     """The outcome.
 
     Attributes:

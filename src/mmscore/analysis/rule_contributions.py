@@ -3,16 +3,17 @@
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import asdict
 
-from mmconvert.core.frozen import frozen
 from mmscore.core.table import Floats, Scored
 
 
-@frozen
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """The rows in which one rule of a recipe fired.
 
     Attributes:
@@ -26,8 +27,7 @@ class Rule:
     total: float
 
 
-@frozen
-class RulePair:
+class RulePair(msgspec.Struct, frozen=True):
     """The rows in which one rule fired in the first recipe and one in the second.
 
     Attributes:
@@ -49,16 +49,14 @@ class RulePair:
     contribution: float
 
 
-@frozen
-class Coverage:
+class Coverage(msgspec.Struct, frozen=True):
     """The rows that one recipe alone scored, and what its number owes to them."""
 
     rows: int
     contribution: float
 
 
-@frozen
-class Gap:
+class Gap(msgspec.Struct, frozen=True):
     """Where the difference of two recipes' numbers comes from.
 
     Attributes:
@@ -75,9 +73,13 @@ class Gap:
     only_a: Coverage
     only_b: Coverage
 
+    def to_json(self) -> dict[str, Any]:
+        """Give the object `gap` of schemas/explain.json."""
+        pairs = [asdict(pair) for pair in self.pairs]
+        return asdict(self) | {"pairs": pairs, "only_a": asdict(self.only_a), "only_b": asdict(self.only_b)}
 
-@frozen
-class Side:
+
+class Side(msgspec.Struct, frozen=True):
     """One recipe's scores.
 
     Attributes:

@@ -1,9 +1,9 @@
 """`mmscore judge`: ask a judge about every row, and keep what it replies."""
 
 import json
-from dataclasses import asdict, replace
 
 import click
+from msgspec.structs import asdict, replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.summary import close, command

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import msgspec
 
 from mmconvert.cli.push import check_push, place_options, published_text, send
 from mmconvert.core.errors import UsageError
-from mmconvert.core.frozen import frozen
 from mmconvert.core.text.printable import printable
 from mmconvert.dataset.front_matter import front_matter
 from mmscore.core.predictions.load import open_rows
@@ -25,8 +25,7 @@ def push_predictions_options(command: _F) -> _F:
     return pushed(place_options(command))
 
 
-@frozen
-class Pushing:
+class Pushing(msgspec.Struct, frozen=True):
     """Where predictions go, checked before anything is asked or scored; `repo_id` is None for nowhere."""
 
     repo_id: str | None

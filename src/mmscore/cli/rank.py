@@ -3,13 +3,13 @@
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import click
+import msgspec
+from msgspec.structs import replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.core.errors import UsageError
-from mmconvert.core.frozen import frozen
 from mmconvert.storage.atomic import require_apart
 from mmscore.analysis.rank import Ranking, measure, measure_entry, rank, require_one_recipe
 from mmscore.core.predictions.load import models_in
@@ -25,8 +25,7 @@ _BY_DIMENSION, _BY_DATASET, _BY_ASPECT, _BY_SUBASPECT = WAYS = ("dimension", "da
 _TASK_COLUMNS: Mapping[str, Callable[[str], str]] = {_BY_ASPECT: mmtrusteval.aspect, _BY_SUBASPECT: str}
 
 
-@frozen
-class _Wishes:
+class _Wishes(msgspec.Struct, frozen=True):
     """How files are scored and measured, as the user says; None where nothing is said."""
 
     recipe: str | None

@@ -2,7 +2,8 @@
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mmconvert.core.progress import Advance, Done, progress
 from mmscore.scoring.evaluate import Options

@@ -10,9 +10,10 @@ Samples have the document's keys and values: pandas reads the table with all def
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, first_line, got, in_field, no_such_path
 from mmconvert.core.record import Record

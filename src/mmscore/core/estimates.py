@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
-from mmconvert.core.frozen import frozen
+from mmconvert.core.plugin_struct import PluginStruct
 
 Z95 = 1.959963984540054
 """97.5 % point of the normal distribution."""
@@ -16,8 +16,7 @@ _TOPS = {"fraction": 1.0, "percent": 100.0}
 """Most that a share can be, by unit."""
 
 
-@frozen
-class Estimate:
+class Estimate(PluginStruct, frozen=True):
     """One number of a report.
 
     Attributes:

@@ -27,10 +27,11 @@ verdict is read from the judge's reply alone, strictly: what cannot be read, or 
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import Any, Literal
 
-from mmconvert.core.frozen import frozen
+import msgspec
+
+from mmconvert.core.plugin_struct import PluginStruct
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
 
@@ -47,8 +48,7 @@ JUDGED = "judge"
 """`Parsed.how` of what a judge decided."""
 
 
-@frozen
-class Case:
+class Case(PluginStruct, frozen=True):
     """One row that a judge may be asked about.
 
     Attributes:
@@ -69,13 +69,12 @@ class Case:
     version: str
     strategy: str
     wording: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = msgspec.field(default_factory=dict)
     labels: Mapping[str, float] | None = None
     pattern: str | None = None
 
 
-@frozen
-class Question:
+class Question(PluginStruct, frozen=True):
     """What to ask the judge model next; each question is a conversation of its own.
 
     Attributes:
@@ -86,12 +85,11 @@ class Question:
     """
 
     prompt: str
-    generation: Mapping[str, Any] = field(default_factory=dict)
+    generation: Mapping[str, Any] = msgspec.field(default_factory=dict)
     system: str | None = None
 
 
-@frozen
-class Verdict:
+class Verdict(PluginStruct, frozen=True):
     """What the judge decided.
 
     Attributes:
@@ -105,8 +103,7 @@ class Verdict:
     scores: Mapping[str, float] | None = None
 
 
-@frozen
-class NoVerdict:
+class NoVerdict(PluginStruct, frozen=True):
     """The judge's replies decide nothing; the row is `judge_failed`.
 
     Attributes:
@@ -125,8 +122,7 @@ LEAVE = Leave()
 Step = Question | Verdict | NoVerdict | Leave
 
 
-@frozen
-class Judge:
+class Judge(PluginStruct, frozen=True):
     """One protocol of judging, found by file name in `mmscore/judges` as the constant `JUDGE`.
 
     A recipe names the judges that fit it in `Recipe.judges`; a judge from a user's own file fits any.
@@ -161,10 +157,10 @@ class Judge:
     tries: int = 1
     slots: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
-    generation: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0})
+    generation: Mapping[str, Any] = msgspec.field(default_factory=lambda: {"temperature": 0})
     takes_labels: tuple[str, ...] = ()
     takes_pattern: tuple[str, ...] = ()
-    questions: Mapping[str, int] = field(default_factory=dict)
+    questions: Mapping[str, int] = msgspec.field(default_factory=dict)
 
     def least(self, strategy: str) -> int:
         """Give the fewest questions that a verdict takes."""

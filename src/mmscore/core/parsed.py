@@ -1,10 +1,9 @@
 """What a parser found in a model's reply, by which rule, and where."""
 
-from mmconvert.core.frozen import frozen
+from mmconvert.core.plugin_struct import PluginStruct
 
 
-@frozen
-class Parsed:
+class Parsed(PluginStruct, frozen=True):
     """One answer read out of one text.
 
     Attributes:

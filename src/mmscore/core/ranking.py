@@ -1,12 +1,11 @@
 """What a ranking is made of: where a file belongs, and what a model reached there."""
 
-from mmconvert.core.frozen import frozen
+import msgspec
 
 METHODS = GENERATION, LIKELIHOOD = ("generation", "likelihood")
 
 
-@frozen
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a file belongs.
 
     Attributes:
@@ -22,8 +21,7 @@ class Place:
     factor: float | None = None
 
 
-@frozen
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """What one model reached on one dataset.
 
     Attributes:

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import Any, NamedTuple
 
+import msgspec
+
 from mmconvert.core.errors import RowError, got
-from mmconvert.core.frozen import frozen
+from mmconvert.core.plugin_struct import PluginStruct
 from mmscore.core.estimates import Estimate
 from mmscore.core.parsed import Parsed
 from mmscore.core.table import Scored
@@ -70,8 +71,7 @@ class NoReferenceError(RowError):
         super().__init__(f"{field}.missing", field, f"the row has no reference {got(None)}. Give --answers.")
 
 
-@frozen
-class Facts:
+class Facts(PluginStruct, frozen=True):
     """What a predictions file says about itself; a recipe offers itself from it.
 
     Attributes:
@@ -136,8 +136,7 @@ def no_table(scored: Scored, version: str) -> Sequence[Row]:
     return ()
 
 
-@frozen
-class Recipe:
+class Recipe(PluginStruct, frozen=True):
     """One way to score, found by file name in `mmscore/recipes` as the constant `RECIPE`.
 
     Attributes:
@@ -187,7 +186,7 @@ class Recipe:
     optional: tuple[str, ...] = ()
     log: Callable[[Scored, str], str] | None = None
     configure: Callable[[Mapping[str, Any]], "Recipe"] | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = msgspec.field(default_factory=dict)
     asks_outside: bool = False
 
     @property

@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.core.errors import UsageError, did_you_mean, first_line, got, no_such_path
-from mmconvert.core.frozen import frozen
 from mmconvert.core.hashing import hash_file
+from mmconvert.core.plugin_struct import PluginStruct
 
 _DIGITS = 16
 
 
-@frozen
-class RecipeOptions:
+class RecipeOptions(PluginStruct, frozen=True):
     """What stands in a file of options.
 
     Attributes:

@@ -3,12 +3,14 @@
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+from msgspec.structs import asdict
+
 from mmconvert.core.errors import UsageError
-from mmconvert.core.frozen import frozen
 from mmconvert.core.text.csv_injection import csv_for_people
 from mmconvert.dataset.publish import placed
 from mmconvert.storage.atomic import write_synced
@@ -39,8 +41,7 @@ CSV_COLUMNS = (
 )
 
 
-@frozen
-class Counts:
+class Counts(msgspec.Struct, frozen=True):
     """How many rows met which fate: total = all the others but `unparsed` together.
 
     `unparsed` is a part of `scored`, or of `excluded` where the recipe leaves such rows out.
@@ -61,8 +62,7 @@ class Counts:
         return self.failed + self.judge_failed + self.missing + self.rejected
 
 
-@frozen
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One file under one recipe.
 
     Attributes:

@@ -1,13 +1,13 @@
 """Which recipe scores a file, and why."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmconvert.plugins.registry import available, load, loaded
 from mmscore.core.predictions.load import FORMAT, Rows
 from mmscore.core.recipe import OWN, Facts, Recipe
@@ -16,8 +16,7 @@ from mmscore.core.recipe_options import read_options
 RECIPES = "mmscore.recipes"
 
 
-@frozen
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """A recipe at one version, why it was taken, and the digest of the user's options for it, where there are any."""
 
     name: str

@@ -1,15 +1,15 @@
 """The scored rows of one predictions file, column by column, so that a million of them stay small."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
-from mmconvert.core.frozen import frozen
+from mmconvert.core.plugin_struct import PluginStruct
 from mmscore.core.estimates import Estimate, mean
 
 Floats = npt.NDArray[np.float64]
@@ -76,8 +76,7 @@ MADE = "#"
 """Columns whose names begin so were made by a recipe, and stay with the rows as the clusters do."""
 
 
-@frozen
-class Scored:
+class Scored(PluginStruct, frozen=True):
     """Rows in file order with their scores.
 
     Attributes:

@@ -11,10 +11,10 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+import msgspec
 import pyarrow as pa
 
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import PICTURE_COLUMNS, Record
 from mmscore.infer.backend import Backend, Batching, Streaming, Wary
 from mmscore.infer.ledger import ELSEWHERE, UNASKED, Ledger
@@ -28,8 +28,7 @@ _WINDOW_GROUPS = 8
 _WINDOW_BYTES = 256 << 20
 
 
-@frozen
-class Read:
+class Read(msgspec.Struct, frozen=True):
     """Rows that were read.
 
     Attributes:
@@ -92,8 +91,7 @@ def _one_ahead(items: Iterator[_T]) -> Iterator[_T]:
             yield item
 
 
-@frozen
-class _Rows:
+class _Rows(msgspec.Struct, frozen=True):
     """Rows that wait for answers; their pictures are with the questions under way only."""
 
     rows: pa.RecordBatch
@@ -123,8 +121,7 @@ class _Waiting:
             yield rows.rows, [answer or UNASKED for answer in rows.answers]
 
 
-@frozen
-class _Question:
+class _Question(msgspec.Struct, frozen=True):
     rows: _Rows
     index: int
     record: Record

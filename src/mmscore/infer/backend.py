@@ -21,12 +21,14 @@ One that also has `stream`, see `Streaming`, is given rows one by one instead, a
 
 import hashlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+import msgspec
+from msgspec.structs import fields
+
 from mmconvert.core.errors import UsageError
-from mmconvert.core.frozen import frozen
+from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Record
 from mmscore.llm.response_cache import Answer
 
@@ -39,8 +41,7 @@ REDUCTIONS = SUM, MEAN, TOKEN = ("sum", "mean", "token")
 TEMPLATES = CHAT, RAW = ("chat", "raw")
 
 
-@frozen
-class Generation:
+class Generation(PluginStruct, frozen=True):
     """How a reply is generated. None leaves a value to the backend's and the model's own default.
 
     Attributes:
@@ -86,8 +87,7 @@ class Generation:
         return self.do_sample or bool(self.temperature)
 
 
-@frozen
-class Service:
+class Service(PluginStruct, frozen=True):
     """Which service is asked, and how, by backends that ask one. None leaves a value to the backend.
 
     Attributes:
@@ -132,8 +132,7 @@ class Service:
             raise UsageError(f"{flags}: a cap holds for one process. Leave out --processes, --share and --engine.")
 
 
-@frozen
-class ModelOptions:
+class ModelOptions(PluginStruct, frozen=True):
     """What a backend is opened with.
 
     Attributes:
@@ -318,11 +317,11 @@ def honour(backend: str, options: ModelOptions, *flags: str) -> None:
     refuse(backend, {flag: value for flag, value in _by_flag(options).items() if flag not in flags})
 
 
-def _by_flag(options: object) -> dict[str, object]:
+def _by_flag(options: msgspec.Struct) -> dict[str, object]:
     values: dict[str, object] = {}
-    for field in fields(options):  # type: ignore[arg-type]
+    for field in fields(options):
         value = getattr(options, field.name)
-        if is_dataclass(value):
+        if isinstance(value, msgspec.Struct):
             values |= _by_flag(value)
         elif field.name not in ("model", "quiet"):
             values["--" + field.name.replace("_", "-")] = None if value == field.default else value

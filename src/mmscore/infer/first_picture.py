@@ -1,6 +1,6 @@
 """Prompts for models that take one picture and then a text."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from mmconvert.core.record import Part, Record, Turn
 

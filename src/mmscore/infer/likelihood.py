@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import torch
 from torch.nn.utils.rnn import pad_sequence
 from transformers.generation import GenerationConfig
 from transformers.modeling_outputs import BaseModelOutput
 
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import LETTERS, Record
 from mmscore.infer.backend import MEAN, TOKEN
 from mmscore.llm.response_cache import Answer, failed
@@ -29,8 +29,7 @@ _SHARE_OF_FREE = 0.5
 _FLOAT = 4
 
 
-@frozen
-class _Option:
+class _Option(msgspec.Struct, frozen=True):
     row: int
     tokens: tuple[int, ...]
 

@@ -19,7 +19,6 @@ import click
 import msgspec
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.core.frozen import frozen
 from mmconvert.core.multiprocess import without_main
 from mmconvert.core.progress import progress
 from mmconvert.core.record import Record
@@ -54,8 +53,7 @@ class Known:
 Work = Callable[[int, Callable[[Known], None]], Summary]
 
 
-@frozen
-class Together:
+class Together(msgspec.Struct, frozen=True):
     """What processes did together.
 
     Attributes:

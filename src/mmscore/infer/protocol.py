@@ -5,11 +5,12 @@ A dialog is the rows of one `group`, told apart by `round` (from 0) and, where a
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import RowError, UsageError
-from mmconvert.core.frozen import frozen
+from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Record, Turn
 from mmconvert.plugins.arguments import parse_spec, typed
 from mmconvert.plugins.registry import load
@@ -17,8 +18,7 @@ from mmconvert.plugins.registry import load
 GROUP = "mmscore.infer.protocols"
 
 
-@frozen
-class Reply:
+class Reply(PluginStruct, frozen=True):
     """What the model said to one copy of a question.
 
     Attributes:
@@ -33,8 +33,7 @@ class Reply:
     variant: int = 0
 
 
-@frozen
-class Before:
+class Before(PluginStruct, frozen=True):
     """What was said before a row.
 
     Attributes:
@@ -50,8 +49,7 @@ class Before:
 History = Callable[[Record, Before, Mapping[str, Any]], tuple[Turn, ...]]
 
 
-@frozen
-class Protocol:
+class Protocol(PluginStruct, frozen=True):
     """A kit's way to hold a dialog.
 
     Attributes:
@@ -64,12 +62,11 @@ class Protocol:
 
     summary: str
     history: History
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
     check: Callable[[Mapping[str, Any]], None] | None = None
 
 
-@frozen
-class Playing:
+class Playing(PluginStruct, frozen=True):
     """A protocol with its parameters, and how the user wrote it."""
 
     spec: str

@@ -10,15 +10,15 @@ import contextlib
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
+from msgspec.structs import asdict, replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 from mmconvert.core.progress import Advance
 from mmconvert.core.record import PICTURE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
 from mmconvert.dataset.dataset import Dataset
@@ -39,8 +39,7 @@ PROMPT_VERSION = 1
 _COLUMNS = [name for name in SCHEMA.names if name != "attachments"]
 
 
-@frozen
-class Job:
+class Job(msgspec.Struct, frozen=True):
     """What to ask, and of whom.
 
     Attributes:

@@ -2,11 +2,10 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import click
-import msgspec
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.progress import progress
@@ -55,7 +54,7 @@ def predict(
         require_apart([url], [str(dataset)])
         if stands(url) and not (options.resume or options.restart or options.share):
             raise UsageError(f"{url}: {_STANDS}")
-        resumed = msgspec.structs.replace(options, resume=options.resume or not (options.restart or options.share))
+        resumed = replace(options, resume=options.resume or not (options.restart or options.share))
         summary = predict_here(local(dataset), copy, resumed, backend, quiet=quiet)
         send_file(copy, url)
         summary.output = url

@@ -1,10 +1,10 @@
 """Several replies to a row: each is a row of the output, told apart by `variant`."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.core.record import PICTURE_COLUMNS, Record

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from PIL import Image as Picture
 
 from mmconvert.core.errors import RowError
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record
 from mmscore.infer.backend import RAW
 from mmscore.infer.pictures import decoded
@@ -23,8 +23,7 @@ _RAW_TEMPLATE = (
 )
 
 
-@frozen
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """One row as the processor takes it."""
 
     record: Record

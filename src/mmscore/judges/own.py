@@ -11,7 +11,8 @@ Parity: own definition.
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mmconvert.core.record import LETTERS
 from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced, filled

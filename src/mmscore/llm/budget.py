@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import Error, UsageError, got
-from mmconvert.core.frozen import frozen
 from mmscore.llm.response_cache import Answer
 
 _TOKENS_A_PICTURE = 1000
@@ -17,8 +18,7 @@ class CapReachedError(Error):
     """A cap on calls or tokens is used up; what was answered before stands."""
 
 
-@frozen
-class Price:
+class Price(msgspec.Struct, frozen=True):
     """What a service asks for a million tokens, in any currency.
 
     Attributes:

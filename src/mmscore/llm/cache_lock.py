@@ -14,8 +14,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 from mmconvert.storage.leases import Presence
 
 ANOTHER_OUTPUT = "give another output"
@@ -24,8 +25,7 @@ _PATIENCE = 2.0
 """Seconds for which a process that shares tries again: whoever leaves last holds the lock alone for a moment."""
 
 
-@frozen
-class Held:
+class Held(msgspec.Struct, frozen=True):
     """A store that this process may open; made by `hold`.
 
     Attributes:

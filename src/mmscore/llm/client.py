@@ -18,9 +18,11 @@ import random
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, first_line, got

@@ -11,13 +11,14 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from msgspec.structs import asdict
+
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
+from mmconvert.core.plugin_struct import PluginStruct
 from mmscore.llm.cache_lock import Held
 
 STORE_VERSION = 1
@@ -31,8 +32,7 @@ _ROOM_BESIDE = 400  # bytes that key, index and log take beside an answer
 _ASKED = ""  # owner of a claim whose row failed: nobody who shares asks it again
 
 
-@frozen
-class Answer:
+class Answer(PluginStruct, frozen=True):
     """A reply, or the reason why there is none. A failure is a state, never a text.
 
     Attributes:
@@ -290,7 +290,7 @@ def _encoded(answer: Answer) -> str:
 
 def _decoded(text: str) -> Answer:
     values: dict[str, Any] = json.loads(text)
-    known = {field.name for field in fields(Answer)}
+    known = set(Answer.__struct_fields__)
     kept: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items() if k in known}
     return Answer(**kept)
 

@@ -3,21 +3,21 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from mmconvert.core.errors import got
-from mmconvert.core.frozen import frozen
 from mmscore.llm.response_cache import Answer
 
 _SHOWN = 200
 _MOST_TOKENS = 2**31 - 1
 
 
-@frozen
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """Why a question got no reply.
 
     Attributes:

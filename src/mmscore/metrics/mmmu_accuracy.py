@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 from mmconvert.kits.mmmu.subjects import DOMAINS
 
 
-@frozen
-class Share:
+class Share(msgspec.Struct, frozen=True):
     """Accuracy of some questions.
 
     Attributes:

@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from mmconvert.core.errors import RowError, UsageError, got
-from mmconvert.core.frozen import frozen
 from mmscore.nlp.class_labels import Array, LabelPair, label_pair
 
 Floats = npt.NDArray[np.float64]
@@ -16,8 +16,7 @@ Floats = npt.NDArray[np.float64]
 AVERAGES = ("binary", "micro", "macro", "weighted", None)
 
 
-@frozen
-class Rates:
+class Rates(msgspec.Struct, frozen=True):
     """Three rates, each a number from 0 to 1, or one a label where nothing is averaged.
 
     Attributes:

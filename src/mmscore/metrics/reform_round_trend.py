@@ -3,14 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 
 
-@frozen
-class Trend:
+class Trend(msgspec.Struct, frozen=True):
     """Accuracy against the number of the round.
 
     Attributes:

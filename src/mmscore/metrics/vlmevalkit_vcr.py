@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 
-from mmconvert.core.frozen import frozen
+import msgspec
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/vcr.py
 REFUSALS = ("I can't", "I cannot", "无法", "抱歉")
@@ -13,8 +13,7 @@ JOINERS: Mapping[str, str] = {"en": " ", "zh": ""}
 """What stands between words when they are put together again, by language."""
 
 
-@frozen
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """What was found for one covered text.
 
     Attributes:

@@ -4,8 +4,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
+import msgspec
+
 from mmconvert.core.errors import RowError, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmscore.nlp.relaxed_match import anls_distance, relaxed_correctness, similarity
 from mmscore.nlp.vqa_normalize import process_answer
@@ -17,8 +18,7 @@ ENOUGH = 3
 """How many other references must agree for the full VQA score."""
 
 
-@frozen
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """How a dataset of the kit is scored.
 
     Attributes:
@@ -45,8 +45,7 @@ RULES = {
 """Rules by a part of the dataset's name, the first that is contained wins; any other name gets `DEFAULT`."""
 
 
-@frozen
-class Matches:
+class Matches(msgspec.Struct, frozen=True):
     """One prediction held against its references.
 
     Attributes:

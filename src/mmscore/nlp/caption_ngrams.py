@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, count
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
-
-from mmconvert.core.frozen import frozen
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -19,8 +18,7 @@ Floats = npt.NDArray[np.float64]
 ORDERS = (1, 2, 3, 4)
 
 
-@frozen
-class Counts:
+class Counts(msgspec.Struct, frozen=True):
     """How often sentences have n-grams: one entry for each n-gram of each sentence.
 
     Attributes:
@@ -34,8 +32,7 @@ class Counts:
     times: Integers
 
 
-@frozen
-class Ngrams:
+class Ngrams(msgspec.Struct, frozen=True):
     """All n-grams of one order.
 
     Attributes:
@@ -49,8 +46,7 @@ class Ngrams:
     references: Counts
 
 
-@frozen
-class Captions:
+class Captions(msgspec.Struct, frozen=True):
     """Predictions and references, counted.
 
     Attributes:

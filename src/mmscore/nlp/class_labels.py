@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from mmconvert.core.errors import RowError, got
-from mmconvert.core.frozen import frozen
 
 Array = npt.NDArray[Any]
 
 
-@frozen
-class LabelPair:
+class LabelPair(msgspec.Struct, frozen=True):
     """References and predictions, one of each a sample.
 
     Attributes:

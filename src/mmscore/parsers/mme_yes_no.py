@@ -1,6 +1,6 @@
 """Read yes or no as MME's own tool does: within the first four characters of the reply."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from mmscore.core.parsed import Parsed
 from mmscore.nlp.yes_no import yes_no_start

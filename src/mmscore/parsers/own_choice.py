@@ -22,7 +22,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from string import ascii_uppercase
 
-from mmconvert.core.frozen import frozen
+import msgspec
+
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.nlp.final_answer import FULL_WIDTH, after_thinking, last_box, marked_places
 
@@ -64,8 +65,7 @@ CONTEXT = 24
 """How many characters before a letter are searched for a negation."""
 
 
-@frozen
-class Patterns:
+class Patterns(msgspec.Struct, frozen=True):
     """Patterns that depend on which letters a question has.
 
     Attributes:

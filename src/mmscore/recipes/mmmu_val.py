@@ -10,8 +10,9 @@ mmmu/print_results.py, whose table rounds to three digits.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import LETTERS

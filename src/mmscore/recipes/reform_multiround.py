@@ -8,7 +8,8 @@ multi_round_eval.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmscore.core.estimates import Estimate

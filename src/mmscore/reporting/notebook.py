@@ -1,12 +1,12 @@
 """A report in a notebook: data frames, an HTML table, a bar chart."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from msgspec.structs import asdict
 
 from mmconvert.core.errors import UsageError, did_you_mean, got
 from mmscore.core.estimates import Estimate

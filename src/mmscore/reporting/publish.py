@@ -10,13 +10,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from huggingface_hub.constants import ENDPOINT
+from msgspec.structs import replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import UsageError

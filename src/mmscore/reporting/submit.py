@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.frozen import frozen
+import msgspec
+
 from mmconvert.core.record import Record
 from mmconvert.pipeline.convert import Records, read, write
 from mmconvert.plugins.format import Loss, Target
@@ -19,8 +20,7 @@ _TABLE = "predictions"
 """Format of parquet files here: a predictions file of ours has the turns of its prompt, but not their pictures."""
 
 
-@frozen
-class Submission:
+class Submission(msgspec.Struct, frozen=True):
     """What was written.
 
     Attributes:

@@ -8,15 +8,15 @@ recipe names in `Recipe.joint`; every copy is a cluster of its own there.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 from mmscore.core.estimates import Estimate
 from mmscore.core.recipe import Metrics, Recipe
 from mmscore.core.table import CLUSTER, Scored
@@ -35,8 +35,7 @@ _MOST_ROWS = 100_000
 """A file of more rows gets no errors by resampling."""
 
 
-@frozen
-class NumberDifference:
+class NumberDifference(msgspec.Struct, frozen=True):
     """One number of a recipe on both sides, over the same rows.
 
     Attributes:

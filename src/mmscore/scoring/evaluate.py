@@ -3,14 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.core.frozen import frozen
 from mmscore.core.judge import AUTO
 from mmscore.core.parsed import UNPARSED
 from mmscore.core.predictions.join import join
@@ -36,8 +36,7 @@ _ALIKE = 5
 _ROW = re.compile(r"row \d+ ")
 
 
-@frozen
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """How to score, beside the recipe.
 
     Attributes:
@@ -66,8 +65,7 @@ class Options:
     log: bool = False
 
 
-@frozen
-class JudgeEstimate:
+class JudgeEstimate(msgspec.Struct, frozen=True):
     """What judging one file under one recipe would cost.
 
     Attributes:
@@ -327,10 +325,9 @@ def _score_one(
     return Result(entry, settled, raw, rows, choice, refusals)
 
 
-@frozen
-class _Numbers:
-    metrics: Metrics = field(default_factory=dict)
-    groups: Mapping[str, Mapping[str, Metrics]] = field(default_factory=dict)
+class _Numbers(msgspec.Struct, frozen=True):
+    metrics: Metrics = msgspec.field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, Metrics]] = msgspec.field(default_factory=dict)
     table: Sequence[Row] = ()
     remarks: tuple[str, ...] = ()
     average: str | None = None

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import pyarrow.compute as pc
 
 from mmconvert.core.errors import UsageError, did_you_mean
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import PREDICTION_SCHEMA
 from mmscore.core.estimates import macro
 from mmscore.core.predictions.load import Rows, column_type
@@ -102,8 +102,7 @@ def breakdown(valid: Scored, recipe: Recipe, version: str, by: Sequence[str]) ->
     return {column: values for column, values in groups.items() if values}
 
 
-@frozen
-class Average:
+class Average(msgspec.Struct, frozen=True):
     """Numbers in which every group counts the same.
 
     Attributes:

@@ -22,6 +22,7 @@ from typing import Any
 
 import datasets
 import evaluate
+import msgspec
 import numpy as np
 
 from mmconvert.core.errors import UsageError, did_you_mean
@@ -124,6 +125,8 @@ def _named(name: str, result: Any) -> dict[str, Any]:
         return {}
     if isinstance(result, Mapping):
         return {str(key): float(value) for key, value in result.items()}
+    if isinstance(result, msgspec.Struct):
+        return msgspec.structs.asdict(result)
     if dataclasses.is_dataclass(result) and not isinstance(result, type):
         return dataclasses.asdict(result)
     if isinstance(result, np.ndarray):

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mmconvert.core.frozen import frozen
 from mmscore.core.estimates import mean
 
 RESAMPLES = 10_000
@@ -21,8 +21,7 @@ _TALLIED = 32
 """With this many clusters to a distinct one, counting how often each is drawn beats drawing them."""
 
 
-@frozen
-class McNemar:
+class McNemar(msgspec.Struct, frozen=True):
     """The exact test of McNemar for two scores of 0 and 1.
 
     Attributes:
@@ -40,8 +39,7 @@ class McNemar:
     p: float
 
 
-@frozen
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """How far a second score lies above a first one, over the rows that have both.
 
     Attributes:

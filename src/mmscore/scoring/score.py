@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from mmconvert.core.error_hints import says_what_to_do, with_next_step
 from mmconvert.core.errors import Error, RowError, got

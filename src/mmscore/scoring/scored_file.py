@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pyarrow.compute as pc
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.core.frozen import frozen
 from mmscore.core.predictions.join import join
 from mmscore.core.predictions.load import Refusal, Rows, open_rows
 from mmscore.core.recipe import Metrics
@@ -15,8 +15,7 @@ from mmscore.core.table import EXCLUDED, SCORED, STATUSES, Scored
 from mmscore.scoring.score import score_rows
 
 
-@frozen
-class Settled:
+class Settled(msgspec.Struct, frozen=True):
     """What a recipe made of a file.
 
     Attributes:
@@ -102,8 +101,7 @@ def _with(columns: Sequence[str], settled: Scored, raw: Scored) -> Scored:
     return settled
 
 
-@frozen
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """What scoring one file by one recipe gave.
 
     Attributes:

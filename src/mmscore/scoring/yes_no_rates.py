@@ -1,6 +1,6 @@
 """Rates of yes/no benchmarks, where `yes` is what is looked for."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, got
 from mmscore.core.estimates import Estimate

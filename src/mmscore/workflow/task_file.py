@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from mmconvert.cli.convert import convert
 from mmconvert.console.app import context, mapping_file, option_values
 from mmconvert.core.errors import Error, UsageError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.option_fields import build_options
 from mmconvert.core.record import missing_columns
 from mmconvert.dataset.dataset import open_dataset
@@ -61,8 +61,7 @@ _OF_DATASET = ("input", "name", "recipes", "limit")
 _UNFIT = frozenset('/\\:*?"<>|\0')
 
 
-@frozen
-class DatasetTask:
+class DatasetTask(msgspec.Struct, frozen=True):
     """A dataset of the task.
 
     Attributes:
@@ -80,8 +79,7 @@ class DatasetTask:
     limit: int | None
 
 
-@frozen
-class ModelTask:
+class ModelTask(msgspec.Struct, frozen=True):
     """A model of the task.
 
     Attributes:
@@ -95,8 +93,7 @@ class ModelTask:
     title: str | None
 
 
-@frozen
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """A task that was read and checked.
 
     Attributes:

@@ -1,7 +1,6 @@
 """Golden rules of VLMEvalKit's judges: scripted replies, and the tables after them."""
 
 import math
-from dataclasses import fields
 
 from mmscore.kits.vlmevalkit.judge_prompts import mmvet_prompt
 from mmscore.kits.vlmevalkit.judge_replies import FAILED_CALL, judged_option, judged_yes_no
@@ -72,7 +71,7 @@ def _lines(given):
 
 
 def _question(row):
-    return Question(*(str(row[field.name]) for field in fields(Question)))
+    return Question(*(str(row[name]) for name in Question.__struct_fields__))
 
 
 RULES = {

@@ -1,9 +1,9 @@
 """What every writer of training data leaves out, and how it says so."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.pipeline.convert import read, write

@@ -1,12 +1,12 @@
 """`mmconvert export`: a dataset back into files, losses told."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Image, to_arrow

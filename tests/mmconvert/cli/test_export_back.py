@@ -2,11 +2,11 @@
 
 import json
 from base64 import b64encode
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import mmconvert as mmconvert_api
 from mmconvert.core.errors import RowError, UsageError

@@ -1,12 +1,12 @@
 """The crossing to Arrow and back loses nothing."""
 
-from dataclasses import replace
 from enum import StrEnum
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import (

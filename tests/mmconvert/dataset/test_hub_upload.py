@@ -4,10 +4,10 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from email.utils import formatdate
 
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Image

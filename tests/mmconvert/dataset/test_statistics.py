@@ -1,9 +1,8 @@
 """Counts by category on the card: from their columns alone, for what stands there and what is appended."""
 
-from dataclasses import replace
-
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.dataset.card import Origin

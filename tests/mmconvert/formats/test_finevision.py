@@ -1,11 +1,11 @@
 """FineVision's parquet and its ratings."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from mmconvert.core.record import Record
 from mmconvert.formats.finevision import RATINGS, SCHEMA, SMALLEST

@@ -5,10 +5,10 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Record, Turn

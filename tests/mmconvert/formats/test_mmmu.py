@@ -1,12 +1,12 @@
 """MMMU, MMMU-Pro and repackagings of them as parquet."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.record import Record
 from mmconvert.pipeline.convert import read, write

@@ -3,12 +3,12 @@
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 from PIL import Image as Picture
 
 from mmconvert.core.errors import UsageError

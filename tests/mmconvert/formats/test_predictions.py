@@ -1,12 +1,12 @@
 """Predictions as a table: what is written under each suffix is what it says it is, and reads back equal."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.record import to_arrow
 from mmconvert.pipeline.convert import read, write

@@ -2,13 +2,13 @@
 
 import json
 from base64 import b64encode
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.core.text.turns import words

@@ -1,13 +1,13 @@
 """ReForm-Eval's prediction lists: kinds of file, copies, indices, the way back."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.core.record import LETTERS

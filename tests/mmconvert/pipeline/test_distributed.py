@@ -1,6 +1,5 @@
 """Processes that share one conversion write what one alone writes, whoever of them is killed."""
 
-import dataclasses
 import json
 import os
 import random
@@ -10,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
@@ -160,7 +160,7 @@ def test_a_machine_that_is_silent_is_followed_and_may_come_back(source, alone, t
         wait_for(5, output)
         process.send_signal(19)
         [member] = output.parent.glob(".d.share/members/*")
-        elsewhere = dataclasses.replace(Presence.read(member.read_bytes()), machine="elsewhere")
+        elsewhere = msgspec.structs.replace(Presence.read(member.read_bytes()), machine="elsewhere")
         member.write_bytes(elsewhere.encoded())
         os.utime(member, (0, 0))
         assert shared(source, output).rows_written == 180

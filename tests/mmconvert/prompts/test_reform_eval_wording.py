@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import OPTION_MARK, Image, Part, Record, Source, Turn

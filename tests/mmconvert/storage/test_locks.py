@@ -1,6 +1,5 @@
 """One output, one writer: who is refused, who follows a process that is gone, on this machine and another."""
 
-import dataclasses
 import os
 import signal
 import subprocess
@@ -9,6 +8,7 @@ import threading
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mmconvert.core.errors import Error
@@ -64,7 +64,7 @@ def lock(place: Path) -> Path:
 
 
 def left_by_another_machine(file: Path, seconds_ago: float) -> Presence:
-    presence = dataclasses.replace(Presence.own(), host="elsewhere", machine="elsewhere boot")
+    presence = msgspec.structs.replace(Presence.own(), host="elsewhere", machine="elsewhere boot")
     file.write_bytes(presence.encoded())
     os.utime(file, (time.time() - seconds_ago,) * 2)
     return presence
@@ -93,7 +93,7 @@ def test_a_process_that_has_not_been_waited_for_is_gone_too(place):
 
 
 def test_a_later_process_of_the_same_number_is_another_one(place):
-    lock(place).write_bytes(dataclasses.replace(Presence.own(), began="1").encoded())
+    lock(place).write_bytes(msgspec.structs.replace(Presence.own(), began="1").encoded())
     with occupied(place):
         pass
 

@@ -2,13 +2,13 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import LETTERS, Record, prompt_text

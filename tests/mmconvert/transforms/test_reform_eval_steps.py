@@ -2,11 +2,11 @@
 
 import json
 from base64 import b64encode
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.chat.conversations import MESSAGES_EXTRA
 from mmconvert.chat.training import messages_extra

@@ -1,8 +1,9 @@
 """A system turn for prompts that have none."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mmconvert.chat.training import messages_extra
 from mmconvert.core.record import Part, Turn

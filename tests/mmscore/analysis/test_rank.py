@@ -1,10 +1,10 @@
 import csv
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy.stats import rankdata
 
 from mmconvert.core.errors import Error, UsageError

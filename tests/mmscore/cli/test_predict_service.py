@@ -9,11 +9,11 @@ import sys
 import threading
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.record import Part, Turn
 from mmconvert.dataset.dataset import DatasetWriter

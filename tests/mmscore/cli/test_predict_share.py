@@ -7,10 +7,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from mmconvert.core.record import Part, Record, Turn
 from mmconvert.dataset.dataset import DatasetWriter

@@ -1,10 +1,10 @@
 """Options scored over a shared prefix: exact against one full pass an option, for each kind of model."""
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmscore.infer import likelihood

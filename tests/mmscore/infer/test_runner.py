@@ -5,12 +5,12 @@ import os
 import signal
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import datasets
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.core.progress import Done

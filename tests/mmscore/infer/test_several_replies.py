@@ -1,11 +1,11 @@
 """Several replies to a row: rows of their own, keys of their own, and more of them ask no more than is new."""
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.dataset.dataset import open_dataset

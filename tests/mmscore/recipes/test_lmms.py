@@ -1,7 +1,7 @@
 import json
-from dataclasses import asdict
 
 import pytest
+from msgspec.structs import asdict
 
 from mmconvert.core.errors import Error
 from mmconvert.plugins.registry import load

@@ -3,11 +3,11 @@
 import functools
 import itertools
 import json
-from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
 from huggingface_hub.repocard_data import model_index_to_eval_results
+from msgspec.structs import replace
 
 from mmconvert.core.record import Source
 from mmconvert.dataset.front_matter import front_matter, with_values

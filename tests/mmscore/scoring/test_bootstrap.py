@@ -2,11 +2,11 @@
 
 import math
 import random
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.plugins.registry import available, load
 from mmscore.core.recipe import Item, Recipe

@@ -1,7 +1,7 @@
 import math
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.plugins.registry import load

@@ -9,15 +9,15 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+import msgspec
+
 from mmconvert.core.errors import RowError
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Part
 
 IMAGE = "image"
 
 
-@frozen
-class Markers:
+class Markers(msgspec.Struct, frozen=True):
     r"""What a trainer reads as something other than text.
 
     Attributes:

@@ -1,8 +1,9 @@
 """Option lists, their letters, and the plain prompt that several formats share."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, got
 from mmconvert.core.record import LETTERS, Record

@@ -1,6 +1,6 @@
 """The last user turn as a kit words it, before the pictures are put in."""
 
-from mmconvert.core.frozen import frozen
+from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Part
 
 REPLY = "reply_begins"
@@ -13,8 +13,7 @@ It is true of the stored prompt alone: files of other formats do not carry it.
 """
 
 
-@frozen
-class Wording:
+class Wording(PluginStruct, frozen=True):
     """Parts of a turn, and which pictures its image parts show.
 
     Attributes:

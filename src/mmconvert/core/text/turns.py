@@ -1,7 +1,8 @@
 """The last user turn of a record: the pictures it shows, and the record with other words in it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Part, Record, Turn

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow.parquet as pq
 
 from mmconvert.core.errors import Error, UsageError, got
-from mmconvert.core.frozen import frozen
 from mmconvert.kits.evalscope.release import LATEST, Release
 
 Row = dict[Any, Any]
@@ -26,8 +26,7 @@ CELL_LENGTH = 131_072
 """Most characters of a table's cell: Python's own limit, which the kit leaves alone."""
 
 
-@frozen
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """A subset as the kit loads it.
 
     Attributes:

@@ -5,12 +5,13 @@ Source: modelscope/evalscope 1.3.0 to 1.14.1 evalscope/api/evaluator/cache.py, e
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from mmconvert.core.errors import RowError, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import LETTERS, Image, Part, Turn
 from mmconvert.core.rows import Rejected, Row
 from mmconvert.core.text.placeholders import turn_text
@@ -35,8 +36,7 @@ _SHOWN = 200
 _LABELS = re.compile(r"is one (?:or more )?of ([A-Z](?:,[A-Z])*)\.|是 ([A-Z](?:,[A-Z])*) 中的一个")
 
 
-@frozen
-class Prompt:
+class Prompt(msgspec.Struct, frozen=True):
     """What a model was shown.
 
     Attributes:

@@ -8,13 +8,13 @@ import hashlib
 import random
 from collections.abc import Iterable, Iterator, Mapping
 
+import msgspec
+
 from mmconvert.core.errors import RowError, got
-from mmconvert.core.frozen import frozen
 from mmconvert.kits.evalscope.release import LATEST, Release
 
 
-@frozen
-class Choices:
+class Choices(msgspec.Struct, frozen=True):
     """The options of one question.
 
     Attributes:

@@ -10,9 +10,10 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, got
 from mmconvert.core.record import Record

@@ -6,15 +6,16 @@ wherever it stands. Source: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from operator import add
 from random import Random
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record
 from mmconvert.core.text.prompt_parts import Wording, pictures_first
 from mmconvert.core.text.turns import last_turn_images
@@ -39,8 +40,7 @@ MMGPT_SYSTEM = (
 Turns = Sequence[tuple[str, str]]
 
 
-@frozen
-class Processor:
+class Processor(msgspec.Struct, frozen=True):
     r"""Settings of a preprocessor.
 
     Attributes:

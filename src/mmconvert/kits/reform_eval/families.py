@@ -5,11 +5,11 @@ becomes a question; nothing is drawn or shuffled here. Source: FudanDISC/ReForm-
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import RowError, got
-from mmconvert.core.frozen import frozen
 
 # Interface literals. Source: FudanDISC/ReForm-Eval@df1cfa7 build/MOCHEG/mcv_dataset.py,
 # build/Winoground/caption_selection_dataset.py
@@ -25,8 +25,7 @@ MATCH_OPTIONS = ("no", "yes")
 ENTAILMENT_OPTIONS = ("yes", "not sure", "no")
 
 
-@frozen
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """One question as its file holds it.
 
     Attributes:
@@ -48,12 +47,11 @@ class Item:
     answer: Any = None
     references: tuple[str, ...] = ()
     topic: str | None = None
-    kept: Mapping[str, Any] = field(default_factory=dict)
+    kept: Mapping[str, Any] = msgspec.field(default_factory=dict)
     used: tuple[str, ...] = ()
 
 
-@frozen
-class Family:
+class Family(msgspec.Struct, frozen=True):
     """How the items of one shape are read.
 
     Attributes:

@@ -7,12 +7,13 @@ Source: FudanDISC/ReForm-Eval@df1cfa7 build/__init__.py, build/*/*.py, utils/dat
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from random import Random
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmconvert.kits.reform_eval.dialogs import Dialogs
 from mmconvert.kits.reform_eval.dialogue import marked_question
 from mmconvert.kits.reform_eval.families import CLAIM_ANSWERS, DESCRIPTION_QUESTION, FAMILIES, Item
@@ -25,8 +26,7 @@ YES_NO, DRAWN = ("yes", "no"), 3
 """Source: FudanDISC/ReForm-Eval@df1cfa7 build/TDIUC/tdiuc_dataset.py:make_choices."""
 
 
-@frozen
-class Dataset:
+class Dataset(msgspec.Struct, frozen=True):
     """What a benchmark's loader does beside reading its family.
 
     Attributes:

@@ -14,16 +14,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import Error, RowError, UsageError, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.run_cache import once_a_run
 from mmconvert.core.text.json import parse_json
 
 OWN = "reform_eval_pools.json"
 
 
-@frozen
-class Pool:
+class Pool(msgspec.Struct, frozen=True):
     """What one family is told to do.
 
     Attributes:

@@ -1,9 +1,10 @@
 """Records whose question, options or instruction changed: the order of options, and the prompt to match."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from random import Random
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, got
 from mmconvert.core.record import LETTERS, OPTION_MARK, Record, canonical_json

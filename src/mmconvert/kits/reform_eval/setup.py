@@ -1,12 +1,12 @@
 """The arguments of ReForm-Eval's data loader."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from random import Random
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import UsageError
-from mmconvert.core.frozen import frozen
 from mmconvert.kits.reform_eval.dialogue import Processor, dialogue_text, question_and_answer
 from mmconvert.kits.reform_eval.pools import Pool, own_pools
 
@@ -21,8 +21,7 @@ def _no_choices(kind: str) -> Sequence[str]:
     raise UsageError(f"there is no list of answers to draw options from for questions on {kind or 'numbers'}. Give it.")
 
 
-@frozen
-class Setup:
+class Setup(msgspec.Struct, frozen=True):
     """Arguments of the kit's `load_reform_dataset`, with its defaults, and what it finds elsewhere.
 
     Attributes:
@@ -48,7 +47,7 @@ class Setup:
 
     dataset_name: str
     formulation: str
-    config: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, Any] = msgspec.field(default_factory=dict)
     inference_method: str = "generation"
     in_context_sample: bool = True
     random_instruct: bool = True
@@ -57,7 +56,7 @@ class Setup:
     option_mark: str | None = "random"
     online_multi_round: bool = True
     processor: Processor | None = None
-    pools: Mapping[str, Pool] = field(default_factory=own_pools)
+    pools: Mapping[str, Pool] = msgspec.field(default_factory=own_pools)
     write: Write | None = dialogue_text
     finish: Finish = question_and_answer
     choices: Callable[[str], Sequence[str]] = _no_choices

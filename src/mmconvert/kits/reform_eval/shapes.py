@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import RowError
-from mmconvert.core.frozen import frozen
 
 _MARKS = (
     ("annos", "Caption"),
@@ -21,8 +22,7 @@ _MARKS = (
 """Fields that one family alone has, to be looked for in this order."""
 
 
-@frozen
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """Names of the fields of a family's items; "" where it has none.
 
     Attributes:

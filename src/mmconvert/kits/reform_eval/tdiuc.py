@@ -7,9 +7,10 @@ COCO's numbers. Source: FudanDISC/ReForm-Eval@df1cfa7 build/TDIUC/tdiuc_dataset.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.core.rows import Rejected, Row

@@ -15,13 +15,14 @@ development guide.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from mmconvert.core.errors import RowError, got, in_field
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, canonical_json
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.literals import looks_like_list, parse_list
@@ -94,8 +95,7 @@ def is_result(columns: Iterable[str]) -> bool:
     return {"index", "prediction"} <= names and "image" not in names and own
 
 
-@frozen
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """What a format knows about its table beside the rows.
 
     Attributes:
@@ -196,8 +196,7 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value).strip()
 
 
-@frozen
-class _Neighbour:
+class _Neighbour(msgspec.Struct, frozen=True):
     """Where a row begins in the file, and what its rotated copies have in common with it."""
 
     offset: int

@@ -1,8 +1,9 @@
 """The rows of a table with its cells as pandas would have read them, for `--read-as`."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.rows import Rejected, Row

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from mmconvert.core.frozen import frozen
+import msgspec
 
 Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 """(function, tasks) -> results in the order of the tasks; function, tasks and results are picklable."""
 
 
-@frozen
-class Engine:
+class Engine(msgspec.Struct, frozen=True):
     """A place where tasks run.
 
     Attributes:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 from PIL import Image as Picture
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
@@ -28,7 +29,6 @@ from transformers import (
 from transformers.utils import logging
 
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record
 
 PICTURE_SIDE = 32
@@ -50,8 +50,7 @@ _PICTURE_NOISE = 0.1  # in normalised pixel values, whose whole range is about 4
 _IGNORED = -100  # label that the loss passes over
 
 
-@frozen
-class _Lesson:
+class _Lesson(msgspec.Struct, frozen=True):
     """One record as the model sees it: prompt tokens, answer tokens, pictures."""
 
     prompt: list[int]

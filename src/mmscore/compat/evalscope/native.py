@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import UsageError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmconvert.kits.evalscope.files import load_subset
 from mmconvert.kits.evalscope.release import Release
 from mmscore.compat.evalscope.config import (
@@ -60,8 +61,7 @@ _GENERATION: Kinds = {
 _GENERATION_WITHOUT_EFFECT = ("stream", "batch_size")
 
 
-@frozen
-class Benchmark:
+class Benchmark(msgspec.Struct, frozen=True):
     """A benchmark of custom data.
 
     Attributes:
@@ -85,8 +85,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
 }
 
 
-@frozen
-class Subset:
+class Subset(msgspec.Struct, frozen=True):
     """A file of a benchmark, which is a run of its own: `limit` counts the rows of each."""
 
     benchmark: str

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from mmconvert.console.app import mapping_file
 from mmconvert.core.errors import UsageError, did_you_mean, got, no_such_path
-from mmconvert.core.frozen import frozen
 from mmconvert.kits.vlmevalkit.datasets import lmudata_root
 from mmscore.compat.evalscope.config import (
     DEFAULT_WORK_DIR,
@@ -108,8 +109,7 @@ def task_of_vlmevalkit(config: TaskConfig, secrets: dict[str, str]) -> dict[str,
     }
 
 
-@frozen
-class Model:
+class Model(msgspec.Struct, frozen=True):
     """A model of the task.
 
     Attributes:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import UsageError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Part, Record, Source, Turn
 from mmconvert.kits.mmtrusteval.methods import text_digest
 from mmconvert.plugins.registry import load
@@ -18,8 +19,7 @@ from mmscore.compat.mmtrusteval.registry import registry
 from mmscore.compat.mmtrusteval.samples import ImageTxtSample
 
 
-@frozen
-class Drawing:
+class Drawing(msgspec.Struct, frozen=True):
     """A method as a transform: its name, and its parameters by the kit's names."""
 
     transform: str

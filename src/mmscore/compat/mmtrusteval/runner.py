@@ -6,11 +6,12 @@ Everything that is made lies beside the log, in a folder `<log>.run`: `samples.j
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError, did_you_mean
 from mmscore.api import predict
@@ -52,8 +53,7 @@ _ELSEWHERE = frozenset(("model", "backend", "base_url"))
 _SAMPLING = ("temperature", "top_p", "top_k")
 
 
-@dataclass(frozen=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True):
     """What a task does not say: where things lie, and who answers for an id without a class.
 
     Attributes:
@@ -69,14 +69,13 @@ class Surroundings:
     work_dir: Path | None = None
     source: str | None = None
     image_roots: tuple[Path, ...] = ()
-    model: Mapping[str, Any] = field(default_factory=dict)
-    judge: JudgeRequest = field(default_factory=lambda: JudgeRequest(JUDGE, rejudge=True))
+    model: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    judge: JudgeRequest = msgspec.field(default_factory=lambda: JudgeRequest(JUDGE, rejudge=True))
     restart: bool = False
     quiet: bool = True
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What became of a task.
 
     Attributes:

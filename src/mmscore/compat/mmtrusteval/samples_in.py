@@ -3,12 +3,13 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record
 from mmconvert.core.text.turns import last_turn_images, last_user_turn, words
 from mmconvert.dataset.dataset import DatasetWriter
@@ -23,8 +24,7 @@ from mmscore.kits.mmtrusteval.rows import FORMAT
 from mmscore.kits.mmtrusteval.scored_log import EXTRA, IMAGE_PATH
 
 
-@frozen
-class Stored:
+class Stored(msgspec.Struct, frozen=True):
     """Samples as a dataset of ours.
 
     Attributes:

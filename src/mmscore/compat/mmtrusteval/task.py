@@ -2,9 +2,10 @@
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from mmconvert.console.app import mapping_file
 from mmconvert.core.errors import UsageError, did_you_mean, got, no_such_path
@@ -17,8 +18,7 @@ _BRACKETS = {"[": "]", "(": ")"}
 _WORDS = {"true": True, "false": False}
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(msgspec.Struct, frozen=True):
     """What the kit's runner reads in a task file.
 
     Attributes:
@@ -35,9 +35,9 @@ class Task:
     model_id: str
     dataset_id: str
     log_file: str
-    method_cfg: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    dataset_cfg: Mapping[str, Any] = field(default_factory=dict)
-    generation_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    method_cfg: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
+    dataset_cfg: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    generation_kwargs: Mapping[str, Any] = msgspec.field(default_factory=dict)
     evaluator_seq_cfgs: Sequence[Mapping[str, Any]] = ()
     classifiers: Mapping[str, Any] | None = None
 
@@ -92,7 +92,7 @@ def task_of(values: Mapping[str, Any]) -> Task:
     Raises:
         UsageError: A key is unknown, missing or of a wrong type.
     """
-    known = [one.name for one in fields(Task)]
+    known = list(Task.__struct_fields__)
     for name in values:
         if name not in known:
             raise UsageError(f"a task has no {name!r}.{did_you_mean(str(name), known)} Known: {', '.join(known)}.")

@@ -4,10 +4,11 @@ Source: FudanDISC/ReForm-Eval@df1cfa7 build/__init__.py.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, got
 from mmconvert.core.record import Image

@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import PIL.Image
 import PIL.ImageColor
 
 from mmconvert.console.app import mapping_file
 from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Image
 from mmconvert.core.text.json import parse_json
 from mmconvert.images.boxes import boxes_in
@@ -67,8 +67,7 @@ def read_config(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, A
     return values
 
 
-@frozen
-class Files:
+class Files(msgspec.Struct, frozen=True):
     """The files of one dataset: from the Hub, or from a folder.
 
     Attributes:

@@ -4,9 +4,10 @@ Source: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from random import Random
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, got
 from mmconvert.kits.reform_eval.dialogue import (

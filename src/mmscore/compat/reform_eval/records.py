@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, got, in_field
 from mmconvert.core.record import LETTERS, Image, Part, Record, Source, Turn, canonical_json

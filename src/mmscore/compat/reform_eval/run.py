@@ -8,14 +8,15 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import asdict, replace
 
 import mmscore
 from mmconvert.console.app import mapping_file
 from mmconvert.core.errors import UsageError, did_you_mean
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record, from_arrow
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.dataset import open_dataset as open_rows
@@ -51,8 +52,7 @@ _ASKED_WITH = (
 """Flags on which predictions depend and that are not in the name of their list."""
 
 
-@frozen
-class Arguments:
+class Arguments(msgspec.Struct, frozen=True):
     """The flags of the kit's run_eval.py by name; `pools` and `seed` are ours.
 
     Attributes of the kit that say nothing here: docs/kits/reform_eval.md.
@@ -118,8 +118,7 @@ class Arguments:
         return next(ours for ours, kits in METHODS.items() if kits == self.infer_method)
 
 
-@frozen
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """What a run left.
 
     Attributes:

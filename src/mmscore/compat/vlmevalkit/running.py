@@ -9,12 +9,13 @@ outputs/<model>/<model>_<benchmark>_report.json the report
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
 from mmconvert.core.record import Image, Part, Record, Turn

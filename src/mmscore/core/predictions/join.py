@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import reduce
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, got
 from mmconvert.core.record import canonical_json

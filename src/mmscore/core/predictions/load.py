@@ -6,16 +6,16 @@ are needed and never a picture; every other file goes through `mmconvert.pipelin
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError, did_you_mean, first_line, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
 from mmconvert.core.rows import Rejected
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, folder_of, read_manifest
@@ -40,8 +40,7 @@ _OF_RUN = [f.name for f in PREDICTION_SCHEMA if f.name not in SCHEMA.names and p
 _IDENTITY = ("sample", "group", "variant", "round", "dataset", "task", "model", "method", FORMAT)
 
 
-@frozen
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """A row that cannot be scored: its id, where it has one, and why; and by what else its question can be found."""
 
     id: str | None
@@ -50,8 +49,7 @@ class Refusal:
     variant: str | None = None
 
 
-@frozen
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """The rows of a file, to be read by column.
 
     Attributes:
@@ -79,7 +77,7 @@ class Rows:
     replies: bool = False
     title: str = ""
     sides: "tuple[Rows, ...]" = ()
-    run: Mapping[str, Any] = field(default_factory=dict)
+    run: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     def __len__(self) -> int:
         """Count the rows."""

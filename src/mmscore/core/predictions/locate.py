@@ -4,8 +4,9 @@ import re
 import sys
 from pathlib import Path
 
+import msgspec
+
 from mmconvert.core.errors import UsageError, no_such_path
-from mmconvert.core.frozen import frozen
 from mmconvert.pipeline.inputs import spooled
 from mmconvert.storage.hub_fs import on_the_hub
 from mmconvert.storage.object_store import fetched as fetched_url
@@ -15,8 +16,7 @@ STDIN = "-"
 """Name of standard input; a file of that name is `./-`."""
 
 
-@frozen
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A file or folder on this machine, and what its rows are called where they do not say.
 
     Attributes:

@@ -17,9 +17,10 @@ import contextlib
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import asdict
 
 from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
 from mmconvert.core.record import Image, Record, Turn

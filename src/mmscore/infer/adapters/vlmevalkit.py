@@ -18,11 +18,11 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pybase64
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
 from mmconvert.core.record import LETTERS, Record, Turn
@@ -227,7 +227,7 @@ def _passed(given: Any, model_class: Any, options: ModelOptions) -> dict[str, tu
     parameters = inspect.signature(given).parameters
     open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     passed: dict[str, tuple[str, Any]] = {}
-    for name in (field.name for field in fields(Generation)):
+    for name in Generation.__struct_fields__:
         value = getattr(options.generation, name)
         taken = next((known for known in (name, _SYNONYMS.get(name)) if known in parameters), None)
         if value not in (None, False, ()) and (taken or open_ended):

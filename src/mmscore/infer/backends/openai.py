@@ -15,11 +15,11 @@ a service knows besides.
 import asyncio
 import json
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import pybase64
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
 from mmconvert.core.record import Image, Record, Turn, canonical_json

@@ -10,17 +10,18 @@ import hashlib
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
+from msgspec.structs import replace
 from transformers import AutoModelForImageTextToText, AutoProcessor
 from transformers.generation import GenerationConfig, LogitsProcessorList
 from transformers.utils import logging
 
 from mmconvert.core.errors import Error, UsageError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import Record
 from mmscore.infer.backend import CHAT, LIKELIHOOD, SUM, Generation, ModelOptions, honour, require_draws
 from mmscore.infer.likelihood import choice, option_logprobs, option_tokens
@@ -273,8 +274,7 @@ class TransformersBackend:
         )
 
 
-@frozen
-class _Prepared:
+class _Prepared(msgspec.Struct, frozen=True):
     """Rows as they are asked, or why they are not; and those that are asked together, with their tensors if any."""
 
     asked: Sequence[Asked | Answer]

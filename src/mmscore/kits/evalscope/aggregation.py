@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+import msgspec
+
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 
 Release = Literal["1.3.0", "1.10.0", "1.14.1"]
 
@@ -26,8 +27,7 @@ OLD_MARKS = {"pass_at_k": "pass@", "vote_at_k": "vote@", "pass_hat_k": "pass^"}
 STATISTICS = {"R": "recall", "P": "precision", "F": "f1"}
 
 
-@frozen
-class Sample:
+class Sample(msgspec.Struct, frozen=True):
     """One scored reply.
 
     Attributes:
@@ -41,8 +41,7 @@ class Sample:
     extracted: str = ""
 
 
-@frozen
-class Identity:
+class Identity(msgspec.Struct, frozen=True):
     """What a number is: metric, aggregation, and dimensions such as the order of n-grams, sorted by name."""
 
     name: str
@@ -59,8 +58,7 @@ class Identity:
         return f"{self.name}:{self.aggregation}[{listed}]" if listed else f"{self.name}:{self.aggregation}"
 
 
-@frozen
-class Aggregate:
+class Aggregate(msgspec.Struct, frozen=True):
     """One number over the samples of a subset.
 
     Attributes:

@@ -5,7 +5,8 @@ The wording is ours: instructions first, then what is judged between marks that 
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmscore.core.judge import JUDGED, LEAVE, RULE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced

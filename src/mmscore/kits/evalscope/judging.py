@@ -3,11 +3,11 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any, Literal
 
+import msgspec
+
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 from mmconvert.core.text.placeholders import PLACEHOLDER
 from mmscore.core.judge import filled
 from mmscore.kits.evalscope.aggregation import NEW, Release
@@ -33,8 +33,7 @@ VERDICT = "acc"
 """Name of a judge's own score."""
 
 
-@frozen
-class Scale:
+class Scale(msgspec.Struct, frozen=True):
     """What a verdict may be.
 
     Attributes:
@@ -44,12 +43,11 @@ class Scale:
     """
 
     kind: Kind = "pattern"
-    labels: Mapping[str, float] = field(default_factory=lambda: LABELS)
+    labels: Mapping[str, float] = msgspec.field(default_factory=lambda: LABELS)
     pattern: str | None = None
 
 
-@frozen
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """A verdict that was read.
 
     Attributes:

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 from mmscore.kits.evalscope.aggregation import NEW, Aggregate, Identity, Release, Sample, aggregate
 from mmscore.kits.evalscope.text_grid import ASCII, BOX, text_grid
 
@@ -22,8 +23,7 @@ FIRST_DIMENSIONS = ("target", "level", "scope")
 LAST_DIMENSION = "statistic"
 
 
-@frozen
-class SubsetScore:
+class SubsetScore(msgspec.Struct, frozen=True):
     """A number over one subset, rounded; `category` is its path in the category map."""
 
     name: str
@@ -33,8 +33,7 @@ class SubsetScore:
     metadata: Mapping[str, float] | None
 
 
-@frozen
-class MetricScore:
+class MetricScore(msgspec.Struct, frozen=True):
     """A metric over all subsets, sorted by category, in input order within one."""
 
     identity: Identity
@@ -59,8 +58,7 @@ class MetricScore:
         return _micro([(_micro_of(subsets), sum(s.num for s in subsets)) for subsets in self.categories().values()])
 
 
-@frozen
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """What stands around the numbers.
 
     Attributes:

@@ -5,14 +5,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mmconvert.core.frozen import frozen
+import msgspec
 
 HEADING_PADDING = 2
 """A column is at least this much wider than its heading."""
 
 
-@frozen
-class Lines:
+class Lines(msgspec.Struct, frozen=True):
     """The characters of a grid: (left, stroke, crossing, right) of its rules, and the bar between cells."""
 
     top: str

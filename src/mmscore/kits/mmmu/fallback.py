@@ -1,7 +1,8 @@
 """Choices that nobody can read, where a kit draws a letter that cannot be drawn again."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mmscore.core.recipe import Metrics, means
 from mmscore.core.table import Scored

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from mmconvert.core.errors import RowError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmconvert.kits.mmmu.subjects import SUBJECTS
 from mmscore.metrics.mmmu_accuracy import choice_is_right, subject_of
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
@@ -12,8 +13,7 @@ from mmscore.parsers.mmmu_open import mmmu_open
 MULTIPLE_CHOICE = "multiple-choice"
 
 
-@frozen
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What the answer file says of one question.
 
     Attributes:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from math import fsum
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import Error, got
-from mmconvert.core.frozen import frozen
 
 Scores = Mapping[str, Mapping[str, Any]]
 """Name of a log -> number by name, what a score script wrote for one task."""
@@ -19,8 +20,7 @@ TRAITS = 6
 """p values of F.6: three traits in two logs."""
 
 
-@frozen
-class Rank:
+class Rank(msgspec.Struct, frozen=True):
     """Numbers of one model, from 0 to 100 (P.3 is a correlation and may be below).
 
     Attributes:

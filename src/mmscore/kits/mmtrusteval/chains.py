@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import UsageError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmscore.kits.mmtrusteval.evaluators import ALONE, EVALUATORS, Evaluator, Process, Read, Setting, Settings
 from mmscore.kits.mmtrusteval.measures import COLUMN, check_settings, measure, named_measure
 
 METRICS_CFG = "metrics_cfg"
 
 
-@frozen
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """One evaluator of a chain.
 
     Attributes:
@@ -41,8 +41,7 @@ class Link:
         return [self.process(sample) for sample in self.evaluator.samples(preds, labels, extras)]
 
 
-@frozen
-class Chain:
+class Chain(msgspec.Struct, frozen=True):
     """Evaluators in order, and the metrics of the last.
 
     Attributes:

@@ -1,9 +1,10 @@
 """Who classifies for MMTrustEval's chains: folders of weights and services, as the options of a recipe name them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, did_you_mean, got
 from mmscore.kits.mmtrusteval.evaluators import Classify, Setting, Settings, UnconnectedError

@@ -6,11 +6,11 @@ ask with, or what an earlier run of the kit logged.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
+import msgspec
+
 from mmconvert.core.errors import Error, RowError, UsageError, got
-from mmconvert.core.frozen import frozen
 from mmscore.core.parsed import Parsed
 from mmscore.kits.mmtrusteval.containment import contains_label, names_glue_answer, names_sentiment
 from mmscore.kits.mmtrusteval.judge_prompts import eval_prompt, noise_prompt, score_prompt
@@ -67,8 +67,7 @@ def no_classifier(evaluator: str, pred: Any, label: Any, settings: Settings) -> 
     )
 
 
-@frozen
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """What evaluators work with.
 
     Attributes:
@@ -91,8 +90,7 @@ ALONE = Setting()
 """The latest release, nothing connected."""
 
 
-@frozen
-class Evaluator:
+class Evaluator(msgspec.Struct, frozen=True):
     """One evaluator.
 
     Attributes:
@@ -108,7 +106,7 @@ class Evaluator:
     build: Callable[[Settings, Setting], Process]
     columns: Literal["preds", "labels", "as many labels", "extras"] = "preds"
     settings: frozenset[str] = frozenset()
-    required: frozenset[str] = field(default=frozenset())
+    required: frozenset[str] = msgspec.field(default=frozenset())
     outside: bool = False
     read: Callable[[Settings, Setting], Read] | None = None
     unit: str = "fraction"

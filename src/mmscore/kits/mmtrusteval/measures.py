@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmscore.metrics.label_accuracy import label_accuracy
 from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou
 from mmscore.metrics.mmtrust_pearson import float32_of, mmtrust_pearson
@@ -18,8 +18,7 @@ COLUMN = "pred_no_op"
 """The metric that is no number but the column of processed predictions."""
 
 
-@frozen
-class Measure:
+class Measure(msgspec.Struct, frozen=True):
     """One metric.
 
     Attributes:

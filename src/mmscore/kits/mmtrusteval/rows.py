@@ -5,12 +5,13 @@ row was read from, where its column stands; without it the row cannot be scored 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from mmconvert.core.errors import UsageError
-from mmconvert.core.frozen import frozen
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Facts, Item, NoReferenceError, Recipe, read_label
 from mmscore.kits.mmtrusteval.chains import Chain, Link, chain_of
@@ -215,8 +216,7 @@ def kit_logs(facts: Facts) -> str | None:
     return f"a task of {KIT}" if known and facts.formats == {FORMAT} else None
 
 
-@frozen
-class _Row:
+class _Row(msgspec.Struct, frozen=True):
     """One row as a chain sees it.
 
     Attributes:

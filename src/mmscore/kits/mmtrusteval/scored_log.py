@@ -3,10 +3,10 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, got
 from mmscore.core.estimates import Estimate

@@ -7,8 +7,9 @@ and the kit's order of evaluators are kept. Source: thu-ml/MMTrustEval@a067801 m
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import UsageError, did_you_mean
-from mmconvert.core.frozen import frozen
 from mmconvert.kits.mmtrusteval.datasets import DATASETS
 
 Config = Mapping[str, Any]
@@ -41,8 +42,7 @@ RATED = (
 )
 
 
-@frozen
-class Task:
+class Task(msgspec.Struct, frozen=True):
     """One of the kit's 32 tasks.
 
     Attributes:

@@ -6,8 +6,9 @@ them), @df1cfa7 build/configs.
 
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from mmconvert.core.errors import UsageError, did_you_mean
-from mmconvert.core.frozen import frozen
 
 DIMENSIONS = (
     "Coarse-Grained",
@@ -29,8 +30,7 @@ METRICS: Mapping[str, str] = {_CHOICE: "accuracy", _OCR: "accuracy", _KIE: "accu
 """How the kit asks -> the number that stands for the dataset; for captions the only one that @1046839 gave."""
 
 
-@frozen
-class Benchmark:
+class Benchmark(msgspec.Struct, frozen=True):
     """One dataset.
 
     Attributes:

@@ -8,8 +8,9 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from mmconvert.core.errors import Error, RowError, did_you_mean, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import LETTERS
 from mmscore.metrics.coco_bleu import coco_bleu
 from mmscore.metrics.coco_cider import coco_cider
@@ -26,8 +27,7 @@ METHODS = ("generation", "likelihood")
 SINGLE_CHOICE = "SingleChoice"
 
 
-@frozen
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """What a prediction chose.
 
     Attributes:
@@ -110,8 +110,7 @@ def chosen_text(index: int | None, record: Record) -> Any:
         return record["prediction"]
 
 
-@frozen
-class Evaluation:
+class Evaluation(msgspec.Struct, frozen=True):
     """The outcome.
 
     Attributes:
@@ -123,8 +122,7 @@ class Evaluation:
     numbers: Mapping[str, float]
 
 
-@frozen
-class _Judged:
+class _Judged(msgspec.Struct, frozen=True):
     """One record: whether it is right, whether its form is, and what it said."""
 
     right: bool

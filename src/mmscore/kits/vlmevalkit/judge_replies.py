@@ -8,8 +8,9 @@ temperature. A call that failed has the text `FAILED_CALL` in the kit, which rea
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+import msgspec
+
 from mmconvert.core.errors import RowError
-from mmconvert.core.frozen import frozen
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.parsers.vlmevalkit_option import API_FAILURE, REFUSAL, Version, vlmevalkit_option
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no
@@ -24,8 +25,7 @@ FAILED_CALL = "Failed to obtain answer via API."
 DRAWN = "Failed to predict, thus randomly generate one. "
 
 
-@frozen
-class JudgedOption:
+class JudgedOption(msgspec.Struct, frozen=True):
     """The option that an answer names, with a judge's help.
 
     Attributes:

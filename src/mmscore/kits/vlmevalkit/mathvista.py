@@ -4,8 +4,9 @@ import ast
 from collections import Counter
 from collections.abc import Iterable
 
+import msgspec
+
 from mmconvert.core.errors import Error, RowError, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.text.literals import parse_list
 from mmscore.core.recipe import Item
 from mmscore.kits.vlmevalkit.rows import answer_cell, other_cells, required_cell
@@ -20,8 +21,7 @@ OVERALL = "Overall"
 _LONGEST_SKILLS = 1_000
 
 
-@frozen
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """What the kit's table says about a question; cells as it spells them.
 
     Attributes:
@@ -126,8 +126,7 @@ def _compared(question: Question, text: str) -> tuple[str | int | float | None, 
         return None, question.answer
 
 
-@frozen
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """A graded question: its place in the report, whether it was read directly, and whether it is right."""
 
     task: str

@@ -3,8 +3,9 @@
 import math
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from mmconvert.core.errors import Error
-from mmconvert.core.frozen import frozen
 from mmscore.kits.vlmevalkit.judge_replies import TRIES
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mmvet.py:MMVet_acc
@@ -12,8 +13,7 @@ CAPABILITIES = ("rec", "ocr", "know", "gen", "spat", "math")
 OVERALL = "Overall"
 
 
-@frozen
-class Grade:
+class Grade(msgspec.Struct, frozen=True):
     """What the judge thinks an answer is worth.
 
     Attributes:

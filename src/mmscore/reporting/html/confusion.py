@@ -2,7 +2,8 @@
 
 from collections import Counter
 
-from mmconvert.core.frozen import frozen
+import msgspec
+
 from mmscore.core.table import EXCLUDED, SCORED, Scored
 from mmscore.reporting.html.verdicts import Verdicts
 
@@ -12,8 +13,7 @@ MOST = 12
 """Answers with a line of their own; the rarest beyond that share one."""
 
 
-@frozen
-class Confusion:
+class Confusion(msgspec.Struct, frozen=True):
     """How often each answer was read where each reference stands.
 
     Attributes:

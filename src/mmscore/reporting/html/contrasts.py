@@ -1,7 +1,6 @@
 """Results held against each other: models under one recipe, recipes on one file."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
@@ -79,8 +78,7 @@ def gaps(results: Sequence[Result]) -> list[dict[str, Any]]:
                 gap = gap_between(a, b, names)
             except Error:
                 continue
-            told = asdict(gap) | {"pairs": [asdict(pair) for pair in gap.pairs]}
-            found.append({"a": first, "b": other, "scores": names, "gap": told})
+            found.append({"a": first, "b": other, "scores": names, "gap": gap.to_json()})
     return found
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
-from mmconvert.core.frozen import frozen
+import msgspec
+
 from mmconvert.core.record import LETTERS
 from mmconvert.viewer.items import Choice, Column, Filter, Item, Mark, Message, Picture, Plain, Shown, Span, Text, Tone
 from mmscore.core.parsed import UNPARSED
@@ -34,8 +35,7 @@ _SEARCHED = 600
 """Characters of one text that a search looks through."""
 
 
-@frozen
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """How the results of a page stand side by side.
 
     Attributes:

@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mmconvert.core.frozen import frozen
 from mmscore.core.table import EXCLUDED, SCORED
 from mmscore.reporting.html.confusion import NOTHING
 from mmscore.reporting.html.repeats import Repeats
@@ -18,8 +18,7 @@ from mmscore.scoring.scored_file import Result
 _JUDGED = ("judge_model", "judge_reply", "judge_votes")
 
 
-@frozen
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """What one result made of one row.
 
     Attributes:
@@ -49,8 +48,7 @@ class Reading:
     judge: Mapping[str, Any] | None = None
 
 
-@frozen
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """The rows of a page.
 
     Attributes:

@@ -1,10 +1,10 @@
 """The numbers of the page beside its items: what its script draws, as JSON values."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from msgspec.structs import asdict
 
 from mmscore.analysis.rule_contributions import rules_of
 from mmscore.core.report import Report

@@ -4,9 +4,9 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+import msgspec
 import pyarrow as pa
 
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import LETTERS
 from mmscore.core.table import EXCLUDED, SCORED, Scored
 from mmscore.reporting.html.columns import beside
@@ -15,8 +15,7 @@ from mmscore.scoring.repeats import COLUMNS, question_numbers
 from mmscore.scoring.scored_file import Result
 
 
-@frozen
-class Repeats:
+class Repeats(msgspec.Struct, frozen=True):
     """The questions of a file that have several replies.
 
     Attributes:

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
-from mmconvert.core.frozen import frozen
 from mmscore.core.parsed import UNPARSED
 from mmscore.core.table import SCORED, Floats, Scored
 from mmscore.reporting.html.columns import beside
@@ -19,8 +19,7 @@ _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _YES_NO = frozenset(("yes", "no"))
 
 
-@frozen
-class Verdicts:
+class Verdicts(msgspec.Struct, frozen=True):
     """The rows of one result, in order.
 
     Attributes:

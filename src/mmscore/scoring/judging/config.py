@@ -5,11 +5,12 @@ of the try.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
+
 from mmconvert.core.errors import Error, got
-from mmconvert.core.frozen import frozen
 from mmconvert.core.record import canonical_json
 from mmconvert.plugins.registry import named_by_content
 from mmscore.core.judge import LEAVE, RULE, Case, Judge, Leave, NoVerdict, Question, Step, Verdict
@@ -21,8 +22,7 @@ from mmscore.llm.response_cache import FAILED, AnswerStore, answer_key
 Message = dict[str, str]
 
 
-@frozen
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """A judge with all that its replies depend on.
 
     Attributes:
@@ -44,7 +44,7 @@ class Setting:
     strategy: str
     model: str = ""
     wording: str | None = None
-    generation: Mapping[str, Any] = field(default_factory=dict)
+    generation: Mapping[str, Any] = msgspec.field(default_factory=dict)
     repeat: int = 0
     labels: Mapping[str, float] | None = None
     pattern: str | None = None
@@ -108,8 +108,7 @@ class Setting:
         return named | {name: answer_key(wish)[:16] for name, wish in own.items() if wish is not None}
 
 
-@frozen
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What became of one case.
 
     Attributes:
@@ -129,8 +128,7 @@ class Outcome:
     models: tuple[str, ...] = ()
 
 
-@frozen
-class Vote:
+class Vote(msgspec.Struct, frozen=True):
     """What one of several judges said about a row.
 
     Attributes:
@@ -171,8 +169,7 @@ class Jury(Protocol):
         ...
 
 
-@frozen
-class Spent:
+class Spent(msgspec.Struct, frozen=True):
     """What judging one file took.
 
     Attributes:

@@ -11,11 +11,13 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
+import msgspec
+from msgspec.structs import replace
+
 from mmconvert.core.errors import RowError
-from mmconvert.core.frozen import frozen
 from mmscore.core.judge import JUDGED, LEAVE, Leave, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
@@ -53,8 +55,7 @@ _AGGREGATES: Mapping[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-@frozen
-class Panel:
+class Panel(msgspec.Struct, frozen=True):
     """Who judges, and how their verdicts become one.
 
     Attributes:

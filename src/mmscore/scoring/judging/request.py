@@ -5,9 +5,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, did_you_mean, first_line, got, no_such_path
 from mmconvert.plugins.registry import available, load
@@ -25,8 +27,7 @@ FIXED = frozenset(("model", "messages", "stream", "n"))
 """Fields of a chat completion that are no generation options."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeRequest:
+class JudgeRequest(msgspec.Struct, frozen=True):
     """A judge as the user asks for it, or several.
 
     Attributes:
@@ -68,8 +69,8 @@ class JudgeRequest:
     min_valid: int = 1
     score_mapping: str | None = None
     score_pattern: str | None = None
-    progress: Callable[[int, int], None] = field(default=lambda done, total: None, compare=False)
-    spent: Callable[[Spent], None] = field(default=lambda spent: None, compare=False)
+    progress: Callable[[int, int], None] = lambda done, total: None
+    spent: Callable[[Spent], None] = lambda spent: None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -5,8 +5,11 @@ Questions of many rows are under way at once; each row's own tries follow one an
 
 import asyncio
 import contextlib
+import copy
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
 from mmscore.core.judge import LEAVE, Case, NoVerdict, Question
@@ -25,7 +28,7 @@ CUT_OFF = "length"
 """Finish reason of a reply that reached the most tokens allowed."""
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class Tally:
     """What a judge's run did: rows asked about, replies from the store, failures, and what it took.
 
@@ -92,7 +95,7 @@ class ModelJury:
             self._progress(done, len(cases))
             return outcome
 
-        before = replace(self._chat.totals)
+        before = copy.copy(self._chat.totals)
         try:
             outcomes = self._chat.run(together(one(case) for case in cases))
         finally:
@@ -178,7 +181,7 @@ def opened_chat(request: JudgeRequest) -> Iterator[Chat]:
     )
     with Chat(endpoint) as chat:
         if not endpoint.model:
-            chat.endpoint = replace(endpoint, model=_only_model(chat))
+            chat.endpoint = dataclasses.replace(endpoint, model=_only_model(chat))
         yield chat
 
 
@@ -213,4 +216,4 @@ def opened_sitting(
 
 def _spent(predictions: str, jury: ModelJury) -> Spent:
     setting = jury.setting
-    return Spent(predictions, setting.title, setting.model, setting.repeat, **asdict(jury.tally))
+    return Spent(predictions, setting.title, setting.model, setting.repeat, **dataclasses.asdict(jury.tally))

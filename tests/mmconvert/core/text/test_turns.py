@@ -1,8 +1,7 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Part, Record, Source, Turn

@@ -3,12 +3,12 @@
 import functools
 import io
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import PIL.Image
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Image, Part, Source, Turn

@@ -6,10 +6,10 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import PIL.Image
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Image, Part, Record, Turn

@@ -6,10 +6,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.core.record import Part, Turn

@@ -2,11 +2,11 @@
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from msgspec.structs import replace
 from transformers import LlavaForConditionalGeneration
 
 from mmconvert.core.errors import Error, UsageError

@@ -1,11 +1,11 @@
 """A dialog is replayed: the user's turns stand, the model's own replies stand between them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.record import Part, Record, Turn
 from mmscore.infer.backend import Generation

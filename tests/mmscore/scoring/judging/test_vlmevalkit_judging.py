@@ -3,9 +3,9 @@
 import csv
 import json
 import re
-from dataclasses import asdict
 
 import pytest
+from msgspec.structs import asdict
 
 from mmconvert.core.errors import UsageError
 from mmscore.scoring.evaluate import score
