@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert.plugins.registry import available
-from support import cli_page, names_page, recipe_page
+from support import cli_page, names_page, python_page, recipe_page
 from support.format_page import BEGIN, NOTES, PAGE, notes, page
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,6 +26,11 @@ def test_the_page_of_recipes_is_up_to_date() -> None:
 def test_the_page_of_commands_is_up_to_date() -> None:
     current = cli_page.PAGE.read_text(encoding="utf-8")
     assert cli_page.page(current) == current, "run scripts/docs"
+
+
+def test_the_functions_of_the_python_page_are_those_that_there_are() -> None:
+    current = python_page.PAGE.read_text(encoding="utf-8")
+    assert python_page.page(current) == current, "run scripts/docs"
 
 
 def test_the_page_of_names_is_up_to_date() -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 import pytest
 
-from mmconvert.api import ConvertOptions, ExportOptions
 from mmconvert.core.signature_checks import keywords
 from mmscore.api import PredictKeywords, ScoreOptions
 
@@ -29,6 +28,9 @@ def main(table: Path) -> None:
     written: mmconvert.Exported = mmconvert.export("data", "again.tsv", to="lmudata", images="inline")
     faults: list[str] = mmconvert.verify("data")
     dataset: mmconvert.Dataset = mmconvert.open_dataset("data")
+    detected: str = mmconvert.inspect(table, format="lmudata")[0].format
+    plugins: list[str] = [one.name for one in mmconvert.list_plugins("formats")["formats"]]
+    page_of: str = mmconvert.preview(table, "page.html", rows=3).output
     for record in dataset.records():
         record.id.upper()
     answered: mmscore.Summary = mmscore.predict("data", "p.parquet", model="m", backend="echo", max_new_tokens=8)
@@ -53,6 +55,8 @@ UNREAD = (
 WRONG = {
     'mmconvert.convert("a", "b", fromat="x")': "fromat",
     'mmconvert.convert("a", "b", limit="x")': "limit",
+    'mmconvert.convert("a", "b", view="stf")': "view",
+    'mmconvert.preview("a", "b", row=3)': "row",
     'mmscore.predict("a", "b", temprature=1)': "temprature",
     'mmscore.score("a").to_pandas("row")': "to_pandas",
     'mmscore.judge("a", "own", by=3)': "by",
@@ -111,13 +115,6 @@ def flags(module: str, name: str) -> set[str]:
 @pytest.mark.parametrize(
     ("keywords_of", "module", "command", "elsewhere"),
     [
-        (
-            ConvertOptions,
-            "mmconvert.cli.convert",
-            "convert",
-            "output allow_rejects push private revision create_pr dry_run json quiet options",
-        ),
-        (ExportOptions, "mmconvert.cli.export", "export", "output to allow_rejects json quiet options"),
         (
             PredictKeywords,
             "mmscore.cli.predict",

@@ -2,36 +2,37 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
-from mmconvert.cli.convert import convert as convert_command
-from mmconvert.cli.convert import converted
-from mmconvert.cli.export import Exported, exported
-from mmconvert.cli.export import export as export_command
-from mmconvert.cli.preview import ROWS, previewed
-from mmconvert.cli.push import publish
-from mmconvert.console.app import context, option_values
 from mmconvert.core.errors import Error, UsageError, got
+from mmconvert.core.option_fields import build_options
 from mmconvert.core.progress import progress
-from mmconvert.core.record import Record
+from mmconvert.core.record import Record, Task
 from mmconvert.core.signature_checks import python_call
-from mmconvert.dataset.card import Origin
 from mmconvert.dataset.dataset import Dataset
 from mmconvert.dataset.dataset import open_dataset as _open_dataset
+from mmconvert.dataset.publish import Pushed, PushOptions, publish
 from mmconvert.dataset.verify import verify as find_faults
-from mmconvert.pipeline.check import Checked
-from mmconvert.pipeline.check import check as find_problems
+from mmconvert.dataset.views import ViewName
+from mmconvert.pipeline.check import Checked, check_files
 from mmconvert.pipeline.convert import Summary
-from mmconvert.pipeline.inputs import plan
-from mmconvert.pipeline.read import ReadOptions
+from mmconvert.pipeline.convert_files import ConvertOptions, convert_files
+from mmconvert.pipeline.export import Exported, ExportOptions, export_dataset
+from mmconvert.pipeline.inspect import Inspected, inspect_files
+from mmconvert.pipeline.read import FileOptions
+from mmconvert.plugins.format import ImagePlacement
+from mmconvert.plugins.listing import ListedPlugin
+from mmconvert.plugins.listing import list_plugins as find_plugins
 from mmconvert.storage.object_store import local
-from mmconvert.viewer.preview import Previewed
+from mmconvert.viewer.preview import Previewed, PreviewOptions, preview_files
 
 __all__ = [
     "Checked",
     "Dataset",
     "Error",
     "Exported",
+    "Inspected",
+    "ListedPlugin",
     "Previewed",
     "Record",
     "Summary",
@@ -39,6 +40,8 @@ __all__ = [
     "check",
     "convert",
     "export",
+    "inspect",
+    "list_plugins",
     "open_dataset",
     "preview",
     "push",
@@ -49,8 +52,8 @@ FilePath = str | Path
 Several = str | Sequence[str]
 
 
-class ConvertOptions(TypedDict, total=False):
-    """Keywords of `convert`: the options of `mmconvert convert` by their names."""
+class ConvertKeywords(TypedDict, total=False):
+    """Keywords of `convert`: the fields of `ConvertOptions`, as a caller may write them."""
 
     format: str | None
     image_root: FilePath | Sequence[FilePath]
@@ -58,13 +61,13 @@ class ConvertOptions(TypedDict, total=False):
     config_name: str
     subset: Several
     dataset: str | None
-    task: str | None
+    task: Task | None
     transform: Several
     prompt: str | None
     prompt_suffix: str | None
     read_as: str | None
     seed: int
-    view: str
+    view: ViewName
     limit: int | None
     on_bad: Literal["reject", "fail"]
     rejects: FilePath | None
@@ -85,23 +88,54 @@ class ConvertOptions(TypedDict, total=False):
     source: str | None
 
 
-class ExportOptions(TypedDict, total=False):
-    """Keywords of `export`: the options of `mmconvert export` by their names."""
+class ExportKeywords(TypedDict, total=False):
+    """Keywords of `export` beside `to`: the fields of `ExportOptions`."""
 
-    images: Literal["inline", "files", "original"] | None
+    images: ImagePlacement | None
     image_dir: FilePath | None
     config_name: str | None
     columns: str | None
     csv_safe: bool
 
 
-@python_call
+class FileKeywords(TypedDict, total=False):
+    """Keywords of `check` and `inspect`: the fields of `FileOptions`."""
+
+    format: str | None
+    image_root: FilePath | Sequence[FilePath]
+
+
+class PreviewKeywords(TypedDict, total=False):
+    """Keywords of `preview`: the fields of `PreviewOptions`."""
+
+    rows: int
+    format: str | None
+    image_root: FilePath | Sequence[FilePath]
+    transform: Several
+    prompt: str | None
+    prompt_suffix: str | None
+    seed: int
+    keep_urls: bool
+
+
+class PushKeywords(TypedDict, total=False):
+    """Keywords of `push`: the fields of `PushOptions`."""
+
+    private: bool
+    revision: str | None
+    create_pr: bool
+    dry_run: bool
+    license: str | None
+    source: str | None
+
+
+@python_call(options=ConvertOptions)
 def convert(
     inputs: FilePath | Sequence[FilePath],
     output: FilePath,
     *,
     quiet: bool = True,
-    **options: Unpack[ConvertOptions],
+    **options: Unpack[ConvertKeywords],
 ) -> Summary:
     """Turn files of any known format into one dataset that appears whole or not at all.
 
@@ -109,7 +143,7 @@ def convert(
         inputs: Files, folders of files of one format, `split=PATH`, bare dataset names, URLs.
         output: Folder that shall appear, or its URL in a store.
         quiet: No progress on standard error.
-        **options: Options of `mmconvert convert` by their names, as `image_root="pictures"`; several values as a list.
+        **options: Listed here by the decorator; several values as a list.
 
     Returns:
         Counts, the place of the dataset and of the refused rows. Refused rows raise nothing: see `rows_rejected`.
@@ -126,44 +160,51 @@ def convert(
         Traceback (most recent call last):
         mmconvert.core.errors.UsageError: convert: no option 'fromat'. Did you mean format? ...
     """
-    names = _names(inputs)
-    given = _given(convert_command, {**options}, ["-o", str(output), "--", *names])
-    return converted(names, str(output), given, quiet=quiet)
+    how = build_options(ConvertOptions, options, "convert")
+    return convert_files(_names(inputs), str(output), how, quiet=quiet)
 
 
-@python_call
-def check(
-    inputs: FilePath | Sequence[FilePath],
-    *,
-    format: str | None = None,
-    image_root: FilePath | Sequence[FilePath] = (),
-    quiet: bool = True,
-) -> Checked:
+@python_call(options=FileOptions)
+def check(inputs: FilePath | Sequence[FilePath], *, quiet: bool = True, **options: Unpack[FileKeywords]) -> Checked:
     """Name every problem of files with file, row, field and what to do; writes nothing.
 
     Args:
         inputs: As `convert`.
-        format: Format of the files; None to recognise each by its content.
-        image_root: Folders of relative picture paths; () for each file's own folder.
         quiet: No progress on standard error.
+        **options: Listed here by the decorator.
 
     Raises:
         UsageError: A path is missing or the format unknown.
     """
-    roots = tuple(_names(image_root))
-    how = ReadOptions(format=format, image_roots=roots, decode=True, every_problem=True)
-    with progress("check", quiet=quiet) as advance:
-        return find_problems(plan(_names(inputs)), how, advance)
+    return check_files(_names(inputs), build_options(FileOptions, options, "check"), quiet=quiet)
 
 
-@python_call
+@python_call(options=FileOptions)
+def inspect(path: FilePath, **options: Unpack[FileKeywords]) -> list[Inspected]:
+    """Say which format a file has, and why, with counts and the first records; writes nothing.
+
+    Args:
+        path: One of the inputs of `convert`; a folder has several files.
+        **options: Listed here by the decorator.
+
+    Returns:
+        What each file is.
+
+    Raises:
+        UsageError: The path is missing or the format unknown.
+        Error: The format cannot be told, or a file is damaged.
+    """
+    return inspect_files(str(path), build_options(FileOptions, options, "inspect"))
+
+
+@python_call(options=ExportOptions)
 def export(
     dataset: FilePath,
     output: FilePath,
     *,
     to: str,
     quiet: bool = True,
-    **options: Unpack[ExportOptions],
+    **options: Unpack[ExportKeywords],
 ) -> Exported:
     """Write a dataset back in another format; the file appears whole or not at all.
 
@@ -172,7 +213,7 @@ def export(
         output: File to write, or a folder (or `FOLDER/`) for the name of the format's convention.
         to: Format to write; see `mmconvert list formats`.
         quiet: Nothing on standard error.
-        **options: Options of `mmconvert export` by their names.
+        **options: Listed here by the decorator.
 
     Returns:
         Where the file is, and `losses`: what the format could not hold, row by row.
@@ -181,39 +222,25 @@ def export(
         UsageError: A name is unknown, or the format cannot honour an option.
         Error: The dataset cannot be read, or the file cannot be written.
     """
-    given = _given(export_command, {**options, "to": to}, ["-o", str(output), "--", str(dataset)])
-    return exported(local(dataset), str(output), given, quiet=quiet)
+    how = build_options(ExportOptions, {**options, "to": to}, "export")
+    return export_dataset(local(dataset), str(output), how, quiet=quiet)
 
 
-@python_call
+@python_call(options=PreviewOptions)
 def preview(
     inputs: FilePath | Sequence[FilePath],
     output: FilePath,
     *,
-    rows: int = ROWS,
-    format: str | None = None,
-    image_root: FilePath | Sequence[FilePath] = (),
-    transform: Several = (),
-    prompt: str | None = None,
-    prompt_suffix: str | None = None,
-    seed: int = 0,
-    keep_urls: bool = False,
     quiet: bool = True,
+    **options: Unpack[PreviewKeywords],
 ) -> Previewed:
     """Show rows on one HTML page, as a model sees them, with their pictures and problems.
 
     Args:
         inputs: As `convert`.
         output: The page; one that stands there is replaced.
-        rows: Most rows to show, the first ones of each split or subset.
-        format: Format of the files; None to recognise each by its content.
-        image_root: Folders of relative picture paths; () for each file's own folder.
-        transform: Steps for every record, as in `convert`.
-        prompt: Wording of a kit, as in `convert`.
-        prompt_suffix: Text behind the last user turn.
-        seed: Seed of what transforms draw.
-        keep_urls: Name pictures at addresses instead of refusing their rows.
         quiet: No progress on standard error.
+        **options: Listed here by the decorator.
 
     Returns:
         What the page shows. Refused rows raise nothing: the page names them, and `refused` counts them.
@@ -222,45 +249,21 @@ def preview(
         UsageError: A name is unknown, or a path is missing.
         Error: The only file would be refused as a whole; there is no page.
     """
+    rows = options.get("rows", 1)
     if type(rows) is not int or rows < 1:
         raise UsageError(f"preview: rows is a whole number from 1 {got(rows)}.")
-    how = ReadOptions(
-        format=format,
-        image_roots=tuple(_names(image_root)),
-        transforms=tuple(_names(transform)),
-        prompt=prompt,
-        prompt_suffix=prompt_suffix,
-        seed=seed,
-        keep_urls=keep_urls,
-    )
-    return previewed(_names(inputs), Path(output), how, rows=rows, quiet=quiet)
+    return preview_files(_names(inputs), Path(output), build_options(PreviewOptions, options, "preview"), quiet=quiet)
 
 
-@python_call
-def push(
-    folder: FilePath,
-    repo_id: str,
-    *,
-    private: bool = False,
-    revision: str | None = None,
-    create_pr: bool = False,
-    dry_run: bool = False,
-    license: str | None = None,
-    source: str | None = None,
-    quiet: bool = True,
-) -> dict[str, Any]:
+@python_call(options=PushOptions)
+def push(folder: FilePath, repo_id: str, *, quiet: bool = True, **options: Unpack[PushKeywords]) -> Pushed:
     """Publish a converted dataset on the Hub, after every byte and picture was checked.
 
     Args:
         folder: The dataset.
         repo_id: `USER/REPO`.
-        private: Make the repository private.
-        revision: Branch to commit to, made where it is missing; None for the main one.
-        create_pr: Propose the upload as a pull request.
-        dry_run: Check everything and send nothing.
-        license: Licence for the card, by the Hub's name of it; None for what the cards here and there say.
-        source: Address of where the data come from, or the Hub id of a dataset; None as for `license`.
         quiet: No progress on standard error.
+        **options: Listed here by the decorator; licence and source that are None stay as the card there has them.
 
     Returns:
         What `mmconvert push --json` prints, such as `url`, `rows` and `bytes`.
@@ -269,8 +272,7 @@ def push(
         UsageError: The name or the folder is wrong.
         Error: The dataset or the Hub refuses.
     """
-    wishes: dict[str, Any] = {"private": private, "revision": revision, "create_pr": create_pr, "dry_run": dry_run}
-    return publish(Path(folder), repo_id, quiet=quiet, origin=Origin(license, source), **wishes)
+    return publish(Path(folder), repo_id, build_options(PushOptions, options, "push"), quiet=quiet)
 
 
 @python_call
@@ -292,15 +294,25 @@ def verify(dataset: FilePath, *, quiet: bool = True) -> list[str]:
         return find_faults(dataset, advance)
 
 
+@python_call
+def list_plugins(kind: str | None = None, words: Several = ()) -> dict[str, list[ListedPlugin]]:
+    """List the formats and other plug-ins by kind, as `mmconvert list` does.
+
+    Args:
+        kind: formats, readings, prompts, transforms or engines, or one more word; None for all.
+        words: Those alone that have all of them in name or summary.
+
+    Returns:
+        Kind -> its plug-ins: name, what it is, and who brought it.
+
+    Raises:
+        UsageError: There is no such kind, or nothing with all the words.
+    """
+    return find_plugins("mmconvert", kind, [words] if isinstance(words, str) else words)
+
+
 open_dataset = python_call(_open_dataset)
 
 
 def _names(given: FilePath | Sequence[FilePath]) -> list[str]:
     return [str(given)] if isinstance(given, str | Path) else [str(name) for name in given]
-
-
-def _given(command: Any, options: dict[str, Any], arguments: list[str]) -> dict[str, Any]:
-    """Read keywords as the command reads its options."""
-    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in options.items()}
-    values = option_values(command, plain, str(command.name))
-    return dict(context(command, arguments, values).params)

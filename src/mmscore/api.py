@@ -7,7 +7,8 @@ from typing import Any, Literal, TypedDict, Unpack
 from mmconvert.core.errors import UsageError, got
 from mmconvert.core.option_fields import build_options
 from mmconvert.core.signature_checks import python_call
-from mmscore.cli.push_predictions import Pushing
+from mmconvert.dataset.publish import UploadOptions
+from mmscore.cli.push_predictions import PushedPredictions, Pushing
 from mmscore.cli.run import Outcome, outcomes
 from mmscore.core.predictions.load import models_in
 from mmscore.core.recipe import Recipe
@@ -179,7 +180,7 @@ def push(
     model_card: str | None = None,
     quiet: bool = True,
     **options: Unpack[PushOptions],
-) -> dict[str, Any]:
+) -> PushedPredictions:
     """Score predictions and publish them on the Hub, with their references, the report and a card.
 
     Args:
@@ -201,9 +202,11 @@ def push(
         UsageError: As `score`, or a name is wrong.
         Error: As `score`, or the Hub refuses.
     """
-    wishes: dict[str, Any] = {"push": repo_id, "private": private, "revision": revision, "create_pr": create_pr}
+    upload = UploadOptions(private=private, revision=revision, create_pr=create_pr)
     named = [predictions] if isinstance(predictions, str | Path) else list(predictions)
-    place = Pushing.checked({**wishes, "model_card": model_card}, [str(path) for path in named], dry_run=dry_run)
+    place = Pushing.checked(
+        {"push": repo_id, "upload": upload, "model_card": model_card}, [str(path) for path in named], dry_run=dry_run
+    )
     by = options.get("by", ())
     given: dict[str, Any] = {**options, "by": (by,) if isinstance(by, str) else tuple(by)}
     recipes = [recipe] if isinstance(recipe, str | Recipe) else recipe

@@ -3,12 +3,12 @@
 import io
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import strategies as st
 from PIL import Image as Picture
 
-from mmconvert.core.record import TASKS, Image, Part, Record, Source, Turn, canonical_json
+from mmconvert.core.record import Image, Part, Record, Source, Task, Turn, canonical_json
 from mmconvert.images.loader import Pictures
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
@@ -61,7 +61,7 @@ def records(draw: st.DrawFn) -> Record:
         id=draw(TEXT.filter(str.strip)),
         sample=draw(TEXT),
         messages=messages,
-        task=draw(st.sampled_from(TASKS)),
+        task=draw(st.sampled_from(get_args(Task))),
         source=Source("test", draw(TEXT), draw(st.integers(0, 2**40))),
         images=tuple(images),
         question=draw(NAME),

@@ -1,41 +1,32 @@
 """`mmconvert check`: every problem of a file with file, row and field; writes nothing."""
 
 import json
-from pathlib import Path
 
 import click
 
-from mmconvert.cli.image_root import image_root_option
+from mmconvert.cli.inspect import FILE_OPTIONS
 from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED, OPTIONS_FILE
-from mmconvert.core.progress import progress
+from mmconvert.console.options import struct_options
 from mmconvert.core.text.printable import printable
-from mmconvert.pipeline.check import Checked
-from mmconvert.pipeline.check import check as find_problems
-from mmconvert.pipeline.convert import ReadOptions
-from mmconvert.pipeline.inputs import plan
+from mmconvert.pipeline.check import Checked, check_files
+from mmconvert.pipeline.read import FileOptions
 
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--format", "format_", metavar="NAME", help="Read it as this format.")
-@image_root_option
+@struct_options(FileOptions, FILE_OPTIONS)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress and no count at the end.")
 @OPTIONS_FILE
-def check(
-    inputs: tuple[str, ...], format_: str | None, image_roots: tuple[Path | str, ...], as_json: bool, quiet: bool
-) -> int:
+def check(inputs: tuple[str, ...], options: FileOptions, as_json: bool, quiet: bool) -> int:
     """Name every problem with file, row, field and what to do; writes nothing.
 
     Every picture is decoded once, and a row may have several problems. Exit codes are those of convert: 0 no
     problem, 3 some rows would be refused, 1 all of them or a whole file.
     """
-    how = ReadOptions(format=format_, image_roots=image_roots, decode=True, every_problem=True)
-    with progress("check", quiet=quiet) as advance:
-        found = find_problems(plan(inputs), how, advance)
+    found = check_files(inputs, options, quiet=quiet)
     if as_json:
-        shown = {"rows": found.rows, "problems": found.problems, "warnings": found.warnings}
-        click.echo(json.dumps(shown, ensure_ascii=False))
+        click.echo(json.dumps(found.to_json(), ensure_ascii=False))
     else:
         for line in [*found.problems, *(f"warning: {warning}" for warning in found.warnings)]:
             click.echo(printable(line))

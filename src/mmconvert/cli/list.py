@@ -2,7 +2,8 @@
 
 import click
 
-from mmconvert.console.plugin_table import as_json, as_text, found_plugins
+from mmconvert.console.plugin_table import as_json, as_text
+from mmconvert.plugins.listing import list_plugins as find_plugins
 
 
 @click.command("list")
@@ -15,6 +16,6 @@ def list_plugins(kind: str | None, words: tuple[str, ...], as_object: bool) -> i
     KIND is formats, readings, prompts, transforms or engines. With words, those alone that have all of them in name
     or summary.
     """
-    found = found_plugins("mmconvert", kind, words)
+    found = find_plugins("mmconvert", kind, words)
     click.echo(as_json(found) if as_object else as_text("mmconvert", found))
     return 0

@@ -12,7 +12,8 @@ from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
 from mmconvert.core.errors import did_you_mean, neighbours
-from mmconvert.plugins.registry import GROUPS, available
+from mmconvert.plugins.listing import kinds
+from mmconvert.plugins.registry import available
 
 _PLUGINS = {
     "--format": "mmconvert.formats",
@@ -59,11 +60,6 @@ class _Text(StringParamType):
 
 
 _TEXT = _Text()
-
-
-def kinds(package: str) -> dict[str, str]:
-    """Name the kinds of plug-ins of one program, each with the package that holds them."""
-    return {group.rpartition(".")[2]: group for group in GROUPS if group.startswith(package + ".")}
 
 
 def options_of(group: str) -> list[str]:

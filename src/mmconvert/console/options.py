@@ -3,14 +3,12 @@
 import functools
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import msgspec
 
 from mmconvert.core.option_fields import OptionField, Place, option_fields, option_texts, read_value
-
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def struct_options(
@@ -20,7 +18,7 @@ def struct_options(
     into: str = "options",
     without: Collection[str] = (),
     before: Mapping[str, Callable[[Any], Any]] | None = None,
-) -> Callable[[_F], _F]:
+) -> Callable[[Callable[..., Any]], Any]:
     """Give a command an option for each field of a struct; the command gets the struct.
 
     Args:
@@ -36,7 +34,7 @@ def struct_options(
     if unknown:
         raise TypeError(f"{struct.__name__} has no {', '.join(sorted(unknown))}.")
 
-    def decorate(command: _F) -> _F:
+    def decorate(command: Callable[..., Any]) -> Any:
         @functools.wraps(command)
         def call(*args: Any, **given: Any) -> Any:
             options = struct(**{name: given.pop(name) for name in fields})
@@ -47,7 +45,7 @@ def struct_options(
             made = _option(struct, field, dict((terminal or {}).get(name, {})))(made)
             if before is not None and name in before:
                 made = before[name](made)
-        return made  # type: ignore[no-any-return]
+        return made
 
     return decorate
 

@@ -28,11 +28,12 @@ _S = TypeVar("_S", bound=msgspec.Struct)
 
 _TRUE, _FALSE = ("1", "on", "t", "true", "y", "yes"), ("", "0", "f", "false", "n", "no", "off")
 _LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {
-    "ge": (operator.ge, ">="),
-    "gt": (operator.gt, ">"),
-    "le": (operator.le, "<="),
-    "lt": (operator.lt, "<"),
+    "ge": (operator.lt, ">="),
+    "gt": (operator.le, ">"),
+    "le": (operator.gt, "<="),
+    "lt": (operator.ge, "<"),
 }
+"""Bound -> what tells a number beyond it, and the sign for messages."""
 
 
 class Place(NamedTuple):
@@ -157,7 +158,10 @@ def build_options(struct: type[_S], given: Mapping[str, Any], where: str, comman
     for field in fields.values():
         if field.default is msgspec.NODEFAULT and field.name not in values:
             raise UsageError(f"{where}: Missing option '{field.flag}'.")
-    return struct(**values)
+    try:
+        return struct(**values)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from None
 
 
 def check_plain(values: Iterable[Any], where: str, *, several: bool, boolean: bool, whole: bool) -> None:
@@ -239,7 +243,7 @@ def _read_number(field: OptionField, value: Any) -> Any:
     except (ValueError, TypeError, OverflowError):
         name = {int: "integer", float: "float"}[field.kind] + (" range" if field.limits else "")
         raise ValueError(f"{value!r} is not a valid {name}.") from None
-    if not all(_LIMITS[key][0](number, limit) for key, limit in field.limits.items()):
+    if any(_LIMITS[key][0](number, limit) for key, limit in field.limits.items()):
         raise ValueError(f"{number} is not in the range {_range(field.limits)}.")
     return number
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import orjson
@@ -24,7 +24,7 @@ from mmconvert.core.plugin_struct import PluginStruct
 
 SCHEMA_VERSION = 1
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-TASKS = ("multiple_choice", "yes_no", "vqa", "caption", "ocr", "kie", "chat")
+Task = Literal["multiple_choice", "yes_no", "vqa", "caption", "ocr", "kie", "chat"]
 
 
 class Image(PluginStruct, frozen=True, gc=False):

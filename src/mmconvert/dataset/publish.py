@@ -1,15 +1,25 @@
 """Send datasets and files to where a URL leads: a folder, an object store, or the Hub."""
 
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypedDict
+
+import msgspec
 
 from mmconvert.core.errors import UsageError
+from mmconvert.core.progress import progress
 from mmconvert.dataset import hub_upload
+from mmconvert.dataset.card import Origin
+from mmconvert.dataset.hub_limits import limits, refuse_beyond
 from mmconvert.dataset.manifest import MANIFEST
 from mmconvert.storage.hub_fs import dataset_repo, file_in_repo, on_the_hub
 from mmconvert.storage.object_store import file_name, is_url, opened_store
+
+_LONG = 64 << 20
+"""Bytes from which a log hears that they are on their way."""
 
 
 @contextmanager
@@ -93,3 +103,121 @@ def send(folder: Path, url: str) -> None:
                 for stale in before - set(files):
                     store.rm_file(f"{root}/{stale}")
             store.put_file(str(folder / file), f"{root}/{file}")
+
+
+class UploadOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How something is published on the Hub."""
+
+    private: bool = False
+    """Make the repository private."""
+    revision: str | None = None
+    """Branch to commit to, made where it is missing."""
+    create_pr: bool = False
+    """Propose the upload as a pull request."""
+    dry_run: bool = False
+    """Check everything and list what would be sent; sends nothing."""
+
+
+class PushOptions(UploadOptions, frozen=True, kw_only=True):
+    """The options of `mmconvert push` and the keywords of `push`."""
+
+    license: str | None = None
+    """Licence for the card, by the Hub's name: mit, cc-by-4.0, other."""
+    source: str | None = None
+    """Where the data come from, for the card."""
+
+
+class Pushed(TypedDict):
+    """What a push did, or with `dry_run` would do: the object that `mmconvert push --json` prints.
+
+    Attributes:
+        repo: `USER/REPO`.
+        url: Page of the dataset, of its branch, or of the pull request; None for a dry run.
+        files: Bytes of every file by its name.
+        bytes: All of them.
+        rows: Rows of all configurations.
+        removed: Shards of earlier pushes that the commit took away.
+        dry_run: Nothing was sent.
+        limits: The Hub's, each with `name`, `found`, `most` and `hard`.
+        warnings: Limits that are not kept.
+    """
+
+    repo: str
+    url: str | None
+    files: dict[str, int]
+    bytes: int
+    rows: int
+    removed: list[str]
+    dry_run: bool
+    limits: list[dict[str, Any]]
+    warnings: list[str]
+
+
+def publish(folder: Path, repo_id: str, options: UploadOptions, *, quiet: bool) -> Pushed:
+    """Push a converted dataset to the Hub, or with `dry_run` only check it and say what would be sent.
+
+    Args:
+        folder: The dataset.
+        repo_id: `USER/REPO`.
+        options: How; `PushOptions` bring licence and source for the card.
+        quiet: Nothing on standard error.
+
+    Raises:
+        UsageError: The options or the folder are wrong.
+        Error: The dataset or the Hub refuses.
+    """
+    origin = Origin(options.license, options.source) if isinstance(options, PushOptions) else None
+    check_target(repo_id, options)
+    with progress("check", quiet=quiet) as advance:
+        upload = hub_upload.prepare(folder, advance)
+    return publish_upload(upload, repo_id, options, quiet=quiet, origin=origin)
+
+
+def check_target(repo_id: str, options: UploadOptions) -> None:
+    """Refuse a wrong target at once, before work is done for it.
+
+    Raises:
+        UsageError: No such repository can exist, or the options exclude each other.
+    """
+    hub_upload.check_target(repo_id, revision=options.revision, create_pr=options.create_pr)
+
+
+def publish_upload(
+    upload: hub_upload.Upload, repo_id: str, options: UploadOptions, *, quiet: bool, origin: Origin | None = None
+) -> Pushed:
+    """Push what is ready, or with `dry_run` only say what would be sent.
+
+    Raises:
+        Error: The Hub refuses.
+    """
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    # On a terminal the Hub's client draws a bar for each file, with bytes and time left.
+    if quiet or not sys.stderr.isatty():
+        disable_progress_bars()
+    found = limits(upload.files, len(upload.files), private=options.private)
+    refuse_beyond(repo_id, found)
+    result = None
+    size = sum(upload.files.values())
+    if not options.dry_run:
+        if size >= _LONG and not quiet and not sys.stderr.isatty():
+            sys.stderr.write(f"push: {size:,} bytes in {len(upload.files)} files\n")
+        result = hub_upload.push(
+            upload,
+            repo_id,
+            private=options.private,
+            revision=options.revision,
+            create_pr=options.create_pr,
+            origin=origin,
+        )
+    return {
+        "repo": repo_id,
+        "url": result.url if result else None,
+        "files": upload.files,
+        "bytes": size,
+        "rows": upload.rows,
+        "removed": list(result.removed) if result else [],
+        "dry_run": options.dry_run,
+        "limits": [{"name": f.name, "found": f.found, "most": f.most, "hard": f.hard} for f in found],
+        "warnings": [str(limit) for limit in found if not limit.kept],
+    }

@@ -6,6 +6,7 @@ prompt-completion   `prompt` and `completion` in the place of `messages`
 """
 
 from collections.abc import Callable, Sequence
+from typing import Final, Literal
 
 import msgspec
 import pyarrow as pa
@@ -18,7 +19,8 @@ from mmconvert.core.text.placeholders import slots_in
 from mmconvert.core.text.prompt_parts import OPTION_NAMES, REPLY
 from mmconvert.core.text.turns import begun_reply
 
-EVAL = "eval"
+ViewName = Literal["eval", "sft", "prompt-completion"]
+EVAL: Final = "eval"
 
 
 def asks_for_letters(record: Record) -> bool:
@@ -168,4 +170,4 @@ VIEWS = {
     "sft": View(SCHEMA, _as_sft, to_arrow),
     "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _as_prompt_completion, _split_batch),
 }
-"""Layouts by the name that `--view` takes."""
+"""Layouts by the names of `ViewName`."""

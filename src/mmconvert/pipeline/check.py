@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from mmconvert.core.errors import Error, UsageError, got
-from mmconvert.core.progress import Advance, Done
+from mmconvert.core.progress import Advance, Done, progress
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected, Where
-from mmconvert.pipeline.inputs import Input
+from mmconvert.pipeline.inputs import Input, plan
 from mmconvert.pipeline.part_writer import extent
-from mmconvert.pipeline.read import ReadOptions, Records
+from mmconvert.pipeline.read import FileOptions, ReadOptions, Records
 
 
 @dataclass(slots=True)
@@ -30,21 +31,27 @@ class Checked:
     refused: int = 0
     bad_rows: int = 0
 
+    def to_json(self) -> dict[str, Any]:
+        """Give the object that `mmconvert check --json` prints."""
+        return {"rows": self.rows, "problems": self.problems, "warnings": self.warnings}
 
-def check(inputs: Sequence[Input], how: ReadOptions, advance: Advance = lambda done: None) -> Checked:
-    """Look for every problem.
+
+def check_files(inputs: Sequence[str], options: FileOptions, *, quiet: bool) -> Checked:
+    """Look for every problem of files; every picture is decoded.
 
     Args:
-        inputs: The files.
-        how: How to read them; every problem is looked for, and every picture decoded, where it says so.
-        advance: Called with how much is done.
+        inputs: Files, folders, names and URLs as the user writes them.
+        options: How to read them.
+        quiet: No progress.
 
     Raises:
-        UsageError: A name in the options is unknown.
+        UsageError: A path is missing, or a name in the options is unknown.
     """
+    how = ReadOptions(format=options.format, image_roots=options.image_root, decode=True, every_problem=True)
     found = Checked()
-    for source in inputs:
-        _check(source, how, found, advance)
+    with progress("check", quiet=quiet) as advance:
+        for source in plan(inputs):
+            _check(source, how, found, advance)
     return found
 
 

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.option_fields import Place
 from mmconvert.core.record import Image, Record, checked
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.options import without_option_names
@@ -28,9 +29,22 @@ from mmconvert.plugins.format import Context, Format
 from mmconvert.plugins.registry import load, named_by_content
 from mmconvert.plugins.transform import Step, steps, transformed
 from mmconvert.storage.http import Limits, fetch
+from mmconvert.storage.object_store import is_url
 
 OURS = "mmconvert"
 """The format of datasets of this project."""
+
+ImageRoot = Annotated[str | Path, Place(exists=True, folder=True, is_remote=is_url)]
+"""A folder that exists, or the URL of one in a store, which is asked when a row is read."""
+
+
+class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How files are read that are looked at alone: options and keywords of `check` and `inspect`."""
+
+    format: str | None = None
+    """Read it as this format."""
+    image_root: tuple[ImageRoot, ...] = ()
+    """Folder of relative picture paths, or its URL in a store."""
 
 
 class ReadOptions(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -13,7 +13,8 @@ from mmconvert.core.record import Record, Source
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.images.loader import Pictures
 
-IMAGES = ("inline", "files", "original")
+ImagePlacement = Literal["inline", "files", "original"]
+IMAGES: tuple[str, ...] = get_args(ImagePlacement)
 """How a writer stores pictures: inside the file, as files named by content, or under the source's own names."""
 
 

@@ -3,31 +3,70 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import chain, count, groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.core.progress import Advance, Done
+from mmconvert.core.progress import Advance, Done, progress
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected
 from mmconvert.core.run_cache import begin_run
 from mmconvert.pipeline.check import findings, remarks
-from mmconvert.pipeline.inputs import Input
-from mmconvert.pipeline.read import ReadOptions, Records
+from mmconvert.pipeline.inputs import Input, plan
+from mmconvert.pipeline.read import ImageRoot, ReadOptions, Records
+from mmconvert.storage.atomic import require_folder
 from mmconvert.viewer.items import Choice, Column, Item, Shown, Text
 from mmconvert.viewer.page import write_page
 from mmconvert.viewer.records import COLUMNS, FILTERS, REFUSED, item_of
 from mmconvert.viewer.thumbnails import Thumbnails
 
 _SPLIT, _PROBLEM = "split", "problem"
+_SUFFIXES = (".html", ".htm")
 _AT_A_TIME = 16
 """Records whose pictures are made small side by side."""
 _LONG = 400
 """Characters of one value of a refused row that are shown."""
+
+
+class PreviewOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a page shows of files: the options of `mmconvert preview` and the keywords of `preview`."""
+
+    rows: Annotated[int, msgspec.Meta(ge=1)] = 200
+    """Most rows to show, the first ones of each split or subset."""
+    format: str | None = None
+    """Read it as this format."""
+    image_root: tuple[ImageRoot, ...] = ()
+    """Folder of relative picture paths, or its URL in a store."""
+    transform: tuple[str, ...] = ()
+    """Step for every record, as in convert."""
+    prompt: str | None = None
+    """Wording of a kit, as in convert."""
+    prompt_suffix: str | None = None
+    """Text behind the last user turn."""
+    seed: int = 0
+    """Seed of what transforms draw."""
+    keep_urls: bool = False
+    """Name pictures at addresses instead of refusing their rows."""
+
+    def reading(self) -> ReadOptions:
+        """Say how each file is read."""
+        return ReadOptions(
+            format=self.format,
+            image_roots=self.image_root,
+            transforms=self.transform,
+            prompt=self.prompt,
+            prompt_suffix=self.prompt_suffix,
+            seed=self.seed,
+            keep_urls=self.keep_urls,
+            decode=True,
+            every_problem=True,
+            keep_refused=True,
+        )
 
 
 @dataclass(slots=True)
@@ -44,6 +83,7 @@ class Previewed:
         tasks: Records of each task.
         whole: Every row of every file was read.
         warnings: Remarks of the readers with their counts.
+        output: The page.
     """
 
     rows: int = 0
@@ -55,53 +95,53 @@ class Previewed:
     tasks: Counter[str] = field(default_factory=Counter)
     whole: bool = True
     warnings: list[str] = field(default_factory=list)
+    output: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object that `mmconvert preview --json` prints."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
-def preview(
-    inputs: Sequence[Input],
-    page: Path,
-    how: ReadOptions,
-    *,
-    title: str,
-    rows: int,
-    advance: Advance = lambda done: None,
-) -> Previewed:
-    """Write the page; it appears whole or not at all.
+def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, *, quiet: bool) -> Previewed:
+    """Write the page of files that the user named; it appears whole or not at all.
 
     Args:
-        inputs: The files.
-        page: The HTML file that shall appear.
-        how: How to read them.
-        title: Heading of the page.
-        rows: Most rows to read, shared out evenly among splits and subsets.
-        advance: Called with how much is done.
+        inputs: Files, folders, names and URLs as the user writes them.
+        output: The HTML file that shall appear.
+        options: How to read them, and how many rows to show.
+        quiet: No progress on standard error.
 
     Returns:
         What the page shows.
 
     Raises:
-        UsageError: A name in the options is unknown.
+        UsageError: A name is unknown, a path is missing, or the page cannot stand where it shall.
         Error: The only file would be refused as a whole; there is no page.
     """
+    require_folder(output)
+    if output.suffix.lower() not in _SUFFIXES:
+        # What stands there is replaced, and should be no table.
+        raise UsageError(f"{output}: a page is an HTML file. Name it so: {output.with_suffix(_SUFFIXES[0])}.")
+    sources = plan(inputs)
     begin_run()
-    how = replace(how, decode=True, every_problem=True, keep_refused=True)
-    done = Previewed()
+    done = Previewed(output=str(output))
     facts: dict[str, str] = {}
-    splits = {source.split for source in inputs}
-    write_page(
-        page,
-        title,
-        items=_with_names(_items(inputs, how, rows, done, facts, advance)),
-        columns=[
-            *COLUMNS[:2],
-            Column(_PROBLEM, kind="long"),
-            *COLUMNS[2:],
-            *([Column(_SPLIT)] if len(splits) > 1 else []),
-        ],
-        filters=[*FILTERS, *([Choice(_SPLIT, "Split")] if len(splits) > 1 else [])],
-        facts=facts,
-        notes=done.warnings,
-    )
+    by_split = [Choice(_SPLIT, "Split")] if len({source.split for source in sources}) > 1 else []
+    with progress("preview", quiet=quiet) as advance:
+        write_page(
+            output,
+            ", ".join(Path(name).name or name for name in inputs),
+            items=_with_names(_items(sources, options.reading(), options.rows, done, facts, advance)),
+            columns=[
+                *COLUMNS[:2],
+                Column(_PROBLEM, kind="long"),
+                *COLUMNS[2:],
+                *([Column(_SPLIT)] if by_split else []),
+            ],
+            filters=[*FILTERS, *by_split],
+            facts=facts,
+            notes=done.warnings,
+        )
     return done
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import click
 
-from mmconvert.console.plugin_table import as_json, as_text, found_plugins
+from mmconvert.console.plugin_table import as_json, as_text
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.printable import printable
+from mmconvert.plugins.listing import list_plugins as find_plugins
 
 Listing = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 """What a kit's door may have as `listing`: files with further classes -> kind -> ids."""
@@ -34,7 +35,7 @@ def list_plugins(kind: str | None, words: tuple[str, ...], imports: tuple[str, .
         return 0
     if imports:
         raise UsageError("--import: is for a kit with a registry. Name it: mmscore list mmtrusteval --import FILE.py")
-    plugins = found_plugins("mmscore", kind, words)
+    plugins = find_plugins("mmscore", kind, words)
     click.echo(as_json(plugins) if as_object else as_text("mmscore", plugins))
     return 0
 

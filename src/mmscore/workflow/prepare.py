@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import click
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from mmconvert._version import __version__
-from mmconvert.cli.convert import converted
 from mmconvert.core.errors import Error
 from mmconvert.core.text.printable import printable
 from mmconvert.dataset.dataset import Dataset, open_dataset
+from mmconvert.pipeline.convert_files import convert_files
 from mmconvert.plugins.arguments import parse_spec
 from mmscore.infer.backend import Backend, file_identity
 from mmscore.infer.open import open_where_asked
@@ -56,9 +56,9 @@ class PreparedDataset:
         if self.task.conversion is None:
             return open_dataset(self.task.input)
         self._folder.parent.mkdir(parents=True, exist_ok=True)
-        given = {**self.task.conversion, "overwrite": True}
-        summary = converted([self.task.input], str(self._folder), given, quiet=self._quiet)
-        self.rejected = summary.rows_rejected > 0 and not given["allow_rejects"]
+        options = replace(self.task.conversion, overwrite=True)
+        summary = convert_files([self.task.input], str(self._folder), options, quiet=self._quiet)
+        self.rejected = summary.rows_rejected > 0 and not options.allow_rejects
         if not self._quiet:
             refused = f", {summary.rows_rejected:,} refused, reasons in {summary.rejects}" if summary.rejects else ""
             said = [f"{summary.rows_written:,} rows converted{refused}", *summary.warnings]

@@ -9,13 +9,13 @@ from typing import Any
 import click
 import msgspec
 
-from mmconvert.cli.convert import convert
 from mmconvert.console.app import context, mapping_file, option_values
 from mmconvert.core.errors import Error, UsageError, did_you_mean, got
-from mmconvert.core.option_fields import build_options
+from mmconvert.core.option_fields import build_options, option_fields
 from mmconvert.core.record import missing_columns
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.io.parquet import parquet_file
+from mmconvert.pipeline.convert_files import ConvertOptions
 from mmconvert.pipeline.inputs import plan as plan_inputs
 from mmconvert.pipeline.prompting import rewording
 from mmconvert.plugins.registry import available, load
@@ -56,9 +56,15 @@ _NOT_HERE = frozenset(
 )
 """Options that have no place in a task: where things go, and what is done again, is for `run` to say."""
 
-_COMMANDS = (convert, predict, score)
 _OF_DATASET = ("input", "name", "recipes", "limit")
 _UNFIT = frozenset('/\\:*?"<>|\0')
+
+
+class Conversion(ConvertOptions, frozen=True, kw_only=True):
+    """How a dataset of the task is converted."""
+
+    allow_rejects: bool = False
+    """Go on without a word even if rows were refused."""
 
 
 class DatasetTask(msgspec.Struct, frozen=True):
@@ -67,14 +73,14 @@ class DatasetTask(msgspec.Struct, frozen=True):
     Attributes:
         name: Name of its folder.
         input: What to read.
-        conversion: All options of `mmconvert convert` by parameter name; None for a dataset of ours, asked as it is.
+        conversion: How it is converted; None for a dataset of ours, asked as it is.
         recipes: Recipes to score with; () follows from the dataset.
         limit: Only the first rows; None for all.
     """
 
     name: str
     input: str
-    conversion: Mapping[str, Any] | None
+    conversion: Conversion | None
     recipes: tuple[str, ...]
     limit: int | None
 
@@ -132,9 +138,10 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
         task = _hyphened(ours(given))
     _check_keys(task, _TOP, path, "a task")
     recipes = _recipes(task.get("recipes"), f"{path} recipes")
-    common = {command.name: _mapping(task.get(str(command.name)), f"{path} {command.name}") for command in _COMMANDS}
-    for command in _COMMANDS:
-        _check_keys(common[command.name], _options(command), f"{path} {command.name}", str(command.name))
+    known = {"convert": _conversion_names(), "predict": _options(predict), "score": _options(score)}
+    common = {command: _mapping(task.get(command), f"{path} {command}") for command in known}
+    for command, names in known.items():
+        _check_keys(common[command], names, f"{path} {command}", command)
     datasets = [
         _dataset(entry, common["convert"], recipes, f"{path} datasets[{number}]")
         for number, entry in enumerate(_entries(task.get("datasets"), f"{path} datasets", "input"))
@@ -165,28 +172,28 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
 
 def _dataset(entry: Mapping[str, Any], common: Mapping[str, Any], recipes: tuple[str, ...], where: str) -> DatasetTask:
     own = {key: value for key, value in entry.items() if key not in _OF_DATASET}
-    _check_keys(own, [*_OF_DATASET, *_options(convert)], where, "a dataset")
+    _check_keys(own, [*_OF_DATASET, *_conversion_names()], where, "a dataset")
     source, limit = entry.get("input"), entry.get("limit")
     if not isinstance(source, str):
         raise UsageError(f"{where}: expected input: with a file, folder or name {got(source)}.")
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
         raise UsageError(f"{where} limit: expected a number from 1 {got(limit)}.")
-    conversion = option_values(convert, {**common, **own}, where)
-    given = None
-    if conversion or not _is_ours(Path(source)):
+    given = {key: value for key, value in {**common, **own}.items() if value is not None}
+    conversion = None
+    if given or not _is_ours(Path(source)):
+        conversion = build_options(Conversion, given, where, "convert")
         with _at(where):
-            given = context(convert, [source, "-o", "unused"], conversion).params
-            _check_conversion(source, given)
+            _check_conversion(source, conversion)
     chosen = _recipes(entry["recipes"], f"{where} recipes") if "recipes" in entry else recipes
     name = _folder(entry.get("name"), Path(source.rpartition("=")[2]).stem, where)
-    return DatasetTask(name, source, given, chosen, limit)
+    return DatasetTask(name, source, conversion, chosen, limit)
 
 
-def _check_conversion(source: str, given: Mapping[str, Any]) -> None:
-    if not given["allow_remote"]:
-        plan_inputs([source], split=given["split"], subsets=given["subsets"])
-    steps(given["transforms"], given["seed"])
-    rewording(given["prompt"])
+def _check_conversion(source: str, options: ConvertOptions) -> None:
+    if not options.allow_remote:
+        plan_inputs([source], split=options.split, subsets=options.subset)
+    steps(options.transform, options.seed)
+    rewording(options.prompt)
 
 
 def _is_ours(path: Path) -> bool:
@@ -264,9 +271,15 @@ def _at(where: str) -> Iterator[None]:
         raise UsageError(f"{where}: {error}") from None
 
 
+def _conversion_names() -> list[str]:
+    # A dataset's limit is that of predict, which marks the numbers as partial.
+    names = [name.replace("_", "-") for name in option_fields(Conversion)]
+    return [name for name in names if name not in _NOT_HERE | {"limit"}]
+
+
 def _options(command: click.Command) -> list[str]:
-    # A dataset's limit is that of predict, which marks the numbers as partial; replies are files of ours.
-    without = _NOT_HERE | {convert: {"limit"}, score: {"format"}}.get(command, set())
+    # Replies are files of ours.
+    without = _NOT_HERE | {score: {"format"}}.get(command, set())
     flags = [flag for param in command.params if isinstance(param, click.Option) for flag in param.opts]
     names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
     return [name for name in names if name not in without]

@@ -92,7 +92,7 @@ def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, mon
         limits.append(limit)
         return fetch(url, limit, resolve=lambda host, port: ["127.0.0.1"], allowed=lambda address: True)
 
-    monkeypatch.setattr("mmconvert.storage.http.fetch", lambda url, limits: at_loopback(url, limits))
+    monkeypatch.setattr("mmconvert.pipeline.read.fetch", lambda url, limits: at_loopback(url, limits))
     with web_server({"/x.png": reply(picture_bytes("PNG")), "/page": reply(b"<html>")}) as server:
         host = f"http://pictures.example:{server.port}"
         file = rows(tmp_path, f"{host}/x.png", f"{host}/page", f"{host}/gone.png")
@@ -148,7 +148,7 @@ def test_a_table_is_downloaded_checked_and_converted(
             return http.opened(here, limits, allowed=lambda address: True)
 
         monkeypatch.setattr(
-            "mmconvert.kits.vlmevalkit.lmu_download.download_table", partial(download_table, open_url=at_loopback)
+            "mmconvert.pipeline.convert_files.download_table", partial(download_table, open_url=at_loopback)
         )
         wrong = convert_table("wrong", "--sha256", "0" * 64)
         assert isinstance(wrong.exception, Error)

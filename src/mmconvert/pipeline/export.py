@@ -1,0 +1,162 @@
+"""What `mmconvert export` and `mmconvert.export` do: a dataset back into another format."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec.structs import asdict, replace
+
+from mmconvert.chat.file_names import proposed_file_name
+from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.option_fields import Place
+from mmconvert.core.progress import Advance, Done, progress
+from mmconvert.core.record import Record
+from mmconvert.core.text.printable import printable
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.dataset.manifest import MANIFEST, folder_of, read_manifest
+from mmconvert.dataset.publish import send_file
+from mmconvert.pipeline.convert import Records, read, write
+from mmconvert.plugins.format import ImagePlacement, Loss, Target
+from mmconvert.plugins.registry import load
+from mmconvert.storage.atomic import require_apart
+from mmconvert.storage.object_store import is_url
+
+
+class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a dataset is written back: the options of `mmconvert export` and the keywords of `export`."""
+
+    to: str
+    """Format to write; see mmconvert list formats."""
+    images: ImagePlacement | None = None
+    """Pictures in the file, as files named by content, or under the source's names; the format's own way by default."""
+    image_dir: Annotated[Path, Place(folder=True)] | None = None
+    """Folder for picture files."""
+    config_name: str | None = None
+    """Config of the dataset, where it has several."""
+    columns: str | None = None
+    """Column set of the format, such as server."""
+    csv_safe: bool = False
+    """Quote cells that a spreadsheet would run as a formula."""
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """What an export did.
+
+    Attributes:
+        format: The format written.
+        output: The file.
+        rows_read: Rows of the dataset.
+        rows_rejected: Those of them that could not be read.
+        losses: What the format could not hold, row by row.
+    """
+
+    format: str
+    output: str
+    rows_read: int
+    rows_rejected: int
+    losses: list[Loss]
+
+    @property
+    def rows_written(self) -> int:
+        """Rows of the file: those that could be read and that the format can hold."""
+        return self.rows_read - self.rows_rejected - sum(loss.left_out for loss in self.losses)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object that `mmconvert export --json` prints."""
+        return asdict(self) | {"losses": [asdict(loss) for loss in self.losses]}
+
+
+def export_dataset(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) -> Exported:
+    """Write a dataset back in another format; the file appears whole or not at all.
+
+    Args:
+        dataset: What to write back.
+        output: File, or folder for the name of the format's convention; or its URL in a store.
+        options: The format, and how it is written.
+        quiet: No progress, and no word about rows that cannot be read.
+
+    Raises:
+        UsageError: A name is unknown, or the format cannot honour an option.
+        Error: The dataset cannot be read, or the file cannot be written.
+    """
+    if not is_url(output):
+        return _export(dataset, output, options, quiet=quiet)
+    if options.image_dir is not None:
+        raise UsageError("--image-dir: what is written to a URL has its pictures beside it. Leave it out.")
+    with _sent(output) as file:
+        done = _export(dataset, file, options, quiet=quiet)
+    return replace(done, output=f"{output.rpartition('/')[0]}/{Path(done.output).name}")
+
+
+@contextmanager
+def _sent(url: str) -> Iterator[str]:
+    """Give the place on this machine to write a file to; it and all beside it go to the URL, the file last."""
+    above, _, name = url.rpartition("/")
+    with tempfile.TemporaryDirectory(prefix="mmconvert-") as folder:
+        yield f"{folder}/{name}"
+        files = [path for path in Path(folder).rglob("*") if path.is_file()]
+        for file in sorted(files, key=lambda path: path.parent == Path(folder)):
+            send_file(file, f"{above}/{file.relative_to(folder).as_posix()}")
+
+
+def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) -> Exported:
+    folder = _config(dataset, options.config_name)
+    total = open_dataset(folder).num_rows if (dataset / MANIFEST).is_file() else None
+    records = read(folder)
+    path = _file(output, records, options.to)
+    require_apart([path], [dataset])
+    if total is not None and path.resolve().is_relative_to(os.path.realpath(str(dataset))):
+        raise UsageError(f"{path}: lies in the dataset that is read. Name a file beside it.")
+    path.resolve().parent.mkdir(parents=True, exist_ok=True)
+    target = Target(path, options.images, options.image_dir, options.columns, options.csv_safe)
+    with progress("export", quiet=quiet) as advance:
+        losses = write(_Told(records, total, advance), target, options.to)
+    for reject in () if quiet else records.rejects:
+        sys.stderr.write(f"{printable(str(reject))}\n")
+    return Exported(options.to, str(path), records.rows_read, len(records.rejects), losses)
+
+
+class _Told:
+    """Records that tell how many of them were read; writers may iterate more than once."""
+
+    def __init__(self, records: Records, total: int | None, advance: Advance) -> None:
+        self._records = records
+        self._total = total
+        self._advance = advance
+
+    def __iter__(self) -> Iterator[Record]:
+        for number, record in enumerate(self._records, 1):
+            yield record
+            self._advance(Done(number, total=self._total))
+
+
+def _config(dataset: Path, name: str | None) -> Path:
+    """Give the folder of the config that is meant; a dataset with only one is its own."""
+    if not (dataset / MANIFEST).is_file():
+        if name is not None:
+            raise UsageError(f"{dataset}: is no dataset of ours and has no configs. Leave out --config-name.")
+        return dataset
+    configs = read_manifest(dataset)[0]
+    if name is None and len(configs) > 1:
+        raise UsageError(f"{dataset}: holds several configs. Name one: --config-name {' or '.join(configs)}.")
+    if name is not None and name not in configs:
+        raise UsageError(f"{dataset}: no config {name!r}.{did_you_mean(name, configs)} Known: {', '.join(configs)}.")
+    return dataset if name is None else dataset / folder_of(name)
+
+
+def _file(output: str, records: Records, to: str) -> Path:
+    """Give the file to write; in a folder, the one that the format's convention names."""
+    path = Path(output)
+    if not output.endswith("/") and not path.is_dir():
+        return path
+    if (path / MANIFEST).is_file():
+        raise UsageError(f"{path}: is a dataset, which holds no other files. Name a file, or another folder.")
+    first = next(iter(records), None)
+    if first is None:
+        raise UsageError(f"{records.where.file}: holds no row to name the file by. Name it: -o {path}/NAME.")
+    return path / proposed_file_name(load("mmconvert.formats", to), to, first)
