@@ -4,7 +4,7 @@ What passes by itself is tried again with growing waits (408, 409, 425, 429, 5xx
 connections, replies that are no chat completion). What concerns one question fails that question.
 What every further question would meet as well ends the run at once: a refused key, an unknown model
 or address, a service that asks for a long pause. The key comes from the environment and is in no
-message.
+message. What a service says is read here too: replies, why there is none, the pause that it asks for.
 
 httpx2 is used rather than the `openai` package: huggingface_hub needs it anyway, the one call that
 is made here is small, and retries, caps and redirects are decided in one place.
@@ -13,22 +13,164 @@ is made here is small, and retries, caps and redirects are decided in one place.
 import asyncio
 import contextlib
 import json
+import math
 import os
 import random
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, first_line, got
 from mmscore.llm.budget import Price, Spending, most_tokens
 from mmscore.llm.response_cache import FAILED, Answer
-from mmscore.llm.responses import Fault, asked_pause, read_replies, refusal_text
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """Why a question got no reply.
+
+    Attributes:
+        reason: In a few words.
+        again: The same question may get a reply when it is asked again.
+    """
+
+    reason: str
+    again: bool = False
+
+
+def read_replies(data: bytes) -> list[Answer] | Fault:
+    """Read the body of a call that the service calls a success.
+
+    Args:
+        data: The body.
+
+    Returns:
+        The choices that say something, at least one, their texts without lone surrogates; a fault when
+        there is none or this is no chat completion. Empty text is a reply. The first holds the tokens,
+        which the service counts for all of them together.
+
+    Example:
+        >>> read_replies(b'{"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}')[0].text
+        'A'
+        >>> read_replies(b"<html>").reason
+        'the reply is no JSON'
+    """
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        return Fault("the reply is no JSON", again=True)
+    if not isinstance(body, dict) or (body.get("error") and not body.get("choices")):
+        return Fault(f"the service reports an error: {refusal_text(data)}", again=True)
+    try:
+        found = [_read_choice(choice) for choice in body["choices"]]
+    except (LookupError, TypeError, AttributeError):
+        return Fault("the reply holds no choice", again=True)
+    answers = [one for one in found if isinstance(one, Answer)]
+    if not answers:
+        return next((one for one in found if isinstance(one, Fault)), Fault("the reply holds no choice", again=True))
+    usage = body.get("usage")
+    counted = replace(
+        answers[0],
+        prompt_tokens=_tokens(usage, "prompt_tokens"),
+        completion_tokens=_tokens(usage, "completion_tokens"),
+    )
+    return [counted, *answers[1:]]
+
+
+def _read_choice(choice: Any) -> Answer | Fault:
+    """Read one choice.
+
+    Raises:
+        LookupError, TypeError, AttributeError: It is none.
+    """
+    message = choice["message"]
+    content, finish = message.get("content"), choice.get("finish_reason")
+    text = content if isinstance(content, str) else None
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        kept = [text for text in texts if isinstance(text, str)]
+        text = "".join(kept) if kept else None
+    finish = finish if isinstance(finish, str) else None
+    if text is None:
+        return Fault(f"the reply holds no text {got(content)}, finish_reason {finish}")
+    thinking = message.get("reasoning_content") or message.get("reasoning")
+    return Answer(
+        text=_well_formed(text),
+        finish_reason=finish,
+        thinking=_well_formed(thinking) if isinstance(thinking, str) else None,
+        token_logprobs=_logprobs(choice.get("logprobs")),
+    )
+
+
+def _logprobs(said: Any) -> tuple[float, ...] | None:
+    """Read the log-probability of each token; None where the service does not give them."""
+    listed = said.get("content") if isinstance(said, dict) else None
+    values = []
+    for token in listed if isinstance(listed, list) else []:
+        value = token.get("logprob") if isinstance(token, dict) else None
+        if not isinstance(value, int | float):
+            return None
+        values.append(float(value))
+    return tuple(values) or None
+
+
+def _well_formed(text: str) -> str:
+    """Replace halves of surrogate pairs, which no file can hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _tokens(usage: object, name: str) -> int | None:
+    value = usage.get(name) if isinstance(usage, Mapping) else None
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
+
+
+def refusal_text(data: bytes) -> str:
+    """Give what a service says about a refusal, one line of at most 200 characters.
+
+    Example:
+        >>> refusal_text(b'{"error": {"message": "too long", "code": 1}}')
+        'too long'
+        >>> refusal_text(b"Bad Gateway"), refusal_text(b"")
+        ('Bad Gateway', '')
+    """
+    text = data[: 16 * 1024].decode("utf-8", "replace")
+    try:
+        said = json.loads(data)
+        for name in ("error", "message", "detail"):
+            said = said.get(name, said) if isinstance(said, dict) else said
+        text = said if isinstance(said, str) else text
+    except (ValueError, RecursionError):
+        pass
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
+
+
+def asked_pause(headers: Mapping[str, str]) -> float | None:
+    """Read Retry-After: seconds or a date; None when it says nothing that makes sense.
+
+    Example:
+        >>> asked_pause({"retry-after": "2"}), asked_pause({"retry-after": "soon"}), asked_pause({})
+        (2.0, None, None)
+    """
+    text = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            until = parsedate_to_datetime(text)
+        except ValueError:
+            return None
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        seconds = (until - datetime.now(UTC)).total_seconds()
+    return seconds if seconds >= 0 and not math.isnan(seconds) else None
+
 
 if TYPE_CHECKING:  # takes time to load, and who has no judge and no API server does without
     import ssl
@@ -50,6 +192,8 @@ _SAME_CAUSE = 3
 _LONGEST_PAUSE = 300.0
 _LONGEST_WAIT = 8.0
 _LARGEST_REPLY = 4 * 1024 * 1024
+_MOST_TOKENS = 2**31 - 1
+_SHOWN = 200
 
 _T = TypeVar("_T")
 
@@ -273,19 +417,11 @@ class Chat:
             if self._ended is not None:
                 raise self._ended
             try:
-                return await self._answer_in_time(content, most)
+                return await self._answer(content, most)
             except Error as error:
                 # Whoever waits for this place must not call once more before the run has ended.
                 self._ended = error
                 raise
-
-    async def _answer_in_time(self, content: bytes, most: int) -> list[Answer]:
-        seconds = self.endpoint.total_seconds
-        try:
-            async with asyncio.timeout(seconds) as clock:
-                return await self._answer(content, most, clock)
-        except TimeoutError:
-            return [self._given_up(Fault(f"no reply within {seconds:g} s", again=True))]
 
     async def models(self) -> list[str]:
         """List the models that the service offers; empty where it does not say."""
@@ -301,24 +437,30 @@ class Chat:
         except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError, LookupError, TypeError):
             return []
 
-    async def _answer(self, content: bytes, most: int, clock: asyncio.Timeout) -> list[Answer]:
-        fault = Fault("was never asked")
-        for number in range(self.endpoint.tries):
-            if number:
-                await asyncio.sleep(self._wait(number))
-            await self._begin(most, clock)
-            try:
-                found = await self._attempt(content)
-                if not isinstance(found, Fault):
-                    self._same.clear()
-                    self.replied = True
-                    self._spending.count(found[0], most)
-                    return found
-            finally:
-                self._spending.end(most)
-            fault = found
-            if not fault.again:
-                break
+    async def _answer(self, content: bytes, most: int) -> list[Answer]:
+        """Ask in several tries, within the time for one question."""
+        fault, seconds = Fault("was never asked"), self.endpoint.total_seconds
+        try:
+            async with asyncio.timeout(seconds) as clock:
+                for number in range(self.endpoint.tries):
+                    if number:
+                        wait = min(_LONGEST_WAIT, self.endpoint.first_wait * 2.0 ** (number - 1))
+                        await asyncio.sleep(wait * (1 - self._random.random() / 4))
+                    await self._begin(most, clock)
+                    try:
+                        found = await self._attempt(content)
+                        if not isinstance(found, Fault):
+                            self._same.clear()
+                            self.replied = True
+                            self._spending.count(found[0], most)
+                            return found
+                    finally:
+                        self._spending.end(most)
+                    fault = found
+                    if not fault.again:
+                        break
+        except TimeoutError:
+            fault = Fault(f"no reply within {seconds:g} s", again=True)
         return [self._given_up(fault)]
 
     async def _begin(self, most: int, clock: asyncio.Timeout) -> None:
@@ -382,10 +524,6 @@ class Chat:
             self._open_from = max(self._open_from, asyncio.get_running_loop().time() + pause)
         return Fault(said, again=True)
 
-    def _wait(self, number: int) -> float:
-        wait = min(_LONGEST_WAIT, self.endpoint.first_wait * 2.0 ** (number - 1))
-        return wait * (1 - self._random.random() / 4)
-
     def _given_up(self, fault: Fault) -> Answer:
         """Fail one question, or the run when nothing but this cause was met lately.
 
@@ -406,11 +544,7 @@ class Chat:
 
 
 async def together(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
-    """Run coroutines side by side; the first error cancels the others and is raised.
-
-    Returns:
-        Their results in order.
-    """
+    """Run coroutines side by side and give their results in order; the first error cancels the others and is raised."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:
         return list(await asyncio.gather(*tasks))
