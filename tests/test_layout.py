@@ -118,3 +118,10 @@ def test_help_imports_nothing_heavy(package: str) -> None:
     code = f"import sys, {package}.cli; print(*sorted(set(sys.modules) & set({HEAVY!r})))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.split() == []
+
+
+@pytest.mark.parametrize("package", ["mmconvert", "mmscore"])
+def test_the_api_is_there_on_systems_that_are_not_like_linux(package: str) -> None:
+    # Windows has neither, macOS lacks the second.
+    code = f"import os, sys; sys.modules['fcntl'] = None; del os.sched_getaffinity; import {package}.api, {package}.cli"
+    subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

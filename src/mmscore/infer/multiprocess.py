@@ -19,7 +19,7 @@ import click
 import msgspec
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.core.multiprocess import without_main
+from mmconvert.core.multiprocess import usable_cores, without_main
 from mmconvert.core.progress import progress
 from mmconvert.core.record import Record
 from mmconvert.core.text.printable import printable
@@ -239,7 +239,7 @@ def _environments(count: int) -> list[dict[str, str]]:
     if devices:
         dealt = [devices[number::count] or [devices[number % len(devices)]] for number in range(count)]
         return [{_VISIBLE: ",".join(own)} for own in dealt]
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     threads = os.environ.get(_THREADS, str(max(1, cores // count)))
     return [{_THREADS: threads} for _ in range(count)]
 

@@ -1,12 +1,13 @@
 """Who may open a store: one process alone, or several that share it.
 
-The locks are the operating system's: they end with the process, however that ends. Of processes that
-share, each also locks a file of its own as long as it lives, so that the others can tell who is gone.
+The locks are the operating system's: they end with the process, however that ends. Who is alone keeps `NAME.lock`
+as long as it lives. Of those who share, each has it for a moment as it comes and goes, and locks a file of its own
+as long as it lives, so that the others can tell who is gone.
 """
 
 import contextlib
 import errno
-import fcntl
+import functools
 import glob
 import os
 import secrets
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from filelock import FileLock, Timeout
 
 from mmconvert.core.errors import Error
 from mmconvert.storage.leases import Presence
@@ -22,7 +24,10 @@ from mmconvert.storage.leases import Presence
 ANOTHER_OUTPUT = "give another output"
 _MEMBER = "member-"
 _PATIENCE = 2.0
-"""Seconds for which a process that shares tries again: whoever leaves last holds the lock alone for a moment."""
+"""Seconds for which a process tries again: those who share have the lock for a moment."""
+
+_POLL = 0.01
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -41,31 +46,13 @@ class Held(msgspec.Struct, frozen=True):
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
         """Wait until none of those who share is in such a context; alone there is nothing to wait for."""
-        if not self.member:
+        with _lock_of(_beside(self.path, "turn")) if self.member else contextlib.nullcontext():
             yield
-            return
-        handle = os.open(_beside(self.path, "turn"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
 
     def lives(self, member: str) -> bool:
         """Tell whether a process that shared the store is still there; the file of one that is not is removed."""
         file = _beside(self.path, member)
-        try:
-            handle = os.open(file, os.O_RDWR | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(handle)
-        file.unlink(missing_ok=True)
-        return False
+        return file.exists() and _is_locked(file)
 
 
 @contextlib.contextmanager
@@ -81,69 +68,93 @@ def hold(path: Path, *, share: bool = False, other: str = ANOTHER_OUTPUT) -> Ite
         Error: Another process holds it and does not share, or the file system has no locks.
     """
     # A file of its own: closing any handle of the database would drop SQLite's own locks.
-    lock = _beside(path, "lock")
-    handle = _locked_handle(path, lock, share=share, other=other)
-    try:
-        # A word for those who are refused; a full disk has no room for it.
-        with contextlib.suppress(OSError):
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, Presence.own(sharing=share).encoded(), 0)
-        with _membership(path) if share else contextlib.nullcontext("") as member:
-            yield Held(path, member, other)
-    finally:
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Removed while held alone, so that nobody can be holding a file that disappears.
-            for left in (_beside(path, "turn"), *path.parent.glob(f"{glob.escape(path.name)}.{_MEMBER}*"), lock):
-                left.unlink(missing_ok=True)
-        os.close(handle)
+    lock = _lock_of(_beside(path, "lock"), b"" if share else Presence.own().encoded())
+    with contextlib.ExitStack() as stack:
+        _acquire(lock, path, share=share, other=other)
+        stack.callback(_leave, path, lock)
+        if not share:
+            if (member := next(_members(path), None)) is not None:
+                raise Error(f"{path}: in use by {_named(member)}. Wait for it, or {other}.")
+            yield Held(path, other=other)
+            return
+        member = _beside(path, f"{_MEMBER}{os.getpid()}-{secrets.token_hex(4)}")
+        own = _lock_of(member, Presence.own(sharing=True).encoded())
+        stack.enter_context(own)
+        stack.callback(_remove, member)
+        lock.release()
+        yield Held(path, member.name.removeprefix(f"{path.name}."), other)
 
 
 def _beside(path: Path, name: str) -> Path:
     return path.with_name(f"{path.name}.{name}")
 
 
-@contextlib.contextmanager
-def _membership(path: Path) -> Iterator[str]:
-    member = f"{_MEMBER}{os.getpid()}-{secrets.token_hex(4)}"
-    file = _beside(path, member)
-    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+def _lock_of(file: Path, record: bytes = b"") -> FileLock:
+    """Make the lock of a file that says who has it; never the soft kind, which a killed process would leave."""
+    write = functools.partial(_write, record)
+    return FileLock(file, thread_local=False, fallback_to_soft=False, poll_interval=_POLL, on_acquired=write)
+
+
+def _write(record: bytes, handle: int) -> None:
+    # A word for those who are refused; a full disk has no room for it.
+    with contextlib.suppress(OSError):
+        os.ftruncate(handle, 0)
+        os.lseek(handle, 0, os.SEEK_SET)
+        os.write(handle, record)
+
+
+def _named(file: Path) -> Presence:
+    """Read who has a lock; nobody is named where the system lets no other process read a locked file."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield member
-    finally:
-        file.unlink(missing_ok=True)
-        os.close(handle)
+        return Presence.read(file.read_bytes())
+    except OSError:
+        return Presence.read(b"")
 
 
-def _locked_handle(path: Path, lock: Path, *, share: bool, other: str) -> int:
-    kind, end = (fcntl.LOCK_SH, time.monotonic() + _PATIENCE) if share else (fcntl.LOCK_EX, 0.0)
+def _acquire(lock: FileLock, path: Path, *, share: bool, other: str) -> None:
+    end = time.monotonic() + _PATIENCE
     while True:
         try:
-            handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise Error(f"{lock}: cannot be made ({error.strerror}).") from None
-        try:
-            fcntl.flock(handle, kind | fcntl.LOCK_NB)
-            if _same_file(handle, lock):
-                return handle
-        except BlockingIOError:
-            holder = Presence.read(os.pread(handle, 1000, 0))
-            if time.monotonic() >= end:
-                os.close(handle)
+            lock.acquire(blocking=False)
+        except Timeout:
+            holder = _named(Path(lock.lock_file))
+            # Who has the lock for a moment leaves no name in it.
+            if time.monotonic() >= end or (holder.pid and not share):
                 raise Error(f"{path}: in use by {holder}. Wait for it, or {other}.") from None
-            time.sleep(0.05)
+            time.sleep(_POLL)
         except OSError as error:
-            os.close(handle)
-            if error.errno in (errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL):
+            if error.errno in _NO_LOCKS:
                 raise Error(f"{path}: its file system has no locks ({error.strerror}). Use a local folder.") from None
-            raise
-        # The former holder removed the file between our open and our lock, or leaves just now: try again.
-        os.close(handle)
+            raise Error(f"{lock.lock_file}: cannot be made ({error.strerror}).") from None
+        else:
+            return
 
 
-def _same_file(handle: int, path: Path) -> bool:
+def _leave(path: Path, lock: FileLock) -> None:
+    """Remove the files of the locks if nobody is left."""
+    with contextlib.suppress(Timeout), lock.acquire(timeout=_PATIENCE):
+        if next(_members(path), None) is None:
+            # Removed while held, so that nobody can be holding a file that disappears.
+            _remove(_beside(path, "turn"), Path(lock.lock_file))
+    lock.release(force=True)
+
+
+def _members(path: Path) -> Iterator[Path]:
+    """Give the files of those who share and are there; those of others are removed."""
+    return filter(_is_locked, path.parent.glob(f"{glob.escape(path.name)}.{_MEMBER}*"))
+
+
+def _is_locked(member: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
+        with _lock_of(member).acquire(blocking=False):
+            _remove(member)
+    except Timeout:
+        return True
+    return False
+
+
+def _remove(*files: Path) -> None:
+    for file in files:
+        # Not every system removes an open file.
+        with contextlib.suppress(PermissionError):
+            file.unlink(missing_ok=True)
