@@ -2,6 +2,10 @@
 
 Locks of the operating system hold for one machine alone where machines share a file system that is mounted with
 local locks. This relies on less: a name that only one can make, and a file that, opened anew, shows what was closed.
+
+filelock's leases do less: who finds the claim of a machine that is gone has to watch it for as long as a lease lasts,
+where one look at the file system's clock is enough here; a claim does not say since when it stands, nor whether its
+process shares; and nobody can tell whether a process is there without taking its claim.
 """
 
 import contextlib
