@@ -13,7 +13,7 @@ from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
 from mmscore.cli.scoring_progress import scoring_progress
 from mmscore.scoring.evaluate import Options, score_each
-from mmscore.scoring.judging.config import Spent
+from mmscore.scoring.judging.jury import Spent
 from mmscore.scoring.judging.request import JudgeRequest, store_place
 
 _OF_THIS_RUN = ("predictions", "rejudge", "dry_run", "as_json", "quiet")

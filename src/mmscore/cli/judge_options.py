@@ -8,7 +8,7 @@ import click
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.printable import printable
-from mmscore.scoring.judging.config import Spent
+from mmscore.scoring.judging.jury import Spent
 from mmscore.scoring.judging.request import JudgeRequest
 
 _OPTIONS = (

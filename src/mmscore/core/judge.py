@@ -3,7 +3,7 @@
 A judge is a function `step` without input or output. It is shown a row and the judge model's
 replies so far, and says what comes next: a `Question` to ask the model, a `Verdict`, `NoVerdict`
 when it cannot tell, or `LEAVE` when the row needs no judge. Asking, retrying, storing and counting
-are done elsewhere (`mmscore.scoring.judging.config`), so that a protocol is a pure function and its tests need no
+are done elsewhere (`mmscore.scoring.judging.jury`), so that a protocol is a pure function and its tests need no
 server:
 
     def _step(case: Case, replies: Sequence[str]) -> Step:

@@ -22,10 +22,9 @@ from mmscore.core.table import EXCLUDED, SCORED, STATUSES, Scored
 from mmscore.scoring.bootstrap import with_errors
 from mmscore.scoring.fingerprint import Fingerprint
 from mmscore.scoring.groups import MACRO, breakdown, check_breakdown, macro_average
-from mmscore.scoring.judging.config import Estimate, Setting
+from mmscore.scoring.judging.jury import Estimate, Setting
 from mmscore.scoring.judging.panel import Panel, Sitting
-from mmscore.scoring.judging.request import JudgeRequest, chosen_panel, opened_dry_sitting
-from mmscore.scoring.judging.runner import opened_chat, opened_sitting
+from mmscore.scoring.judging.request import JudgeRequest, chosen_panel, opened_chat, opened_dry_sitting, opened_sitting
 from mmscore.scoring.score import columns_read, score_rows
 from mmscore.scoring.scored_file import Result
 from mmscore.scoring.signature import signature

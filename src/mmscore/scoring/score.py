@@ -33,7 +33,7 @@ from mmscore.core.table import (
     with_clusters,
 )
 from mmscore.scoring.fingerprint import Fingerprint
-from mmscore.scoring.judging.config import UNASKED, Outcome, Vote
+from mmscore.scoring.judging.jury import UNASKED, Outcome, Vote
 from mmscore.scoring.judging.panel import Panel, Sitting
 
 _STATUS_OF = {"failed": FAILED, "skipped": MISSING}

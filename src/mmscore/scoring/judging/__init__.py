@@ -1,1 +1,1 @@
-"""Score with judge models: request, panel, runner."""
+"""Score with judge models: request, panel, jury."""

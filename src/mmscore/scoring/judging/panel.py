@@ -22,7 +22,7 @@ from mmscore.core.judge import JUDGED, LEAVE, Leave, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
 from mmscore.core.select_recipe import Choice
-from mmscore.scoring.judging.config import Jury, Outcome, Setting, Vote
+from mmscore.scoring.judging.jury import Jury, Outcome, Setting, Vote
 
 Scores = Mapping[str, float]
 Case = tuple[Item, Parsed, Scores]

@@ -1,6 +1,7 @@
-"""What the user wants of judges, checked against the judges and the recipe; and the store of replies."""
+"""What the user wants of judges, checked against the judges and the recipe; the service and the store of replies."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -17,8 +18,9 @@ from mmscore.core.judge import AUTO, JUDGES, RULE, Judge
 from mmscore.core.predictions.locate import STDIN
 from mmscore.core.select_recipe import Choice, name_and_version
 from mmscore.llm.cache_lock import hold
+from mmscore.llm.client import API_KEY, Chat, Endpoint, chat_url, key_from_environment
 from mmscore.llm.response_cache import AnswerStore
-from mmscore.scoring.judging.config import DryJury, Setting, Spent
+from mmscore.scoring.judging.jury import DryJury, ModelJury, Setting, Spent
 from mmscore.scoring.judging.panel import AGGREGATIONS, MEAN, Panel, Sitting
 
 DrySitting = tuple[Sitting, Sequence[DryJury]]
@@ -292,3 +294,57 @@ def opened_store(place: Path) -> Iterator[AnswerStore]:
         raise UsageError(f"{place}: the judge's replies cannot be kept there. Name another file with --judge-cache.")
     with hold(place, other="name another file with --judge-cache") as held, AnswerStore(held, fingerprint="") as store:
         yield store
+
+
+@contextlib.contextmanager
+def opened_chat(request: JudgeRequest) -> Iterator[Chat]:
+    """Open the service; the name of the judge model is known then.
+
+    Raises:
+        UsageError: There is no address or key, or the service offers several models and none is named.
+    """
+    url, key = chat_url(request.base_url), key_from_environment(request.api_key_env)
+    endpoint = Endpoint(
+        url,
+        next(iter(request.models), ""),
+        key,
+        request.api_key_env or API_KEY,
+        concurrency=request.concurrency,
+        max_calls=request.max_calls,
+        max_total_tokens=request.max_total_tokens,
+    )
+    with Chat(endpoint) as chat:
+        if not endpoint.model:
+            chat.endpoint = dataclasses.replace(endpoint, model=_only_model(chat))
+        yield chat
+
+
+def _only_model(chat: Chat) -> str:
+    models = chat.run(chat.models())
+    if len(models) == 1:
+        return models[0]
+    offered = f" It offers {', '.join(models[:10])}." if models else ""
+    raise UsageError(f"no judge model is named.{offered} Name it with --judge-model.")
+
+
+@contextlib.contextmanager
+def opened_sitting(
+    request: JudgeRequest, panel: Panel, chat: Chat, predictions: str, choice: Choice
+) -> Iterator[Sitting]:
+    """Open the store of replies for one predictions file, and say at the end what was done.
+
+    Raises:
+        Error: Another process holds the store, or it cannot be written.
+    """
+    named = [replace(setting, model=setting.model or chat.endpoint.model) for setting in panel.settings]
+    with opened_store(store_place(request, predictions)) as store:
+        juries = [
+            ModelJury(setting, chat, store, again=request.rejudge, progress=request.progress) for setting in named
+        ]
+        try:
+            yield Sitting(replace(panel, settings=tuple(named)), juries, choice)
+        finally:
+            for jury in juries:
+                judge = jury.setting
+                told = dataclasses.asdict(jury.tally)
+                request.spent(Spent(predictions, judge.title, judge.model, judge.repeat, **told))

@@ -9,7 +9,7 @@ from mmscore.core.judge import LEAVE, Judge, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import OWN, Item, Recipe
 from mmscore.core.select_recipe import Choice
-from mmscore.scoring.judging.config import Outcome, Setting
+from mmscore.scoring.judging.jury import Outcome, Setting
 from mmscore.scoring.judging.panel import AGGREGATIONS, Panel, Sitting
 
 CASE = (Item(prediction="perhaps"), Parsed("A", "letter", (0, 1)), {"hit": 0.0})

@@ -16,8 +16,7 @@ from mmscore.core.recipe import Item
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.client import Chat, Endpoint, chat_url
 from mmscore.llm.response_cache import AnswerStore
-from mmscore.scoring.judging.config import DryJury, Setting
-from mmscore.scoring.judging.runner import ModelJury
+from mmscore.scoring.judging.jury import DryJury, ModelJury, Setting
 from support.chat_server import Said, chat_server, refused, said, script
 from support.predictions import write_predictions
 
