@@ -6,12 +6,30 @@ import pkgutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_type_hints
 
 import click
 import pytest
 
+from mmconvert.core.option_fields import option_fields
 from mmconvert.core.signature_checks import keywords
-from mmscore.api import PredictKeywords, ScoreOptions
+from mmscore.analysis.bundle import BundleOptions
+from mmscore.analysis.compare import CompareOptions
+from mmscore.analysis.explain import ExplainOptions
+from mmscore.api import (
+    BundleKeywords,
+    CompareKeywords,
+    ExplainKeywords,
+    PredictKeywords,
+    RankKeywords,
+    ReportKeywords,
+    SubmitKeywords,
+)
+from mmscore.infer.options import PredictOptions
+from mmscore.reporting.submit import SubmitOptions
+from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions
+from mmscore.workflow.rank import RankOptions
+from mmscore.workflow.score import ReportOptions
 
 PUBLIC = Path(__file__).parent / "data" / "public_names.txt"
 USER = """
@@ -38,6 +56,12 @@ def main(table: Path) -> None:
     judged: mmscore.Report = mmscore.judge("p.parquet", mmscore.JudgeRequest("own"), average="macro")
     for entry in report.entries:
         number: float = entry.metrics["accuracy"].value
+    difference: mmscore.Comparison = mmscore.compare("p.parquet", "q.parquet", recipe="own_choice", resamples=500)
+    rules: mmscore.Explanation = mmscore.explain("p.parquet", recipe=["own_choice"])
+    ranked: mmscore.Ranking = mmscore.rank(["p.parquet", "q.parquet"], by="dataset")
+    complete: bool = mmscore.submit("p.parquet", "s.xlsx", to="mmbench").complete
+    made: mmscore.Bundle = mmscore.bundle("p.parquet", "bundle", recipe="own_choice")
+    wrong: tuple[str, ...] = mmscore.verify("bundle").faults
     report.to_pandas("groups")
     report.plot(by="category")
     page: str = mmscore.push("p.parquet", "USER/REPO", "own_choice", by="category", dry_run=True)["repo"]
@@ -61,6 +85,7 @@ WRONG = {
     'mmscore.score("a").to_pandas("row")': "to_pandas",
     'mmscore.judge("a", "own", by=3)': "by",
     "mmscore.run(3)": "run",
+    'mmscore.compare("a", "b", seed="x")': "seed",
 }
 
 
@@ -127,11 +152,21 @@ def test_keywords_are_the_options_of_the_command(keywords_of, module, command, e
     assert set(keywords_of.__annotations__) == flags(module, command) - set(elsewhere.split())
 
 
-def test_a_judge_takes_what_score_takes() -> None:
-    import mmscore
-
-    own = set(inspect.signature(mmscore.score).parameters) - {"predictions", "recipe", "judge"}
-    assert set(ScoreOptions.__annotations__) == own
+@pytest.mark.parametrize(
+    ("keywords_of", "struct", "elsewhere"),
+    [
+        (PredictKeywords, PredictOptions, "model backend resume restart share"),
+        (ReportKeywords, ReportOptions, "judge progress allow_rejects"),
+        (ScoreKeywords, ScoreOptions, "judge progress"),
+        (CompareKeywords, CompareOptions, "judge"),
+        (ExplainKeywords, ExplainOptions, ""),
+        (RankKeywords, RankOptions, ""),
+        (BundleKeywords, BundleOptions, ""),
+        (SubmitKeywords, SubmitOptions, "to"),
+    ],
+)
+def test_keywords_are_the_fields_of_the_struct(keywords_of, struct, elsewhere) -> None:
+    assert {*get_type_hints(keywords_of)} == {*option_fields(struct)} - {*elsewhere.split()}
 
 
 def test_a_program_of_a_user_is_typed(tmp_path: Path) -> None:

@@ -4,9 +4,53 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mmscore.api import JudgeRequest, Outcome, Report, Summary, judge, predict, push, run, score
+    from mmscore.api import (
+        Bundle,
+        Comparison,
+        Explanation,
+        JudgeRequest,
+        Outcome,
+        Ranking,
+        Report,
+        Submission,
+        Summary,
+        Verification,
+        bundle,
+        compare,
+        explain,
+        judge,
+        predict,
+        push,
+        rank,
+        run,
+        score,
+        submit,
+        verify,
+    )
 
-__all__ = ["JudgeRequest", "Outcome", "Report", "Summary", "judge", "predict", "push", "run", "score"]
+__all__ = [
+    "Bundle",
+    "Comparison",
+    "Explanation",
+    "JudgeRequest",
+    "Outcome",
+    "Ranking",
+    "Report",
+    "Submission",
+    "Summary",
+    "Verification",
+    "bundle",
+    "compare",
+    "explain",
+    "judge",
+    "predict",
+    "push",
+    "rank",
+    "run",
+    "score",
+    "submit",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:

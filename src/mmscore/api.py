@@ -1,4 +1,4 @@
-"""The verbs of the command line as functions: predict, judge, score, push, run."""
+"""The verbs of the command line as functions; and what they give."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,48 +8,66 @@ from mmconvert.core.errors import UsageError, got
 from mmconvert.core.option_fields import build_options
 from mmconvert.core.signature_checks import python_call
 from mmconvert.dataset.publish import UploadOptions
+from mmscore.analysis.bundle import Bundle, BundleOptions, bundle_files
+from mmscore.analysis.bundle_verify import Verification
+from mmscore.analysis.bundle_verify import verify as verify_bundle
+from mmscore.analysis.compare import CompareOptions, Comparison, compare_files
+from mmscore.analysis.explain import ExplainOptions, Explanation, explain_file
+from mmscore.analysis.rank import Ranking
 from mmscore.cli.push_predictions import PushedPredictions, Pushing
-from mmscore.cli.run import Outcome, outcomes
-from mmscore.core.predictions.load import models_in
 from mmscore.core.recipe import Recipe
-from mmscore.core.report import Report
+from mmscore.core.table import Scored
 from mmscore.infer import session
 from mmscore.infer.adapter import plugin_name
 from mmscore.infer.ledger import Summary
 from mmscore.infer.options import PredictOptions
-from mmscore.scoring.evaluate import Options, results
-from mmscore.scoring.evaluate import score as _score
+from mmscore.reporting.notebook import NotebookReport as Report
+from mmscore.reporting.submit import Submission, SubmitOptions
+from mmscore.reporting.submit import submit as write_submission
+from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions, list_files, list_recipes, results
 from mmscore.scoring.judging.request import JudgeRequest
+from mmscore.workflow.outcome import Outcome
+from mmscore.workflow.rank import RankOptions, rank_files
+from mmscore.workflow.run import run_plan
+from mmscore.workflow.score import ReportOptions, score_to_files
 from mmscore.workflow.task_file import plan_of, read_plan
 
-__all__ = ["JudgeRequest", "Outcome", "Report", "Summary", "judge", "predict", "push", "run", "score"]
+__all__ = [
+    "Bundle",
+    "Comparison",
+    "Explanation",
+    "JudgeRequest",
+    "Outcome",
+    "Ranking",
+    "Report",
+    "Submission",
+    "Summary",
+    "Verification",
+    "bundle",
+    "compare",
+    "explain",
+    "judge",
+    "predict",
+    "push",
+    "rank",
+    "run",
+    "score",
+    "submit",
+    "verify",
+]
 
-score = python_call(_score)
 
+class ReportKeywords(ScoreKeywords, total=False):
+    """Keywords of `score`: the options of `mmscore score` by their names."""
 
-class ScoreOptions(TypedDict, total=False):
-    """Further keywords of `judge`: those of `score`."""
-
-    answers: str | Path | None
-    dataset: str | None
-    by: str | Sequence[str]
-    average: str
-    format: str | None
-    model: str | None
-    recipe_options: str | Path | None
+    output: str | Path | None
+    csv: str | Path | None
     html: str | Path | None
-
-
-class PushOptions(TypedDict, total=False):
-    """Further keywords of `push`: those of `score` that say how."""
-
-    answers: str | Path | None
-    dataset: str | None
-    by: str | Sequence[str]
-    average: str
-    format: str | None
-    model: str | None
-    recipe_options: str | Path | None
+    html_rows: int
+    html_pictures: str | Path | None
+    rows: str | Path | None
+    log: str | Path | None
+    max_failed: float
 
 
 class PredictKeywords(TypedDict, total=False):
@@ -142,12 +160,106 @@ def predict(
     return session.predict(dataset, output, asked, given_object, quiet=quiet)
 
 
-@python_call
+class CompareKeywords(TypedDict, total=False):
+    """Keywords of `compare`: the options of `mmscore compare` by their names."""
+
+    recipe: str | None
+    recipe_options: str | Path | None
+    format: str | None
+    answers: str | Path | None
+    dataset: str | None
+    by: str | Sequence[str]
+    resamples: int
+    seed: int
+    output: str | Path | None
+
+
+class ExplainKeywords(TypedDict, total=False):
+    """Keywords of `explain`: the options of `mmscore explain` by their names."""
+
+    recipe: str | Sequence[str]
+    recipe_options: str | Path | None
+    format: str | None
+    answers: str | Path | None
+    dataset: str | None
+    score: str | None
+    limit: int
+    output: str | Path | None
+
+
+class RankKeywords(TypedDict, total=False):
+    """Keywords of `rank`: the options of `mmscore rank` by their names."""
+
+    by: Literal["dimension", "dataset", "aspect", "subaspect"]
+    recipe: str | None
+    recipe_options: str | Path | None
+    format: str | None
+    model: str | None
+    method: Literal["generation", "likelihood"] | None
+    metric: str | None
+    output: str | Path | None
+    csv: str | Path | None
+    markdown: str | Path | None
+
+
+class BundleKeywords(TypedDict, total=False):
+    """Keywords of `bundle`: the options of `mmscore bundle` by their names."""
+
+    recipe: str | Sequence[str]
+    recipe_options: str | Path | None
+    format: str | None
+    answers: str | Path | None
+    dataset: str | None
+    by: str | Sequence[str]
+    average: Literal["micro", "macro"]
+
+
+class SubmitKeywords(TypedDict, total=False):
+    """Keywords of `submit`: the options of `mmscore submit` by their names."""
+
+    format: str | None
+    columns: str | None
+
+
+@python_call(options=ReportOptions)
+def score(
+    predictions: str | Path | Sequence[str | Path],
+    recipe: str | Recipe | Sequence[str | Recipe] = (),
+    *,
+    judge: JudgeRequest | str | None = None,
+    **options: Unpack[ReportKeywords],
+) -> Report:
+    """Score predictions as each recipe's kit would.
+
+    Args:
+        predictions: A parquet file or folder of ours, a kit's own result file, `-` for standard input,
+            or a Hub id `USER/REPO`; several are models side by side.
+        recipe: Names, with `@version` where wanted, or recipes; none takes the one that fits the file.
+        judge: A model that judges after the rules; the name of a judge is a request with nothing else said.
+        **options: Options of `mmscore score` by their names.
+
+    Returns:
+        One entry for each file and recipe, files first, with the rows behind it.
+
+    Raises:
+        UsageError: A path, a recipe or a column does not exist, no recipe fits, or it takes no such options.
+        Error: A file is damaged or holds nothing that can be scored.
+    """
+    request = JudgeRequest(judge) if isinstance(judge, str) else judge
+    asked = build_options(ReportOptions, {**options, "judge": request}, "score")
+    kept: list[Scored] = []
+    found = score_to_files(
+        list_files(predictions), list_recipes(recipe), asked, then=lambda result: kept.append(result.scored)
+    )
+    return Report(found.entries, tuple(kept))
+
+
+@python_call(options=ReportOptions)
 def judge(
     predictions: str | Path | Sequence[str | Path],
     request: JudgeRequest | str,
     recipe: str | Recipe | Sequence[str | Recipe] = (),
-    **options: Unpack[ScoreOptions],
+    **options: Unpack[ReportKeywords],
 ) -> Report:
     """Score predictions with a judge that reads them after the rules; replies are stored, nothing is asked twice.
 
@@ -167,7 +279,7 @@ def judge(
     return score(predictions, recipe, judge=request, **options)
 
 
-@python_call
+@python_call(options=ScoreOptions)
 def push(
     predictions: str | Path | Sequence[str | Path],
     repo_id: str,
@@ -179,7 +291,7 @@ def push(
     dry_run: bool = False,
     model_card: str | None = None,
     quiet: bool = True,
-    **options: Unpack[PushOptions],
+    **options: Unpack[ScoreKeywords],
 ) -> PushedPredictions:
     """Score predictions and publish them on the Hub, with their references, the report and a card.
 
@@ -207,10 +319,7 @@ def push(
     place = Pushing.checked(
         {"push": repo_id, "upload": upload, "model_card": model_card}, [str(path) for path in named], dry_run=dry_run
     )
-    by = options.get("by", ())
-    given: dict[str, Any] = {**options, "by": (by,) if isinstance(by, str) else tuple(by)}
-    recipes = [recipe] if isinstance(recipe, str | Recipe) else recipe
-    found = results([one for path in named for one in models_in(path)], recipes, Options(**given))
+    found = results(list_files(predictions), list_recipes(recipe), build_options(ScoreOptions, options, "push"))
     return place.scored(list(found), quiet=quiet)
 
 
@@ -239,7 +348,7 @@ def run(
     _refuse_other(task)
     place = None if work_dir is None else Path(work_dir)
     plan = plan_of(task, place) if isinstance(task, Mapping) else read_plan(str(task), place)
-    return list(outcomes(plan, restart=restart, quiet=quiet))
+    return list(run_plan(plan, restart=restart, quiet=quiet))
 
 
 def _refuse_other(task: object) -> None:
@@ -248,3 +357,117 @@ def _refuse_other(task: object) -> None:
             "run: expected the file of a task, or what it holds, such as "
             f"{{'datasets': ['DIR'], 'models': [{{'model': 'NAME'}}]}} {got(task)}. See docs/run.md."
         )
+
+
+@python_call(options=CompareOptions)
+def compare(
+    a: str | Path, b: str | Path, *, judge: JudgeRequest | str | None = None, **options: Unpack[CompareKeywords]
+) -> Comparison:
+    """Say how far predictions `b` lie above predictions `a`, row by row, and whether that is more than chance.
+
+    Args:
+        a: As the predictions of `score`, one file.
+        b: Another file of answers to the same questions.
+        judge: As `score`.
+        **options: Options of `mmscore compare` by their names.
+
+    Returns:
+        Differences over the rows that have a score in both.
+
+    Raises:
+        UsageError: As `score`; or no recipe was named and another fits each file.
+        Error: As `score`; or no row has a score in both files.
+    """
+    request = JudgeRequest(judge) if isinstance(judge, str) else judge
+    return compare_files(str(a), str(b), build_options(CompareOptions, {**options, "judge": request}, "compare"))
+
+
+@python_call(options=ExplainOptions)
+def explain(predictions: str | Path, **options: Unpack[ExplainKeywords]) -> Explanation:
+    """Show what was read out of each reply, by which rule; with two recipes, where their numbers part.
+
+    Args:
+        predictions: As `score`, one file.
+        **options: Options of `mmscore explain` by their names.
+
+    Raises:
+        UsageError: More than two recipes, or names that nobody knows.
+        Error: The file is damaged, has no references, or no row is scored (by both recipes).
+    """
+    return explain_file(str(predictions), build_options(ExplainOptions, options, "explain"))
+
+
+@python_call(options=RankOptions)
+def rank(predictions: str | Path | Sequence[str | Path], **options: Unpack[RankKeywords]) -> Ranking:
+    """Give each model its average score and average rank over many datasets.
+
+    Args:
+        predictions: Files of one model and one dataset each, or reports; `NAME=PATH` says which dataset.
+        **options: Options of `mmscore rank` by their names.
+
+    Raises:
+        UsageError: As `score`; or the dataset of a file cannot be told.
+        Error: As `score`; or numbers of several recipes would be ranked together.
+    """
+    return rank_files(_texts(predictions), build_options(RankOptions, options, "rank"))
+
+
+@python_call(options=SubmitOptions)
+def submit(predictions: str | Path, output: str | Path, *, to: str, **options: Unpack[SubmitKeywords]) -> Submission:
+    """Write predictions as the file that a benchmark's server takes.
+
+    Args:
+        predictions: Any file of predictions, `-` for standard input.
+        output: The file.
+        to: Format of the file, such as mmbench.
+        **options: Options of `mmscore submit` by their names.
+
+    Returns:
+        What was written, and what a server will miss in it.
+
+    Raises:
+        UsageError: The file is missing, or the format or its columns are unknown.
+        Error: The file is damaged, or the format cannot hold a value.
+    """
+    return write_submission(
+        Path(predictions), Path(output), build_options(SubmitOptions, {**options, "to": to}, "submit")
+    )
+
+
+@python_call(options=BundleOptions)
+def bundle(
+    predictions: str | Path | Sequence[str | Path], output: str | Path, **options: Unpack[BundleKeywords]
+) -> Bundle:
+    """Put predictions and all that their score depends on into one folder, which `verify` recomputes.
+
+    Args:
+        predictions: Files and folders on this machine.
+        output: The folder that shall appear.
+        **options: Options of `mmscore bundle` by their names.
+
+    Raises:
+        UsageError: The place is taken, a file is missing, or a recipe is code of your own or asks somebody.
+        Error: As `score`; or the numbers depend on where the files stand.
+    """
+    return bundle_files(_texts(predictions), Path(output), build_options(BundleOptions, options, "bundle"))
+
+
+@python_call
+def verify(folder: str | Path) -> Verification:
+    """Compare every byte of a bundle with its manifest, score it anew and compare every number.
+
+    Args:
+        folder: The bundle.
+
+    Returns:
+        What is not as it was: `faults` is empty when all is well.
+
+    Raises:
+        UsageError: Nothing stands there.
+        Error: The folder is no bundle, or its manifest is damaged or leads out of it.
+    """
+    return verify_bundle(Path(folder))
+
+
+def _texts(named: str | Path | Sequence[str | Path]) -> list[str]:
+    return [str(named)] if isinstance(named, str | Path) else [str(one) for one in named]

@@ -14,6 +14,7 @@ from support.asking import written
 from support.chat_server import chat_server, said
 from support.predictions import choices, write_predictions
 from support.questions import record
+from support.terminal import mmscore as terminal
 
 
 @pytest.fixture
@@ -181,3 +182,59 @@ def test_score_is_the_function_whatever_was_imported_before(tmp_path):
 def test_the_package_alone_loads_nothing():
     code = "import sys, mmscore; sys.exit('pyarrow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.fixture
+def models(tmp_path):
+    told = {"a": (("A", "A"), ("B", "A"), ("C", "C")), "b": (("A", "A"), ("A", "A"), ("C", "C"))}
+    return [
+        write_predictions(tmp_path / f"{name}.parquet", choices(*rows, question="Which?"), model=name, dataset="MME")
+        for name, rows in told.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verb", "places", "keywords", "options"),
+    [
+        ("compare", slice(2), {"recipe": "own_choice", "resamples": 200}, ["--recipe=own_choice", "--resamples=200"]),
+        ("explain", slice(1), {"recipe": ["own_choice"], "limit": 1}, ["--recipe=own_choice", "--limit=1"]),
+        ("rank", slice(2), {"by": "dataset", "recipe": "own_choice"}, ["--by=dataset", "--recipe=own_choice"]),
+    ],
+)
+def test_a_verb_gives_what_its_command_prints(verb, places, keywords, options, models, tmp_path):
+    named = models[places]
+    arguments = [named] if verb == "rank" else named
+    found = getattr(mmscore, verb)(*arguments, output=tmp_path / "found.json", **keywords)
+    shown = terminal(verb, *named, *options, "--json")
+    assert shown.code == 0, shown.err
+    assert json.loads(json.dumps(found.to_json())) == json.loads(shown.out)
+    assert json.loads((tmp_path / "found.json").read_text()) == json.loads(shown.out)
+    with pytest.raises(UsageError, match=rf"{verb}: no option 'recpie'\. Did you mean recipe\?"):
+        getattr(mmscore, verb)(*arguments, recpie="own_choice")
+
+
+def test_a_bundle_is_made_verified_and_found_damaged(models, tmp_path):
+    made = mmscore.bundle(models, tmp_path / "bundle", recipe="own_choice")
+    assert [entry["model"] for entry in made.to_json()["entries"]] == ["a", "b"]
+    assert mmscore.verify(tmp_path / "bundle").faults == ()
+    (tmp_path / "bundle" / "report.json").write_text("{}")
+    assert "report.json" in mmscore.verify(tmp_path / "bundle").faults[0]
+
+
+def test_predictions_are_submitted(models, tmp_path):
+    done = mmscore.submit(models[0], tmp_path / "s.xlsx", to="mmbench")
+    assert (done.rows, done.complete) == (3, True)
+    with pytest.raises(UsageError, match="unknown format 'mmbanch'"):
+        mmscore.submit(models[0], tmp_path / "t.xlsx", to="mmbanch")
+
+
+def test_a_report_goes_to_the_files_that_are_named(models, tmp_path):
+    files = {name: tmp_path / f"r.{name}" for name in ("output", "csv", "html", "rows")}
+    report = mmscore.score(models, "own_choice", **files)
+    assert json.loads(files["output"].read_text()) == json.loads(json.dumps(report.to_json()))
+    assert files["csv"].read_text().splitlines() == report.to_csv().splitlines()
+    assert pq.read_metadata(files["rows"]).num_rows == 6
+    assert "mmscore" in files["html"].read_text()
+    failed = write_predictions(tmp_path / "f.parquet", choices((None, "A"), ("A", "A")))
+    with pytest.raises(Error, match=r"more than max_failed 0 allows"):
+        mmscore.score(failed, "own_choice", max_failed=0)

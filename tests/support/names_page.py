@@ -20,6 +20,7 @@ TAKEN_BY = {
     "mmscore.metrics": "recipes, and [Hugging Face's `evaluate`](recipes.md#metrics-in-hugging-faces-evaluate)",
     "mmscore.recipes": "`mmscore --recipe NAME`; [all about each](recipes.md)",
     "mmscore.judges": "`mmscore --judge NAME`; [judges](judges.md)",
+    "mmscore.workflow.task_readers": "`mmscore run TASK`, which finds the one that fits; [kits](kits.md)",
 }
 """Group of plug-ins -> who takes their names."""
 

@@ -13,7 +13,6 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -22,8 +21,8 @@ from click.shell_completion import CompletionItem
 
 from mmconvert.console.completion_types import refine
 from mmconvert.core.error_hints import says_what_to_do
-from mmconvert.core.errors import Error, UsageError, did_you_mean, got, no_such_path
-from mmconvert.core.option_fields import check_plain
+from mmconvert.core.errors import Error, UsageError, did_you_mean, got
+from mmconvert.core.option_fields import check_plain, mapping_file
 from mmconvert.core.text.printable import printable
 
 HELP = ["-h", "--help"]
@@ -118,26 +117,6 @@ def options_file(ctx: click.Context, _param: click.Parameter, path: str | None) 
     """
     if path is not None:
         ctx.default_map = {**(ctx.default_map or {}), **option_values(ctx.command, mapping_file(path), path)}
-
-
-def mapping_file(path: str) -> dict[str, Any]:
-    """Read a YAML or JSON file of names and values; {} from an empty one.
-
-    Raises:
-        UsageError: It cannot be read, or holds something else.
-    """
-    import yaml
-
-    try:
-        with open(path, encoding="utf-8") as file:
-            values = yaml.safe_load(file) or {}
-    except FileNotFoundError:
-        raise no_such_path(Path(path)) from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"{path}: cannot be read as YAML ({error}). Correct the file.") from error
-    if not isinstance(values, dict):
-        raise UsageError(f"{path}: expected option names and values. Write one `name: value` a line.")
-    return values
 
 
 def option_values(command: click.Command, values: Mapping[str, Any], where: str) -> dict[str, Any]:

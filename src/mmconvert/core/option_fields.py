@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, did_you_mean, got, neighbours
+from mmconvert.core.errors import UsageError, did_you_mean, got, neighbours, no_such_path
 
 _S = TypeVar("_S", bound=msgspec.Struct)
 
@@ -269,3 +269,23 @@ def _read_path(field: OptionField, value: Any) -> str | Path:
     if place.exists and not os.access(path, os.R_OK):
         raise ValueError(f"{kind} {str(value)!r} is not readable.")
     return path
+
+
+def mapping_file(path: str) -> dict[str, Any]:
+    """Read a YAML or JSON file of names and values; {} from an empty one.
+
+    Raises:
+        UsageError: It cannot be read, or holds something else.
+    """
+    import yaml
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            values = yaml.safe_load(file) or {}
+    except FileNotFoundError:
+        raise no_such_path(Path(path)) from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(f"{path}: cannot be read as YAML ({error}). Correct the file.") from error
+    if not isinstance(values, dict):
+        raise UsageError(f"{path}: expected option names and values. Write one `name: value` a line.")
+    return values

@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from mmconvert.core.text.printable import printable
+
 _SECONDS_BEFORE = 0.5
 """A run that is shorter shows no bar, and does not wait for `rich` to load."""
 _FIRST_LINE, _LAST_GAP = 5.0, 60.0
@@ -64,6 +66,13 @@ def progress(verb: str, *, unit: str = "rows", quiet: bool = False) -> Iterator[
             bar.close()
     else:
         yield _Lines(verb, Pace(unit))
+
+
+def print_message(message: str) -> None:
+    """Print a line on standard error, above a bar that stands there."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"{printable(message)}\n")
+        sys.stderr.flush()
 
 
 class Pace:

@@ -37,10 +37,14 @@ GROUPS = {
     "mmscore.metrics": "METRIC",
     "mmscore.judges": "JUDGE",
     "mmscore.recipes": "RECIPE",
+    "mmscore.workflow.task_readers": "TASK_READER",
 }
 """Entry-point group of each kind, which is its package's dotted name, and the constant that its modules export."""
 
-PACKAGES = {"mmconvert.engines": "mmconvert.pipeline.engines"}
+PACKAGES = {
+    "mmconvert.engines": "mmconvert.pipeline.engines",
+    "mmscore.workflow.task_readers": "mmscore.compat.task_readers",
+}
 """Packages that are not named as their group."""
 
 

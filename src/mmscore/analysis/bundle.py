@@ -6,7 +6,7 @@ import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pyarrow as pa
@@ -20,9 +20,10 @@ from mmconvert.storage.atomic import clear_leftovers, require_folder, sync_folde
 from mmconvert.storage.object_store import is_url
 from mmscore.core.predictions.join import ANSWER_COLUMNS
 from mmscore.core.predictions.load import open_rows
+from mmscore.core.predictions.locate import STDIN
 from mmscore.core.report import Report
 from mmscore.core.select_recipe import named_recipe
-from mmscore.scoring.evaluate import Options, score_each
+from mmscore.scoring.evaluate import ScoreOptions, score_each
 from mmscore.scoring.score import source_column
 from mmscore.scoring.signature import versions
 
@@ -36,6 +37,25 @@ NUMBERS = ("recipe", "version", "model", "dataset", "metrics", "groups", "counts
 _DROPPED = {*PICTURE_COLUMNS, "messages", "source", *ANSWER_COLUMNS} - {"id"}
 
 
+class BundleOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How the files of a bundle are scored."""
+
+    recipe: tuple[str, ...] = ()
+    """Recipe, NAME@VERSION for a version."""
+    recipe_options: str | None = None
+    """Options of the recipe itself, as YAML or JSON."""
+    format: str | None = None
+    """Format of the files. [default: recognised by content]"""
+    answers: str | None = None
+    """Dataset with the references; they come along, without pictures."""
+    dataset: str | None = None
+    """Name of the benchmark, for files that do not say it."""
+    by: tuple[str, ...] = ()
+    """Break down by a column, or by extra.KEY."""
+    average: Literal["micro", "macro"] = "micro"
+    """As in `mmscore score`."""
+
+
 class Request(msgspec.Struct, frozen=True):
     """What to score, and how.
 
@@ -45,7 +65,7 @@ class Request(msgspec.Struct, frozen=True):
         answers: Dataset with the references; in a bundle `ANSWERS`, or None.
         dataset: Name of the benchmark, for files that do not say it.
         by: Columns to break the numbers down by.
-        average: As `mmscore.scoring.evaluate.Options`.
+        average: As `mmscore.scoring.evaluate.ScoreOptions`.
         format: Likewise.
         recipe_options: File of options for the recipe; in a bundle `RECIPE_OPTIONS`, or None.
     """
@@ -55,7 +75,7 @@ class Request(msgspec.Struct, frozen=True):
     answers: str | None = None
     dataset: str | None = None
     by: tuple[str, ...] = ()
-    average: str = "micro"
+    average: Literal["micro", "macro"] = "micro"
     format: str | None = None
     recipe_options: str | None = None
 
@@ -69,6 +89,50 @@ class Request(msgspec.Struct, frozen=True):
             words += [] if value is None else [flag, value]
         words += [word for name in self.by for word in ("--by", name)]
         return shlex.join([*words, "--average", self.average, "-o", REPORT])
+
+
+class Bundle(msgspec.Struct, frozen=True):
+    """What was bundled.
+
+    Attributes:
+        folder: Where.
+        report: The object of schemas/report.json.
+    """
+
+    folder: Path
+    report: Mapping[str, Any]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row of every file has its score."""
+        lacking = ("failed", "judge_failed", "missing", "rejected")
+        return not any(entry["counts"][fate] for entry in self.report["entries"] for fate in lacking)
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Give the object that `mmscore bundle --json` prints."""
+        return self.report
+
+
+def bundle_files(predictions: Sequence[str], output: Path, options: BundleOptions) -> Bundle:
+    """Bundle predictions and all that their score depends on; see `bundle`.
+
+    Raises:
+        UsageError: As `bundle`; or the predictions or references are standard input.
+        Error: As `bundle`.
+    """
+    if STDIN in (*predictions, options.answers):
+        raise UsageError(f"{STDIN}: a bundle is made of files. Write standard input to a file first.")
+    request = Request(
+        tuple(predictions),
+        options.recipe,
+        options.answers,
+        options.dataset,
+        options.by,
+        options.average,
+        options.format,
+        options.recipe_options,
+    )
+    return Bundle(output, bundle(request, output))
 
 
 def bundle(request: Request, output: Path) -> dict[str, Any]:
@@ -162,8 +226,13 @@ def run(request: Request, folder: Path | None = None) -> dict[str, Any]:
     """
     prefix = "" if folder is None else f"{folder}{os.sep}"
     answers, recipe_options = (path and prefix + path for path in (request.answers, request.recipe_options))
-    options = Options(
-        *(answers, request.dataset, request.by, request.average), format=request.format, recipe_options=recipe_options
+    options = ScoreOptions(
+        answers=answers,
+        dataset=request.dataset,
+        by=request.by,
+        average=request.average,
+        format=request.format,
+        recipe_options=recipe_options,
     )
     paths = [prefix + path for path in request.predictions]
     found = Report(tuple(entry for entry, _ in score_each(paths, request.recipes, options))).to_json()

@@ -1,7 +1,7 @@
 """Two predictions files under one recipe: how far apart, and whether that is more than chance."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -11,12 +11,15 @@ import pyarrow.compute as pc
 from msgspec.structs import asdict, replace
 
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.storage.atomic import require_apart
 from mmscore.analysis.align import Pairing, listed, pair, unlike
-from mmscore.core.report import Entry, finite
+from mmscore.core.predictions.locate import STDIN
+from mmscore.core.report import Entry, finite, json_text, publish
 from mmscore.core.select_recipe import Choice
 from mmscore.core.table import CLUSTER, SCORED, Scored
 from mmscore.scoring.bootstrap import NumberDifference, number_differences
-from mmscore.scoring.evaluate import Options, results
+from mmscore.scoring.evaluate import ScoreOptions, results
+from mmscore.scoring.judging.request import JudgeRequest
 from mmscore.scoring.paired_tests import RESAMPLES, SEED, Difference, holm, paired_difference
 from mmscore.scoring.scored_file import Result
 
@@ -137,11 +140,54 @@ def _json(difference: Difference) -> dict[str, Any]:
     }
 
 
+class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How two files are scored and compared, and where the result goes."""
+
+    recipe: str | None = None
+    """Recipe for both, NAME@VERSION for a version."""
+    recipe_options: str | None = None
+    """Options of the recipe itself, as YAML or JSON."""
+    format: str | None = None
+    """Format of the files. [default: recognised by content]"""
+    answers: str | None = None
+    """Dataset with the references, joined by id."""
+    dataset: str | None = None
+    """Name of the benchmark, for files that do not say it."""
+    by: tuple[str, ...] = ()
+    """Compare each value of a column, or of extra.KEY, too."""
+    judge: JudgeRequest | None = None
+    """A model that judges after the rules; None when the rules stand alone."""
+    resamples: Annotated[int, msgspec.Meta(ge=100)] = RESAMPLES
+    """Of the bootstrap."""
+    seed: Annotated[int, msgspec.Meta(ge=0)] = SEED
+    """Start of the bootstrap's draws."""
+    output: str | None = None
+    """Write the comparison as JSON."""
+
+
+def compare_files(a: str, b: str, options: CompareOptions) -> Comparison:
+    """Compare two predictions files row by row, and write the comparison where the options name a file.
+
+    Raises:
+        UsageError: As `compare`; or a file would be written over what is read.
+        Error: As `compare`.
+    """
+    if [a, b, options.answers].count(STDIN) > 1:
+        raise UsageError(f"{STDIN}: standard input cannot be read twice. Write it to a file first.")
+    require_apart([options.output], [a, b])
+    shared = {name: getattr(options, name) for name in ScoreOptions.__struct_fields__ if hasattr(options, name)}
+    scoring = ScoreOptions(**shared)
+    found = compare(a, b, options.recipe, scoring, resamples=options.resamples, seed=options.seed)
+    if options.output:
+        publish(options.output, json_text(found.to_json()).encode() + b"\n")
+    return found
+
+
 def compare(
     a: str,
     b: str,
     recipe: str | None = None,
-    options: Options | None = None,
+    options: ScoreOptions | None = None,
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
@@ -163,7 +209,7 @@ def compare(
         UsageError: As `score`; or no recipe was named and another fits each file.
         Error: As `score`; or no row has a score in both files.
     """
-    one, other = results([a, b], [recipe] if recipe else [], options or Options())
+    one, other = results([a, b], [recipe] if recipe else [], options or ScoreOptions())
     return compared(one, other, by=options.by if options else (), resamples=resamples, seed=seed)
 
 

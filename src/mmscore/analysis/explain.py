@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 from msgspec.structs import asdict
 
 from mmconvert.core.errors import Error, UsageError, did_you_mean
+from mmconvert.storage.atomic import require_apart
 from mmscore.analysis.align import pair
 from mmscore.analysis.rule_contributions import Gap, Rule, Side, gap_of, rules_of
 from mmscore.core.predictions.join import REFERENCES
 from mmscore.core.recipe import Metrics
-from mmscore.core.report import metrics_json
+from mmscore.core.report import json_text, metrics_json, publish
 from mmscore.core.select_recipe import Choice
 from mmscore.core.table import SCORED, Floats, Scored
 from mmscore.scoring.scored_file import Settled, choices_for, open_joined, settle
@@ -115,6 +116,50 @@ def _reader_json(reader: Reader) -> dict[str, Any]:
 def _row_json(row: ExplainedRow) -> dict[str, Any]:
     readings = [asdict(r) | {"span": None if r.span is None else list(r.span)} for r in row.readings]
     return {"id": row.id, "reference": list(row.reference), "prediction": row.prediction, "readings": readings}
+
+
+class ExplainOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a file is scored and explained, and where the result goes."""
+
+    recipe: tuple[str, ...] = ()
+    """One recipe, or two to hold together."""
+    recipe_options: str | None = None
+    """Options of the recipe itself, as YAML or JSON."""
+    format: str | None = None
+    """Format of the file. [default: recognised by content]"""
+    answers: str | None = None
+    """Dataset with the references, joined by id."""
+    dataset: str | None = None
+    """Name of the benchmark, for files that do not say it."""
+    score: str | None = None
+    """The score to explain. [default: the first that the recipes share]"""
+    limit: Annotated[int, msgspec.Meta(ge=0)] = LIMIT
+    """Most rows to show."""
+    output: str | None = None
+    """Write the explanation as JSON."""
+
+
+def explain_file(predictions: str, options: ExplainOptions) -> Explanation:
+    """Do what `explain` does, and write the explanation where the options name a file.
+
+    Raises:
+        UsageError: As `explain`; or a file would be written over what is read.
+        Error: As `explain`.
+    """
+    require_apart([options.output], [predictions])
+    found = explain(
+        predictions,
+        options.recipe,
+        answers=options.answers,
+        dataset=options.dataset,
+        score=options.score,
+        limit=options.limit,
+        format=options.format,
+        recipe_options=options.recipe_options,
+    )
+    if options.output:
+        publish(options.output, json_text(found.to_json()).encode() + b"\n")
+    return found
 
 
 def explain(

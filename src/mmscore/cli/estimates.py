@@ -8,10 +8,10 @@ import click
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.printable import printable
-from mmscore.scoring.evaluate import JudgeEstimate, Options, estimate_each
+from mmscore.scoring.evaluate import JudgeEstimate, ScoreOptions, estimate_each
 
 
-def show_estimates(predictions: Sequence[str], recipes: Sequence[str], options: Options, *, as_json: bool) -> int:
+def show_estimates(predictions: Sequence[str], recipes: Sequence[str], options: ScoreOptions, *, as_json: bool) -> int:
     """Print what judging would take; nobody is asked.
 
     Returns:

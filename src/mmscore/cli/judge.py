@@ -3,7 +3,7 @@
 import json
 
 import click
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.summary import close, command
@@ -12,9 +12,9 @@ from mmconvert.core.text.printable import printable
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
 from mmscore.cli.scoring_progress import scoring_progress
-from mmscore.scoring.evaluate import Options, score_each
+from mmscore.scoring.evaluate import ScoreOptions, score_each
 from mmscore.scoring.judging.jury import Spent
-from mmscore.scoring.judging.request import JudgeRequest, store_place
+from mmscore.scoring.judging.request import JudgeOptions, store_place
 
 _OF_THIS_RUN = ("predictions", "rejudge", "dry_run", "as_json", "quiet")
 """Parameters that say nothing of what a score depends on."""
@@ -39,7 +39,7 @@ def judge(
     format: str | None,
     answers: str | None,
     dataset: str | None,
-    judge: JudgeRequest | None,
+    judge: JudgeOptions,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
@@ -48,11 +48,12 @@ def judge(
 
     A run that was stopped goes on where it was. Exit code 3: some rows have no verdict.
     """
-    if judge is None:
-        raise UsageError("no judge is named. Add --judge NAME, see `mmscore list judges`.")
     runs: list[Spent] = []
-    options = Options(
-        *(answers, dataset), judge=replace(judge, spent=runs.append), format=format, recipe_options=recipe_options
+    request = judge.request(runs.append)
+    if request is None:
+        raise UsageError("no judge is named. Add --judge NAME, see `mmscore list judges`.")
+    options = ScoreOptions(
+        answers=answers, dataset=dataset, judge=request, format=format, recipe_options=recipe_options
     )
     if dry_run:
         return show_estimates(predictions, recipes, options, as_json=as_json)
@@ -64,7 +65,7 @@ def judge(
         for run in runs:
             click.echo(printable(str(run)))
         if not quiet:
-            kept = dict.fromkeys(str(store_place(judge, run.predictions)) for run in runs)
+            kept = dict.fromkeys(str(store_place(request, run.predictions)) for run in runs)
             files = dict.fromkeys(run.predictions for run in runs)
             close({"replies": ", ".join(kept), "next": command("mmscore", *files, *_given()) if runs else None})
     if not quiet:

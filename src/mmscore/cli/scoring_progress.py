@@ -2,16 +2,20 @@
 
 import contextlib
 from collections.abc import Iterator
+from typing import TypeVar
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from mmconvert.core.progress import Advance, Done, progress
-from mmscore.scoring.evaluate import Options
+from mmscore.scoring.evaluate import ScoreOptions
 from mmscore.scoring.judging.request import JudgeRequest
+
+_Options = TypeVar("_Options", bound=ScoreOptions)
 
 
 @contextlib.contextmanager
-def scoring_progress(options: Options, *, quiet: bool) -> Iterator[Options]:
+def scoring_progress(options: _Options, *, quiet: bool) -> Iterator[_Options]:
     """Report on stderr while the context lasts.
 
     Args:
@@ -24,11 +28,11 @@ def scoring_progress(options: Options, *, quiet: bool) -> Iterator[Options]:
     request = options.judge
     if request is None:
         with progress("score", quiet=quiet) as advance:
-            yield replace(options, progress=lambda done, total: advance(Done(done, total=total)))
+            yield structs.replace(options, progress=lambda done, total: advance(Done(done, total=total)))
         return
     with progress("judge", unit="verdicts", quiet=quiet) as advance:
         verdicts = _Verdicts(advance, request)
-        yield replace(options, progress=verdicts.rows, judge=replace(request, progress=verdicts.settled))
+        yield structs.replace(options, progress=verdicts.rows, judge=replace(request, progress=verdicts.settled))
 
 
 class _Verdicts:

@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.options import struct_options
 from mmconvert.core.text.printable import printable
-from mmscore.reporting.submit import Submission
+from mmscore.reporting.submit import Submission, SubmitOptions
 from mmscore.reporting.submit import submit as run
 
 _SHOWN = 10
@@ -15,33 +16,31 @@ _SHOWN = 10
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", type=click.Path(path_type=Path))
-@click.option("--format", metavar="NAME", help="Format of PREDICTIONS. [default: recognised by content]")
-@click.option("--to", required=True, metavar="FORMAT", help="Format of the file, such as mmbench.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
-@click.option("--columns", metavar="NAME", help="Column set of the format: for mmbench submission or server.")
+@struct_options(
+    SubmitOptions,
+    {"format": {"metavar": "NAME"}, "to": {"metavar": "FORMAT"}, "columns": {"metavar": "NAME"}},
+    before={
+        "columns": click.option(
+            "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE"
+        )
+    },
+)
 @click.option("--allow-rejects", is_flag=True, help="Exit 0 although rows lack what a server looks for.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="No summary.")
 @OPTIONS_FILE
 def submit(
-    predictions: Path,
-    format: str | None,
-    to: str,
-    output: Path,
-    columns: str | None,
-    allow_rejects: bool,
-    as_json: bool,
-    quiet: bool,
+    predictions: Path, output: Path, allow_rejects: bool, as_json: bool, quiet: bool, options: SubmitOptions
 ) -> int:
     """Write PREDICTIONS as a submission, for example MMBench's workbook.
 
     Exit code 3: the file is written, but rows lack a prediction or a question, or could not be read.
     """
-    found = run(predictions, to, output, columns, format)
+    found = run(predictions, output, options)
     if as_json:
         click.echo(json.dumps(found.to_json(), ensure_ascii=False))
     elif not quiet:
-        click.echo(printable(f"{output}: {found.rows:,} rows as {to}"))
+        click.echo(printable(f"{output}: {found.rows:,} rows as {options.to}"))
         if found.left_out:
             listed = ", ".join(f"{name} ({rows:,})" for name, rows in found.left_out.items())
             click.echo(printable(f"not in a submission: {listed}"))

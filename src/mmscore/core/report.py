@@ -1,11 +1,12 @@
 """What a run found: one entry a file and recipe, as JSON and as a flat table."""
 
+import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec.structs import asdict
@@ -16,10 +17,6 @@ from mmconvert.dataset.publish import placed
 from mmconvert.storage.atomic import write_synced
 from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import plotly.graph_objects as go
 
 SCHEMA_VERSION = 1
 
@@ -127,8 +124,6 @@ class Entry(msgspec.Struct, frozen=True):
 class Report:
     """The entries of a run: files in the order given, recipes in the order given.
 
-    In a notebook it shows itself as a table.
-
     Attributes:
         entries: One for each file and recipe.
         scored: The rows behind each entry, where they are kept: `mmscore.score` keeps them.
@@ -156,47 +151,6 @@ class Report:
     def lines(self) -> list[Sequence[Any]]:
         """Give one sequence for each number: the values of `CSV_COLUMNS`, None for what does not exist."""
         return [line for entry in self.entries for line in _lines(entry)]
-
-    def to_pandas(self, what: Literal["metrics", "groups", "counts", "rows"] = "metrics") -> "pd.DataFrame":
-        """Give what the report holds as a data frame.
-
-        Args:
-            what: `metrics`: a row for each number over all rows of a file. `groups`: a row for each number over
-                the rows with one value of a breakdown column. `counts`: a row for each entry, with what became
-                of its rows. `rows`: a row for each row scored, with what was read in it, by which rule, and
-                its scores.
-
-        Raises:
-            UsageError: There is no such frame, or the report was made without its rows.
-        """
-        from mmscore.reporting.notebook import frame
-
-        return frame(self, what)
-
-    def plot(self, by: str | None = None, metric: str | None = None) -> "go.Figure":
-        """Draw a metric as bars with their 95 % intervals, entries side by side.
-
-        Entries that lack the number are named in the title.
-
-        Args:
-            by: Column of the breakdown; None for the first that has several values in each entry, or for the whole.
-            metric: Which number; None for the first that all entries have, or the first of any.
-
-        Returns:
-            A plotly figure, which a notebook shows; `figure.write_html(FILE)` keeps it.
-
-        Raises:
-            UsageError: The report has no such breakdown or metric, or plotly is not installed.
-        """
-        from mmscore.reporting.notebook import figure
-
-        return figure(self, by, metric)
-
-    def _repr_html_(self) -> str:
-        """Give the table that a notebook shows."""
-        from mmscore.reporting.notebook import html
-
-        return html(self)
 
 
 def _lines(entry: Entry) -> Iterator[Sequence[Any]]:
@@ -231,6 +185,11 @@ def metrics_json(metrics: Metrics) -> dict[str, Any]:
 def finite(value: Any) -> Any:
     """Give a number for JSON, None where it is none or infinite; other values as they are."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def json_text(value: Any) -> str:
+    """Give JSON values as the text of a file that people look at, too."""
+    return json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def publish(path: str | Path, data: bytes) -> None:

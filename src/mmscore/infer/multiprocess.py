@@ -15,17 +15,15 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-import click
 import msgspec
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.multiprocess import usable_cores, without_main
-from mmconvert.core.progress import progress
+from mmconvert.core.progress import print_message, progress
 from mmconvert.core.record import Record
-from mmconvert.core.text.printable import printable
 from mmconvert.dataset.dataset import open_dataset
 from mmscore.infer.ledger import Summary
-from mmscore.infer.open import open_where_asked
+from mmscore.infer.open import open_backend
 from mmscore.infer.options import PredictOptions
 from mmscore.infer.runner import plan_job, predict, resume_note, write_stopped
 from mmscore.llm.cache_lock import hold
@@ -96,7 +94,7 @@ def predict_in_processes(
             known.append((backend, store))
             found = resume_note(store, rows)
             if found and not quiet:
-                click.echo(found, err=True)
+                print_message(found)
 
         try:
             work = partial(_predict_share, dataset, output, each, quiet=quiet, task=task)
@@ -106,7 +104,7 @@ def predict_in_processes(
                 write_stopped(plan_job(rows, output, backend, options, task=task), store)
             raise
     for remark in found.remarks:
-        click.echo(printable(f"mmscore: {remark}"), err=True)
+        print_message(f"mmscore: {remark}")
     return found.summary
 
 
@@ -123,7 +121,7 @@ def _predict_share(
     # Each sees the rows that all have done: one of them tells.
     quiet = quiet or number > 0
     rows = open_dataset(dataset)
-    backend = open_where_asked(options, quiet=quiet)
+    backend = open_backend(options.plugin, options.model_options(quiet=quiet))
     ready(Known(backend.name, backend.identity, prompt_only=getattr(backend, "prompt_only", False)))
     job = plan_job(rows, output, backend, options, task=task)
     with (

@@ -1,4 +1,4 @@
-"""Open the backend that was asked for: a plug-in, an object of the user's, or one on every node of a cluster."""
+"""Open the backend that was asked for."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,6 @@ from mmconvert.core.errors import UsageError
 from mmconvert.plugins.registry import load
 from mmscore.infer.adapter import adapt
 from mmscore.infer.backend import GROUP, Backend, ModelOptions
-from mmscore.infer.options import LOCAL, PredictOptions
 
 
 def open_backend(name: str, options: ModelOptions) -> Backend:
@@ -29,30 +28,6 @@ def open_backend(name: str, options: ModelOptions) -> Backend:
         package = (error.name or "").partition(".")[0]
         raise UsageError(f"backend {name!r} needs the package {package}. {_how_to_install(package)}") from error
     return adapt(name, opener, options) if ".py@" in name else opener(options)
-
-
-def open_where_asked(options: PredictOptions, *, quiet: bool) -> Backend:
-    """Open the backend that options name, here or on the cluster that they name.
-
-    Args:
-        options: The backend, its model and its settings.
-        quiet: No progress bars while loading.
-
-    Raises:
-        UsageError: As `open_backend`, or the package or the cluster is not there.
-        Error: The model cannot be loaded.
-    """
-    model = options.model_options(quiet=quiet)
-    if options.engine == LOCAL:
-        return open_backend(options.plugin, model)
-    try:
-        # Imported here: it loads ray.
-        from mmscore.infer.ray_pool import RayPool
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f'--engine needs the package {error.name}. Install it: pip install "mmconvert[{options.engine}]"'
-        ) from None
-    return RayPool(options.plugin, model, options.processes)
 
 
 def _how_to_install(package: str) -> str:

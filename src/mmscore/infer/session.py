@@ -4,11 +4,10 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import click
 from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
-from mmconvert.core.progress import progress
+from mmconvert.core.progress import print_message, progress
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.dataset.publish import send_file
 from mmconvert.storage.atomic import require_apart
@@ -19,7 +18,7 @@ from mmscore.infer.backend import Backend
 from mmscore.infer.ledger import Summary
 from mmscore.infer.multiprocess import predict_in_processes
 from mmscore.infer.object_identity import kept_identity
-from mmscore.infer.open import open_where_asked
+from mmscore.infer.open import open_backend
 from mmscore.infer.options import LOCAL, PredictOptions
 from mmscore.infer.predictions_file import interrupted
 from mmscore.infer.runner import Job, plan_job, resume_note
@@ -139,12 +138,36 @@ def predict_with(
         return _ask(plan_job(rows, output, backend(), options, task=task), held, options, quiet=quiet)
 
 
+def open_where_asked(options: PredictOptions, *, quiet: bool) -> Backend:
+    """Open the backend that options name, here or on the cluster that they name.
+
+    Args:
+        options: The backend, its model and its settings.
+        quiet: No progress bars while loading.
+
+    Raises:
+        UsageError: As `open_backend`, or the package or the cluster is not there.
+        Error: The model cannot be loaded.
+    """
+    model = options.model_options(quiet=quiet)
+    if options.engine == LOCAL:
+        return open_backend(options.plugin, model)
+    try:
+        # Imported here: it loads ray.
+        from mmscore.infer.ray_pool import RayPool
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f'--engine needs the package {error.name}. Install it: pip install "mmconvert[{options.engine}]"'
+        ) from None
+    return RayPool(options.plugin, model, options.processes)
+
+
 def _ask(job: Job, held: Held, options: PredictOptions, *, quiet: bool) -> Summary:
     """Run a job on the store beside its output, and say how far it is."""
     with AnswerStore(held, fingerprint=job.dataset.fingerprint, restart=options.restart) as store:
         found = resume_note(store, job.dataset)
         if found and not quiet:
-            click.echo(found, err=True)
+            print_message(found)
         with progress("predict", quiet=quiet) as advance:
             return runner.predict(job, store, advance)
 

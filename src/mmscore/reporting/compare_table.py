@@ -1,9 +1,7 @@
 """A comparison at the terminal."""
 
 from collections.abc import Iterator, Mapping
-
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING
 
 from mmscore.analysis.align import Pairing, listed
 from mmscore.analysis.compare import Comparison, Group
@@ -12,12 +10,16 @@ from mmscore.reporting.console_table import open_console, plain_table, print_tab
 from mmscore.scoring.bootstrap import NumberDifference
 from mmscore.scoring.paired_tests import Difference
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
 _MOST_LINES = 60
 _NUMBER_HEADINGS = ("A", "B", "B - A", "95 % interval", "unit", "p")
 _HEADINGS = ("A", "B", "B - A", "95 % interval", "p", "only A right", "only B right", "n", "test")
 
 
-def show(comparison: Comparison, console: Console | None = None) -> None:
+def show(comparison: Comparison, console: "Console | None" = None) -> None:
     """Print who is compared, over which rows, and every difference.
 
     Args:
@@ -66,7 +68,7 @@ def _doubts(comparison: Comparison) -> Iterator[str]:
         yield f"{found} (compare answers to the same questions): {listed(comparison.unlike)}"
 
 
-def _scores(scores: Mapping[str, Difference]) -> Table:
+def _scores(scores: Mapping[str, Difference]) -> "Table":
     table = plain_table(*_HEADINGS, first="score")
     for name, difference in scores.items():
         table.add_row(safe(name), *_cells(difference), difference.test or "-")
@@ -79,7 +81,7 @@ def _number_cells(number: NumberDifference) -> list[str]:
     return [*values, interval, number.unit, _chance(number.p)]
 
 
-def _number_groups(column: str, name: str, values: Mapping[str, Group]) -> Table:
+def _number_groups(column: str, name: str, values: Mapping[str, Group]) -> "Table":
     having = {value: group for value, group in values.items() if name in group.metrics}
     table = plain_table(*_NUMBER_HEADINGS, "p (Holm)", first=column, title=_title(name, having))
     for value, group in list(having.items())[:_MOST_LINES]:
@@ -91,13 +93,13 @@ def _title(name: str, having: Mapping[str, Group]) -> str:
     return safe(f"{name}: {len(having)} groups, p adjusted for having looked at all of them (Holm)")
 
 
-def _cut(table: Table, having: Mapping[str, Group]) -> Table:
+def _cut(table: "Table", having: Mapping[str, Group]) -> "Table":
     if len(having) > _MOST_LINES:
         table.caption = f"{len(having) - _MOST_LINES} more in the JSON"
     return table
 
 
-def _groups(column: str, name: str, values: Mapping[str, Group]) -> Table:
+def _groups(column: str, name: str, values: Mapping[str, Group]) -> "Table":
     having = {value: group for value, group in values.items() if name in group.scores}
     table = plain_table(*_HEADINGS[:-1], "p (Holm)", first=column, title=_title(name, having))
     for value, group in list(having.items())[:_MOST_LINES]:

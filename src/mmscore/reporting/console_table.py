@@ -3,27 +3,28 @@
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any
-
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.markup import escape
-from rich.measure import Measurement
-from rich.table import Column, Table
+from typing import TYPE_CHECKING, Any
 
 from mmconvert.core.text.printable import printable
+
+if TYPE_CHECKING:
+    # Loaded only where a table is printed: rich takes longer to load than a small file to score.
+    from rich.console import Console
+    from rich.table import Column, Table
 
 _DIGITS = {"fraction": 4, "percent": 2, "points": 2, "rows": 0}
 _ANY_WIDTH = 10_000
 """Columns in which any table fits."""
 
 
-def open_console() -> Console:
+def open_console() -> "Console":
     """Give standard output, as wide as the terminal, or as any table needs where it is none."""
+    from rich.console import Console
+
     return Console(highlight=False, width=None if sys.stdout.isatty() else _ANY_WIDTH)
 
 
-def plain_table(*numbers: str, first: str, title: str | None = None) -> Table:
+def plain_table(*numbers: str, first: str, title: str | None = None) -> "Table":
     """Make an empty table: a column of names, then columns of numbers.
 
     Args:
@@ -31,6 +32,9 @@ def plain_table(*numbers: str, first: str, title: str | None = None) -> Table:
         first: Heading of the column of names.
         title: Line above the table.
     """
+    from rich.box import SIMPLE
+    from rich.table import Table
+
     table = Table(box=SIMPLE, title=title, title_justify="left")
     table.add_column(safe(first), overflow="fold", min_width=12)
     for heading in numbers:
@@ -38,7 +42,7 @@ def plain_table(*numbers: str, first: str, title: str | None = None) -> Table:
     return table
 
 
-def print_table(console: Console, table: Table) -> None:
+def print_table(console: "Console", table: "Table") -> None:
     """Print a table whole, as a terminal's width allows: no column is lost and no number is broken.
 
     Where it would not fit, its columns stand closer together; where that is not enough, it is cut into several,
@@ -51,12 +55,14 @@ def print_table(console: Console, table: Table) -> None:
         console.print(part)
 
 
-def _width(console: Console, table: Table) -> int:
+def _width(console: "Console", table: "Table") -> int:
+    from rich.measure import Measurement
+
     wide = console.options.update(width=_ANY_WIDTH)
     return Measurement.get(console, wide, table).maximum
 
 
-def _parts(console: Console, table: Table) -> list[Table]:
+def _parts(console: "Console", table: "Table") -> "list[Table]":
     """Cut a table into several that fit; names give way to numbers up to half the width."""
     names, *others = table.columns
     names.max_width = min(_width(console, _part(table, [names])), console.width // 2)
@@ -71,7 +77,9 @@ def _parts(console: Console, table: Table) -> list[Table]:
     return made
 
 
-def _part(table: Table, columns: Sequence[Column]) -> Table:
+def _part(table: "Table", columns: "Sequence[Column]") -> "Table":
+    from rich.table import Table
+
     part = Table(box=table.box, padding=table.padding, title_justify=table.title_justify)
     for column in columns:
         part.add_column(
@@ -108,4 +116,6 @@ def cell(value: Any) -> str:
 
 def safe(text: str) -> str:
     """Escape what the terminal or the table's markup would obey."""
+    from rich.markup import escape
+
     return escape(printable(text))

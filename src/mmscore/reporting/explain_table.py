@@ -2,9 +2,7 @@
 
 import math
 from collections.abc import Sequence
-
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING
 
 from mmscore.analysis.explain import ExplainedRow, Explanation, Reader
 from mmscore.analysis.rule_contributions import Gap
@@ -12,12 +10,16 @@ from mmscore.core.recipe import OWN
 from mmscore.core.table import SCORED
 from mmscore.reporting.console_table import open_console, plain_table, print_table, safe, shown
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
 _MOST_LINES = 40
 _AROUND = 50
 """Characters of a reply on either side of the place where the answer was read."""
 
 
-def show(explanation: Explanation, console: Console | None = None) -> None:
+def show(explanation: Explanation, console: "Console | None" = None) -> None:
     """Print which rules fired, where two recipes part, and the first rows.
 
     Args:
@@ -46,7 +48,7 @@ def _name(reader: Reader) -> str:
     return f"{reader.choice.name}@{reader.choice.version} ({kit}): {value}; its numbers: {numbers}"
 
 
-def _rules(reader: Reader) -> Table:
+def _rules(reader: Reader) -> "Table":
     table = plain_table("rows", "share", f"mean {reader.score}", first="rule that fired")
     for rule in reader.rules[:_MOST_LINES]:
         share = rule.rows / reader.n
@@ -54,7 +56,7 @@ def _rules(reader: Reader) -> Table:
     return table
 
 
-def _gap(gap: Gap, readers: Sequence[Reader]) -> Table:
+def _gap(gap: Gap, readers: Sequence[Reader]) -> "Table":
     title = f"{readers[1].score} B - A = {gap.difference:+.4f}, by the pair of rules that fired"
     table = plain_table(
         "rule in B", "rows", "changed", "sum in A", "sum in B", "of B - A", first="rule in A", title=title
@@ -81,7 +83,7 @@ def _sum(value: float) -> str:
     return f"{value:,.0f}" if value.is_integer() else f"{value:,.2f}"
 
 
-def _show_row(row: ExplainedRow, console: Console) -> None:
+def _show_row(row: ExplainedRow, console: "Console") -> None:
     reference = " | ".join(row.reference[:3]) or "no reference"
     console.print(f"\n[bold]{safe(str(row.id))}[/bold]  reference: {safe(_line(_cut(reference)))}", soft_wrap=True)
     for letter, reading in zip("AB", row.readings, strict=False):

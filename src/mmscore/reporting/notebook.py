@@ -29,7 +29,48 @@ _MOST_VALUES = 100
 """Bars of a chart; more could not be told apart."""
 
 
-def frame(report: Report, what: Frame) -> "pd.DataFrame":
+class NotebookReport(Report):
+    """A report that shows itself in a notebook as a table, and gives its numbers as data frames and charts."""
+
+    __slots__ = ()
+
+    def to_pandas(self, what: Frame = "metrics") -> "pd.DataFrame":
+        """Give what the report holds as a data frame.
+
+        Args:
+            what: `metrics`: a row for each number over all rows of a file. `groups`: a row for each number over
+                the rows with one value of a breakdown column. `counts`: a row for each entry, with what became
+                of its rows. `rows`: a row for each row scored, with what was read in it, by which rule, and
+                its scores.
+
+        Raises:
+            UsageError: There is no such frame, or the report was made without its rows.
+        """
+        return _frame(self, what)
+
+    def plot(self, by: str | None = None, metric: str | None = None) -> "go.Figure":
+        """Draw a metric as bars with their 95 % intervals, entries side by side.
+
+        Entries that lack the number are named in the title.
+
+        Args:
+            by: Column of the breakdown; None for the first that has several values in each entry, or for the whole.
+            metric: Which number; None for the first that all entries have, or the first of any.
+
+        Returns:
+            A plotly figure, which a notebook shows; `figure.write_html(FILE)` keeps it.
+
+        Raises:
+            UsageError: The report has no such breakdown or metric, or plotly is not installed.
+        """
+        return _figure(self, by, metric)
+
+    def _repr_html_(self) -> str:
+        """Give the table that a notebook shows."""
+        return _html(self)
+
+
+def _frame(report: Report, what: Frame) -> "pd.DataFrame":
     """Give what a report holds as a data frame; see `Report.to_pandas`."""
     import pandas as pd
 
@@ -68,7 +109,7 @@ def _rows(report: Report) -> "pd.DataFrame":
     return rows
 
 
-def html(report: Report) -> str:
+def _html(report: Report) -> str:
     """Give a table for a notebook: a line for each number, the groups folded away; all texts are escaped."""
     blocks = [_table(("model", "dataset", "recipe", "metric", "value", "95 % interval", "n"), _lines(report.entries))]
     for entry in report.entries:
@@ -104,7 +145,7 @@ def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def figure(report: Report, by: str | None, metric: str | None) -> "go.Figure":
+def _figure(report: Report, by: str | None, metric: str | None) -> "go.Figure":
     """Draw the numbers as bars with their 95 % intervals; see `Report.plot`."""
     try:
         import plotly.graph_objects as go

@@ -1,14 +1,17 @@
 """A ranking at the terminal."""
 
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING
 
 from mmscore.analysis.rank import Ranking
 from mmscore.reporting.console_table import open_console, plain_table, print_table, safe
 from mmscore.reporting.rank_text import Grid, detail, gaps, overview, shortfalls
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
-def show(ranking: Ranking, console: Console | None = None) -> None:
+
+def show(ranking: Ranking, console: "Console | None" = None) -> None:
     """Print averages, then each method's columns, then what is missing.
 
     Args:
@@ -25,7 +28,7 @@ def show(ranking: Ranking, console: Console | None = None) -> None:
         console.print(safe(line), soft_wrap=True)
 
 
-def _table(grid: Grid, title: str | None = None) -> Table:
+def _table(grid: Grid, title: str | None = None) -> "Table":
     (first, *others), lines = grid
     table = plain_table(*others, first=first, title=title)
     for line in lines:

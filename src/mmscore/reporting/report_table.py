@@ -1,21 +1,23 @@
 """The report at the terminal."""
 
+import io
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from mmscore.core.recipe import Metrics
 from mmscore.core.report import Counts, Entry, Report
 from mmscore.reporting.console_table import cell, open_console, plain_table, print_table, safe, shown
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 _MOST_LINES = 60
 _KIT_TABLE = 12
 """Lines and columns up to which a kit's own table is printed; the JSON report always has it."""
 
 
-def show(report: Report, console: Console | None = None) -> None:
+def show(report: Report, console: "Console | None" = None) -> None:
     """Print every entry: its numbers, its groups, the kit's own table, its counts.
 
     Args:
@@ -29,7 +31,21 @@ def show(report: Report, console: Console | None = None) -> None:
         _show_entry(entry, console)
 
 
-def _show_entry(entry: Entry, console: Console) -> None:
+def draw(report: Report, width: int) -> str:
+    """Give what `show` prints as text.
+
+    Args:
+        report: What to print.
+        width: Letters in a line.
+    """
+    from rich.console import Console
+
+    text = io.StringIO()
+    show(report, Console(file=text, highlight=False, width=width))
+    return text.getvalue()
+
+
+def _show_entry(entry: Entry, console: "Console") -> None:
     console.print(f"\n[bold]{safe(entry.model)}[/bold] on {safe(entry.dataset or 'an unnamed dataset')}")
     console.print(f"{safe(entry.recipe)}@{safe(entry.version)} ({safe(entry.parity)})", soft_wrap=True)
     console.print(f"chosen because: {safe(entry.reason)}", soft_wrap=True)
@@ -43,7 +59,7 @@ def _show_entry(entry: Entry, console: Console) -> None:
     console.print(f"[dim]{safe(entry.signature)}[/dim]", soft_wrap=True)
 
 
-def _numbers(entry: Entry) -> Table:
+def _numbers(entry: Entry) -> "Table":
     table = plain_table("value", "n", "stderr", "95 % interval", "unit", first="metric")
     for name, estimate in entry.metrics.items():
         interval = "" if estimate.ci95 is None else " - ".join(shown(x, estimate.unit) for x in estimate.ci95)
@@ -53,7 +69,7 @@ def _numbers(entry: Entry) -> Table:
     return table
 
 
-def _groups(column: str, values: Mapping[str, Metrics]) -> Table:
+def _groups(column: str, values: Mapping[str, Metrics]) -> "Table":
     names = list(dict.fromkeys(name for metrics in values.values() for name in metrics))
     table = plain_table("n", *names, first=column)
     for value in list(values)[:_MOST_LINES]:
@@ -65,7 +81,7 @@ def _groups(column: str, values: Mapping[str, Metrics]) -> Table:
     return table
 
 
-def _kit_table(lines: Sequence[Mapping[str, Any]]) -> Table:
+def _kit_table(lines: Sequence[Mapping[str, Any]]) -> "Table":
     first, *others = dict.fromkeys(key for line in lines for key in line)
     table = plain_table(*others, first=first, title="the kit's own table")
     for line in lines:
@@ -73,7 +89,7 @@ def _kit_table(lines: Sequence[Mapping[str, Any]]) -> Table:
     return table
 
 
-def _side_by_side(entries: Sequence[Entry]) -> Table:
+def _side_by_side(entries: Sequence[Entry]) -> "Table":
     names = list(dict.fromkeys(name for entry in entries for name in entry.metrics))
     table = plain_table("recipe", *names, first="model")
     for entry in entries:

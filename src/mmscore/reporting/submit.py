@@ -56,17 +56,24 @@ class Submission(msgspec.Struct, frozen=True):
         }
 
 
-def submit(
-    predictions: Path, to: str, output: Path, columns: str | None = None, format: str | None = None
-) -> Submission:
+class SubmitOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a submission is made of, and how."""
+
+    format: str | None = None
+    """Format of PREDICTIONS. [default: recognised by content]"""
+    to: str
+    """Format of the file, such as mmbench."""
+    columns: str | None = None
+    """Column set of the format: for mmbench submission or server."""
+
+
+def submit(predictions: Path, output: Path, options: SubmitOptions) -> Submission:
     """Write a submission; the file appears whole or not at all.
 
     Args:
         predictions: Any file of predictions, `-` for standard input.
-        to: Name of a format that can be written.
         output: The file.
-        columns: Named column set of the format, None for its own.
-        format: Format of the predictions; None to recognise it by their content.
+        options: Formats of both.
 
     Returns:
         What was written, and what a server will miss in it.
@@ -78,13 +85,13 @@ def submit(
     require_folder(output)
     require_apart([output], [predictions])
     place = located(predictions).path
-    records = read(place, format or (_TABLE if place.suffix.lower() == ".parquet" else None))
+    records = read(place, options.format or (_TABLE if place.suffix.lower() == ".parquet" else None))
     bare: list[Loss] = []
-    losses = write(_watched(records, bare), Target(output, columns=columns), to)
+    losses = write(_watched(records, bare), Target(output, columns=options.columns), options.to)
     faults = [*bare, *(loss for loss in losses if loss.field in NEEDED)]
     left_out = Counter(loss.field for loss in losses if loss.field not in NEEDED)
     rejected = tuple(map(str, records.rejects))
-    return Submission(to, str(output), records.rows_read - len(rejected), tuple(faults), rejected, left_out)
+    return Submission(options.to, str(output), records.rows_read - len(rejected), tuple(faults), rejected, left_out)
 
 
 def _watched(records: Records, bare: list[Loss]) -> Iterator[Record]:

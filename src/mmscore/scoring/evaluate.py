@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal, TypedDict, Unpack
 
 import msgspec
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.option_fields import build_options
 from mmscore.core.judge import AUTO
 from mmscore.core.parsed import UNPARSED
 from mmscore.core.predictions.join import join
@@ -35,33 +37,39 @@ _ALIKE = 5
 _ROW = re.compile(r"row \d+ ")
 
 
-class Options(msgspec.Struct, frozen=True):
-    """How to score, beside the recipe.
+class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to score, beside the recipe."""
 
-    Attributes:
-        answers: Dataset with the references, for predictions that lack them.
-        dataset: Name of the benchmark, for files that do not say it.
-        by: Columns to break the numbers down by, before those of the recipe; `extra.key` for a key of `extra`.
-        average: micro: every row counts the same. macro: every group of the first breakdown
-            column that the rows have does.
-        progress: Called now and then with the rows done so far, and those of the file.
-        judge: A model that judges after the rules; None when the rules stand alone.
-        format: Format of the predictions files; None to recognise each by its content.
-        model: Name of the model, for files that do not say it.
-        recipe_options: File of options for the recipe; None for none.
-        log: The log of the recipe's kit is wanted (`kit_log`): one file, one recipe that has one.
-    """
-
-    answers: str | Path | None = None
-    dataset: str | None = None
-    by: tuple[str, ...] = ()
-    average: str = "micro"
-    progress: Callable[[int, int], None] = lambda done, total: None
-    judge: JudgeRequest | None = None
+    recipe_options: str | None = None
+    """Options of the recipe itself, as YAML or JSON."""
     format: str | None = None
+    """Format of the files. [default: recognised by content]"""
+    answers: str | None = None
+    """Dataset with the references, joined by id."""
+    dataset: str | None = None
+    """Name of the benchmark, for files that do not say it."""
     model: str | None = None
-    recipe_options: str | Path | None = None
-    log: bool = False
+    """Name of the model, for files that do not say it."""
+    by: tuple[str, ...] = ()
+    """Break down by a column, or by extra.KEY."""
+    average: Literal["micro", "macro"] = "micro"
+    """Mean of rows, or of the groups of the first --by."""
+    judge: JudgeRequest | None = None
+    """A model that judges after the rules; None when the rules stand alone."""
+    progress: Callable[[int, int], None] = lambda done, total: None
+    """Called now and then with the rows done so far, and those of the file."""
+
+
+class ScoreKeywords(TypedDict, total=False):
+    """The fields of `ScoreOptions` that users name, as keywords."""
+
+    recipe_options: str | Path | None
+    format: str | None
+    answers: str | Path | None
+    dataset: str | None
+    model: str | None
+    by: str | Sequence[str]
+    average: Literal["micro", "macro"]
 
 
 class JudgeEstimate(msgspec.Struct, frozen=True):
@@ -84,31 +92,16 @@ def score(
     predictions: str | Path | Sequence[str | Path],
     recipe: str | Recipe | Sequence[str | Recipe] = (),
     *,
-    answers: str | Path | None = None,
-    dataset: str | None = None,
-    by: str | Sequence[str] = (),
-    average: str = "micro",
     judge: JudgeRequest | str | None = None,
-    format: str | None = None,
-    model: str | None = None,
-    recipe_options: str | Path | None = None,
-    html: str | Path | None = None,
+    **options: Unpack[ScoreKeywords],
 ) -> Report:
     """Score predictions as each recipe's kit would.
 
     Args:
-        predictions: A parquet file or folder of ours, a kit's own result file, `-` for standard input,
-            or a Hub id `USER/REPO`; several are models side by side.
+        predictions: Places of predictions, see `mmscore.score`; several are models side by side.
         recipe: Names, with `@version` where wanted, or recipes; none takes the one that fits the file.
-        answers: Dataset with the references, for predictions that lack them.
-        dataset: Name of the benchmark, for files that do not say it.
-        by: Columns to break the numbers down by, `extra.key` for a key of `extra`.
-        average: `micro` or `macro`, see `Options`.
         judge: A model that judges after the rules; the name of a judge is a request with nothing else said.
-        format: Format of the predictions files; None to recognise each by its content.
-        model: Name of the model, for files that do not say it.
-        recipe_options: File of options for the recipe, for recipes that take some.
-        html: File for the report as a page to look at.
+        **options: Fields of `ScoreOptions`.
 
     Returns:
         One entry for each file and recipe, files first, with the rows behind it.
@@ -117,28 +110,32 @@ def score(
         UsageError: A path, a recipe or a column does not exist, no recipe fits, or it takes no such options.
         Error: A file is damaged or holds nothing that can be scored.
     """
-    named = [predictions] if isinstance(predictions, str | Path) else predictions
-    paths = [one for path in named for one in models_in(path)]
-    if not paths:
-        raise UsageError("predictions: no file is named. Name one at least.")
-    names = [recipe] if isinstance(recipe, str | Recipe) else list(recipe or ())
-    options = Options(
-        *(answers, dataset, (by,) if isinstance(by, str) else tuple(by), average),
-        judge=JudgeRequest(judge) if isinstance(judge, str) else judge,
-        format=format,
-        model=model,
-        recipe_options=recipe_options,
-    )
-    found = list(results(paths, names, options))
-    if html is not None:
-        from mmscore.reporting.html.page import write_report
-
-        write_report(html, found, pictures=answers)
+    request = JudgeRequest(judge) if isinstance(judge, str) else judge
+    asked = build_options(ScoreOptions, {**options, "judge": request}, "score")
+    found = list(results(list_files(predictions), list_recipes(recipe), asked))
     return Report(tuple(one.entry for one in found), tuple(one.scored for one in found))
 
 
+def list_files(predictions: str | Path | Sequence[str | Path]) -> list[str | Path]:
+    """List the files of one place of predictions, or of several.
+
+    Raises:
+        UsageError: There is none.
+    """
+    named = [predictions] if isinstance(predictions, str | Path) else predictions
+    files: list[str | Path] = [one for path in named for one in models_in(path)]
+    if not files:
+        raise UsageError("predictions: no file is named. Name one at least.")
+    return files
+
+
+def list_recipes(recipe: str | Recipe | Sequence[str | Recipe] | None) -> list[str | Recipe]:
+    """List recipes, of which a caller may give one by itself, or none."""
+    return [recipe] if isinstance(recipe, str | Recipe) else list(recipe or ())
+
+
 def score_each(
-    paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: Options
+    paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: ScoreOptions, *, log: bool = False
 ) -> Iterator[tuple[Entry, Scored]]:
     """Score file after file, recipe after recipe; all names and files are looked at before the first row.
 
@@ -146,6 +143,7 @@ def score_each(
         paths: Predictions files.
         recipes: Names of recipes; none takes the one that fits each file.
         options: How to score.
+        log: The log of the recipe's kit is wanted (`kit_log`): one file, one recipe that has one.
 
     Yields:
         The entry of the report, and the settled rows behind it.
@@ -154,13 +152,15 @@ def score_each(
         UsageError: As `score`.
         Error: As `score`.
     """
-    for result in results(paths, recipes, options):
+    for result in results(paths, recipes, options, log=log):
         yield result.entry, result.scored
 
 
-def results(paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: Options) -> Iterator[Result]:
+def results(
+    paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: ScoreOptions, *, log: bool = False
+) -> Iterator[Result]:
     """Score as `score_each`, and give the file and the recipe as well."""
-    work = _planned(paths, recipes, options)
+    work = _planned(paths, recipes, options, log=log)
     if options.judge is not None and any(panel.asks for _, _, panel in work if panel):
         yield from _judge_each(work, options, options.judge)
         return
@@ -169,7 +169,7 @@ def results(paths: Sequence[str | Path], recipes: Sequence[str | Recipe], option
 
 
 def _judge_each(
-    work: Sequence[tuple[Rows, Choice, Panel | None]], options: Options, request: JudgeRequest
+    work: Sequence[tuple[Rows, Choice, Panel | None]], options: ScoreOptions, request: JudgeRequest
 ) -> list[Result]:
     """Score with a judge; all at once, so that no connection stays open while the caller holds an entry."""
     found = []
@@ -183,7 +183,9 @@ def _judge_each(
     return found
 
 
-def estimate_each(paths: Sequence[str | Path], recipes: Sequence[str], options: Options) -> Iterator[JudgeEstimate]:
+def estimate_each(
+    paths: Sequence[str | Path], recipes: Sequence[str], options: ScoreOptions
+) -> Iterator[JudgeEstimate]:
     """Count what the judge would be asked; nobody is asked, and nothing is written.
 
     Args:
@@ -212,7 +214,7 @@ def estimate_each(paths: Sequence[str | Path], recipes: Sequence[str], options: 
 
 
 def _planned(
-    paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: Options
+    paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: ScoreOptions, *, log: bool = False
 ) -> list[tuple[Rows, Choice, Panel | None]]:
     """Look at every file and name before the first row is read."""
     if options.average not in AVERAGES:
@@ -223,7 +225,7 @@ def _planned(
         references = open_rows(options.answers, required=("id",))
         opened = [join(rows, references) for rows in opened]
     chosen = [(rows, choice) for rows in opened for choice in named or [_fitting(rows, options)]]
-    if options.log:
+    if log:
         _check_log([choice for _, choice in chosen])
     for rows, choice in chosen:
         check_breakdown(rows, options.by, choice.recipe.groups)
@@ -231,7 +233,7 @@ def _planned(
     return [(rows, choice, _panel(choice, options)) for rows, choice in chosen]
 
 
-def _fitting(rows: Rows, options: Options) -> Choice:
+def _fitting(rows: Rows, options: ScoreOptions) -> Choice:
     return fitting_recipe(facts_of(rows, options.dataset), options.recipe_options)
 
 
@@ -243,13 +245,13 @@ def _check_log(choices: Sequence[Choice]) -> None:
             raise UsageError(f"--log: recipe {choice.name!r} knows no log of its kit. Leave --log out.")
 
 
-def kit_log(entry: Entry, scored: Scored, options: Options) -> str:
+def kit_log(entry: Entry, scored: Scored, options: ScoreOptions) -> str:
     """Write scored rows as the log that the recipe's kit would save; rows without a score are not in it.
 
     Args:
         entry: What `score_each` gave.
         scored: The rows behind it.
-        options: How it was scored, `log` among it.
+        options: How it was scored.
 
     Raises:
         Error: The log cannot hold the rows.
@@ -260,7 +262,7 @@ def kit_log(entry: Entry, scored: Scored, options: Options) -> str:
     return recipe.log(scored.with_status(SCORED), entry.version)
 
 
-def _panel(choice: Choice, options: Options) -> Panel | None:
+def _panel(choice: Choice, options: ScoreOptions) -> Panel | None:
     if options.judge is not None:
         return chosen_panel(options.judge, choice)
     if choice.recipe.needs_judge:
@@ -269,7 +271,7 @@ def _panel(choice: Choice, options: Options) -> Panel | None:
     return None
 
 
-def _check_average(choice: Choice, options: Options) -> None:
+def _check_average(choice: Choice, options: ScoreOptions) -> None:
     if options.average == MACRO and choice.recipe.additive:
         raise UsageError(
             f"recipe {choice.name!r} adds points up, which have no mean over groups. Leave --average macro out."
@@ -277,7 +279,7 @@ def _check_average(choice: Choice, options: Options) -> None:
 
 
 def _score_one(
-    rows: Rows, choice: Choice, options: Options, panel: Panel | None, sitting: Sitting | None = None
+    rows: Rows, choice: Choice, options: ScoreOptions, panel: Panel | None, sitting: Sitting | None = None
 ) -> Result:
     recipe, version = choice.recipe, choice.version
     fingerprint = Fingerprint(columns_read(recipe, panel), rows.names | {"dataset"} if options.dataset else rows.names)
@@ -332,7 +334,7 @@ class _Numbers(msgspec.Struct, frozen=True):
     average: str | None = None
 
 
-def _numbers(rows: Rows, settled: Scored, choice: Choice, options: Options) -> _Numbers:
+def _numbers(rows: Rows, settled: Scored, choice: Choice, options: ScoreOptions) -> _Numbers:
     recipe, version = choice.recipe, choice.version
     valid = settled.with_status(SCORED)
     metrics, groups = recipe.reduce(valid, version), breakdown(valid, recipe, version, options.by)
@@ -355,7 +357,7 @@ def _counts(raw: Scored, settled: Scored) -> Counts:
     return Counts(total=len(settled), unparsed=unparsed, **{status: statuses[status] for status in STATUSES})
 
 
-def _parity(choice: Choice, options: Options, panel: Panel | None) -> str:
+def _parity(choice: Choice, options: ScoreOptions, panel: Panel | None) -> str:
     """Name whose number it is; with another average, or a judge's prompt in our words, the kit's own may differ."""
     recipe = choice.recipe
     if recipe.parity == OWN:
@@ -368,7 +370,7 @@ def _parity(choice: Choice, options: Options, panel: Panel | None) -> str:
     return named + ("; averaged over groups, which the kit does not do" if options.average == MACRO else "")
 
 
-def _unasked(options: Options, panel: Panel | None) -> list[str]:
+def _unasked(options: ScoreOptions, panel: Panel | None) -> list[str]:
     """Say that the judge's own choice was to ask nobody: whoever names a judge may expect otherwise."""
     if options.judge is None or panel is None or panel.asks or options.judge.strategy != AUTO:
         return []

@@ -2,17 +2,16 @@
 
 from pathlib import Path
 
-import click
 from msgspec.structs import asdict, replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error
-from mmconvert.core.text.printable import printable
+from mmconvert.core.progress import print_message
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.pipeline.convert_files import convert_files
 from mmconvert.plugins.arguments import parse_spec
 from mmscore.infer.backend import Backend, file_identity
-from mmscore.infer.open import open_where_asked
+from mmscore.infer.session import open_where_asked
 from mmscore.llm.response_cache import answer_key
 from mmscore.workflow.task_file import DatasetTask, ModelTask
 
@@ -62,7 +61,7 @@ class PreparedDataset:
         if not self._quiet:
             refused = f", {summary.rows_rejected:,} refused, reasons in {summary.rejects}" if summary.rejects else ""
             said = [f"{summary.rows_written:,} rows converted{refused}", *summary.warnings]
-            click.echo(printable("\n".join(f"{self.task.name}: {line}" for line in said)), err=True)
+            print_message("\n".join(f"{self.task.name}: {line}" for line in said))
         return open_dataset(self._folder)
 
 

@@ -6,12 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
 import msgspec
 
-from mmconvert.console.app import context, mapping_file, option_values
 from mmconvert.core.errors import Error, UsageError, did_you_mean, got
-from mmconvert.core.option_fields import build_options, option_fields
+from mmconvert.core.option_fields import build_options, mapping_file, option_fields
 from mmconvert.core.record import missing_columns
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.io.parquet import parquet_file
@@ -20,17 +18,15 @@ from mmconvert.pipeline.inputs import plan as plan_inputs
 from mmconvert.pipeline.prompting import rewording
 from mmconvert.plugins.registry import available, load
 from mmconvert.plugins.transform import steps
-from mmscore.cli.judge_options import judge_request
-from mmscore.cli.predict import predict
-from mmscore.cli.score import score
-from mmscore.compat.task_files import ours
 from mmscore.core.predictions.locate import STDIN, located
 from mmscore.core.recipe_options import read_options
 from mmscore.core.select_recipe import RECIPES, name_and_version, named_recipe
 from mmscore.infer.backend import GROUP as BACKENDS
 from mmscore.infer.options import LOCAL, PredictOptions
 from mmscore.infer.protocol import open_protocol
-from mmscore.scoring.judging.request import JudgeRequest, chosen_panel
+from mmscore.scoring.judging.request import JudgeOptions, JudgeRequest, chosen_panel
+from mmscore.workflow.score import ReportOptions
+from mmscore.workflow.task_readers import find_reader
 
 _TOP = ("datasets", "models", "recipes", "convert", "predict", "score", "steps", "work-dir")
 STEPS = ALL, PREDICT, SCORE = ("all", "predict", "score")
@@ -106,14 +102,16 @@ class Plan(msgspec.Struct, frozen=True):
         work_dir: Folder for everything that is made.
         datasets: Datasets in the order of the file.
         models: Models in the order of the file; each is asked about every dataset.
-        scoring: All options of `mmscore score` by parameter name.
+        scoring: How replies are scored.
+        judging: Who judges them.
         steps: One of `STEPS`.
     """
 
     work_dir: Path
     datasets: tuple[DatasetTask, ...]
     models: tuple[ModelTask, ...]
-    scoring: Mapping[str, Any]
+    scoring: ReportOptions
+    judging: JudgeOptions
     steps: str = ALL
 
 
@@ -135,10 +133,11 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
             an input is missing, or two entries would share a folder.
     """
     with _at(path):
-        task = _hyphened(ours(given))
+        reader = find_reader(given)
+        task = _hyphened(given if reader is None else reader.adopted(given))
     _check_keys(task, _TOP, path, "a task")
     recipes = _recipes(task.get("recipes"), f"{path} recipes")
-    known = {"convert": _conversion_names(), "predict": _options(predict), "score": _options(score)}
+    known = {"convert": _conversion_names(), "predict": _names(PredictOptions), "score": _scoring_names()}
     common = {command: _mapping(task.get(command), f"{path} {command}") for command in known}
     for command, names in known.items():
         _check_keys(common[command], names, f"{path} {command}", command)
@@ -162,12 +161,14 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
     chosen = task.get("steps", ALL)
     if chosen not in STEPS:
         raise UsageError(f"{path} steps: expected {', '.join(STEPS)} {got(chosen)}.{did_you_mean(str(chosen), STEPS)}")
-    values = option_values(score, common["score"], f"{path} score")
-    with _at(f"{path} score"):
-        scoring = context(score, ["unused"], values).params
-        if chosen != PREDICT:
-            _check_scoring(scoring, [entry.recipes for entry in datasets])
-    return Plan(place, tuple(datasets), tuple(models), scoring, chosen)
+    own = {name.replace("-", "_"): value for name, value in common["score"].items()}
+    judged = {name: own.pop(name) for name in JudgeOptions.__struct_fields__ if name in own}
+    judging = build_options(JudgeOptions, judged, f"{path} score", "score")
+    scoring = build_options(ReportOptions, own, f"{path} score", "score")
+    if chosen != PREDICT:
+        with _at(f"{path} score"):
+            _check_scoring(scoring, judging, [entry.recipes for entry in datasets])
+    return Plan(place, tuple(datasets), tuple(models), scoring, judging, chosen)
 
 
 def _dataset(entry: Mapping[str, Any], common: Mapping[str, Any], recipes: tuple[str, ...], where: str) -> DatasetTask:
@@ -207,7 +208,7 @@ def _is_ours(path: Path) -> bool:
 
 def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> ModelTask:
     own = {key: value for key, value in entry.items() if key != "name"}
-    _check_keys(own, ["name", *_options(predict)], where, "a model")
+    _check_keys(own, ["name", *_names(PredictOptions)], where, "a model")
     options = build_options(PredictOptions, {**common, **own}, where, "predict")
     with _at(where):
         service = options.model_options(quiet=True).service
@@ -222,22 +223,23 @@ def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> M
     return ModelTask(name, options, None if entry.get("name") is None else name)
 
 
-def _check_scoring(given: Mapping[str, Any], recipes: Sequence[Sequence[str]]) -> None:
+def _check_scoring(scoring: ReportOptions, judging: JudgeOptions, recipes: Sequence[Sequence[str]]) -> None:
     """Refuse what would leave replies without numbers, before anybody is asked.
 
     Args:
-        given: Options of `mmscore score` by parameter name.
+        scoring: How replies are scored.
+        judging: Who judges them.
         recipes: Those of each dataset; none where it follows from the replies.
     """
-    if given["answers"] == STDIN:
+    if scoring.answers == STDIN:
         raise UsageError("answers: standard input cannot be read twice. Write it to a file first.")
-    if given["answers"] is not None:
-        located(given["answers"])
-    if given["recipe_options"] is not None:
-        read_options(given["recipe_options"])
-    request = judge_request(given, quiet=True)
+    if scoring.answers is not None:
+        located(scoring.answers)
+    if scoring.recipe_options is not None:
+        read_options(scoring.recipe_options)
+    request = judging.request()
     for name in dict.fromkeys(itertools.chain.from_iterable(recipes)):
-        choice = named_recipe(name, given["recipe_options"])
+        choice = named_recipe(name, scoring.recipe_options)
         if request is not None:
             chosen_panel(request, choice)
         elif choice.recipe.needs_judge:
@@ -273,16 +275,18 @@ def _at(where: str) -> Iterator[None]:
 
 def _conversion_names() -> list[str]:
     # A dataset's limit is that of predict, which marks the numbers as partial.
-    names = [name.replace("_", "-") for name in option_fields(Conversion)]
-    return [name for name in names if name not in _NOT_HERE | {"limit"}]
+    return [name for name in _names(Conversion) if name != "limit"]
 
 
-def _options(command: click.Command) -> list[str]:
-    # Replies are files of ours.
-    without = _NOT_HERE | {score: {"format"}}.get(command, set())
-    flags = [flag for param in command.params if isinstance(param, click.Option) for flag in param.opts]
-    names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
-    return [name for name in names if name not in without]
+def _scoring_names() -> list[str]:
+    """List the options of scoring, those of a judge among them; replies are files of ours, which need no format."""
+    names = [name for name in _names(ReportOptions) if name not in ("format", "progress")]
+    place = names.index("judge")
+    return [*names[:place], *_names(JudgeOptions), *names[place + 1 :]]
+
+
+def _names(struct: type[msgspec.Struct]) -> list[str]:
+    return [name for field in option_fields(struct) if (name := field.replace("_", "-")) not in _NOT_HERE]
 
 
 def _hyphened(values: Mapping[str, Any]) -> dict[str, Any]:

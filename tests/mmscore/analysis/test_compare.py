@@ -5,7 +5,7 @@ import pytest
 
 from mmconvert.core.errors import Error, UsageError
 from mmscore.analysis.compare import compare
-from mmscore.scoring.evaluate import Options, score
+from mmscore.scoring.evaluate import ScoreOptions, score
 from mmscore.scoring.paired_tests import holm, paired_difference
 from support.json_shape import faults
 from support.predictions import choices, write_predictions
@@ -54,7 +54,7 @@ def test_a_file_does_not_differ_from_itself(files):
 
 
 def test_groups_are_compared_by_themselves_and_their_p_values_adjusted(files):
-    found = compare(*map(str, files), "own_choice", Options(by=("category",)))
+    found = compare(*map(str, files), "own_choice", ScoreOptions(by=("category",)))
     groups = found.groups["category"]
     assert list(groups) == ["x", "y", "z"]
     assert sum(group.scores["accuracy"].n for group in groups.values()) == 58
@@ -98,7 +98,7 @@ def test_numbers_of_the_whole_file_are_tested_by_drawing_rows_and_adjusted_for_g
         for share in (0.4, 0.9)
     ]  # fmt: skip
     a, b = (str(write_predictions(tmp_path / f"{n}.parquet", rows)) for n, rows in enumerate(sides))
-    found = compare(a, b, "pope_official", Options(by=("category",)), resamples=200)
+    found = compare(a, b, "pope_official", ScoreOptions(by=("category",)), resamples=200)
     f1 = found.metrics["f1"]
     assert (f1.test, f1.resamples) == ("paired bootstrap of the number", 200)
     assert f1.ci95[0] <= f1.value <= f1.ci95[1]
@@ -131,7 +131,7 @@ def test_files_without_a_row_in_common_are_refused(tmp_path):
 
 
 def test_the_json_has_the_shape_that_the_schema_says(files):
-    found = compare(*map(str, files), "own_choice", Options(by=("category",))).to_json()
+    found = compare(*map(str, files), "own_choice", ScoreOptions(by=("category",))).to_json()
     assert faults(json.loads(json.dumps(found, allow_nan=False)), "compare.json") == []
     assert faults({**found, "rows": 3, "more": 1}, "compare.json") == [
         "$.rows: 3 is no object",
@@ -183,4 +183,4 @@ def test_files_of_two_datasets_are_no_complete_comparison(tmp_path, names, compl
         for n, name in enumerate(names)
     )
     assert compare(a, b, "own_choice").complete is complete
-    assert compare(a, b, "own_choice", Options(dataset="D")).complete
+    assert compare(a, b, "own_choice", ScoreOptions(dataset="D")).complete

@@ -3,14 +3,14 @@ import pytest
 
 from mmconvert.core.errors import UsageError
 from mmscore.reporting.scored_rows import ROWS_SCHEMA, RowsWriter
-from mmscore.scoring.evaluate import Options, score_each
+from mmscore.scoring.evaluate import ScoreOptions, score_each
 from support.predictions import choices, write_predictions
 
 
 def _write(tmp_path, rows, target):
     file = write_predictions(tmp_path / "p.parquet", rows, model="m")
     with RowsWriter(target) as writer:
-        for entry, scored in score_each([file], ["vlmevalkit_mcq"], Options()):
+        for entry, scored in score_each([file], ["vlmevalkit_mcq"], ScoreOptions()):
             writer.write(entry, scored)
     return pq.read_table(target)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from mmconvert.console.app import mapping_file
 from mmconvert.core.errors import UsageError, did_you_mean, got, no_such_path
+from mmconvert.core.option_fields import mapping_file
 
 FILES = (".yaml", ".yml", ".json")
 DEFAULT_WORK_DIR = "./outputs"

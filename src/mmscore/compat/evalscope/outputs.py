@@ -12,7 +12,7 @@ evalscope/api/evaluator/cache.py:ModelResult.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.parquet as pq
 import yaml
@@ -21,9 +21,7 @@ from mmconvert.core.errors import UsageError
 from mmscore.compat.evalscope.config import TaskConfig
 from mmscore.core.report import publish
 from mmscore.llm.response_cache import OK
-
-if TYPE_CHECKING:
-    from mmscore.api import Outcome
+from mmscore.workflow.outcome import Outcome
 
 _COLUMNS = (
     *("id", "variant", "source", "messages", "prediction", "prediction_status", "thinking", "finish_reason"),
@@ -34,7 +32,7 @@ _STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_fil
 
 
 def write_outputs(
-    config: TaskConfig, folder: Path, outcomes: Sequence["Outcome"], reports: Mapping[str, Any], table: str
+    config: TaskConfig, folder: Path, outcomes: Sequence[Outcome], reports: Mapping[str, Any], table: str
 ) -> None:
     """Write the kit's files beside ours.
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mmscore.compat.evalscope.config import TaskConfig, parse_task_config
 from mmscore.compat.evalscope.mapping import RELEASES, is_vlmevalkit, version_of
@@ -10,9 +10,7 @@ from mmscore.compat.evalscope.native import BENCHMARKS, subsets_of
 from mmscore.kits.evalscope.aggregation import Identity, identity_of, label_of
 from mmscore.kits.evalscope.report import MetricScore, Setting, SubsetScore, report_json, report_table
 from mmscore.kits.evalscope.text_grid import text_columns
-
-if TYPE_CHECKING:
-    from mmscore.api import Outcome
+from mmscore.workflow.outcome import Outcome
 
 _REPORT = "report.json"
 _MAIN = "Rouge-L-R"
@@ -25,7 +23,7 @@ _SCORES = (
 Line = Mapping[str, Any]
 
 
-def shown(given: TaskConfig | Mapping[str, Any], outcomes: Sequence["Outcome"]) -> str:
+def shown(given: TaskConfig | Mapping[str, Any], outcomes: Sequence[Outcome]) -> str:
     """Draw what the kit prints at the end of a task: a table a benchmark, or one a model and table.
 
     Args:
@@ -39,7 +37,7 @@ def shown(given: TaskConfig | Mapping[str, Any], outcomes: Sequence["Outcome"]) 
     return "\n".join(report_table(metrics, setting, release) for metrics, setting in _measured(config, outcomes))
 
 
-def result_of(config: TaskConfig, outcomes: Sequence["Outcome"]) -> dict[str, Any]:
+def result_of(config: TaskConfig, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Give what `run_task` returns.
 
     Returns:
@@ -87,7 +85,7 @@ def upright_text(lines: Sequence[Line]) -> str:
     return text_columns([[number, *(line.get(name) for name in names)] for number, line in enumerate(lines)])
 
 
-def _measured(config: TaskConfig, outcomes: Sequence["Outcome"]) -> Iterator[tuple[list[MetricScore], Setting]]:
+def _measured(config: TaskConfig, outcomes: Sequence[Outcome]) -> Iterator[tuple[list[MetricScore], Setting]]:
     """Gather the subsets of each benchmark, benchmarks in the order of the kit's table."""
     release = RELEASES[version_of(config)]
     identities = {label_of(score, release): identity_of(score) for score in _SCORES}

@@ -6,21 +6,20 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from mmconvert.core.errors import Error
 from mmconvert.core.text.printable import printable
+from mmscore.api import run
 from mmscore.compat.evalscope.config import TaskConfig, parse_task_config, texts_in
 from mmscore.compat.evalscope.mapping import is_vlmevalkit, mapped
 from mmscore.compat.evalscope.outputs import refuse_the_kits_own, write_outputs
 from mmscore.compat.evalscope.results import acc_result, result_of, shown, upright_text
 from mmscore.compat.evalscope.users_benchmarks import is_users, run_users
 from mmscore.compat.evalscope.vlmevalkit_backend import eval_config_of, models_of, work_dir_of
-
-if TYPE_CHECKING:
-    from mmscore.api import Outcome
+from mmscore.workflow.outcome import Outcome
 
 _STAMP = "%Y%m%d_%H%M%S"
 _USE_CACHE = (
@@ -69,9 +68,7 @@ def _folder(config: TaskConfig, place: Path) -> Path:
     return place if config.use_cache or config.no_timestamp else place / time.strftime(_STAMP)
 
 
-def _run(task: Mapping[str, Any], keys: Mapping[str, str], folder: Path, *, restart: bool = False) -> list["Outcome"]:
-    from mmscore.api import run  # knows every command, and takes its time
-
+def _run(task: Mapping[str, Any], keys: Mapping[str, str], folder: Path, *, restart: bool = False) -> list[Outcome]:
     with _environment(keys):
         return run(task, work_dir=folder, restart=restart)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.console.app import mapping_file
 from mmconvert.core.errors import UsageError, did_you_mean, got, no_such_path
+from mmconvert.core.option_fields import mapping_file
 from mmconvert.kits.vlmevalkit.datasets import lmudata_root
 from mmscore.compat.evalscope.config import (
     DEFAULT_WORK_DIR,

@@ -7,11 +7,9 @@
 See docs/kits/mmtrusteval.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from mmconvert.core.errors import UsageError
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmscore.compat.mmtrusteval.classes import BaseChat, BaseDataset, BaseMethod
 from mmscore.compat.mmtrusteval.evaluators import (
@@ -51,23 +49,6 @@ MODULES = {
 def get_abs_path(rel: str) -> str:
     """Give a path inside the kit's package, taken to lie in the working folder, as in a checkout of the kit."""
     return str(Path.cwd() / "mmte" / rel)
-
-
-def is_task(given: Mapping[str, Any]) -> bool:
-    """Tell a task file of the kit from others; see `mmscore.compat.task_files`."""
-    return {"model_id", "dataset_id"} <= given.keys()
-
-
-def adopted(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Refuse a task: its ids stand for classes, which `mmscore run` does not know.
-
-    Raises:
-        UsageError: Always; it says which command runs the task.
-    """
-    raise UsageError(
-        "a task of MMTrustEval names classes by their ids. Run it with their file: "
-        "python -m mmscore.compat.mmtrusteval run TASK.yaml --import FILE.py"
-    )
 
 
 def listing(imports: Sequence[str] = ()) -> dict[str, list[str]]:

@@ -35,7 +35,7 @@ from mmscore.kits.mmtrusteval.rows import built
 from mmscore.kits.mmtrusteval.scored_log import scored_log
 from mmscore.kits.mmtrusteval.task_log import TOTAL, log_of, log_text
 from mmscore.llm.response_cache import OK
-from mmscore.scoring.evaluate import Options, score_each
+from mmscore.scoring.evaluate import ScoreOptions, score_each
 from mmscore.scoring.judging.request import JudgeRequest
 
 RULES, JUDGED, JUDGE = "mmtrust_task", "mmtrust_judged", "mmtrust"
@@ -230,8 +230,8 @@ def _by_recipe(task: Task, answers: Path, around: Surroundings) -> tuple[str, in
     judge = replace(around.judge, model=around.judge.model or tuple(models)) if models else None
     if len(models) > 1 and around.judge.model is None:
         raise UsageError(f"the chains ask {', '.join(models)}. Name one model that judges: --judge-model.")
-    options = Options(dataset=task.dataset_id, judge=judge, recipe_options=file, log=True)
-    ((entry, scored),) = score_each([answers], [JUDGED if models else RULES], options)
+    options = ScoreOptions(dataset=task.dataset_id, judge=judge, recipe_options=str(file))
+    ((entry, scored),) = score_each([answers], [JUDGED if models else RULES], options, log=True)
     report = json.dumps(Report((entry,)).to_json(), ensure_ascii=False, indent=1)
     publish(answers.with_name(REPORT), report.encode() + b"\n")
     rows = scored.with_status(SCORED)

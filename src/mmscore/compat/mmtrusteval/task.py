@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.console.app import mapping_file
 from mmconvert.core.errors import UsageError, did_you_mean, got, no_such_path
+from mmconvert.core.option_fields import mapping_file
 from mmscore.kits.mmtrusteval.connections import CLASSIFIERS
 
 DEFAULTS: Mapping[str, Any] = {"max_new_tokens": 50, "do_sample": False}

@@ -12,8 +12,8 @@ import msgspec
 import PIL.Image
 import PIL.ImageColor
 
-from mmconvert.console.app import mapping_file
 from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
+from mmconvert.core.option_fields import mapping_file
 from mmconvert.core.record import Image
 from mmconvert.core.text.json import parse_json
 from mmconvert.images.boxes import boxes_in

@@ -15,8 +15,8 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 import mmscore
-from mmconvert.console.app import mapping_file
 from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.option_fields import mapping_file
 from mmconvert.core.record import Record, from_arrow
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.dataset import open_dataset as open_rows

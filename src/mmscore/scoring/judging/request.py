@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -83,6 +83,63 @@ class JudgeRequest(msgspec.Struct, frozen=True):
     def models(self) -> tuple[str, ...]:
         """The judge models, each once; none where the request names none."""
         return (self.model,) if isinstance(self.model, str) else tuple(dict.fromkeys(self.model or ()))
+
+
+class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Who judges after the rules, and how, as every command that scores takes it."""
+
+    judge: tuple[str, ...] = ()
+    """Judge protocol, NAME@VERSION; may be repeated."""
+    judge_model: tuple[str, ...] = ()
+    """Model at the service; may be repeated."""
+    judge_base_url: str | None = None
+    """Service of the judge. [default: OPENAI_BASE_URL]"""
+    api_key_env: str | None = None
+    """Variable of the service's key. [default: OPENAI_API_KEY]"""
+    judge_strategy: str | None = None
+    """auto, rule, llm, llm_recall, or the judge's own."""
+    judge_concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
+    """Questions at once."""
+    judge_prompt: str | None = None
+    """Your wording of the prompt, with the judge's {slots}."""
+    judge_generation: str | None = None
+    """Chat completion options, {"temperature": 0}."""
+    judge_repeats: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
+    """How often to ask each question."""
+    judge_aggregation: str | None = None
+    """Of several verdicts: mean, median or majority_vote."""
+    judge_min_valid: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Judges that must have a verdict."""
+    judge_score_mapping: str | None = None
+    """Labels of your own, {"A": 1, "B": 0.5, "C": 0}."""
+    judge_score_pattern: str | None = None
+    """Where a verdict stands in the reply."""
+    judge_max_calls: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Most calls, retries included."""
+    judge_max_total_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Most tokens, replies included."""
+    judge_cache: str | None = None
+    """Stored replies. [default: PREDICTIONS.judge.sqlite]"""
+    rejudge: Literal["failed"] | None = None
+    """Ask again about rows without a verdict."""
+
+    def request(self, spent: Callable[[Spent], None] = lambda spent: None) -> JudgeRequest | None:
+        """Say who is asked; None for nobody.
+
+        Args:
+            spent: Called after each file with what its judging took.
+
+        Raises:
+            UsageError: An option is there without `--judge`.
+        """
+        given = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) not in (None, ())}
+        if not given.pop("judge", ()):
+            if given:
+                flags = ", ".join("--" + name.replace("_", "-") for name in given)
+                raise UsageError(f"{flags}: no judge is named. Add --judge NAME, see `mmscore list judges`.")
+            return None
+        fields: dict[str, Any] = {name.removeprefix("judge_"): value for name, value in given.items()}
+        return JudgeRequest(self.judge, spent=spent, **(fields | {"rejudge": self.rejudge is not None}))
 
 
 def chosen_panel(request: JudgeRequest, choice: Choice) -> Panel:

@@ -9,7 +9,7 @@ from mmconvert.core.errors import UsageError
 from mmconvert.core.record import to_arrow
 from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.reporting.html.page import write_report
-from mmscore.scoring.evaluate import Options, results, score
+from mmscore.scoring.evaluate import ScoreOptions, results, score
 from mmscore.scoring.judging.request import JudgeRequest
 from support.chat_server import chat_server, said
 from support.predictions import choices, write_predictions
@@ -30,7 +30,7 @@ def items_of(path):
 
 def written(tmp_path, files, recipes=("own_choice",), answers=None):
     path = tmp_path / "report.html"
-    write_report(path, list(results(files, list(recipes), Options(answers=answers))), pictures=answers)
+    write_report(path, list(results(files, list(recipes), ScoreOptions(answers=answers))), pictures=answers)
     return path
 
 
@@ -54,7 +54,7 @@ def replies(tmp_path, *texts, name="p", **columns):
 def test_the_page_holds_the_json_report_itself(tmp_path):
     file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("B", "A"), category="c"))
     path = written(tmp_path, [file])
-    (result,) = results([file], ["own_choice"], Options())
+    (result,) = results([file], ["own_choice"], ScoreOptions())
     assert json.loads(held(path, "mm-data"))["report"]["entries"] == [result.entry.to_json()]
 
 
@@ -64,7 +64,7 @@ def test_an_item_shows_messages_with_pictures_reply_with_the_answer_marked_and_w
     assert messages == [["user", [0, "Which colour?"]]]
     assert pictures[0][0] == 0
     assert fields == [
-        ["Options", [{"pieces": ["red"], "name": "A", "tone": "good"}, {"pieces": ["green"], "name": "B"}]],
+        ["ScoreOptions", [{"pieces": ["red"], "name": "A", "tone": "good"}, {"pieces": ["green"], "name": "B"}]],
         ["Reference", ["A"]],
         ["Reply", [{"pieces": ["It is (", ["A", "own_choice@1: bracketed letter", None], ")."]}]],
         ["What was read", [{"pieces": [
@@ -106,7 +106,7 @@ def test_a_dataset_that_has_none_of_the_rows_is_named(tmp_path, dataset):
         writer.write([record(7, picture("red"), "Which?", answer="A", task="multiple_choice", options=("a", "b"))])
     file = replies(tmp_path, "A", "B")
     path = tmp_path / "report.html"
-    found = list(results([file], ["own_choice"], Options(answers=dataset)))
+    found = list(results([file], ["own_choice"], ScoreOptions(answers=dataset)))
     write_report(path, found, pictures=tmp_path / "other" / "data")
     assert "other/data has no pictures of these rows" in json.loads(held(path, "mm-page"))["notes"][0]
 
@@ -123,7 +123,7 @@ def test_models_side_by_side_have_a_column_each_and_share_their_items(tmp_path, 
     assert [marks[n] for n in rows["0"][2]] == ["wrong", "models disagree"]
     assert [marks[n] for n in rows["2"][2]] == ["wrong", "unparsed"]
     assert [label for label, _ in items_of(path)["0"][2]] == [
-        "Options", "Reference", "Reply of m", "What was read of m", "Reply of n", "What was read of n",
+        "ScoreOptions", "Reference", "Reply of m", "What was read of m", "Reply of n", "What was read of n",
     ]  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def test_recipes_that_disagree_are_marked_and_mark_their_own_places(tmp_path):
 def test_rows_beyond_the_limit_are_left_out_evenly_and_the_page_says_so(tmp_path):
     file = write_predictions(tmp_path / "p.parquet", choices(*[("A", "A")] * 21))
     path = tmp_path / "report.html"
-    assert write_report(path, list(results([file], ["own_choice"], Options())), most=5) == 5
+    assert write_report(path, list(results([file], ["own_choice"], ScoreOptions())), most=5) == 5
     assert [row[0] for row in json.loads(held(path, "mm-rows"))] == ["0", "5", "10", "15", "20"]
     assert "5 of 21 rows" in json.loads(held(path, "mm-page"))["notes"][0]
 
@@ -169,7 +169,7 @@ def test_rows_without_an_id_are_counted_in_a_note(tmp_path):
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     file = write_predictions(tmp_path / "p.parquet", choices(("A", "A")))
     with pytest.raises(UsageError, match="nowhere"):
-        write_report(tmp_path / "nowhere" / "r.html", list(results([file], ["own_choice"], Options())))
+        write_report(tmp_path / "nowhere" / "r.html", list(results([file], ["own_choice"], ScoreOptions())))
 
 
 def test_score_in_python_writes_the_page_too(tmp_path, dataset):
@@ -234,5 +234,5 @@ def test_columns_that_hold_something_else_under_our_names_are_left_out(tmp_path)
     rows = [{**row, "thinking": [1, 2], "hint": "h"} for row in choices(("A", "A"))]
     file = write_predictions(tmp_path / "p.parquet", rows)
     assert [label for label, _ in items_of(written(tmp_path, [file]))["0"][2]] == [
-        "Hint", "Options", "Reference", "Reply", "What was read",
+        "Hint", "ScoreOptions", "Reference", "Reply", "What was read",
     ]  # fmt: skip

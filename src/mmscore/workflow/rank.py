@@ -1,0 +1,159 @@
+"""Rank models over many datasets, from predictions or reports."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from mmconvert.core.errors import UsageError
+from mmconvert.storage.atomic import require_apart
+from mmscore.analysis.rank import Ranking, measure, measure_entry, rank, require_one_recipe
+from mmscore.core.predictions.load import models_in
+from mmscore.core.ranking import Cell, Place
+from mmscore.core.report import Entry, json_text, publish
+from mmscore.kits.mmtrusteval import ranking as mmtrusteval
+from mmscore.kits.reform_eval.ranking import COLUMNS, METHOD_COLUMNS, SIZES, place_in_dimension
+from mmscore.reporting.rank_text import to_csv, to_markdown
+from mmscore.reporting.report_json import is_report, read_report
+from mmscore.scoring.evaluate import ScoreOptions, score_each
+
+_BY_DIMENSION, _BY_DATASET, _BY_ASPECT, _BY_SUBASPECT = ("dimension", "dataset", "aspect", "subaspect")
+_TASK_COLUMNS: Mapping[str, Callable[[str], str]] = {_BY_ASPECT: mmtrusteval.aspect, _BY_SUBASPECT: str}
+
+
+class RankOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How files are scored and measured, what they are ranked in, and where the result goes."""
+
+    by: Literal["dimension", "dataset", "aspect", "subaspect"] = "dimension"
+    """Rank in ReForm-Eval's eight dimensions, in each dataset, or in MMTrustEval's aspects or sub-aspects."""
+    recipe: str | None = None
+    """Recipe for all files, or which of a report. [default: what fits each]"""
+    recipe_options: str | None = None
+    """Options of the recipe itself, as YAML or JSON."""
+    format: str | None = None
+    """Format of the files. [default: recognised by content]"""
+    model: str | None = None
+    """Name of the model, for predictions that do not say it."""
+    method: Literal["generation", "likelihood"] | None = None
+    """How answers were made, for files that do not say it."""
+    metric: str | None = None
+    """Number to rank by. [default: the recipe's first; cider for captions]"""
+    output: str | None = None
+    """Write the ranking as JSON."""
+    csv: str | None = None
+    """Write it as CSV."""
+    markdown: str | None = None
+    """Write it as Markdown tables."""
+
+    def entries(self, path: str, label: str | None) -> Sequence[Entry] | None:
+        """Read the entries of a report, those of the recipe if one is named; None for a file that is none.
+
+        Raises:
+            UsageError: The user wants it scored anew or by a recipe that it has no numbers of, or names the dataset
+                of several.
+        """
+        if not is_report(path):
+            return None
+        scoring = {"--recipe-options": self.recipe_options, "--format": self.format}
+        if flags := [flag for flag, value in scoring.items() if value]:
+            raise UsageError(f"{path}: is a report, scored already. Leave {', '.join(flags)} out.")
+        found = [entry for entry in read_report(path) if self.recipe in (None, entry.recipe, _versioned(entry))]
+        if not found:
+            known = ", ".join(dict.fromkeys(map(_versioned, read_report(path))))
+            raise UsageError(f"{path}: is a report, scored already, by {known}. Name one, or leave --recipe out.")
+        if label and len(found) > 1:
+            raise UsageError(
+                f"{path}: holds {len(found)} entries, and {label}= names the dataset of one. Leave it out."
+            )
+        return [replace(entry, dataset=label or entry.dataset) for entry in found]
+
+
+def _versioned(entry: Entry) -> str:
+    return f"{entry.recipe}@{entry.version}"
+
+
+def rank_files(predictions: Sequence[str], options: RankOptions) -> Ranking:
+    """Rank models, and write the ranking where the options name files.
+
+    Args:
+        predictions: Places of predictions or reports, with `NAME=` in front where a file does not name its dataset.
+        options: How.
+
+    Raises:
+        UsageError: A file would be written over what is read, or its dataset cannot be told, or as `score`.
+        Error: A file is damaged, or numbers of several recipes would be ranked together.
+    """
+    outputs = (options.output, options.csv, options.markdown)
+    require_apart(outputs, [path for path, _ in map(_taken_apart, predictions)])
+    found = _ranking(predictions, options)
+    texts = (json_text(found.to_json()) + "\n", to_csv(found), to_markdown(found))
+    for path, data in zip(outputs, texts, strict=True):
+        if path:
+            publish(path, data.encode())
+    return found
+
+
+def _ranking(predictions: Sequence[str], options: RankOptions) -> Ranking:
+    by = options.by
+    named = map(_taken_apart, predictions)
+    files = [(one, label) for path, label in named for one in models_in(path)]
+    if by in _TASK_COLUMNS:
+        if options.metric:
+            raise UsageError(f"--metric: --by {by} ranks by scores of its own. Leave one of them out.")
+        name_of = _TASK_COLUMNS[by]
+        entries = [entry for file in files for entry in _scored(*file, options)]
+        needed = mmtrusteval.columns(name_of)
+        return rank(mmtrusteval.task_cells(entries, name_of), by, needed=needed, by_score=True)
+    placed = _in_dimension if by == _BY_DIMENSION else _in_dataset
+    cells = [cell for path, label in files for cell in _cells(path, label, placed(path, label), options)]
+    require_one_recipe(cells)
+    return rank(cells, by, COLUMNS, SIZES) if by == _BY_DIMENSION else rank(cells, by)
+
+
+def _taken_apart(argument: str) -> tuple[str, str | None]:
+    """Give path and name of the dataset of NAME=PATH."""
+    label, found, path = argument.partition("=")
+    return (argument, None) if not found or os.path.exists(argument) else (path, label or None)
+
+
+def _scored(path: str, label: str | None, options: RankOptions) -> Sequence[Entry]:
+    if (entries := options.entries(path, label)) is not None:
+        if label:
+            raise UsageError(f"{path}: is a report, whose logs have their names. Leave {label}= out.")
+        return entries
+    scoring = ScoreOptions(
+        dataset=label, format=options.format, model=options.model, recipe_options=options.recipe_options
+    )
+    return [entry for entry, _ in score_each([path], [options.recipe] if options.recipe else [], scoring)]
+
+
+def _cells(
+    path: str, label: str | None, place: Callable[[str | None, frozenset[str]], Place], options: RankOptions
+) -> list[Cell]:
+    about = {"metric": options.metric, "method": options.method}
+    if (entries := options.entries(path, label)) is not None:
+        return [measure_entry(entry, path, place, **about) for entry in entries]
+    about |= {"format": options.format, "recipe_options": options.recipe_options, "model": options.model}
+    return [measure(path, place, options.recipe, method_columns=METHOD_COLUMNS, **about)]
+
+
+def _in_dimension(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], Place]:
+    def place(dataset: str | None, tasks: frozenset[str]) -> Place:
+        try:
+            return place_in_dimension(label, dataset, tasks)
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from None
+
+    return place
+
+
+def _in_dataset(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], Place]:
+    def place(dataset: str | None, tasks: frozenset[str]) -> Place:
+        name = label or dataset
+        if name is None:
+            raise UsageError(f"{path}: the file does not say which dataset it is for. Say it: NAME=PATH.")
+        return Place(name, name)
+
+    return place

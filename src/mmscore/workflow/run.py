@@ -1,0 +1,229 @@
+"""Carry a task out: every model is asked about every dataset, and its answers are scored."""
+
+import json
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mmconvert.core.errors import Error
+from mmconvert.core.option_fields import Place
+from mmconvert.dataset.dataset import Dataset
+from mmscore.infer import session
+from mmscore.infer.predictions_file import RUN_METADATA, interrupted
+from mmscore.llm.response_cache import OK
+from mmscore.reporting.html.page import write_report
+from mmscore.reporting.report_table import draw
+from mmscore.scoring.scored_file import Result
+from mmscore.workflow.outcome import Outcome
+from mmscore.workflow.prepare import OpenedModel, PreparedDataset
+from mmscore.workflow.score import ReportOptions, score_to_files
+from mmscore.workflow.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan
+
+PREDICTIONS, REPORT, TABLE, LOG = "predictions.parquet", "report.json", "report.csv", "log.txt"
+CONVERTED = ".datasets"
+"""Folder in the work folder for what is converted; no model's folder begins with a dot."""
+_LOG_WIDTH = 160
+
+Results = dict[str, list[Result]]
+"""What stands behind the reports of each dataset, by its name; models in the order of the plan."""
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the results of a task go, and how."""
+
+    work_dir: Annotated[Path, Place(folder=True)] | None = None
+    """Where results go."""
+    restart: bool = False
+    """Forget the stored answers and ask every row again."""
+    html: bool = False
+    """Write DIR/DATASET.html too: all models and recipes side by side."""
+
+
+def run_plan(
+    plan: Plan, *, restart: bool = False, quiet: bool = False, kept: Results | None = None
+) -> Iterator[Outcome]:
+    """Carry a plan out, run after run.
+
+    Args:
+        plan: What to ask whom.
+        restart: Forget the stored answers.
+        quiet: No progress.
+        kept: Takes the results behind the reports; None to keep none.
+
+    Yields:
+        What became of each model's answers to each dataset; what fails does not keep the rest from its turn.
+    """
+    prepared = {
+        task.name: PreparedDataset(task, plan.work_dir / CONVERTED / task.name, quiet) for task in plan.datasets
+    }
+    for model in plan.models:
+        opened = OpenedModel(model, quiet)
+        for task in plan.datasets:
+            folder = plan.work_dir / model.name / task.name
+            folder.mkdir(parents=True, exist_ok=True)
+            outcome = Outcome(model.name, task.name, folder)
+            work = partial(
+                _carry_out, plan, prepared[task.name], opened, outcome, restart=restart, quiet=quiet, kept=kept
+            )
+            outcome.error = _apart(folder, work)
+            yield outcome
+
+
+def _apart(folder: Path, work: Callable[[], None]) -> str | None:
+    """Do what must not keep the rest from its turn, and tell what went wrong; a bug leaves its traceback in the log."""
+    try:
+        work()
+    except Error as error:
+        _log(folder, f"failed: {error}")
+        return str(error)
+    except Exception as error:
+        _log(folder, f"failed:\n{traceback.format_exc()}")
+        return f"{type(error).__name__}: {error}. This is a bug; {folder / LOG} says where."
+    return None
+
+
+def _carry_out(
+    plan: Plan,
+    prepared: PreparedDataset,
+    opened: OpenedModel,
+    outcome: Outcome,
+    *,
+    restart: bool,
+    quiet: bool,
+    kept: Results | None,
+) -> None:
+    folder = outcome.folder
+    if plan.steps == SCORE:
+        _take(outcome)
+    else:
+        before = _stamp(folder / PREDICTIONS)
+        try:
+            rows = prepared.rows()
+            outcome.rejected = prepared.rejected
+            _predict(rows, opened, prepared.task, outcome, restart=restart, quiet=quiet)
+        finally:
+            if _stamp(folder / PREDICTIONS) != before:
+                # Those that stand there are of other replies.
+                _remove(folder / REPORT, folder / TABLE, _page(plan, prepared.task))
+    if plan.steps != PREDICT:
+        _remove(folder / REPORT, folder / TABLE)
+        _score(plan, opened.task, prepared.task, outcome, kept)
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    """Tell a file from the one that takes its place."""
+    return (file.stat().st_ino, file.stat().st_mtime_ns) if file.is_file() else None
+
+
+def _remove(*files: Path) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
+def _page(plan: Plan, task: DatasetTask) -> Path:
+    return plan.work_dir / f"{task.name}.html"
+
+
+def _predict(
+    rows: Dataset, opened: OpenedModel, task: DatasetTask, outcome: Outcome, *, restart: bool, quiet: bool
+) -> None:
+    output = outcome.folder / PREDICTIONS
+    limit = task.limit if task.limit is not None else opened.task.options.limit
+    digest = opened.digest(rows, limit)
+    if not restart and _stands(output, digest):
+        outcome.rows = pq.read_metadata(output).num_rows
+        _log(outcome.folder, f"{PREDICTIONS} stands, {outcome.rows:,} rows")
+        return
+    given = msgspec.structs.replace(opened.task.options, limit=limit, resume=not restart, restart=restart)
+    if given.several:
+        summary = session.predict_here(rows.path, output, given, quiet=quiet, task=digest)
+    else:
+        summary = session.predict_with(rows, output, opened.backend, given, quiet=quiet, task=digest)
+    outcome.rows, outcome.failed = summary.rows, summary.failed
+    counts = f"{summary.rows:,} rows, {summary.asked:,} asked, {summary.reused:,} reused, {summary.failed:,} failed"
+    _log(outcome.folder, f"{PREDICTIONS}: {counts}, {summary.seconds:.1f} s")
+
+
+def _take(outcome: Outcome) -> None:
+    """Take the replies that stand; those that are missing count as failed."""
+    output = outcome.folder / PREDICTIONS
+    if not output.is_file():
+        raise Error(f"{output}: there are no replies yet. Run the task with steps: {ALL} or {PREDICT} first.")
+    statuses = pq.read_table(output, columns=["prediction_status"])["prediction_status"]
+    outcome.rows = len(statuses)
+    outcome.failed = len(statuses) - pc.sum(pc.equal(statuses, OK), min_count=0).as_py()
+
+
+def _stands(output: Path, digest: str) -> bool:
+    """Tell whether a predictions file was made with the same settings and has every reply."""
+    if not output.is_file() or interrupted(output):
+        return False
+    about = json.loads((pq.read_schema(output).metadata or {}).get(RUN_METADATA, b"{}"))
+    if about.get("task") != digest:
+        return False
+    statuses = pq.read_table(output, columns=["prediction_status"])["prediction_status"]
+    return pc.all(pc.equal(statuses, OK), min_count=0).as_py() is True
+
+
+def _score(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome, kept: Results | None) -> None:
+    folder = outcome.folder
+    options = _report_options(plan, model, folder)
+    found: list[Result] = []
+    then = (lambda result: None) if kept is None else found.append
+    report = score_to_files([folder / PREDICTIONS], task.recipes, options, then=then)
+    _log(
+        folder,
+        "\n".join([draw(report, width=_LOG_WIDTH).strip(), *(note for one in report.entries for note in one.messages)]),
+    )
+    outcome.rejected = outcome.rejected or not (report.complete or options.allow_rejects)
+    outcome.scores = {
+        f"{entry['recipe']}@{entry['version']}": {name: one["value"] for name, one in entry["metrics"].items()}
+        for entry in report.to_json()["entries"]
+    }
+    if kept is not None:
+        kept.setdefault(task.name, []).extend(found)
+
+
+def _report_options(plan: Plan, model: ModelTask, folder: Path) -> ReportOptions:
+    """Say how a model's replies are scored; what its judges took goes to the folder's log."""
+    return msgspec.structs.replace(
+        plan.scoring,
+        output=str(folder / REPORT),
+        csv=str(folder / TABLE),
+        model=plan.scoring.model or model.title,
+        judge=plan.judging.request(lambda spent: _log(folder, str(spent))),
+    )
+
+
+def write_pages(plan: Plan, kept: Results) -> list[str]:
+    """Write the page of each dataset from the results of its reports: scored anew, a judge could say otherwise.
+
+    Returns:
+        What keeps a page from being written.
+    """
+    found = []
+    for task in plan.datasets:
+        page = _page(plan, task)
+        if error := _apart(plan.work_dir, partial(_write_page, page, plan, task, kept.get(task.name, []))):
+            found.append(f"{page}: {error}")
+    return found
+
+
+def _write_page(page: Path, plan: Plan, task: DatasetTask, shown: Sequence[Result]) -> None:
+    _remove(page)
+    pictures = task.input if task.conversion is None else plan.work_dir / CONVERTED / task.name
+    if shown:
+        write_report(page, shown, pictures=pictures, most=plan.scoring.html_rows)
+
+
+def _log(folder: Path, text: str) -> None:
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+    with (folder / LOG).open("a", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(f"{stamp} {text}\n")

@@ -1,0 +1,109 @@
+"""Score predictions and write the files that a report is asked to be in."""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.storage.atomic import require_apart
+from mmscore.core.predictions.locate import located
+from mmscore.core.recipe import Recipe
+from mmscore.core.report import Entry, Report, json_text, publish
+from mmscore.core.table import Scored
+from mmscore.reporting.html.page import MOST_ITEMS, write_report
+from mmscore.reporting.scored_rows import RowsWriter
+from mmscore.scoring.evaluate import ScoreOptions, kit_log, results
+from mmscore.scoring.scored_file import Result
+
+
+class ReportOptions(ScoreOptions, frozen=True, kw_only=True):
+    """How to score, and which files the report goes to."""
+
+    output: str | None = None
+    """Write the report as JSON."""
+    csv: str | None = None
+    """Write every number as a line of CSV."""
+    html: str | None = None
+    """Write numbers, charts and rows as one page to look at."""
+    html_rows: Annotated[int, msgspec.Meta(ge=1)] = MOST_ITEMS
+    """Most rows that the page lists, evenly spread."""
+    html_pictures: str | None = None
+    """Dataset with the pictures of the page. [default: that of --answers]"""
+    rows: str | None = None
+    """Write every row with what was read in it, as parquet."""
+    log: str | None = None
+    """Write the log that the recipe's kit would write."""
+    max_failed: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
+    """Refuse a file with a larger share of rows without a score."""
+    allow_rejects: bool = False
+    """Exit 0 although rows have no score."""
+
+    def files(self) -> dict[str, str]:
+        """Give the files to write, by the name of their field."""
+        named = {name: getattr(self, name) for name in ("output", "csv", "html", "rows", "log")}
+        return {name: file for name, file in named.items() if file}
+
+
+def score_to_files(
+    paths: Sequence[str | Path],
+    recipes: Sequence[str | Recipe],
+    options: ReportOptions,
+    *,
+    then: Callable[[Result], None] = lambda result: None,
+) -> Report:
+    """Score predictions and write the files that the options name.
+
+    Args:
+        paths: Predictions files.
+        recipes: Names of recipes; none takes the one that fits each file.
+        options: How to score, and where to.
+        then: Called with what became of each file and recipe.
+
+    Returns:
+        The report, without the rows behind it.
+
+    Raises:
+        UsageError: A file would be written over what is read, or as `mmscore.scoring.evaluate.results`.
+        Error: As there, or a file has a larger share of rows without a score than the options allow.
+    """
+    require_apart([*options.files().values()], [*paths, *([options.answers] if options.answers else ())])
+    if options.html_pictures:
+        # Looked for before rows are scored for a page that needs it.
+        if options.html is None:
+            raise UsageError("--html-pictures: there is no page to show them. Add --html FILE.")
+        located(options.html_pictures)
+    entries, shown = [], []
+    with contextlib.ExitStack() as stack:
+        rows = stack.enter_context(RowsWriter(options.rows)) if options.rows else None
+        for result in results(paths, recipes, options, log=options.log is not None):
+            entries.append(_checked(result.entry, result.scored, rows, options.max_failed))
+            if options.log:
+                publish(options.log, kit_log(result.entry, result.scored, options).encode())
+            if options.html:
+                shown.append(result)
+            then(result)
+    report = Report(tuple(entries))
+    if options.output:
+        publish(options.output, json_text(report.to_json()).encode() + b"\n")
+    if options.csv:
+        publish(options.csv, report.to_csv().encode())
+    if options.html:
+        write_report(options.html, shown, pictures=options.html_pictures or options.answers, most=options.html_rows)
+    return report
+
+
+def _checked(entry: Entry, scored: Scored, rows: RowsWriter | None, max_failed: float) -> Entry:
+    counts = entry.counts
+    if counts.unscored > max_failed * counts.total:
+        found = {"failed": counts.failed, "judge_failed": counts.judge_failed, "missing": counts.missing}
+        listed = ", ".join(f"{n} {fate}" for fate, n in (found | {"rejected": counts.rejected}).items() if n)
+        raise Error(
+            f"{entry.predictions}: {counts.unscored:,} of {counts.total:,} rows have no score ({listed}), more than "
+            f"--max-failed {max_failed:g} allows. Predict them again, or allow more."
+        )
+    if rows is not None:
+        rows.write(entry, scored)
+    return entry
