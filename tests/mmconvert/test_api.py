@@ -194,3 +194,31 @@ def test_paths_may_be_drawn_from_anything(table, tmp_path):
     assert mmconvert.convert({table}, tmp_path / "b").rows_written == 1
     with pytest.raises(UsageError, match="rejects: expected a path or None"):
         mmconvert.convert(table, tmp_path / "c", rejects=5)
+
+
+def test_what_a_file_is_and_what_a_page_shows_are_what_the_command_line_says(table, tmp_path):
+    (found,) = mmconvert.inspect(table.with_name("mixed.tsv"), format="lmudata")
+    assert (found.format, found.reason, found.rows, found.rejected) == ("lmudata", "asked for", 1, 1)
+    assert found.samples[0].prompt.startswith("<image>Which?")
+    said = at_the_terminal("inspect", table.with_name("mixed.tsv"), "--format", "lmudata", "--json")
+    assert json.loads(said.out) == [found.to_json()]
+    page = mmconvert.preview(table, tmp_path / "page.html")
+    said = at_the_terminal("preview", table, "-o", tmp_path / "page.html", "--json")
+    assert json.loads(said.out) == page.to_json()
+    said = at_the_terminal("check", table.with_name("mixed.tsv"), "--json")
+    assert json.loads(said.out) == mmconvert.check(table.with_name("mixed.tsv")).to_json()
+
+
+def test_plug_ins_are_listed_as_at_the_terminal():
+    found = mmconvert.list_plugins("formats", words="lmu")
+    assert [one.name for one in found["formats"]] == ["lmudata"]
+    said = json.loads(at_the_terminal("list", "formats", "lmu", "--json").out)
+    assert said == {kind: [one._asdict() for one in plugins] for kind, plugins in found.items()}
+    with pytest.raises(UsageError, match="unknown kind 'format'"):
+        mmconvert.list_plugins("format")
+
+
+def test_a_folder_of_images_that_is_not_there_is_named_by_every_function(table):
+    for function in (mmconvert.check, mmconvert.inspect):
+        with pytest.raises(UsageError, match=r"Invalid value for 'image_root': Directory 'pictures' does not exist\."):
+            function(table, image_root="pictures")
