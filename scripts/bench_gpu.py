@@ -38,7 +38,7 @@ except ImportError:
 
 from mmconvert.core.record import Image, Part, Record, Source, Turn  # noqa: E402
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset  # noqa: E402
-from mmconvert.testing.demo.tiny_vlm import CHAT_TEMPLATE, byte_tokenizer  # noqa: E402  (the path is set above)
+from mmconvert.testing.demo.tiny_vlm import CHAT_TEMPLATE, build_byte_tokenizer  # noqa: E402  (the path is set above)
 from mmscore.infer.backend import Generation, ModelOptions  # noqa: E402
 from mmscore.infer.backends.transformers import BACKEND  # noqa: E402
 from mmscore.infer.runner import Job, predict  # noqa: E402
@@ -83,7 +83,7 @@ def save_model(folder: Path, layers: int) -> None:
         "vision_start_token": "<|vision_start|>",
         "vision_end_token": "<|vision_end|>",
     }
-    tokenizer = byte_tokenizer(**tokens)
+    tokenizer = build_byte_tokenizer(**tokens)
     picture = CHAT_TEMPLATE.replace("<image>", "<|vision_start|><|image_pad|><|vision_end|>")
     processor = Qwen2_5_VLProcessor(Qwen2VLImageProcessor(), tokenizer, Qwen2VLVideoProcessor(), chat_template=picture)
     special = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}

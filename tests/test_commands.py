@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from mmconvert.plugins.registry import available
+from mmconvert.plugins.registry import find_plugins
 from support.terminal import one_message, shown
 
 PROGRAMS = ("mmconvert", "mmscore")
@@ -219,7 +219,7 @@ def test_a_wrong_word_meets_the_nearest(
 
 def test_a_list_is_aligned_and_found_by_words() -> None:
     lines = shown("mmscore", "list", "recipes").out.splitlines()
-    assert lines[0] == f"recipes ({len(available('mmscore.recipes'))})  for --recipe"
+    assert lines[0] == f"recipes ({len(find_plugins('mmscore.recipes'))})  for --recipe"
     assert len({re.match(r"  \S+ +", line).end() for line in lines[1:]}) == 1
     found = shown("mmscore", "list", "recipes", "mmmu", "LMMS").out.splitlines()
     assert [line.split()[0] for line in found] == ["recipes", "lmms_mmmu"]

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.plugins.registry import available
+from mmconvert.plugins.registry import find_plugins
 from support import cli_page, names_page, python_page, recipe_page
 from support.format_page import BEGIN, NOTES, PAGE, notes, page
 
 ROOT = Path(__file__).resolve().parents[1]
-FORMATS = list(available("mmconvert.formats"))
+FORMATS = list(find_plugins("mmconvert.formats"))
 
 
 def test_the_page_of_formats_is_up_to_date() -> None:
@@ -37,7 +37,7 @@ def test_the_page_of_names_is_up_to_date() -> None:
     assert names_page.PAGE.read_text(encoding="utf-8") == names_page.page(), "run scripts/docs"
 
 
-@pytest.mark.parametrize("name", list(available(recipe_page.GROUP)))
+@pytest.mark.parametrize("name", list(find_plugins(recipe_page.GROUP)))
 def test_a_recipe_says_its_rule_whose_it_is_and_what_it_reads(name: str) -> None:
     block = recipe_page.block(name)
     for word in ("- **Parity:** ", "- **Version ", "Parity: "):

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from mmconvert.core.option_fields import option_fields
-from mmconvert.core.signature_checks import keywords
+from mmconvert.core.signature_checks import read_keywords
 from mmscore.analysis.bundle import BundleOptions
 from mmscore.analysis.compare import CompareOptions
 from mmscore.analysis.explain import ExplainOptions
@@ -102,7 +102,7 @@ def described(package: str) -> list[str]:
         else:
             parameters = [p for p in inspect.signature(thing).parameters.values() if p.kind is not p.VAR_KEYWORD]
             own = [f"{p.name}" + ("" if p.default is p.empty else f"={p.default!r}") for p in parameters]
-            more = [key for key in keywords(thing) if key not in {p.name for p in parameters}]
+            more = [key for key in read_keywords(thing) if key not in {p.name for p in parameters}]
             lines.append(f"{package}.{name}({', '.join([*own, *more])})")
     return lines
 

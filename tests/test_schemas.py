@@ -5,7 +5,7 @@ from pathlib import Path
 import datasets
 import pytest
 
-from mmconvert.core.record import PREDICTION_SCHEMA, SCHEMA, hf_feature
+from mmconvert.core.record import PREDICTION_SCHEMA, SCHEMA, describe_hf_feature
 from support.schemas import documents, page
 
 
@@ -24,4 +24,4 @@ def test_the_metadata_is_what_datasets_writes(schema) -> None:
     assert features.arrow_schema.equals(schema)
     assert features.arrow_schema.metadata == schema.metadata
     assert isinstance(features["images"].feature, datasets.Image)
-    assert hf_feature(schema.field("images").type) == {"feature": {"_type": "Image"}, "_type": "List"}
+    assert describe_hf_feature(schema.field("images").type) == {"feature": {"_type": "Image"}, "_type": "List"}

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypedDict, Unpack
 
-from mmconvert.core.errors import Error, UsageError, got
+from mmconvert.core.errors import Error, UsageError, show
 from mmconvert.core.option_fields import build_options
-from mmconvert.core.progress import progress
+from mmconvert.core.progress import show_progress
 from mmconvert.core.record import Record, Task
-from mmconvert.core.signature_checks import python_call
+from mmconvert.core.signature_checks import check_python_call
 from mmconvert.dataset.dataset import Dataset
 from mmconvert.dataset.dataset import open_dataset as _open_dataset
 from mmconvert.dataset.publish import Pushed, PushOptions, publish
@@ -129,7 +129,7 @@ class PushKeywords(TypedDict, total=False):
     source: str | None
 
 
-@python_call(options=ConvertOptions)
+@check_python_call(options=ConvertOptions)
 def convert(
     inputs: FilePath | Sequence[FilePath],
     output: FilePath,
@@ -164,7 +164,7 @@ def convert(
     return convert_files(_names(inputs), str(output), how, quiet=quiet)
 
 
-@python_call(options=FileOptions)
+@check_python_call(options=FileOptions)
 def check(inputs: FilePath | Sequence[FilePath], *, quiet: bool = True, **options: Unpack[FileKeywords]) -> Checked:
     """Name every problem of files with file, row, field and what to do; writes nothing.
 
@@ -179,7 +179,7 @@ def check(inputs: FilePath | Sequence[FilePath], *, quiet: bool = True, **option
     return check_files(_names(inputs), build_options(FileOptions, options, "check"), quiet=quiet)
 
 
-@python_call(options=FileOptions)
+@check_python_call(options=FileOptions)
 def inspect(path: FilePath, **options: Unpack[FileKeywords]) -> list[Inspected]:
     """Say which format a file has, and why, with counts and the first records; writes nothing.
 
@@ -197,7 +197,7 @@ def inspect(path: FilePath, **options: Unpack[FileKeywords]) -> list[Inspected]:
     return inspect_files(str(path), build_options(FileOptions, options, "inspect"))
 
 
-@python_call(options=ExportOptions)
+@check_python_call(options=ExportOptions)
 def export(
     dataset: FilePath,
     output: FilePath,
@@ -226,7 +226,7 @@ def export(
     return export_dataset(local(dataset), str(output), how, quiet=quiet)
 
 
-@python_call(options=PreviewOptions)
+@check_python_call(options=PreviewOptions)
 def preview(
     inputs: FilePath | Sequence[FilePath],
     output: FilePath,
@@ -251,11 +251,11 @@ def preview(
     """
     rows = options.get("rows", 1)
     if type(rows) is not int or rows < 1:
-        raise UsageError(f"preview: rows is a whole number from 1 {got(rows)}.")
+        raise UsageError(f"preview: rows is a whole number from 1 {show(rows)}.")
     return preview_files(_names(inputs), Path(output), build_options(PreviewOptions, options, "preview"), quiet=quiet)
 
 
-@python_call(options=PushOptions)
+@check_python_call(options=PushOptions)
 def push(folder: FilePath, repo_id: str, *, quiet: bool = True, **options: Unpack[PushKeywords]) -> Pushed:
     """Publish a converted dataset on the Hub, after every byte and picture was checked.
 
@@ -275,7 +275,7 @@ def push(folder: FilePath, repo_id: str, *, quiet: bool = True, **options: Unpac
     return publish(Path(folder), repo_id, build_options(PushOptions, options, "push"), quiet=quiet)
 
 
-@python_call
+@check_python_call
 def verify(dataset: FilePath, *, quiet: bool = True) -> list[str]:
     """Re-read every byte of a dataset against its manifest.
 
@@ -290,11 +290,11 @@ def verify(dataset: FilePath, *, quiet: bool = True) -> list[str]:
         UsageError: Nothing stands there.
         Error: There is no manifest to compare with, or the store failed.
     """
-    with progress("verify", quiet=quiet) as advance:
+    with show_progress("verify", quiet=quiet) as advance:
         return find_faults(dataset, advance)
 
 
-@python_call
+@check_python_call
 def list_plugins(kind: str | None = None, words: Several = ()) -> dict[str, list[ListedPlugin]]:
     """List the formats and other plug-ins by kind, as `mmconvert list` does.
 
@@ -311,7 +311,7 @@ def list_plugins(kind: str | None = None, words: Several = ()) -> dict[str, list
     return find_plugins("mmconvert", kind, [words] if isinstance(words, str) else words)
 
 
-open_dataset = python_call(_open_dataset)
+open_dataset = check_python_call(_open_dataset)
 
 
 def _names(given: FilePath | Sequence[FilePath]) -> list[str]:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
-from mmconvert.core.errors import UsageError, got
+from mmconvert.core.errors import UsageError, show
 from mmconvert.core.option_fields import build_options
-from mmconvert.core.signature_checks import python_call
+from mmconvert.core.signature_checks import check_python_call
 from mmconvert.dataset.publish import UploadOptions
 from mmscore.analysis.bundle import Bundle, BundleOptions, bundle_files
 from mmscore.analysis.bundle_verify import Verification
@@ -109,7 +109,7 @@ class PredictKeywords(TypedDict, total=False):
     limit: int | None
 
 
-@python_call(options=PredictOptions)
+@check_python_call(options=PredictOptions)
 def predict(
     dataset: str | Path,
     output: str | Path,
@@ -221,7 +221,7 @@ class SubmitKeywords(TypedDict, total=False):
     columns: str | None
 
 
-@python_call(options=ReportOptions)
+@check_python_call(options=ReportOptions)
 def score(
     predictions: str | Path | Sequence[str | Path],
     recipe: str | Recipe | Sequence[str | Recipe] = (),
@@ -254,7 +254,7 @@ def score(
     return Report(found.entries, tuple(kept))
 
 
-@python_call(options=ReportOptions)
+@check_python_call(options=ReportOptions)
 def judge(
     predictions: str | Path | Sequence[str | Path],
     request: JudgeRequest | str,
@@ -279,7 +279,7 @@ def judge(
     return score(predictions, recipe, judge=request, **options)
 
 
-@python_call(options=ScoreOptions)
+@check_python_call(options=ScoreOptions)
 def push(
     predictions: str | Path | Sequence[str | Path],
     repo_id: str,
@@ -323,7 +323,7 @@ def push(
     return place.scored(list(found), quiet=quiet)
 
 
-@python_call
+@check_python_call
 def run(
     task: str | Path | Mapping[str, Any],
     *,
@@ -355,11 +355,11 @@ def _refuse_other(task: object) -> None:
     if not isinstance(task, str | Path | Mapping):
         raise UsageError(
             "run: expected the file of a task, or what it holds, such as "
-            f"{{'datasets': ['DIR'], 'models': [{{'model': 'NAME'}}]}} {got(task)}. See docs/run.md."
+            f"{{'datasets': ['DIR'], 'models': [{{'model': 'NAME'}}]}} {show(task)}. See docs/run.md."
         )
 
 
-@python_call(options=CompareOptions)
+@check_python_call(options=CompareOptions)
 def compare(
     a: str | Path, b: str | Path, *, judge: JudgeRequest | str | None = None, **options: Unpack[CompareKeywords]
 ) -> Comparison:
@@ -382,7 +382,7 @@ def compare(
     return compare_files(str(a), str(b), build_options(CompareOptions, {**options, "judge": request}, "compare"))
 
 
-@python_call(options=ExplainOptions)
+@check_python_call(options=ExplainOptions)
 def explain(predictions: str | Path, **options: Unpack[ExplainKeywords]) -> Explanation:
     """Show what was read out of each reply, by which rule; with two recipes, where their numbers part.
 
@@ -397,7 +397,7 @@ def explain(predictions: str | Path, **options: Unpack[ExplainKeywords]) -> Expl
     return explain_file(str(predictions), build_options(ExplainOptions, options, "explain"))
 
 
-@python_call(options=RankOptions)
+@check_python_call(options=RankOptions)
 def rank(predictions: str | Path | Sequence[str | Path], **options: Unpack[RankKeywords]) -> Ranking:
     """Give each model its average score and average rank over many datasets.
 
@@ -412,7 +412,7 @@ def rank(predictions: str | Path | Sequence[str | Path], **options: Unpack[RankK
     return rank_files(_texts(predictions), build_options(RankOptions, options, "rank"))
 
 
-@python_call(options=SubmitOptions)
+@check_python_call(options=SubmitOptions)
 def submit(predictions: str | Path, output: str | Path, *, to: str, **options: Unpack[SubmitKeywords]) -> Submission:
     """Write predictions as the file that a benchmark's server takes.
 
@@ -434,7 +434,7 @@ def submit(predictions: str | Path, output: str | Path, *, to: str, **options: U
     )
 
 
-@python_call(options=BundleOptions)
+@check_python_call(options=BundleOptions)
 def bundle(
     predictions: str | Path | Sequence[str | Path], output: str | Path, **options: Unpack[BundleKeywords]
 ) -> Bundle:
@@ -452,7 +452,7 @@ def bundle(
     return bundle_files(_texts(predictions), Path(output), build_options(BundleOptions, options, "bundle"))
 
 
-@python_call
+@check_python_call
 def verify(folder: str | Path) -> Verification:
     """Compare every byte of a bundle with its manifest, score it anew and compare every number.
 

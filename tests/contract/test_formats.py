@@ -15,14 +15,14 @@ from mmconvert.core.record import SCHEMA
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert
 from mmconvert.pipeline.inputs import Input
-from mmconvert.plugins.registry import available, load
-from mmconvert.testing import breaches_of
-from mmconvert.testing.examples import example_files
-from mmconvert.testing.formats import CHECKS, subject
+from mmconvert.plugins.registry import find_plugins, load
+from mmconvert.testing import run_check
+from mmconvert.testing.examples import list_example_files
+from mmconvert.testing.formats import CHECKS, load_subject
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = {**example_files(), "mmconvert": ROOT / "tests/data/mmconvert/example.parquet"}
-FORMATS = list(available("mmconvert.formats"))
+EXAMPLES = {**list_example_files(), "mmconvert": ROOT / "tests/data/mmconvert/example.parquet"}
+FORMATS = list(find_plugins("mmconvert.formats"))
 
 
 def example(name: str) -> Path:
@@ -72,7 +72,7 @@ def test_the_dataset_has_the_one_schema_and_opens(name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("promise", CHECKS)
 @pytest.mark.parametrize("name", FORMATS)
 def test_it_keeps_the_promise(name: str, promise: str) -> None:
-    assert not list(breaches_of(CHECKS, promise, subject(name, [example(name)])))
+    assert not list(run_check(CHECKS, promise, load_subject(name, [example(name)])))
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmconvert.plugins.registry import available, load
-from mmscore.core.judge import JUDGES, RULE, Case, Judge, Leave, NoVerdict, Question, Verdict
+from mmconvert.plugins.registry import find_plugins, load
+from mmscore.core.judge import JUDGES, RULE, Case, Judge, JudgeQuestion, Leave, NoVerdict, Verdict
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Item, Recipe
 
-NAMES = list(available(JUDGES))
+NAMES = list(find_plugins(JUDGES))
 ITEM = Item(
     id="1",
     task="multiple_choice",
@@ -41,7 +41,7 @@ def test_it_says_what_it_follows_and_names_what_exists(name: str) -> None:
     assert {*judge.takes_labels, *judge.takes_pattern} <= set(judge.versions)
 
 
-@pytest.mark.parametrize("name", list(available("mmscore.recipes")))
+@pytest.mark.parametrize("name", list(find_plugins("mmscore.recipes")))
 def test_a_recipe_names_judges_that_exist(name: str) -> None:
     recipe: Recipe = load("mmscore.recipes", name)
     assert set(recipe.judges) <= set(NAMES)
@@ -50,7 +50,7 @@ def test_a_recipe_names_judges_that_exist(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_some_recipe_takes_it(name: str) -> None:
-    recipes: list[Recipe] = [load("mmscore.recipes", recipe) for recipe in available("mmscore.recipes")]
+    recipes: list[Recipe] = [load("mmscore.recipes", recipe) for recipe in find_plugins("mmscore.recipes")]
     assert any(name in recipe.judges for recipe in recipes)
 
 
@@ -67,7 +67,7 @@ def test_it_comes_to_an_end_within_its_tries_and_says_the_same_twice(
                 case = Case(ITEM._replace(prediction=prediction), parsed, scores, version, strategy)
                 asked = 0
                 try:
-                    while isinstance(step := judge.step(case, replies[:asked]), Question):
+                    while isinstance(step := judge.step(case, replies[:asked]), JudgeQuestion):
                         assert step == judge.step(case, replies[:asked])
                         asked += 1
                         assert asked <= judge.most(strategy)

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmconvert.plugins.registry import available, load
-from mmscore.metrics.mmmu_accuracy import Share
-from mmscore.metrics.vlmevalkit_vqa import Aggregation, Method, Rule
+from mmconvert.plugins.registry import find_plugins, load
+from mmscore.metrics.mmmu_accuracy import AccuracyShare
+from mmscore.metrics.vlmevalkit_vqa import Aggregation, Method, VqaRule
 
-METRICS = list(available("mmscore.metrics"))
+METRICS = list(find_plugins("mmscore.metrics"))
 
 WORDS = ["a", "cat", "Cat.", "two", "2", "2.0", "5%", "1/2", "猫", "the", "\n", "", "nan", "inf", "1e400", "yes"]
 TEXTS = st.text(max_size=20) | st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
@@ -26,7 +26,7 @@ RIGHT = st.floats(0, 1)
 LABELS = st.sampled_from(["cat", "dog", 0, 1])
 DEGREES = st.sampled_from([-100.0, -50.0, 0.0, 50.0, math.nan])
 BOXES = st.lists(st.floats(-10, 10), min_size=4, max_size=4) | st.just([math.nan] * 4)
-RULES = [Rule(*rule) for rule in itertools.product(typing.get_args(Method), typing.get_args(Aggregation))]
+RULES = [VqaRule(*rule) for rule in itertools.product(typing.get_args(Method), typing.get_args(Aggregation))]
 
 
 def _tables(columns: int, *, smallest: int = 0) -> st.SearchStrategy[tuple[list[str], list[list[str]]]]:
@@ -51,7 +51,11 @@ CASES: dict[str, tuple[st.SearchStrategy[tuple[Any, ...]], float, float]] = {
     "label_accuracy": (_paired(LABELS), 0, 1),
     "lmms_ocrbench": (st.tuples(TEXTS, LISTS), 0, 1),
     "lmms_vqa": (st.tuples(TEXTS, LISTS), 0, 1),
-    "mmmu_accuracy": (st.tuples(st.lists(st.builds(Share, RIGHT, st.integers(0, 9)), min_size=1, max_size=5)), 0, 1),
+    "mmmu_accuracy": (
+        st.tuples(st.lists(st.builds(AccuracyShare, RIGHT, st.integers(0, 9)), min_size=1, max_size=5)),
+        0,
+        1,
+    ),
     "mmmu_open_match": (st.tuples(TEXTS | LISTS, st.lists(TEXTS | st.floats(-9, 9), max_size=4)), 0, 1),
     "mmtrust_box_iou": (_paired(BOXES), 0, 100),
     "mmtrust_pearson": (_paired(DEGREES).map(lambda sides: (np.nan_to_num(sides[0]).tolist(), sides[1])), -1, 1),

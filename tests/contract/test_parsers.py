@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.core.record import LETTERS
-from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.registry import find_plugins, load
 from mmscore.core.parsed import Parsed
 
-PARSERS = list(available("mmscore.parsers"))
+PARSERS = list(find_plugins("mmscore.parsers"))
 TEXTS = {"A": "cat", "B": "a dog", "C": "", "D": "ÇA ﬁn İ"}
 ARGUMENTS: dict[str, list[Any]] = {
     "options": [TEXTS, list(TEXTS.values()), [None, "cat"], []],

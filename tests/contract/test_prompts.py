@@ -8,31 +8,31 @@ from hypothesis import given, settings
 
 from mmconvert.core.record import Record
 from mmconvert.pipeline.prompting import prompt_of
-from mmconvert.plugins.registry import available
-from mmconvert.testing import breaches_of
-from mmconvert.testing.elsewhere import digests
-from mmconvert.testing.prompts import CHECKS, faults, subject
+from mmconvert.plugins.registry import find_plugins
+from mmconvert.testing import run_check
+from mmconvert.testing.elsewhere import collect_digests
+from mmconvert.testing.prompts import CHECKS, find_faults, load_subject
 from support.records import records
 
-PROMPTS = list(available("mmconvert.prompts"))
+PROMPTS = list(find_plugins("mmconvert.prompts"))
 PAGE = Path(__file__).resolve().parents[2] / "docs/prompts.md"
 
 
 @pytest.mark.parametrize("promise", list(CHECKS)[:-1])
 @pytest.mark.parametrize("name", PROMPTS)
 def test_it_keeps_the_promise(name: str, promise: str) -> None:
-    assert not list(breaches_of(CHECKS, promise, subject(name, [])))
+    assert not list(run_check(CHECKS, promise, load_subject(name, [])))
 
 
 @pytest.mark.parametrize("name", PROMPTS)
 @settings(max_examples=30, deadline=None)
 @given(record=records())
 def test_any_record_is_worded_or_refused(name: str, record: Record) -> None:
-    assert not list(faults(record, prompt_of(name)))
+    assert not list(find_faults(record, prompt_of(name)))
 
 
 def test_wordings_are_the_same_in_every_process() -> None:
-    assert len(digests("prompts", PROMPTS)) == 1
+    assert len(collect_digests("prompts", PROMPTS)) == 1
 
 
 @pytest.mark.parametrize("name", PROMPTS)

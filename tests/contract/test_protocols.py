@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Part, Record, Turn
-from mmconvert.plugins.registry import available
+from mmconvert.plugins.registry import find_plugins
 from mmscore.infer.protocol import GROUP, Before, Reply, open_protocol
 from support.questions import picture, record
 from support.records import TEXT, records
 
-PROTOCOLS = list(available(GROUP))
+PROTOCOLS = list(find_plugins(GROUP))
 REPLIES = st.builds(Reply, st.lists(TEXT, max_size=3).map(tuple), st.sampled_from(["(A)", "(9)", "B", ""]) | TEXT)
 ROUNDS = st.lists(st.lists(REPLIES, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple)
 
@@ -31,7 +31,7 @@ def row(rounds: int) -> Record:
 def test_a_protocol_says_what_it_is(name: str) -> None:
     playing = open_protocol(name)
     assert playing.protocol.summary
-    assert available(GROUP)[name].summary()
+    assert find_plugins(GROUP)[name].read_summary()
     assert not any(isinstance(default, type) for default in playing.parameters.values())
 
 

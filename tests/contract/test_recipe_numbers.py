@@ -15,14 +15,14 @@ from msgspec.structs import asdict
 
 from mmconvert.core.errors import Error
 from mmconvert.core.record import PREDICTION_SCHEMA
-from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.registry import find_plugins, load
 from mmscore.core.recipe import Item, Recipe
 from mmscore.core.table import SCORED
 from mmscore.scoring.evaluate import score
 from mmscore.scoring.judging.request import JudgeRequest
 from mmscore.scoring.score import score_items
 
-RECIPES = list(available("mmscore.recipes"))
+RECIPES = list(find_plugins("mmscore.recipes"))
 BY_RULES = [name for name in RECIPES if not load("mmscore.recipes", name).needs_judge]
 
 CHOICE = Item(

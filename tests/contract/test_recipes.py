@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.registry import find_plugins, load
 from mmscore.core.recipe import Item, Recipe
 
 ROOT = Path(__file__).resolve().parents[2]
-RECIPES = list(available("mmscore.recipes"))
+RECIPES = list(find_plugins("mmscore.recipes"))
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from mmconvert.core.record import Record
 from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read
 from mmconvert.pipeline.inputs import Input
-from mmconvert.plugins.registry import available, load
-from mmconvert.plugins.transform import Transform, steps
-from mmconvert.testing import breaches_of
-from mmconvert.testing.elsewhere import digests
-from mmconvert.testing.transforms import CHECKS, faults, subject
+from mmconvert.plugins.registry import find_plugins, load
+from mmconvert.plugins.transform import Transform, load_steps
+from mmconvert.testing import run_check
+from mmconvert.testing.elsewhere import collect_digests
+from mmconvert.testing.transforms import CHECKS, find_faults, load_subject
 from support.records import picture_bytes, records
 
 ROOT = Path(__file__).resolve().parents[2]
-TRANSFORMS = list(available("mmconvert.transforms"))
+TRANSFORMS = list(find_plugins("mmconvert.transforms"))
 OWN = """
 import PIL.Image
 
@@ -83,13 +83,13 @@ BOXES = st.one_of(
 @given(record=records(), box=BOXES, seed=st.integers(0, 3))
 def test_any_record_survives_or_is_refused(name: str, files: Path, record: Record, box: object, seed: int) -> None:
     record = replace(record, extra={**record.extra, "bbox": box})
-    assert not list(faults(record, steps([spec(name, files)], seed)))
+    assert not list(find_faults(record, load_steps([spec(name, files)], seed)))
 
 
 @pytest.mark.parametrize("promise", list(CHECKS)[:-1])
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_it_keeps_the_promise(name: str, promise: str, files: Path, questions: list[Path]) -> None:
-    assert not list(breaches_of(CHECKS, promise, subject(spec(name, files), questions)))
+    assert not list(run_check(CHECKS, promise, load_subject(spec(name, files), questions)))
 
 
 @pytest.fixture(scope="session")
@@ -121,7 +121,7 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_results_are_the_same_in_every_process(files: Path, questions: list[Path]) -> None:
-    assert len(digests("transforms", [spec(name, files) for name in TRANSFORMS], questions, seed=3)) == 1
+    assert len(collect_digests("transforms", [spec(name, files) for name in TRANSFORMS], questions, seed=3)) == 1
 
 
 def test_workers_do_not_change_a_byte(questions: list[Path], tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from mmconvert.io import detect
 from mmconvert.pipeline.convert import ReadOptions, Records, Summary, WriteOptions, convert, read, write
 from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Format, Target
-from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.registry import find_plugins, load
 
 _CODE = re.compile(r"[a-z_0-9]+(\.[a-z_0-9]+)+")
 _PLACE = re.compile(r"/\S*/case-\S*?/\S*")
@@ -196,7 +196,7 @@ def _comparable(row: object) -> str:
 
 def _check_writers(case: Case, output: Path) -> None:
     """The format's own writer, and one of the others, take any dataset of ours or refuse it with a reason."""
-    writers = [name for name in available("mmconvert.formats") if load("mmconvert.formats", name).write is not None]
+    writers = [name for name in find_plugins("mmconvert.formats") if load("mmconvert.formats", name).write is not None]
     other = writers[hash_file(next(output.glob("data/*"))).encode()[0] % len(writers)]
     own = [case.target] if load("mmconvert.formats", case.target).write is not None else []
     for target in dict.fromkeys([*own, other]):

@@ -10,7 +10,7 @@ from mmconvert.core.errors import Error
 from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read, write
 from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Format, Target
-from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.registry import find_plugins, load
 from support.records import KINDS, picture_bytes
 
 PICTURES = "pictures"
@@ -44,7 +44,7 @@ class Seed:
 
 def targets() -> list[str]:
     """Name everything that is fuzzed."""
-    return [*available("mmconvert.formats"), PICTURES]
+    return [*find_plugins("mmconvert.formats"), PICTURES]
 
 
 def seeds(target: str, scratch: Path, shared: Path | None) -> list[Seed]:

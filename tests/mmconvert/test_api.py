@@ -10,7 +10,7 @@ import pytest
 
 import mmconvert
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.core.signature_checks import keywords
+from mmconvert.core.signature_checks import read_keywords
 from support.records import picture_bytes
 from support.terminal import mmconvert as at_the_terminal
 
@@ -100,8 +100,8 @@ def test_progress_is_on_standard_error_when_wanted(table, capsys):
 
 
 def test_keywords_know_their_types():
-    assert keywords(mmconvert.convert)["overwrite"] is bool
-    assert "options" not in keywords(mmconvert.convert)
+    assert read_keywords(mmconvert.convert)["overwrite"] is bool
+    assert "options" not in read_keywords(mmconvert.convert)
 
 
 def test_a_file_that_is_named_like_an_option_is_a_file(table, monkeypatch):

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from mmconvert.core.errors import Error
-from mmconvert.core.record import Record, prompt_text
+from mmconvert.core.record import Record, join_prompt_text
 from mmconvert.pipeline.convert import read
 from mmscore.compat.evalscope import EvalType, JudgeStrategy, TaskConfig, run_task
 from support.chat_server import ChatServer, Said, chat_server, said
@@ -165,7 +165,7 @@ class TestGeneralVQA:
     def test_jsonl_and_tsv_hold_the_same_rows(self) -> None:
         lines, table = (list(read(write_vqa(2, suffix), image_roots=(Path(),))) for suffix in (".jsonl", ".tsv"))
         assert [(r.messages, r.images, r.answers) for r in lines] == [(r.messages, r.images, r.answers) for r in table]
-        assert [prompt_text(record) for record in lines] == [f"{question}<image>" for question in QUESTIONS[:2]]
+        assert [join_prompt_text(record) for record in lines] == [f"{question}<image>" for question in QUESTIONS[:2]]
         assert lines[0].images[0].bytes == Path(DOG).read_bytes()
 
     def test_pictures_are_paths_addresses_or_data(self) -> None:

@@ -24,7 +24,7 @@ from mmscore.compat.reform_eval import (
     loader_eval,
 )
 from mmscore.compat.reform_eval.__main__ import program
-from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, Benchmark, benchmark_named
+from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, Benchmark, find_benchmark
 from support.hub_repo import Repo
 from support.hub_server import HubServer
 from support.questions import picture, record
@@ -118,7 +118,7 @@ class TestPipeline:
     """Section "Pipeline"."""
 
     def test_method_a_and_the_demo(self, desk: Path) -> None:
-        config = written(desk, benchmark_named("VisDial"))
+        config = written(desk, find_benchmark("VisDial"))
         subprocess.run(
             [*(sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2"),
              *("-m", "mmscore.compat.reform_eval", "run_eval", *LYNX),
@@ -140,7 +140,7 @@ class TestPipeline:
 
     def test_method_b(self, desk: Path) -> None:
         """Step 1: a dataset of texts; step 2: a list from whoever answers; step 3: the script, or the call."""
-        config = written(desk, benchmark_named("VQA_vqa_v2_val"))
+        config = written(desk, find_benchmark("VQA_vqa_v2_val"))
         proc = ConvSingleChoiceProcessor("\n", roles=["User", "Bot"], sep_style="one", alphabet_choice="upper")
         common = {"load_from_hf": False, "offline_from_hf": True, "option_mark": "upper", "preprocessor": proc}
         dataset = load_reform_dataset("VQA", "SingleChoice", config, **common)
@@ -166,7 +166,7 @@ class TestPipeline:
         assert log(desk) == lines * 2
 
     def test_a_script_keeps_its_imports(self, desk: Path) -> None:
-        config = written(desk, benchmark_named("VQA_vqa_v2_val"))
+        config = written(desk, find_benchmark("VQA_vqa_v2_val"))
         listed = desk / "VQA_SingleChoice_generation_mine_mine.json"
         (desk / "mine.py").write_text(
             "import json, sys\n"
@@ -228,7 +228,7 @@ class TestLoadData:
     """Section "Load Data"."""
 
     def test_the_data_loader(self, desk: Path) -> None:
-        config = written(desk, benchmark_named("VQA_vqa_v2_val"))
+        config = written(desk, find_benchmark("VQA_vqa_v2_val"))
         dataset = load_reform_dataset(
             dataset_name="VQA",
             formulation="SingleChoice",
@@ -255,7 +255,7 @@ class TestLoadData:
         assert again[0]["answer_options"] == sample["answer_options"]
 
     def test_the_hub_wins_over_a_local_path(self, desk: Path, hub: HubServer) -> None:
-        config = written(desk, benchmark_named("VQA_vqa_v2_val"))
+        config = written(desk, find_benchmark("VQA_vqa_v2_val"))
         places = yaml.safe_load(config.read_text())
         places["data_config"]["huggingface_data"] = "huggingface_data/VQA_v2/vqa_val_10p.json"
         config.write_text(yaml.safe_dump(places))
@@ -277,7 +277,7 @@ class TestLoadData:
         assert "Check HF_HUB_OFFLINE and the network, or load a copy" in refused.stderr
 
     def test_tdiuc_on_the_hub_has_two_repositories(self, desk: Path, hub: HubServer) -> None:
-        written(desk, benchmark_named("TDIUC-Color"))
+        written(desk, find_benchmark("TDIUC-Color"))
         places = {"hf_question_path": "q.json", "hf_anns_path": "a.json", "hf_choice_path": "choice_list/"}
         config = {"task": "color", "instruct_kind": "single_choice", "data_config": places}
         (desk / "TDIUC_color.yaml").write_text(yaml.safe_dump(config))
@@ -297,7 +297,7 @@ class TestLoadData:
         assert done.stdout == "red 4\n", done.stderr
 
     def test_neither_place_is_an_error(self, desk: Path) -> None:
-        config = written(desk, benchmark_named("VQA_vqa_v2_val"))
+        config = written(desk, find_benchmark("VQA_vqa_v2_val"))
         with pytest.raises(UsageError, match="Give --hf"):
             load_reform_dataset("VQA", "SingleChoice", config, load_from_hf=False)
 
@@ -342,7 +342,7 @@ class TestOwnInterface:
         code = [STAND_IN_HEAD, "class LynxBase(StandIn):\n", likelihood, *interface, block("def raw_predict"), loader]
         (desk / "guide.py").write_text("\n".join(code).replace("return Lynx_Interface", "return Ready"))
         (desk / "interfaces/configs/LYNX.yaml").write_text(yaml.safe_dump(LYNX_CONFIG))
-        config = written(desk, benchmark_named("VQA_vqa_v2_val"))
+        config = written(desk, find_benchmark("VQA_vqa_v2_val"))
         flags = ("--dataset_name", "VQA", "--formulation", "SingleChoice", "--dataset_config", config, "--offline_hf")
         model = ("--model", "guide.py@get_lynx", *LYNX[2:], "--option_mark", "upper", "--do_eval")
         scripts("run_eval", *model, *flags, "--max_new_tokens", 7, "--temperature", 0.5)
@@ -512,7 +512,7 @@ class TestEvaluation:
 
     def test_model_usage(self, desk: Path, shared: Path) -> None:
         """The guide's three lines, with a file in the place of the family."""
-        config = written(desk, benchmark_named("CUTE80"))
+        config = written(desk, find_benchmark("CUTE80"))
         flags = ("--dataset_name", "CUTE80", "--formulation", "OCROpenEnded", "--dataset_config", config)
         guide = (shared / "seeds/reform_eval_readme.md").read_text()
         models = re.findall(r"^--model blip2 +--model_name (\S+) +--model_type (\S+)$", guide, re.MULTILINE)
@@ -553,7 +553,7 @@ class TestEvaluation:
 
     def test_online_rounds_hear_the_model(self, desk: Path) -> None:
         teach(desk, says="Maybe")
-        config = written(desk, benchmark_named("VisDial"))
+        config = written(desk, find_benchmark("VisDial"))
         scripts(
             *("run_eval", *LYNX, "--dataset_name", "VisDial", "--formulation", "SingleChoice", "--dataset_config"),
             *(config, "--online_multi_round", "--num_workers", "0", "--offline_hf", "--capitalize", "--do_eval"),
@@ -574,7 +574,7 @@ class TestEvaluation:
         assert [float(value) for value in trend.groups()] == pytest.approx([0.75**0.5, 0.5])
 
     def test_likelihood_and_a_run_that_is_repeated(self, desk: Path) -> None:
-        config = written(desk, benchmark_named("VQA_vqa_v2_val"))
+        config = written(desk, find_benchmark("VQA_vqa_v2_val"))
         flags = (*LYNX, "--dataset_name", "VQA", "--formulation", "SingleChoice", "--dataset_config", config)
         how = ("--offline_hf", "--infer_method", "likelihood", "--likelihood_reduction", "mean")
         scripts("run_eval", *flags, *how, "--random_instruct", "--dataset_duplication", "5", "--in_context_sample")
@@ -593,7 +593,7 @@ class TestEvaluation:
         ]
 
     def test_the_output(self, desk: Path) -> None:
-        config = written(desk, benchmark_named("VQA_vqa_v2_val"))
+        config = written(desk, find_benchmark("VQA_vqa_v2_val"))
         flags = ("--dataset_name", "VQA", "--formulation", "SingleChoice", "--dataset_config", config, "--offline_hf")
         scripts("run_eval", *LYNX, *flags, "--output_dir", "here", "--option_mark", "lower", "--do_eval")
         res = json.load((desk / "here/VQA_SingleChoice_generation_lynx_LYNX.json").open())
@@ -607,7 +607,7 @@ class TestEvaluation:
             assert (entry.recipe, entry.metrics["accuracy"].value) == ("reform_singlechoice", 1.0)
 
     def test_dataset_debug_shows_the_dataset(self, desk: Path) -> None:
-        config = written(desk, benchmark_named("VQA_vqa_v2_val"))
+        config = written(desk, find_benchmark("VQA_vqa_v2_val"))
         flags = ("--dataset_name", "VQA", "--formulation", "SingleChoice", "--dataset_config", config, "--offline_hf")
         first, *samples = scripts("run_eval", "--dataset_debug", *flags).splitlines()
         assert first == "the dataset has 2 samples"

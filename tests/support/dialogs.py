@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mmconvert.chat.conversations import last_question
+from mmconvert.chat.conversations import format_last_question
 from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Loss, Target
@@ -72,7 +72,7 @@ def dialogs(
         task="chat",
         source=Source("test", "test", 0),
         images=tuple(images),
-        question=last_question(turns, images),
+        question=format_last_question(turns, images),
         extra=extra,
     )
 

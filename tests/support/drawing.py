@@ -7,7 +7,7 @@ import PIL.Image
 
 from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.images.loader import Pictures
-from mmconvert.plugins.transform import steps, transformed
+from mmconvert.plugins.transform import apply_steps, load_steps
 
 
 def photo(
@@ -33,7 +33,7 @@ def asked(*content: str | Image, id_: str = "7", **fields: Any) -> Record:
 
 def applied(record: Record, *specs: str, seed: int = 0) -> Record:
     """The one record that the transforms give."""
-    (made,) = transformed(record, steps(specs, seed))
+    (made,) = apply_steps(record, load_steps(specs, seed))
     return made
 
 

@@ -82,12 +82,12 @@ def _serve(forbidden: str, seconds: str, address_space: str) -> None:
     # What every conversion imports, its formats with it; the first array brings pandas along.
     import pyarrow
 
-    from mmconvert.plugins.registry import available, load
+    from mmconvert.plugins.registry import find_plugins, load
 
     importlib.import_module("mmconvert.cli.convert")
     pyarrow.array([""])
     for group in ("mmconvert.formats", "mmconvert.engines"):
-        for name in available(group):
+        for name in find_plugins(group):
             load(group, name)
     for line in sys.stdin:
         started = time.monotonic()

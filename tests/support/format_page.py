@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from mmconvert.core.record import SCHEMA
 from mmconvert.plugins.format import Format
-from mmconvert.plugins.registry import available, load
-from mmconvert.testing.values import ANSWERED, CHOICE, NAMED, VALUES, targets, written
+from mmconvert.plugins.registry import find_plugins, load
+from mmconvert.testing.values import ANSWERED, CHOICE, NAMED, VALUES, list_targets, write_and_read_back
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/formats.md"
@@ -41,8 +41,8 @@ def page(current: str) -> str:
         current: The page as it stands; what a row of its table says of a format stays.
     """
     what = {match["name"]: match["what"] for match in map(_ROW.fullmatch, current.splitlines()) if match}
-    names = [name for name in what if name in available("mmconvert.formats")]
-    names += [name for name in available("mmconvert.formats") if name not in what]
+    names = [name for name in what if name in find_plugins("mmconvert.formats")]
+    names += [name for name in find_plugins("mmconvert.formats") if name not in what]
     before, _, rest = current.partition(_HEAD)
     after = rest[len(rest) - len(rest.lstrip("|\n")) :] if not rest.startswith("|") else _behind_table(rest)
     prose = after.partition(f"\n{BEGIN}\n")[0].rstrip("\n")
@@ -86,7 +86,7 @@ def notes(name: str) -> dict[str, str]:
     Returns:
         Word -> text; words that the docstring lacks are missing.
     """
-    module = importlib.import_module(available("mmconvert.formats")[name].module)
+    module = importlib.import_module(find_plugins("mmconvert.formats")[name].module)
     doc = ast.get_docstring(ast.parse(Path(module.__file__ or "").read_bytes())) or ""
     found: dict[str, str] = {}
     word = ""
@@ -102,7 +102,7 @@ def _files(name: str) -> str:
     plugin: Format = load("mmconvert.formats", name)
     read = _listed([suffix or "a folder" for suffix in plugin.suffixes])
     with tempfile.TemporaryDirectory() as folder:
-        made = [path.suffix for path in targets(name, Path(folder))]
+        made = [path.suffix for path in list_targets(name, Path(folder))]
     pieces = "; a large file is read in pieces by several workers" if plugin.cuttable else ""
     if _listed(made) == read:
         return f"Read from and written to {read}{pieces}."
@@ -132,11 +132,11 @@ def _options(name: str) -> str:
 def _not_written(name: str) -> str:
     lost: set[str] = set()
     with tempfile.TemporaryDirectory() as folder:
-        for path in targets(name, Path(folder)):
+        for path in list_targets(name, Path(folder)):
             for base in (ANSWERED, CHOICE):
-                always, _ = written(base, path, name)
+                always, _ = write_and_read_back(base, path, name)
                 lost |= always & {*SCHEMA.names}
                 for column, value in VALUES.items():
-                    told, _ = written(replace(base, **{column: value}), path, name)
+                    told, _ = write_and_read_back(replace(base, **{column: value}), path, name)
                     lost |= {column} if told & NAMED.get(column, {column}) else set()
     return ", ".join(f"`{column}`" for column in SCHEMA.names if column in lost)

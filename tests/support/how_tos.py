@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
-from mmscore.kits.mmtrusteval.chains import chain_of
-from mmscore.kits.mmtrusteval.task_log import log_text, task_log
+from mmscore.kits.mmtrusteval.chains import read_chain
+from mmscore.kits.mmtrusteval.task_log import evaluate_samples, format_log
 from support.hub_repo import Blob, Repo
 from support.hub_server import HubServer
 
@@ -77,9 +77,9 @@ def publish(page: str, hub: HubServer) -> None:
 
 
 def _log() -> str:
-    chain = chain_of({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_no_op": {}, "accuracy_score": {}}}})
+    chain = read_chain({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_no_op": {}, "accuracy_score": {}}}})
     samples = [
         {"content": f"Is there a face in picture {number}?", "response": reply, "target": target, "extra": None}
         for number, (reply, target) in enumerate(_TRUSTED)
     ]
-    return log_text(task_log([chain], samples))
+    return format_log(evaluate_samples([chain], samples))

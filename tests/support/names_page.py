@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mmconvert.plugins.registry import GROUPS, available
+from mmconvert.plugins.registry import GROUPS, find_plugins
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/names.md"
@@ -38,7 +38,9 @@ def page(_current: str = "") -> str:
 
 def _block(group: str) -> str:
     kind = group.rpartition(".")[2].capitalize()
-    built_in = {plugin.name: plugin.summary() for plugin in available(group).values() if plugin.origin == "built-in"}
+    built_in = {
+        plugin.name: plugin.read_summary() for plugin in find_plugins(group).values() if plugin.origin == "built-in"
+    }
     rows = [f"| `{name}` | {_cell(summary)} |" for name, summary in built_in.items()]
     return "\n".join([f"## {kind}", "", f"Taken by {TAKEN_BY[group]}.", "", "| name | what |", "| --- | --- |", *rows])
 

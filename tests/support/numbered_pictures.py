@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.record import Record, Source, Turn, canonical_json
+from mmconvert.core.record import Record, Source, Turn, encode_json
 from mmconvert.core.text.placeholders import interleave
 from mmconvert.images.loader import Pictures
 from support.datasets_on_disk import picture
@@ -20,4 +20,4 @@ def asked(question: str, *slots: int, shown: str | None = None, **fields: Any) -
 
 
 def answered(text: str, *options: str | None) -> dict[str, Any]:
-    return {"options": options, "answer": text, "answers": (text,), "label": canonical_json(text)}
+    return {"options": options, "answer": text, "answers": (text,), "label": encode_json(text)}

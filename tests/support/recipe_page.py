@@ -4,7 +4,7 @@ import ast
 import textwrap
 from pathlib import Path
 
-from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.registry import find_plugins, load
 from mmscore.core.recipe import OWN, Recipe
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +24,7 @@ def page(current: str) -> str:
         current: The page as it stands.
     """
     prose = current.partition(f"\n{BEGIN}\n")[0].rstrip("\n")
-    blocks = "\n".join(block(name) for name in available(GROUP))
+    blocks = "\n".join(block(name) for name in find_plugins(GROUP))
     return f"{prose}\n\n{BEGIN}\n\n{_WHY}\n\n{blocks}"
 
 
@@ -51,7 +51,7 @@ def block(name: str) -> str:
 
 def _paragraphs(name: str) -> list[str]:
     """Read what a recipe's module says behind its first line."""
-    path = Path(str(available(GROUP)[name].module).replace(".", "/")).with_suffix(".py")
+    path = Path(str(find_plugins(GROUP)[name].module).replace(".", "/")).with_suffix(".py")
     doc = ast.get_docstring(ast.parse((ROOT / "src" / path).read_bytes())) or ""
     return [" ".join(paragraph.split()) for paragraph in doc.split("\n\n")]
 

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 from PIL import Image as Picture
 
-from mmconvert.core.record import Image, Part, Record, Source, Task, Turn, canonical_json
+from mmconvert.core.record import Image, Part, Record, Source, Task, Turn, encode_json
 from mmconvert.images.loader import Pictures
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
@@ -68,7 +68,7 @@ def records(draw: st.DrawFn) -> Record:
         options=tuple(options),
         answer=draw(NAME),
         answers=tuple(draw(st.lists(TEXT, max_size=3))),
-        label=None if label is None else canonical_json(label),
+        label=None if label is None else encode_json(label),
         hint=draw(NAME),
         category=draw(NAME),
         split=draw(NAME),

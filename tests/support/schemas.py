@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.core.record import PREDICTION_SCHEMA, SCHEMA, SCHEMA_VERSION, hf_feature
+from mmconvert.core.record import PREDICTION_SCHEMA, SCHEMA, SCHEMA_VERSION, describe_hf_feature
 from mmconvert.dataset.card_sections import MEANINGS
 from mmscore.reporting.scored_rows import ROWS_SCHEMA
 from support.comparison_schemas import SCHEMAS
@@ -75,7 +75,7 @@ def _table(title: str, schema: pa.Schema, meanings: dict[str, str]) -> dict[str,
             {
                 "name": field.name,
                 "arrow": str(field.type),
-                "huggingface": hf_feature(field.type),
+                "huggingface": describe_hf_feature(field.type),
                 "meaning": meanings[field.name],
             }
             for field in schema

@@ -28,7 +28,7 @@ from transformers import (
 )
 from transformers.models.idefics3.configuration_idefics3 import Idefics3VisionConfig
 
-from mmconvert.testing.demo.tiny_vlm import CHAT_TEMPLATE, build, byte_tokenizer, save
+from mmconvert.testing.demo.tiny_vlm import CHAT_TEMPLATE, build, build_byte_tokenizer, save
 
 _SIZE = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
 
@@ -45,7 +45,7 @@ def save_llava(folder: Path) -> Path:
 
 
 def save_idefics3(folder: Path) -> Path:
-    tokenizer = byte_tokenizer(
+    tokenizer = build_byte_tokenizer(
         image_token="<image>", fake_image_token="<fake_token_around_image>", global_image_token="<global-img>"
     )
     tiles = [f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)]
@@ -78,7 +78,7 @@ def save_idefics3(folder: Path) -> Path:
 
 def save_blip2(folder: Path, *, encoder: bool) -> Path:
     """A BLIP-2 around a T5, or around an OPT without an encoder."""
-    tokenizer = byte_tokenizer()
+    tokenizer = build_byte_tokenizer()
     processor = Blip2Processor(BlipImageProcessorPil(size={"height": 32, "width": 32}), tokenizer, num_query_tokens=4)
     special, vocabulary = _special(tokenizer), len(tokenizer)
     text: T5Config | OPTConfig
@@ -124,7 +124,7 @@ def save_qwen2_5_vl(folder: Path) -> Path:
         "vision_start_token": "<|vision_start|>",
         "vision_end_token": "<|vision_end|>",
     }
-    tokenizer = byte_tokenizer(**tokens)
+    tokenizer = build_byte_tokenizer(**tokens)
     size = {"shortest_edge": 784, "longest_edge": 3136}
     processor = Qwen2_5_VLProcessor(
         Qwen2VLImageProcessorPil(size=size),

@@ -38,8 +38,8 @@ class ChatCollator:
         Raises:
             Error: A row shows other pictures than it has, or is laid out for evaluation.
         """
-        talks = [_turns(row) for row in rows]
-        batch = self._tensors(talks)
+        talks = [_read_turns(row) for row in rows]
+        batch = self._build_tensors(talks)
         learnt = batch["attention_mask"].bool()
         for token in self._pictures:
             learnt &= batch["input_ids"] != token
@@ -47,15 +47,15 @@ class ChatCollator:
         starts = batch["attention_mask"].argmax(dim=1).tolist()
         for own, row, start in zip(learnt, rows, starts, strict=True):
             if "completion" in row:
-                own[start : start + self._prompt_tokens(row)] = False
+                own[start : start + self._count_prompt_tokens(row)] = False
         batch["labels"] = batch["input_ids"].masked_fill(~learnt, IGNORED)
         return dict(batch)
 
-    def _prompt_tokens(self, row: Mapping[str, Any]) -> int:
-        prompt = _with_pictures(row["prompt"], iter(row["images"]))
-        return int(self._tensors([prompt], add_generation_prompt=True)["input_ids"].shape[1])
+    def _count_prompt_tokens(self, row: Mapping[str, Any]) -> int:
+        prompt = _insert_images(row["prompt"], iter(row["images"]))
+        return int(self._build_tensors([prompt], add_generation_prompt=True)["input_ids"].shape[1])
 
-    def _tensors(self, talks: Sequence[Any], **options: Any) -> Any:
+    def _build_tensors(self, talks: Sequence[Any], **options: Any) -> Any:
         return self._processor.apply_chat_template(
             talks,
             tokenize=True,
@@ -66,23 +66,25 @@ class ChatCollator:
         )
 
 
-def _turns(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _read_turns(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Give the turns of a row, each picture in its part."""
     turns = [*row["prompt"], *row["completion"]] if "completion" in row else row["messages"]
     if turns[-1]["role"] != "assistant":
         raise Error(f"row {row.get('id')!r}: has no reply to learn. Convert with --view sft or prompt-completion.")
     pictures = iter(row["images"])
-    talk = _with_pictures(turns, pictures)
+    talk = _insert_images(turns, pictures)
     if any(True for _ in pictures):
         raise Error(f"row {row.get('id')!r}: has more pictures than its turns show. Convert it again.")
     return talk
 
 
-def _with_pictures(turns: Sequence[Mapping[str, Any]], pictures: Iterator[Any]) -> list[dict[str, Any]]:
-    return [{"role": turn["role"], "content": [_part(part, pictures) for part in turn["content"]]} for turn in turns]
+def _insert_images(turns: Sequence[Mapping[str, Any]], pictures: Iterator[Any]) -> list[dict[str, Any]]:
+    return [
+        {"role": turn["role"], "content": [_build_part(part, pictures) for part in turn["content"]]} for turn in turns
+    ]
 
 
-def _part(part: Mapping[str, Any], pictures: Iterator[Any]) -> dict[str, Any]:
+def _build_part(part: Mapping[str, Any], pictures: Iterator[Any]) -> dict[str, Any]:
     if part["type"] != "image":
         return {"type": "text", "text": part["text"]}
     try:

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from mmconvert.core.errors import RowError, did_you_mean, got, in_field
+from mmconvert.core.errors import RowError, in_field, show, suggest_spelling
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.rows import Row
-from mmconvert.core.text.image_markers import Markers, check_count, marked_parts
-from mmconvert.core.text.placeholders import turn_text
+from mmconvert.core.text.image_markers import Markers, check_count, split_at_markers
+from mmconvert.core.text.placeholders import format_turn
 from mmconvert.io.columns import json_rest, take_id
 from mmconvert.plugins.format import Context
 
@@ -22,7 +22,7 @@ MESSAGES_EXTRA = "messages_extra"
 """Key in `extra` for the fields of each message beside role and content."""
 
 
-def role_of(value: Any, field: str) -> str:
+def read_role(value: Any, field: str) -> str:
     """Give the role of a turn.
 
     Raises:
@@ -32,28 +32,28 @@ def role_of(value: Any, field: str) -> str:
         return ROLES[value]
     if isinstance(value, str) and value in TOOL_ROLES:
         raise RowError("media.unsupported", field, "tool calls are not supported yet. Leave the row out.")
-    raise RowError("messages.role", field, f"expected one of {', '.join(ROLES)} {got(value)}.{_near(value)}")
+    raise RowError("messages.role", field, f"expected one of {', '.join(ROLES)} {show(value)}.{_suggest_role(value)}")
 
 
-def _near(word: Any) -> str:
-    return did_you_mean(word, ROLES) if isinstance(word, str) else ""
+def _suggest_role(word: Any) -> str:
+    return suggest_spelling(word, ROLES) if isinstance(word, str) else ""
 
 
-def message_list(value: Any, field: str) -> list[dict[str, Any]]:
+def read_messages(value: Any, field: str) -> list[dict[str, Any]]:
     """Check that a field holds messages.
 
     Raises:
         RowError: `messages.missing`, `messages.type`.
     """
     if not isinstance(value, list) or not value:
-        raise RowError("messages.missing", field, f"expected a list of messages {got(value)}.")
+        raise RowError("messages.missing", field, f"expected a list of messages {show(value)}.")
     for number, message in enumerate(value):
         if not isinstance(message, dict):
-            raise RowError("messages.type", f"{field}[{number}]", f"expected an object {got(message)}.")
+            raise RowError("messages.type", f"{field}[{number}]", f"expected an object {show(message)}.")
     return value
 
 
-def objects_in(value: Any) -> list[dict[str, Any]]:
+def list_objects(value: Any) -> list[dict[str, Any]]:
     """Give the objects of a list, for telling formats apart; [] for anything else.
 
     Example:
@@ -63,7 +63,7 @@ def objects_in(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def marked_turns(
+def read_marked_turns(
     value: Any,
     field: str,
     keys: tuple[str, str],
@@ -83,26 +83,26 @@ def marked_turns(
         The turns, and the fields of each message that have no place in a turn.
 
     Raises:
-        RowError: The codes of `message_list`, `role_of` and `marked_parts`; `messages.content`.
+        RowError: The codes of `read_messages`, `read_role` and `split_at_markers`; `messages.content`.
     """
     role_key, text_key = keys
     turns: list[Turn] = []
     extras: list[dict[str, Any]] = []
-    for number, message in enumerate(message_list(value, field)):
+    for number, message in enumerate(read_messages(value, field)):
         where = f"{field}[{number}]"
-        role, text = role_of(message.get(role_key), f"{where}.{role_key}"), message.get(text_key)
+        role, text = read_role(message.get(role_key), f"{where}.{role_key}"), message.get(text_key)
         if message.get("tool_calls") or message.get("function_call"):
             raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
         if not isinstance(text, str):
-            raise RowError("messages.content", f"{where}.{text_key}", f"expected a text {got(text)}.")
+            raise RowError("messages.content", f"{where}.{text_key}", f"expected a text {show(text)}.")
         with in_field(f"{where}.{text_key}"):
-            parts = marked_parts(text, markers) if role in shown_by else (Part("text", text),)
+            parts = split_at_markers(text, markers) if role in shown_by else (Part("text", text),)
         turns.append(Turn(role, parts))
         extras.append({name: item for name, item in message.items() if name not in keys and item is not None})
     return tuple(turns), extras
 
 
-def with_system(
+def take_system_turn(
     fields: dict[str, Any], turns: tuple[Turn, ...], extras: list[dict[str, Any]]
 ) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
     """Take the field `system` out of a row and put it before its turns.
@@ -114,16 +114,16 @@ def with_system(
     if system is None or system == "":
         return turns, extras
     if not isinstance(system, str):
-        raise RowError("messages.content", "system", f"expected a text {got(system)}.")
+        raise RowError("messages.content", "system", f"expected a text {show(system)}.")
     return (Turn("system", (Part("text", system),)), *turns), [{}, *extras]
 
 
-def image_parts(turns: Sequence[Turn]) -> int:
+def count_image_parts(turns: Sequence[Turn]) -> int:
     """Count the pictures that turns show."""
     return sum(part.type == "image" for turn in turns for part in turn.content)
 
 
-def listed(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     """Give the elements of a field that holds one thing or a list of them; [] for null and "".
 
     Example:
@@ -135,8 +135,8 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def placed(value: Any, field: str) -> list[tuple[str, Any]]:
-    """Give what `listed` gives, each element with its place.
+def list_elements(value: Any, field: str) -> list[tuple[str, Any]]:
+    """Give what `as_list` gives, each element with its place.
 
     Example:
         >>> placed("a.png", "image"), placed(["a.png", "b.png"], "images")
@@ -144,10 +144,10 @@ def placed(value: Any, field: str) -> list[tuple[str, Any]]:
     """
     if isinstance(value, list):
         return [(f"{field}[{number}]", item) for number, item in enumerate(value)]
-    return [(field, item) for item in listed(value)]
+    return [(field, item) for item in as_list(value)]
 
 
-def picture(value: Any, slot: int, context: Context) -> Image:
+def load_image(value: Any, slot: int, context: Context) -> Image:
     """Load what a source wrote for a picture: a path, a data URL, an address, or a cell of parquet.
 
     Args:
@@ -163,11 +163,11 @@ def picture(value: Any, slot: int, context: Context) -> Image:
     if isinstance(value, bytes):
         return context.pictures.of_bytes(value, slot)
     if not isinstance(value, str):
-        raise RowError("image.type", "", f"expected a path, a data URL or bytes {got(value)}.")
+        raise RowError("image.type", "", f"expected a path, a data URL or bytes {show(value)}.")
     return context.pictures.of_reference(value, slot)
 
 
-def shown_pictures(value: Any, field: str, turns: Sequence[Turn], context: Context) -> tuple[Image, ...]:
+def load_shown_images(value: Any, field: str, turns: Sequence[Turn], context: Context) -> tuple[Image, ...]:
     """Load the pictures of a row after counting them against what its turns show.
 
     Args:
@@ -177,14 +177,14 @@ def shown_pictures(value: Any, field: str, turns: Sequence[Turn], context: Conte
         context: Where pictures lie.
 
     Raises:
-        RowError: `placeholder.count`, or the codes of `picture`.
+        RowError: `placeholder.count`, or the codes of `load_image`.
     """
-    values = placed(value, field)
-    check_count(image_parts(turns), len(values), field)
+    values = list_elements(value, field)
+    check_count(count_image_parts(turns), len(values), field)
     images = []
     for slot, (place, item) in enumerate(values, 1):
         with in_field(place):
-            images.append(picture(item, slot, context))
+            images.append(load_image(item, slot, context))
     return tuple(images)
 
 
@@ -195,22 +195,22 @@ def refuse_media(fields: Mapping[str, Any]) -> None:
         RowError: `media.unsupported`.
     """
     for name in MEDIA:
-        if listed(fields.get(name)):
+        if as_list(fields.get(name)):
             raise RowError("media.unsupported", name, "videos and sounds are not supported yet. Leave the row out.")
 
 
-def last_question(turns: Sequence[Turn], images: Sequence[Image]) -> str | None:
+def format_last_question(turns: Sequence[Turn], images: Sequence[Image]) -> str | None:
     """Give the text of the last user turn, `<image k>` where pictures stand; None without one."""
     at, found = 0, None
     for turn in turns:
-        count = image_parts([turn])
+        count = count_image_parts([turn])
         if turn.role == "user":
-            found = turn_text(turn, images[at : at + count])
+            found = format_turn(turn, images[at : at + count])
         at += count
     return found
 
 
-def dialog_record(
+def build_conversation_record(
     row: Row,
     context: Context,
     fields: Mapping[str, Any],
@@ -246,7 +246,7 @@ def dialog_record(
         task=context.task or ("chat" if any(turn.role == "assistant" for turn in turns) else "vqa"),
         source=context.source(row),
         images=tuple(images),
-        question=last_question(turns, images),
+        question=format_last_question(turns, images),
         dataset=context.dataset,
         subset=context.subset,
         extra=extra,

@@ -13,7 +13,7 @@ from mmconvert.images.loader import MIME_TYPES, SUFFIXES
 from mmconvert.plugins.format import Loss, Target
 
 
-def with_bytes(
+def drop_records_without_bytes(
     records: Iterable[Record], losses: list[Loss], stored: Callable[[Record], Iterable[Image]]
 ) -> Iterator[Record]:
     """Pass on the records whose pictures can be stored; those with a kept address are left out and named.
@@ -35,16 +35,16 @@ def with_bytes(
             losses.append(Loss(record.id, "images", message, left_out=True))
 
 
-def data_url(image: Image) -> str:
+def build_data_url(image: Image) -> str:
     """Write a picture as a data URL, its bytes untouched.
 
     Raises:
         Error: The picture has no bytes (a kept address).
     """
-    return f"data:{MIME_TYPES[image.format]};base64,{base64_text(image)}"
+    return f"data:{MIME_TYPES[image.format]};base64,{encode_base64(image)}"
 
 
-def base64_text(image: Image) -> str:
+def encode_base64(image: Image) -> str:
     """Write a picture as base64, its bytes untouched.
 
     Raises:
@@ -57,7 +57,7 @@ def base64_text(image: Image) -> str:
     return pybase64.b64encode(image.bytes).decode()
 
 
-def reference(image: Image, target: Target) -> str:
+def store_image(image: Image, target: Target) -> str:
     """Store a picture the way the target asks for and say what stands for it in the file.
 
     Args:
@@ -73,7 +73,7 @@ def reference(image: Image, target: Target) -> str:
     """
     if image.bytes is None and image.url is not None:
         return image.url
-    return stored_file(image, target) if as_files([image], target) else data_url(image)
+    return write_image_file(image, target) if as_files([image], target) else build_data_url(image)
 
 
 def as_files(images: Sequence[Image], target: Target) -> bool:
@@ -84,8 +84,8 @@ def as_files(images: Sequence[Image], target: Target) -> bool:
     return target.images == "files" or (target.images == "original" and all(image.name for image in images))
 
 
-def stored_file(image: Image, target: Target) -> str:
-    """Write a picture into the target's folder and give its path inside it; see `reference`."""
+def write_image_file(image: Image, target: Target) -> str:
+    """Write a picture into the target's folder and give its path inside it; see `store_image`."""
     if image.bytes is None:
         raise Error(
             f"the picture {image.url} was kept as an address and has no bytes. Convert with the pictures at hand."
@@ -106,7 +106,7 @@ def stored_file(image: Image, target: Target) -> str:
     return name
 
 
-def stored_path(image: Image, target: Target) -> str:
+def write_image_path(image: Image, target: Target) -> str:
     """Write a picture as a file for a format that knows nothing but paths, and give its path.
 
     Args:
@@ -118,8 +118,11 @@ def stored_path(image: Image, target: Target) -> str:
         pictures without a name of their own lie in `images/`.
 
     Raises:
-        Error: See `reference`.
+        Error: See `store_image`.
     """
     if target.image_dir is not None or (target.images == "original" and image.name):
-        return stored_file(image, target)
-    return f"images/{stored_file(image, replace(target, image_dir=target.path.parent / 'images'))}"
+        return write_image_file(image, target)
+    return f"images/{write_image_file(image, replace(target, image_dir=target.path.parent / 'images'))}"
+
+
+reference = store_image  # the name that plug-ins know from before the first release

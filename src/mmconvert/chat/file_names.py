@@ -11,7 +11,7 @@ from mmconvert.plugins.format import Format
 _UNFIT = re.compile(r'[\x00-\x1f<>:"/\\|?*]|^\.+')
 
 
-def proposed_file_name(plugin: Format, name: str, record: Record) -> str:
+def propose_file_name(plugin: Format, name: str, record: Record) -> str:
     """Name a file as the format's convention has it.
 
     Args:
@@ -30,7 +30,7 @@ def proposed_file_name(plugin: Format, name: str, record: Record) -> str:
     return _UNFIT.sub("_", plugin.file_name(record))
 
 
-def said(value: Any, what: str) -> str:
+def require_text(value: Any, what: str) -> str:
     """Give a fact that a file's name needs.
 
     Raises:
@@ -45,7 +45,7 @@ def said(value: Any, what: str) -> str:
     return value
 
 
-def model_of(record: Record) -> str:
+def read_model_name(record: Record) -> str:
     """Give the model that made a record's prediction; of a path or Hub name only the last part counts.
 
     Raises:
@@ -56,4 +56,4 @@ def model_of(record: Record) -> str:
         >>> model_of(Record("1", "1", (), "vqa", Source("f", "f", 0), extra={"model": "Qwen/Qwen2.5-VL-7B"}))
         'Qwen2.5-VL-7B'
     """
-    return said(record.extra.get("model"), "model").rstrip("/").rpartition("/")[2]
+    return require_text(record.extra.get("model"), "model").rstrip("/").rpartition("/")[2]

@@ -17,7 +17,7 @@ COLUMNS = (
 _SPLIT_SUFFIX = re.compile(r"_(test|val|dev)$")
 
 
-def unheld(
+def list_losses(
     record: Record, held: Collection[str], target: Target, derived: Mapping[str, Any] | None = None
 ) -> Iterator[Loss]:
     """Name the columns of a record that a format cannot hold.
@@ -43,3 +43,6 @@ def unheld(
             yield Loss(record.id, name, f"only the file's name can say it: name the file {value}")
     if record.sample != record.id and record.variant is None and "sample" not in held:
         yield Loss(record.id, "sample", "the format has one id for a row")
+
+
+unheld = list_losses  # the name that plug-ins know from before the first release

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mmconvert.chat.conversations import TOOL_ROLES, objects_in
-from mmconvert.chat.export_images import reference
-from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.chat.conversations import TOOL_ROLES, list_objects
+from mmconvert.chat.export_images import store_image
+from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Image, Part, Turn
 from mmconvert.plugins.format import Context, Target
 
@@ -14,7 +14,7 @@ _OWN = {"role", "content"}
 _MEDIA = ("input_audio", "video_url", "file", "audio_url")
 
 
-def plain_turn(message: Mapping[str, Any]) -> Turn | None:
+def read_plain_turn(message: Mapping[str, Any]) -> Turn | None:
     """Read a message that is only a text in a role of ours, as most are; None for any other.
 
     Example:
@@ -28,7 +28,7 @@ def plain_turn(message: Mapping[str, Any]) -> Turn | None:
     return None
 
 
-def opened(message: Mapping[str, Any], where: str) -> tuple[str, Any, dict[str, Any]]:
+def read_message(message: Mapping[str, Any], where: str) -> tuple[str, Any, dict[str, Any]]:
     """Give role, content and further fields of a message.
 
     Args:
@@ -50,7 +50,7 @@ def opened(message: Mapping[str, Any], where: str) -> tuple[str, Any, dict[str, 
     if role is None:
         if isinstance(word, str) and word in TOOL_ROLES:
             raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
-        raise RowError("messages.role", f"{where}.role", f"expected system, user or assistant {got(word)}.")
+        raise RowError("messages.role", f"{where}.role", f"expected system, user or assistant {show(word)}.")
     extra = {} if plain else {name: value for name, value in message.items() if name not in _OWN}
     if role != word:
         extra["role"] = word
@@ -74,18 +74,18 @@ def read_content(
     if isinstance(content, str):
         return (Part("text", content),), ()
     if not isinstance(content, list):
-        raise RowError("messages.content", f"{where}.content", f"expected a text or a list of parts {got(content)}.")
+        raise RowError("messages.content", f"{where}.content", f"expected a text or a list of parts {show(content)}.")
     parts: list[Part] = []
     images: list[Image] = []
     for position, part in enumerate(content):
-        made, image = _part(part, f"{where}.content[{position}]", shown_before + len(images) + 1, context)
+        made, image = _read_part(part, f"{where}.content[{position}]", shown_before + len(images) + 1, context)
         parts.append(made)
         if image is not None:
             images.append(image)
     return tuple(parts), tuple(images)
 
 
-def _part(part: Any, field: str, slot: int, context: Context) -> tuple[Part, Image | None]:
+def _read_part(part: Any, field: str, slot: int, context: Context) -> tuple[Part, Image | None]:
     kind = part.get("type") if isinstance(part, dict) else None
     if kind == "text" and isinstance(part.get("text"), str):
         return Part("text", part["text"]), None
@@ -93,12 +93,12 @@ def _part(part: Any, field: str, slot: int, context: Context) -> tuple[Part, Ima
         value = part.get("image_url")
         url, detail = (value.get("url"), value.get("detail")) if isinstance(value, dict) else (value, None)
         if not isinstance(url, str) or not (detail is None or isinstance(detail, str)):
-            raise RowError("messages.part", f"{field}.image_url", f"expected {{'url': ...}} {got(value)}.")
+            raise RowError("messages.part", f"{field}.image_url", f"expected {{'url': ...}} {show(value)}.")
         with in_field(f"{field}.image_url"):
             return Part("image"), context.pictures.of_reference(url, slot, detail)
     if kind in _MEDIA:
         raise RowError("media.unsupported", field, f"parts of type {kind!r} are not supported. Leave the row out.")
-    raise RowError("messages.part", field, f"expected a text or image_url part {got(part)}.")
+    raise RowError("messages.part", field, f"expected a text or image_url part {show(part)}.")
 
 
 def ends_with_assistant(messages: Any) -> bool:
@@ -112,18 +112,18 @@ def ends_with_assistant(messages: Any) -> bool:
     return isinstance(last, dict) and last.get("role") == "assistant"
 
 
-def part_types(messages: Any) -> set[str]:
+def list_part_types(messages: Any) -> set[str]:
     """List the types of the parts of messages, for telling formats apart.
 
     Example:
         >>> part_types([{"role": "user", "content": [{"type": "image"}]}, {"role": "assistant", "content": "A"}])
         {'image'}
     """
-    contents = [message.get("content") for message in objects_in(messages)]
-    return {str(part.get("type")) for content in contents for part in objects_in(content)}
+    contents = [message.get("content") for message in list_objects(messages)]
+    return {str(part.get("type")) for content in contents for part in list_objects(content)}
 
 
-def part_json(part: Part, images: Iterator[Image], target: Target) -> dict[str, Any]:
+def build_part(part: Part, images: Iterator[Image], target: Target) -> dict[str, Any]:
     """Write a part; a picture is stored as the target asks for.
 
     Args:
@@ -134,7 +134,7 @@ def part_json(part: Part, images: Iterator[Image], target: Target) -> dict[str, 
     if part.type == "text":
         return {"type": "text", "text": part.text}
     image = next(images)
-    url: dict[str, Any] = {"url": reference(image, target)}
+    url: dict[str, Any] = {"url": store_image(image, target)}
     if image.detail is not None:
         url["detail"] = image.detail
     return {"type": "image_url", "image_url": url}

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmconvert.chat.conversations import image_parts
-from mmconvert.chat.training import messages_extra, require_alternation, without_system
-from mmconvert.core.errors import RowError, got
+from mmconvert.chat.conversations import count_image_parts
+from mmconvert.chat.training import drop_system_turns, read_messages_extra, require_alternation
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import Part, Record, Turn
 from mmconvert.core.text.image_markers import escape, unescape
 from mmconvert.plugins.format import Loss
@@ -13,7 +13,7 @@ from mmconvert.plugins.format import Loss
 SIDES = ("user", "assistant")
 
 
-def turns_of(texts: Any, pictures: int) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
+def read_turns(texts: Any, pictures: int) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
     """Read pairs as turns, all pictures in front of the first question.
 
     Args:
@@ -27,14 +27,14 @@ def turns_of(texts: Any, pictures: int) -> tuple[tuple[Turn, ...], list[dict[str
         RowError: `messages.missing`, `messages.content`.
     """
     if not isinstance(texts, list) or not texts:
-        raise RowError("messages.missing", "texts", f"expected a list of questions and answers {got(texts)}.")
+        raise RowError("messages.missing", "texts", f"expected a list of questions and answers {show(texts)}.")
     turns: list[Turn] = []
     extras: list[dict[str, Any]] = []
     for number, pair in enumerate(texts):
         for side in SIDES:
             text = pair.get(side) if isinstance(pair, dict) else None
             if not isinstance(text, str):
-                raise RowError("messages.content", f"texts[{number}].{side}", f"expected a text {got(pair)}.")
+                raise RowError("messages.content", f"texts[{number}].{side}", f"expected a text {show(pair)}.")
             shown = [Part("image")] * pictures if not turns else []
             words = [Part("text", unescape(text))] if text or not shown else []
             turns.append(Turn(side, (*shown, *words)))
@@ -42,8 +42,8 @@ def turns_of(texts: Any, pictures: int) -> tuple[tuple[Turn, ...], list[dict[str
     return tuple(turns), extras
 
 
-def pairs_of(record: Record, losses: list[Loss], kept: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Write turns as pairs; see `turns_of`.
+def build_pairs(record: Record, losses: list[Loss], kept: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Write turns as pairs; see `read_turns`.
 
     A literal `<image>` is escaped: processors whose token it is would read it as a picture.
 
@@ -55,22 +55,22 @@ def pairs_of(record: Record, losses: list[Loss], kept: Sequence[str] = ()) -> li
     Raises:
         RowError: `target.order`: the turns are no questions with answers.
     """
-    record = without_system(record, losses)
+    record = drop_system_turns(record, losses)
     require_alternation(record.messages)
     count = len(record.images)
     if any(part.type != "image" for part in record.messages[0].content[:count]) or (
-        image_parts(record.messages[:1]) != count
+        count_image_parts(record.messages[:1]) != count
     ):
         losses.append(Loss(record.id, "images", "their places are lost: all stand in front of the first question"))
-    extras = messages_extra(record)
+    extras = read_messages_extra(record)
     for more in extras:
         losses += [Loss(record.id, name, "the format has no such field in a text") for name in more if name not in kept]
     texts = ["".join(part.text for part in turn.content) for turn in record.messages]
     return [
-        {"user": escape(texts[at]), "assistant": escape(texts[at + 1]), **_only(extras[at], kept)}
+        {"user": escape(texts[at]), "assistant": escape(texts[at + 1]), **_keep_other_fields(extras[at], kept)}
         for at in range(0, len(texts), 2)
     ]
 
 
-def _only(more: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _keep_other_fields(more: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: more.get(name) for name in names}

@@ -5,11 +5,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.chat.conversations import MEDIA, MESSAGES_EXTRA, ROLES, image_parts, listed
-from mmconvert.core.error_hints import with_next_step
+from mmconvert.chat.conversations import MEDIA, MESSAGES_EXTRA, ROLES, as_list, count_image_parts
+from mmconvert.core.error_hints import add_hint
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Record, Turn
-from mmconvert.core.text.image_markers import Markers, check_count, marked_text
+from mmconvert.core.text.image_markers import Markers, check_count, join_with_markers
 from mmconvert.dataset.views import asks_for_letters, sft_turns
 from mmconvert.io.columns import HEADERS, add_extra, own_id
 from mmconvert.plugins.format import Loss
@@ -23,7 +23,7 @@ UNHELD = (
 """Columns that no training format has a field for."""
 
 
-def training_rows(
+def build_training_rows(
     records: Iterable[Record],
     losses: list[Loss],
     row: Callable[[Record], Mapping[str, Any]],
@@ -54,19 +54,19 @@ def training_rows(
                 Loss(
                     record.id,
                     error.field or "messages",
-                    f"the row is left out: {with_next_step(error.code, error.field, error.message)}",
+                    f"the row is left out: {add_hint(error.code, error.field, error.message)}",
                     left_out=True,
                 )
             )
             continue
-        losses += _unheld(record, held)
+        losses += _list_losses(record, held)
         written += 1
         yield made
 
 
 def _check(record: Record, addresses: bool) -> None:
     # A dataset may come from anywhere: a trainer would stop at, or misplace, what does not fit together.
-    check_count(image_parts(record.messages), len(record.images), "images")
+    check_count(count_image_parts(record.messages), len(record.images), "images")
     if not addresses and any(image.bytes is None for image in record.images):
         raise RowError("image.remote", "images", "a picture was kept as an address and has no bytes.")
     role = next((turn.role for turn in record.messages if turn.role not in ROLES), None)
@@ -74,7 +74,7 @@ def _check(record: Record, addresses: bool) -> None:
         raise RowError("target.role", "messages", f"training formats are written without {role} turns.")
 
 
-def _unheld(record: Record, held: Collection[str]) -> Iterator[Loss]:
+def _list_losses(record: Record, held: Collection[str]) -> Iterator[Loss]:
     for name in (*PROMPTED, *UNHELD):
         if name not in held and getattr(record, name) not in (None, ()):
             prompted = "it has no field of its own and stands in the prompt only"
@@ -85,14 +85,14 @@ def _unheld(record: Record, held: Collection[str]) -> Iterator[Loss]:
         yield Loss(record.id, "answers", f"only the first of {len(record.answers)} references is there to learn")
 
 
-def source_id(record: Record) -> dict[str, str]:
+def build_source_id(record: Record) -> dict[str, str]:
     """Give the field `id`: the record's own, or the source's where rows are numbered; {} where there is none."""
     if own_id(record):
         return {"id": record.id}
     return {"id": record.sample} if record.sample != record.id else {}
 
 
-def message_rows(
+def build_message_rows(
     record: Record,
     keys: tuple[str, str],
     names: Mapping[str, str],
@@ -112,38 +112,40 @@ def message_rows(
         RowError: `target.role`: the format has no word for a role.
     """
     rows = []
-    for turn, more in zip(record.messages, messages_extra(record), strict=True):
+    for turn, more in zip(record.messages, read_messages_extra(record), strict=True):
         if turn.role not in names:
             raise RowError("target.role", "messages", f"the format has no {turn.role} turns.")
         kept = {name: value for name, value in more.items() if name not in keys}
         marked = turn.role in shown_by
-        text = marked_text(turn.content, markers) if marked else "".join(part.text for part in turn.content)
+        text = join_with_markers(turn.content, markers) if marked else "".join(part.text for part in turn.content)
         rows.append({keys[0]: names[turn.role], keys[1]: text, **kept})
     return rows
 
 
-def messages_extra(record: Record) -> Sequence[Mapping[str, Any]]:
+def read_messages_extra(record: Record) -> Sequence[Mapping[str, Any]]:
     """Give the further fields of each message, {} for a turn that the source did not have."""
     extras = record.extra.get(MESSAGES_EXTRA)
     known = [more if isinstance(more, dict) else {} for more in extras] if isinstance(extras, list) else []
     return [*known, *({} for _ in record.messages)][: len(record.messages)]
 
 
-def with_extra(fields: dict[str, Any], record: Record, losses: list[Loss], taken: Sequence[str] = ()) -> dict[str, Any]:
+def add_extra_fields(
+    fields: dict[str, Any], record: Record, losses: list[Loss], taken: Sequence[str] = ()
+) -> dict[str, Any]:
     """Add the fields that the source had beside; one whose name is taken, as in `add_extra`, is a loss."""
     extra = {name: value for name, value in record.extra.items() if name not in (MESSAGES_EXTRA, HEADERS)}
-    media = (name for name in MEDIA if listed(extra.get(name)))
+    media = (name for name in MEDIA if as_list(extra.get(name)))
     return add_extra(fields, extra, {"id", *media, *taken}, record, losses)
 
 
-def lost_extra(record: Record, losses: list[Loss], kept: Sequence[str] = ()) -> None:
+def report_lost_extra(record: Record, losses: list[Loss], kept: Sequence[str] = ()) -> None:
     """Name the fields and message fields of the source that a format without further fields drops."""
     for name in record.extra:
         if name not in (*kept, HEADERS):
             losses.append(Loss(record.id, name, "the format has no field for it"))
 
 
-def without_system(record: Record, losses: list[Loss]) -> Record:
+def drop_system_turns(record: Record, losses: list[Loss]) -> Record:
     """Take the system turns out for a trainer that brings its own.
 
     Raises:
@@ -157,7 +159,7 @@ def without_system(record: Record, losses: list[Loss]) -> Record:
     losses.append(Loss(record.id, "messages", "the system turn is dropped: the trainer brings its own"))
     extra = dict(record.extra)
     if MESSAGES_EXTRA in extra:
-        extra[MESSAGES_EXTRA] = [messages_extra(record)[number] for number in keep]
+        extra[MESSAGES_EXTRA] = [read_messages_extra(record)[number] for number in keep]
     return replace(record, messages=tuple(record.messages[number] for number in keep), extra=extra)
 
 

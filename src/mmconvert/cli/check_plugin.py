@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE
 from mmconvert.core.text.printable import printable
-from mmconvert.testing import KINDS, Breach, breaches, promises
+from mmconvert.testing import KINDS, Breach, find_breaches, list_promises
 
 
 @click.command("check-plugin")
@@ -24,19 +24,19 @@ def check_plugin(kind: str, name: str, examples: tuple[Path, ...], as_json: bool
     that the format reads, or one with records for the prompt or transform. The code of the plug-in runs. The exit code
     is 1 where a promise is not kept.
     """
-    found = breaches(kind, name, examples)
+    found = find_breaches(kind, name, examples)
     if as_json:
         shown = {
             "kind": kind,
             "name": name,
-            "promises": promises(kind),
+            "promises": list_promises(kind),
             "breaches": list(map(asdict, found)),
         }
         click.echo(json.dumps(shown, ensure_ascii=False))
     else:
-        for promise in promises(kind):
-            click.echo(printable(_lines(promise, found, seen=not found or found[0].check != promises(kind)[0])))
-        click.echo(f"{name}: {_verdict(len(promises(kind)), len({breach.check for breach in found}))}", err=True)
+        for promise in list_promises(kind):
+            click.echo(printable(_lines(promise, found, seen=not found or found[0].check != list_promises(kind)[0])))
+        click.echo(f"{name}: {_verdict(len(list_promises(kind)), len({breach.check for breach in found}))}", err=True)
     return EXIT_REFUSED if found else 0
 
 

@@ -8,7 +8,7 @@ import click
 
 from mmconvert.console.app import EXIT_REFUSED
 from mmconvert.console.dataset_argument import DatasetArgument
-from mmconvert.core.progress import progress
+from mmconvert.core.progress import show_progress
 from mmconvert.dataset.verify import verify as find_faults
 from mmconvert.storage.hub_fs import on_the_hub
 from mmconvert.storage.object_store import is_url
@@ -28,7 +28,7 @@ class _UnfetchedDataset(DatasetArgument):
 @click.option("--quiet", is_flag=True, help="No progress.")
 def verify(dataset: Path | str, as_json: bool, quiet: bool) -> int:
     """Re-read every byte of a dataset against its manifest; exit 1 when a byte has changed."""
-    with progress("verify", quiet=quiet) as advance:
+    with show_progress("verify", quiet=quiet) as advance:
         faults = find_faults(dataset, advance)
     if as_json:
         click.echo(json.dumps({"dataset": str(dataset), "faults": faults}, ensure_ascii=False))

@@ -21,7 +21,7 @@ from click.shell_completion import CompletionItem
 
 from mmconvert.console.completion_types import refine
 from mmconvert.core.error_hints import says_what_to_do
-from mmconvert.core.errors import Error, UsageError, did_you_mean, got
+from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
 from mmconvert.core.option_fields import check_plain, mapping_file
 from mmconvert.core.text.printable import printable
 
@@ -74,7 +74,7 @@ class LazyGroup(click.Group):
             if self.default is not None and looks_like_path(first):
                 args = [self.default, *args]
             elif not ctx.resilient_parsing:
-                near = did_you_mean(first, self.commands_in) or f" See {ctx.command_path} --help"
+                near = suggest_spelling(first, self.commands_in) or f" See {ctx.command_path} --help"
                 ctx.fail(f"No such command {first!r}.{near}")
         return super().resolve_command(ctx, args)
 
@@ -139,7 +139,7 @@ def option_values(command: click.Command, values: Mapping[str, Any], where: str)
     for key, value in values.items():
         name = str(key).replace("_", "-")
         if name not in known:
-            raise UsageError(f"{where}: {command.name} has no option {key!r}.{did_you_mean(name, known)}")
+            raise UsageError(f"{where}: {command.name} has no option {key!r}.{suggest_spelling(name, known)}")
         if value is not None:
             defaults[str(known[name].name)] = _option_value(value, known[name], f"{where} {key}")
     return defaults
@@ -253,7 +253,7 @@ def _refuse_broken_text(argv: Sequence[str]) -> None:
         try:
             argument.encode()
         except UnicodeEncodeError:
-            raise UsageError(f"an argument is no UTF-8 text {got(argument)}. Rename the file.") from None
+            raise UsageError(f"an argument is no UTF-8 text {show(argument)}. Rename the file.") from None
 
 
 def _say(message: str) -> None:

@@ -11,9 +11,9 @@ import click
 from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
-from mmconvert.core.errors import did_you_mean, neighbours
+from mmconvert.core.errors import suggest_paths, suggest_spelling
 from mmconvert.plugins.listing import kinds
-from mmconvert.plugins.registry import available
+from mmconvert.plugins.registry import find_plugins
 
 _PLUGINS = {
     "--format": "mmconvert.formats",
@@ -50,8 +50,10 @@ class _Text(StringParamType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         group = next((_PLUGINS[flag] for flag in param.opts if flag in _PLUGINS), None)
         if group is not None and not {"/", "."} & set(incomplete):
-            found = available(group).values()
-            return [CompletionItem(one.name, help=one.summary()) for one in found if one.name.startswith(incomplete)]
+            found = find_plugins(group).values()
+            return [
+                CompletionItem(one.name, help=one.read_summary()) for one in found if one.name.startswith(incomplete)
+            ]
         if param.name == "kind":
             package = str(ctx.find_root().info_name)
             return [CompletionItem(kind) for kind in kinds(package) if kind.startswith(incomplete)]
@@ -72,7 +74,7 @@ class _Choice(click.Choice[Any]):
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         message = super().get_invalid_choice_message(value, ctx)
-        return f"{message}{did_you_mean(str(value), map(str, self.choices))}"
+        return f"{message}{suggest_spelling(str(value), map(str, self.choices))}"
 
 
 class NearPath(click.Path):
@@ -92,4 +94,4 @@ class NearPath(click.Path):
         except click.BadParameter as error:
             if os.path.lexists(value):
                 raise
-            raise click.BadParameter(f"{error.message}{neighbours(Path(value))}", ctx, param) from None
+            raise click.BadParameter(f"{error.message}{suggest_paths(Path(value))}", ctx, param) from None

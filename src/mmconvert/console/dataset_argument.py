@@ -5,7 +5,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from mmconvert.core.errors import no_such_path
+from mmconvert.core.errors import build_missing_path_error
 from mmconvert.storage.object_store import local
 
 
@@ -27,7 +27,7 @@ class DatasetArgument(click.ParamType[Any]):
         """
         place = local(value)
         if not place.exists():
-            raise no_such_path(place)
+            raise build_missing_path_error(place)
         return place if str(place) != str(value) else self._on_disk.convert(value, param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

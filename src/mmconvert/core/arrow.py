@@ -19,7 +19,7 @@ _MOST = (1 << 31) - 1
 _INTEGERS = {pa.int32(): "i", pa.int64(): "q"}
 
 
-def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+def build_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Build a column of any type.
 
     Args:
@@ -30,22 +30,24 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         UnicodeEncodeError: A text holds half a surrogate pair.
     """
     if kind == pa.string():
-        return _strings(values)
+        return _build_strings(values)
     nulls = values.count(None)
     if nulls == len(values):
         return pa.nulls(len(values), kind)
     if kind in _INTEGERS and not nulls:
-        return pa.Array.from_buffers(kind, len(values), [None, _integers(kind, values)])
+        return pa.Array.from_buffers(kind, len(values), [None, _build_integers(kind, values)])
     if pa.types.is_list(kind):
-        return lists(values, column([item for row in values for item in row], kind.value_type))
+        return build_lists(values, build_column([item for row in values for item in row], kind.value_type))
     return pa.array(values, kind)
 
 
-def _strings(values: Sequence[str | None]) -> pa.Array:
+def _build_strings(values: Sequence[str | None]) -> pa.Array:
     try:
         joined = "".join(values)  # type: ignore[arg-type]
         if joined.isascii():
-            return pa.Array.from_buffers(pa.string(), len(values), [None, _ends(values), pa.py_buffer(joined.encode())])
+            return pa.Array.from_buffers(
+                pa.string(), len(values), [None, _build_offsets(values), pa.py_buffer(joined.encode())]
+            )
     except TypeError:  # one is None
         if values.count(None) == len(values):
             return pa.nulls(len(values), pa.string())
@@ -54,11 +56,11 @@ def _strings(values: Sequence[str | None]) -> pa.Array:
     return builder.finish()
 
 
-def _integers(kind: pa.DataType, values: Sequence[int]) -> pa.Buffer:
+def _build_integers(kind: pa.DataType, values: Sequence[int]) -> pa.Buffer:
     return pa.py_buffer(array(_INTEGERS[kind], values))
 
 
-def _ends(rows: Sequence[Any]) -> pa.Buffer:
+def _build_offsets(rows: Sequence[Any]) -> pa.Buffer:
     ends = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=ends[1:])
     if ends[-1] > _MOST:
@@ -66,12 +68,12 @@ def _ends(rows: Sequence[Any]) -> pa.Buffer:
     return pa.py_buffer(ends.astype(np.int32))
 
 
-def lists(rows: Sequence[Sequence[Any]], values: pa.Array) -> pa.ListArray:
+def build_lists(rows: Sequence[Sequence[Any]], values: pa.Array) -> pa.ListArray:
     """Group flat values into the lists they came from; every row is a list."""
-    return pa.ListArray.from_buffers(pa.list_(values.type), len(rows), [None, _ends(rows)], children=[values])
+    return pa.ListArray.from_buffers(pa.list_(values.type), len(rows), [None, _build_offsets(rows)], children=[values])
 
 
-def binary(values: Sequence[bytes | None]) -> pa.BinaryArray:
+def build_binary(values: Sequence[bytes | None]) -> pa.BinaryArray:
     """Build a column of bytes, each copied once: a growing builder would copy every picture more than once."""
     if None in values:
         return pa.array(values, pa.binary())
@@ -84,7 +86,7 @@ def binary(values: Sequence[bytes | None]) -> pa.BinaryArray:
     return pa.Array.from_buffers(pa.binary(), len(data), [None, pa.py_buffer(ends), joined])
 
 
-def structs(kind: pa.StructType, objects: Sequence[Any]) -> pa.StructArray:
+def build_structs(kind: pa.StructType, objects: Sequence[Any]) -> pa.StructArray:
     """Build a struct column from objects that have its fields as attributes."""
-    columns = [column(list(map(attrgetter(field.name), objects)), field.type) for field in kind]
+    columns = [build_column(list(map(attrgetter(field.name), objects)), field.type) for field in kind]
     return pa.StructArray.from_arrays(columns, fields=list(kind))

@@ -77,7 +77,7 @@ _SAID = re.compile(r"[.!?)] +[A-Z]\w*[^()]*$")
 _SHOWN = re.compile(r"\(got .*\)(?=[.;, ]|$)", re.DOTALL)
 
 
-def with_next_step(code: str, field: str, message: str) -> str:
+def add_hint(code: str, field: str, message: str) -> str:
     """Give the message of a refused row with what to do about it.
 
     Args:
@@ -91,7 +91,7 @@ def with_next_step(code: str, field: str, message: str) -> str:
         >>> with_next_step("id.missing", "id", "there is none. Number the rows.")
         'there is none. Number the rows.'
     """
-    return message if says_what_to_do(message) else f"{message} {_next_step(code, field)}"
+    return message if says_what_to_do(message) else f"{message} {_find_hint(code, field)}"
 
 
 def says_what_to_do(message: str) -> bool:
@@ -104,7 +104,7 @@ def says_what_to_do(message: str) -> bool:
     return _SAID.search(_SHOWN.sub("()", message)) is not None
 
 
-def _next_step(code: str, field: str) -> str:
+def _find_hint(code: str, field: str) -> str:
     codes = (f"field.{code}", code) if field else (code,)
     known = [word for word in _STEPS if any(code.startswith(word) for code in codes)]
     if known:

@@ -58,7 +58,7 @@ class in_field:  # noqa: N801 - reads as a function; a generator's context would
             raise RowError(error.code, inside, error.message) from None
 
 
-def got(value: object, limit: int = 80) -> str:
+def show(value: object, limit: int = 80) -> str:
     """Show a value inside a message, cut so that a picture does not flood the terminal.
 
     Args:
@@ -80,7 +80,7 @@ def got(value: object, limit: int = 80) -> str:
     return f"(got {text[:limit]}...)" if len(text) > limit else f"(got {text})"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def suggest_spelling(name: str, known: Iterable[str]) -> str:
     """Name the closest known spellings of an unknown name.
 
     Returns:
@@ -100,7 +100,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
-def no_such_path(path: Path, known: Iterable[str] = ()) -> UsageError:
+def build_missing_path_error(path: Path, known: Iterable[str] = ()) -> UsageError:
     """Say that nothing stands at a path, and name its nearest neighbours.
 
     Args:
@@ -111,17 +111,17 @@ def no_such_path(path: Path, known: Iterable[str] = ()) -> UsageError:
         >>> str(no_such_path(Path("no/such/file.tsv")))
         'no/such/file.tsv: no such file or folder. See what is there: ls .'
     """
-    return UsageError(f"{path}: no such file or folder.{neighbours(path, known)}")
+    return UsageError(f"{path}: no such file or folder.{suggest_paths(path, known)}")
 
 
-def neighbours(path: Path, known: Iterable[str] = ()) -> str:
+def suggest_paths(path: Path, known: Iterable[str] = ()) -> str:
     """Name the nearest of what stands in the folder of a path, and of further names; else say how to look there."""
     beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     folder = next((str(parent) for parent in path.parents if parent.is_dir()), "/")
-    return did_you_mean(path.name, [*beside, *known]) or f" See what is there: ls {shlex.quote(folder)}"
+    return suggest_spelling(path.name, [*beside, *known]) or f" See what is there: ls {shlex.quote(folder)}"
 
 
-def first_line(error: BaseException) -> str:
+def take_first_line(error: BaseException) -> str:
     r"""Give the first line of another library's message, to stand in brackets in a sentence of ours.
 
     Example:
@@ -134,7 +134,7 @@ def first_line(error: BaseException) -> str:
     return lines[0][:200].rstrip(". ") if lines else type(error).__name__
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Describe an error of a user's own code: its class, its words, and the line that raised it.
 
     Example:
@@ -147,4 +147,7 @@ def told(error: BaseException) -> str:
     # The plug-in's own line says more than one deep inside a library that it called.
     own = next((frame for frame in reversed(frames) if "site-packages" not in frame.filename), None)
     place = f" ({Path(own.filename).name}:{own.lineno})" if own is not None else ""
-    return f"{type(error).__name__}: {first_line(error)}{place}"
+    return f"{type(error).__name__}: {take_first_line(error)}{place}"
+
+
+got = show  # the name that plug-ins know from before the first release

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import ModuleType
 
 
-def usable_cores() -> int:
+def count_usable_cores() -> int:
     """Count the cores this process may run on; all of the machine's where the system does not say (macOS)."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -20,7 +20,7 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def without_main() -> Iterator[None]:
+def hide_main_module() -> Iterator[None]:
     """Start children of `multiprocessing` inside: none of them loads the main module, which it would as a rule.
 
     A script that converts at its top level would convert again in every child, and one from standard input has

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, did_you_mean, got, neighbours, no_such_path
+from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_paths, suggest_spelling
 
 _S = TypeVar("_S", bound=msgspec.Struct)
 
@@ -151,7 +151,7 @@ def build_options(struct: type[_S], given: Mapping[str, Any], where: str, comman
     for key, value in given.items():
         field = fields.get(str(key).replace("-", "_"))
         if field is None:
-            near = did_you_mean(str(key).replace("_", "-"), [one.replace("_", "-") for one in fields])
+            near = suggest_spelling(str(key).replace("_", "-"), [one.replace("_", "-") for one in fields])
             raise UsageError(f"{where}: {f'{command} has ' if command else ''}no option {key!r}.{near}")
         if value is not None:
             values[field.name] = _value(field, value, where, str(key))
@@ -180,11 +180,11 @@ def check_plain(values: Iterable[Any], where: str, *, several: bool, boolean: bo
     for single in values:
         if isinstance(single, list | tuple | dict):
             expected = "a list of plain values" if several else "one plain value"
-            raise UsageError(f"{where}: expected {expected} {got(single)}.")
+            raise UsageError(f"{where}: expected {expected} {show(single)}.")
         if isinstance(single, bool) and not boolean:
-            raise UsageError(f"{where}: YAML reads this as true or false {got(single)}. Put it in quotes.")
+            raise UsageError(f"{where}: YAML reads this as true or false {show(single)}. Put it in quotes.")
         if whole and isinstance(single, float) and single % 1:
-            raise UsageError(f"{where}: expected a whole number {got(single)}.")
+            raise UsageError(f"{where}: expected a whole number {show(single)}.")
 
 
 def _value(field: OptionField, value: Any, where: str, key: str) -> Any:
@@ -215,7 +215,7 @@ def read_value(field: OptionField, value: Any) -> Any:
             return _read_number(field, value)
         except ValueError:
             words = " or ".join(field.words)
-            raise ValueError(f"expected {words} or a number from {field.limits['ge']} {got(value)}.") from None
+            raise ValueError(f"expected {words} or a number from {field.limits['ge']} {show(value)}.") from None
     if field.kind is bool:
         return _read_boolean(value)
     if field.kind in (int, float):
@@ -226,7 +226,9 @@ def read_value(field: OptionField, value: Any) -> Any:
 def _read_word(field: OptionField, value: str) -> str:
     if value in field.words:
         return value
-    raise ValueError(f"{value!r} is not one of {', '.join(map(repr, field.words))}.{did_you_mean(value, field.words)}")
+    raise ValueError(
+        f"{value!r} is not one of {', '.join(map(repr, field.words))}.{suggest_spelling(value, field.words)}"
+    )
 
 
 def _read_boolean(value: Any) -> bool:
@@ -263,7 +265,7 @@ def _read_path(field: OptionField, value: Any) -> str | Path:
     path = Path(value)
     kind = "Directory" if place.folder else "Path"
     if place.exists and not path.exists():
-        raise ValueError(f"{kind} {str(value)!r} does not exist.{neighbours(path)}")
+        raise ValueError(f"{kind} {str(value)!r} does not exist.{suggest_paths(path)}")
     if place.folder and path.is_file():
         raise ValueError(f"{kind} {str(value)!r} is a file.")
     if place.exists and not os.access(path, os.R_OK):
@@ -283,7 +285,7 @@ def mapping_file(path: str) -> dict[str, Any]:
         with open(path, encoding="utf-8") as file:
             values = yaml.safe_load(file) or {}
     except FileNotFoundError:
-        raise no_such_path(Path(path)) from None
+        raise build_missing_path_error(Path(path)) from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UsageError(f"{path}: cannot be read as YAML ({error}). Correct the file.") from error
     if not isinstance(values, dict):

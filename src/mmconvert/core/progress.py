@@ -48,7 +48,7 @@ Advance = Callable[[Done], None]
 
 
 @contextlib.contextmanager
-def progress(verb: str, *, unit: str = "rows", quiet: bool = False) -> Iterator[Advance]:
+def show_progress(verb: str, *, unit: str = "rows", quiet: bool = False) -> Iterator[Advance]:
     """Report on stderr while the context lasts; whatever else is said there meanwhile stands above the bar.
 
     Args:
@@ -107,18 +107,18 @@ class Pace:
         """Say how many rows, how fast, and how long the rest takes at this pace."""
         (before, first), (now, done) = self._marks[0], self._marks[-1]
         seconds = max(now - before, 1e-9)
-        fresh = _fresh(done) - _fresh(first)
+        fresh = _count_fresh(done) - _count_fresh(first)
         megabytes = (done.bytes - first.bytes) / seconds / 1e6
         of = "" if done.total is None else f" of {done.total:,}"
         parts = [f"{done.rows:,}{of} {self._unit}"] if done.rows or done.total else []
-        parts += [f"{_digits(fresh / seconds)} {self._unit}/s"] if fresh else []
-        parts += [f"{_digits(megabytes)} MB/s"] if megabytes >= _LEAST else []
-        left = _left(first, done, fresh, seconds)
-        parts += [f"{duration(left)} left"] if left is not None else []
+        parts += [f"{_group_digits(fresh / seconds)} {self._unit}/s"] if fresh else []
+        parts += [f"{_group_digits(megabytes)} MB/s"] if megabytes >= _LEAST else []
+        left = _estimate_remaining(first, done, fresh, seconds)
+        parts += [f"{format_duration(left)} left"] if left is not None else []
         return ", ".join([*parts, *([done.note] if done.note else [])])
 
 
-def _left(first: Done, done: Done, fresh: int, seconds: float) -> float | None:
+def _estimate_remaining(first: Done, done: Done, fresh: int, seconds: float) -> float | None:
     if done.total is not None:
         return seconds * (done.total - done.rows) / fresh if fresh else None
     if done.share is None or first.share is None or done.share <= first.share:
@@ -126,15 +126,15 @@ def _left(first: Done, done: Done, fresh: int, seconds: float) -> float | None:
     return seconds * (1 - done.share) / (done.share - first.share)
 
 
-def _fresh(done: Done) -> int:
+def _count_fresh(done: Done) -> int:
     return done.rows if done.fresh is None else done.fresh
 
 
-def _digits(value: float) -> str:
+def _group_digits(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Write a time as people say it.
 
     Example:
@@ -179,7 +179,7 @@ class _Bar:
         if now < self._next:
             return
         self._next = now + _SECONDS_APART
-        self._bar = self._bar or _opened(self._verb)
+        self._bar = self._bar or _open_display(self._verb)
         share = self._pace.share
         steps = {"completed": round((share or 0) * _STEPS), "total": None if share is None else _STEPS}
         self._bar.update(self._bar.task_ids[0], said=str(self._pace), **steps)
@@ -189,7 +189,7 @@ class _Bar:
             self._bar.stop()
 
 
-def _opened(verb: str) -> Any:
+def _open_display(verb: str) -> Any:
     # Loaded here: most runs are over before, and whatever has no terminal never needs it.
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn

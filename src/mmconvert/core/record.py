@@ -18,8 +18,8 @@ import msgspec
 import orjson
 import pyarrow as pa
 
-from mmconvert.core.arrow import binary, column, lists, structs
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.arrow import build_binary, build_column, build_lists, build_structs
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.plugin_struct import PluginStruct
 
 SCHEMA_VERSION = 1
@@ -170,7 +170,7 @@ _PREDICTION_FIELDS: list[tuple[str, pa.DataType]] = [
 ]
 
 
-def hf_feature(type_: pa.DataType) -> Any:
+def describe_hf_feature(type_: pa.DataType) -> Any:
     """Describe an Arrow type the way `datasets` writes it into the `huggingface` metadata.
 
     Written by hand because importing `datasets` costs more than converting a small file; a test
@@ -183,26 +183,26 @@ def hf_feature(type_: pa.DataType) -> Any:
     if type_ == IMAGE_TYPE:
         return {"_type": "Image"}
     if pa.types.is_struct(type_):
-        return {f.name: hf_feature(f.type) for f in type_}
+        return {f.name: describe_hf_feature(f.type) for f in type_}
     if pa.types.is_list(type_):
-        return {"feature": hf_feature(type_.value_type), "_type": "List"}
+        return {"feature": describe_hf_feature(type_.value_type), "_type": "List"}
     return {"dtype": "float64" if pa.types.is_float64(type_) else str(type_), "_type": "Value"}
 
 
-def with_features(schema: pa.Schema) -> pa.Schema:
+def attach_features(schema: pa.Schema) -> pa.Schema:
     """Attach the metadata that makes `datasets` read the columns as its features, pictures included."""
-    features = {f.name: hf_feature(f.type) for f in schema}
+    features = {f.name: describe_hf_feature(f.type) for f in schema}
     return schema.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
 
 
-SCHEMA: pa.Schema = with_features(pa.schema(_FIELDS))
+SCHEMA: pa.Schema = attach_features(pa.schema(_FIELDS))
 """Every dataset: the columns of schemas/record.json."""
 
-PREDICTION_SCHEMA: pa.Schema = with_features(pa.schema(_FIELDS + _PREDICTION_FIELDS))
+PREDICTION_SCHEMA: pa.Schema = attach_features(pa.schema(_FIELDS + _PREDICTION_FIELDS))
 """Every predictions file: the columns of schemas/prediction.json."""
 
 
-def canonical_json(value: object) -> str:
+def encode_json(value: object) -> str:
     """Write a JSON value compactly, keys in their order, integers of any size.
 
     Raises:
@@ -218,56 +218,57 @@ def canonical_json(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _flat(rows: Iterable[Sequence[Any]]) -> list[Any]:
+def _flatten(rows: Iterable[Sequence[Any]]) -> list[Any]:
     return list(chain.from_iterable(rows))
 
 
-def _pictures(images: Sequence[Image]) -> pa.Array:
+def _build_images(images: Sequence[Image]) -> pa.Array:
     paths = pa.nulls(len(images), pa.string())
-    columns = [binary([i.bytes for i in images]), paths]
+    columns = [build_binary([i.bytes for i in images]), paths]
     # What was kept as an address is null: `datasets` opens no picture that has neither bytes nor path.
     absent = pa.array([i.bytes is None for i in images]) if any(i.bytes is None for i in images) else None
     return pa.StructArray.from_arrays(columns, fields=list(IMAGE_TYPE), mask=absent)
 
 
-def _images_array(records: Sequence[Record]) -> pa.Array:
+def _build_images_array(records: Sequence[Record]) -> pa.Array:
     rows = [record.images for record in records]
-    return lists(rows, _pictures(_flat(rows)))
+    return build_lists(rows, _build_images(_flatten(rows)))
 
 
-def _info_array(records: Sequence[Record]) -> pa.Array:
+def _build_info_array(records: Sequence[Record]) -> pa.Array:
     rows = [record.images for record in records]
-    return lists(rows, structs(_INFO, _flat(rows)))
+    return build_lists(rows, build_structs(_INFO, _flatten(rows)))
 
 
-def _attachments_array(records: Sequence[Record]) -> pa.Array:
+def _build_attachments_array(records: Sequence[Record]) -> pa.Array:
     rows = [record.attachments for record in records]
-    images = _flat(rows)
-    return lists(
-        rows, pa.StructArray.from_arrays([_pictures(images), structs(_INFO, images)], fields=list(_ATTACHMENT))
+    images = _flatten(rows)
+    return build_lists(
+        rows,
+        pa.StructArray.from_arrays([_build_images(images), build_structs(_INFO, images)], fields=list(_ATTACHMENT)),
     )
 
 
-def _messages_array(records: Sequence[Record]) -> pa.Array:
+def _build_messages_array(records: Sequence[Record]) -> pa.Array:
     rows = [record.messages for record in records]
-    turns = _flat(rows)
+    turns = _flatten(rows)
     contents = [turn.content for turn in turns]
-    parts = lists(contents, structs(_PART, _flat(contents)))
-    roles = column([turn.role for turn in turns], pa.string())
-    return lists(rows, pa.StructArray.from_arrays([roles, parts], fields=list(_TURN)))
+    parts = build_lists(contents, build_structs(_PART, _flatten(contents)))
+    roles = build_column([turn.role for turn in turns], pa.string())
+    return build_lists(rows, pa.StructArray.from_arrays([roles, parts], fields=list(_TURN)))
 
 
-def _extra_array(records: Sequence[Record]) -> pa.Array:
-    return column([canonical_json(record.extra) if record.extra else "{}" for record in records], pa.string())
+def _build_extra_array(records: Sequence[Record]) -> pa.Array:
+    return build_column([encode_json(record.extra) if record.extra else "{}" for record in records], pa.string())
 
 
 _ARRAYS: dict[str, Callable[[Sequence[Record]], pa.Array]] = {
-    "images": _images_array,
-    "image_info": _info_array,
-    "attachments": _attachments_array,
-    "messages": _messages_array,
-    "source": lambda records: structs(_SOURCE, [record.source for record in records]),
-    "extra": _extra_array,
+    "images": _build_images_array,
+    "image_info": _build_info_array,
+    "attachments": _build_attachments_array,
+    "messages": _build_messages_array,
+    "source": lambda records: build_structs(_SOURCE, [record.source for record in records]),
+    "extra": _build_extra_array,
 }
 """Columns whose Arrow value is not the field's value. Built from flat columns: nested Python
 values would cost several times as much."""
@@ -285,7 +286,7 @@ def to_arrow(records: Sequence[Record]) -> pa.RecordBatch:
     arrays = [
         _ARRAYS[name](records)
         if name in _ARRAYS
-        else column(list(map(attrgetter(name), records)), SCHEMA.field(name).type)
+        else build_column(list(map(attrgetter(name), records)), SCHEMA.field(name).type)
         for name in SCHEMA.names
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
@@ -302,7 +303,7 @@ _PLAIN = tuple(
 PICTURE_COLUMNS = ("images", "image_info", "attachments")
 
 
-def missing_columns(names: Iterable[str]) -> list[str]:
+def list_missing_columns(names: Iterable[str]) -> list[str]:
     """List the columns that a dataset of ours must have and these names lack.
 
     Pictures may be missing, as in a predictions file; `prompt` and `completion` stand for `messages`.
@@ -317,7 +318,7 @@ def missing_columns(names: Iterable[str]) -> list[str]:
     return [name for name in SCHEMA.names if name not in known]
 
 
-def _all_turns(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def _list_turns(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Give the turns of a row of any view."""
     if "messages" not in row and "prompt" in row:
         return [*row["prompt"], *row["completion"]]
@@ -339,7 +340,7 @@ def from_row(row: Mapping[str, Any]) -> Record:
         sample=row["sample"],
         messages=tuple(
             Turn(turn["role"], tuple(Part(part["type"], part["text"]) for part in turn["content"]))
-            for turn in _all_turns(row)
+            for turn in _list_turns(row)
         ),
         task=row["task"],
         source=Source(**row["source"]),
@@ -365,7 +366,7 @@ def from_arrow(batch: pa.RecordBatch) -> Iterator[Record]:
         yield from_row({**row, **{name: [] for name in absent}})
 
 
-def prompt_text(record: Record) -> str:
+def join_prompt_text(record: Record) -> str:
     """Join the text of the last user turn, `<image>` where a picture stands; for logs and simple models.
 
     Example:
@@ -406,7 +407,7 @@ _INT32 = range(-(1 << 31), 1 << 31)
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-def checked(record: Record) -> Record:
+def check_record(record: Record) -> Record:
     """Give a record back if it can be stored.
 
     Raises:
@@ -424,10 +425,10 @@ def checked(record: Record) -> Record:
             kinds.append(part.type)
             texts.append(part.text)
     pictures = kinds.count("image")
-    if pictures + kinds.count("text") != len(kinds) or not _all_texts(texts):
+    if pictures + kinds.count("text") != len(kinds) or not _are_all_texts(texts):
         _check_texts(record)
     if not record.id.strip():
-        raise RowError("id.missing", "id", f"the row has no id {got(record.id)}.")
+        raise RowError("id.missing", "id", f"the row has no id {show(record.id)}.")
     if record.variant is not None:
         _check_number("variant", record.variant)
     if record.round is not None:
@@ -446,7 +447,7 @@ def checked(record: Record) -> Record:
     return record
 
 
-def _all_texts(values: list[Any]) -> bool:
+def _are_all_texts(values: list[Any]) -> bool:
     """Tell whether all values are texts, without saying which is not: the fast way, for nearly every record."""
     try:
         joined = "".join(values)
@@ -472,31 +473,31 @@ def _check_texts(record: Record) -> None:
             _check_text("messages", part.type)
             _check_text("messages", part.text)
             if part.type not in ("text", "image"):
-                raise RowError("messages.part", "messages", f"expected parts of type text or image {got(part.type)}.")
+                raise RowError("messages.part", "messages", f"expected parts of type text or image {show(part.type)}.")
 
 
 def _check_text(field: str, value: Any) -> None:
     if not isinstance(value, str):
-        raise RowError(f"{field}.type", field, f"expected a text {got(value)}.")
+        raise RowError(f"{field}.type", field, f"expected a text {show(value)}.")
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise RowError("text.surrogate", field, f"the text holds half a character {got(value)}.") from None
+            raise RowError("text.surrogate", field, f"the text holds half a character {show(value)}.") from None
 
 
 def _check_number(field: str, value: Any) -> None:
     # Anything but an int would be compared with every number of the range.
     if type(value) is not int or value not in _INT32:
-        raise RowError(f"{field}.type", field, f"expected a whole number of 32 bits {got(value)}.")
+        raise RowError(f"{field}.type", field, f"expected a whole number of 32 bits {show(value)}.")
 
 
 def _check_source(record: Record) -> None:
     source = record.source
     if type(source.format) is not str or type(source.file) is not str:
-        raise RowError("source.type", "source", f"expected format and file as texts {got(source)}.")
+        raise RowError("source.type", "source", f"expected format and file as texts {show(source)}.")
     if type(source.row) is not int or source.row not in _INT64:
-        raise RowError("source.type", "source", f"expected a whole number as row {got(source.row)}.")
+        raise RowError("source.type", "source", f"expected a whole number as row {show(source.row)}.")
 
 
 def _check_image(image: Image) -> None:
@@ -508,17 +509,20 @@ def _check_image(image: Image) -> None:
 
 def _check_extra(extra: Any) -> None:
     try:
-        canonical_json(extra).encode()
+        encode_json(extra).encode()
     except (TypeError, ValueError, RecursionError):
         name = next((name for name, value in extra.items() if not _is_json({name: value})), "")
         raise RowError(
-            "extra.type", str(name), f"the value cannot be written as JSON {got(extra.get(name))}."
+            "extra.type", str(name), f"the value cannot be written as JSON {show(extra.get(name))}."
         ) from None
 
 
 def _is_json(value: Any) -> bool:
     try:
-        canonical_json(value).encode()
+        encode_json(value).encode()
     except (TypeError, ValueError, RecursionError):
         return False
     return True
+
+
+canonical_json = encode_json  # the name that plug-ins know from before the first release

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
-from mmconvert.core.error_hints import with_next_step
+from mmconvert.core.error_hints import add_hint
 from mmconvert.core.errors import RowError
 from mmconvert.core.plugin_struct import PluginStruct
 
@@ -69,7 +69,7 @@ class Rejected(PluginStruct, frozen=True, gc=False):
     def __str__(self) -> str:
         """Give the message in the template of every error, what to do at its end."""
         place = f"{self.where} {self.field}" if self.field else str(self.where)
-        return f"{place}: {with_next_step(self.code, self.field, self.message)}"
+        return f"{place}: {add_hint(self.code, self.field, self.message)}"
 
     def to_json(self) -> dict[str, Any]:
         """Give the object that stands in the rejects file."""
@@ -79,7 +79,7 @@ class Rejected(PluginStruct, frozen=True, gc=False):
             "id": self.id,
             "field": self.field,
             "code": self.code,
-            "message": with_next_step(self.code, self.field, self.message),
+            "message": add_hint(self.code, self.field, self.message),
             "file": self.where.file,
         }
 

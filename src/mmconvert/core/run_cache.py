@@ -8,7 +8,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _remembered: list[Any] = []
 
 
-def once_a_run(function: _F) -> _F:
+def cache_for_run(function: _F) -> _F:
     """Remember what a function gives for its arguments until the next run begins."""
     remembered = cache(function)
     _remembered.append(remembered)

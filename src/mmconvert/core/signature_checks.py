@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
-from mmconvert.core.errors import Error, UsageError, did_you_mean, got
+from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
 from mmconvert.core.option_fields import OptionField, option_fields, option_texts
 
 _P = ParamSpec("_P")
@@ -31,14 +31,16 @@ _EXPECTED: Mapping[Any, str] = {
 
 
 @typing.overload
-def python_call(function: Callable[_P, _R]) -> Callable[_P, _R]: ...
+def check_python_call(function: Callable[_P, _R]) -> Callable[_P, _R]: ...
 
 
 @typing.overload
-def python_call(*, options: type[msgspec.Struct]) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]: ...
+def check_python_call(*, options: type[msgspec.Struct]) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]: ...
 
 
-def python_call(function: Callable[..., Any] | None = None, *, options: type[msgspec.Struct] | None = None) -> Any:
+def check_python_call(
+    function: Callable[..., Any] | None = None, *, options: type[msgspec.Struct] | None = None
+) -> Any:
     """Decorate a function that does what a command does.
 
     What its signature calls a path, or paths, is checked: `str(None)` is the name of a file, too.
@@ -58,21 +60,21 @@ def _checked(function: Callable[..., Any], options: type[msgspec.Struct] | None)
 
     @functools.wraps(function)
     def call(*args: Any, **given: Any) -> Any:
-        known = keywords(function) if given or open_ended else {}
+        known = read_keywords(function) if given or open_ended else {}
         for name in given:
             if name not in known:
-                near = did_you_mean(name, known)
+                near = suggest_spelling(name, known)
                 raise UsageError(f"{function.__name__}: no option {name!r}.{near} See help({function.__name__}).")
         _require_paths(function, signature.bind_partial(*args).arguments | given)
         try:
             return function(*args, **given)
         except Error as error:
-            known = keywords(function)
-            error.args = (in_keywords(str(error), known), *error.args[1:])
+            known = read_keywords(function)
+            error.args = (use_keyword_names(str(error), known), *error.args[1:])
             raise
 
     if options is not None:
-        _describe(call, signature, keywords(function), options)
+        _describe(call, signature, read_keywords(function), options)
     return call
 
 
@@ -92,7 +94,7 @@ def _describe(call: Any, signature: inspect.Signature, known: Mapping[str, Any],
         known_elsewhere = defaults[name] is inspect.Parameter.empty or "[default:" in texts[name]
         default = "" if known_elsewhere else f" [default: {defaults[name]!r}]"
         entries.append(
-            textwrap.fill(f"{name}: {in_keywords(texts[name], known)}{default}", 108, subsequent_indent="    ")
+            textwrap.fill(f"{name}: {use_keyword_names(texts[name], known)}{default}", 108, subsequent_indent="    ")
         )
     listed = textwrap.indent("\n".join(entries), " " * 8)
     call.__doc__ = re.sub(r"^ +\*\*\w+:.*\n(?: {9,}.*\n)*", lambda _: f"{listed}\n", call.__doc__, flags=re.MULTILINE)
@@ -103,7 +105,7 @@ def _default(field: OptionField) -> Any:
 
 
 def _require_paths(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    hints = keywords(function)
+    hints = read_keywords(function)
     for name, value in arguments.items():
         hint = hints.get(name)
         expected = _EXPECTED.get(hint)
@@ -113,10 +115,10 @@ def _require_paths(function: Callable[..., Any], arguments: Mapping[str, Any]) -
         for path in paths:
             allowed = path is None and hint == _PATH | None
             if expected is not None and not allowed and not isinstance(path, str | os.PathLike):
-                raise UsageError(f"{function.__name__}: {name}: expected {expected} {got(path)}.")
+                raise UsageError(f"{function.__name__}: {name}: expected {expected} {show(path)}.")
 
 
-def keywords(function: Callable[..., Any]) -> dict[str, Any]:
+def read_keywords(function: Callable[..., Any]) -> dict[str, Any]:
     """Give the keywords that a function takes, each with its type; those of `Unpack[...]` among them."""
     function = inspect.unwrap(function)
     hints = typing.get_type_hints(function)
@@ -129,7 +131,7 @@ def keywords(function: Callable[..., Any]) -> dict[str, Any]:
     return found
 
 
-def in_keywords(message: str, known: Mapping[str, Any]) -> str:
+def use_keyword_names(message: str, known: Mapping[str, Any]) -> str:
     """Name keywords where a message names options of the command line.
 
     Args:

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from mmconvert.core.errors import UsageError, got
-from mmconvert.core.record import hf_feature
+from mmconvert.core.errors import UsageError, show
+from mmconvert.core.record import describe_hf_feature
 from mmconvert.dataset.card_sections import (
     BEGIN,
     CATEGORIES,
@@ -81,10 +81,10 @@ class Origin(msgspec.Struct, frozen=True):
         """
         if self.license is not None and not _LICENCE.fullmatch(self.license):
             raise UsageError(
-                f"--license: expected the Hub's name of a licence, as mit or cc-by-4.0 {got(self.license)}."
+                f"--license: expected the Hub's name of a licence, as mit or cc-by-4.0 {show(self.license)}."
             )
         if self.source is not None and not (_URL.fullmatch(self.source) or _HUB_ID.fullmatch(self.source)):
-            raise UsageError(f"--source: expected an address, or the Hub id of a dataset {got(self.source)}.")
+            raise UsageError(f"--source: expected an address, or the Hub id of a dataset {show(self.source)}.")
 
     @property
     def values(self) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def yaml_features(schema: pa.Schema) -> list[dict[str, Any]]:
         >>> yaml_features(pa.schema([("id", pa.string()), ("options", pa.list_(pa.string()))]))
         [{'name': 'id', 'dtype': 'string'}, {'name': 'options', 'list': 'string'}]
     """
-    return [{"name": field.name, **_yaml_feature(hf_feature(field.type))} for field in schema]
+    return [{"name": field.name, **_yaml_feature(describe_hf_feature(field.type))} for field in schema]
 
 
 def yaml_values(

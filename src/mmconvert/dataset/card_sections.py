@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.core.record import hf_feature
+from mmconvert.core.record import describe_hf_feature
 from mmconvert.dataset.manifest import DEFAULT_CONFIG, folder_of
 
 BEGIN = "<!-- mmconvert: this part is written anew by every push; write your own text outside it -->"
@@ -191,7 +191,9 @@ def column_lines(schema: pa.Schema) -> list[str]:
     """Explain every column."""
     lines = ["| column | type | meaning |", "| --- | --- | --- |"]
     for field in schema:
-        lines.append(f"| `{field.name}` | {_type_name(hf_feature(field.type))} | {MEANINGS.get(field.name, '')} |")
+        lines.append(
+            f"| `{field.name}` | {_type_name(describe_hf_feature(field.type))} | {MEANINGS.get(field.name, '')} |"
+        )
     return lines
 
 

@@ -22,9 +22,9 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from mmconvert._version import __version__
-from mmconvert.core.errors import Error, UsageError, did_you_mean, first_line, no_such_path
+from mmconvert.core.errors import Error, UsageError, build_missing_path_error, suggest_spelling, take_first_line
 from mmconvert.core.hashing import hash_file
-from mmconvert.core.record import SCHEMA_VERSION, Record, from_arrow, missing_columns
+from mmconvert.core.record import SCHEMA_VERSION, Record, from_arrow, list_missing_columns
 from mmconvert.dataset.card import Origin, card, merge
 from mmconvert.dataset.manifest import (
     DEFAULT_CONFIG,
@@ -285,7 +285,7 @@ class Dataset(msgspec.Struct, frozen=True):
         """
         if split is not None and split not in self.files:
             raise UsageError(
-                f"{self.path}: no split {split!r}.{did_you_mean(split, self.files)} Known: {', '.join(self.files)}."
+                f"{self.path}: no split {split!r}.{suggest_spelling(split, self.files)} Known: {', '.join(self.files)}."
             )
         for name in [split] if split is not None else self.files:
             for file in self.files[name]:
@@ -294,7 +294,7 @@ class Dataset(msgspec.Struct, frozen=True):
     def records(self, split: str | None = None) -> Iterator[Record]:
         """Read records in order; see `batches`."""
         for batch in self.batches(split=split):
-            missing = missing_columns(batch.schema.names)
+            missing = list_missing_columns(batch.schema.names)
             if missing:
                 raise Error(f"{self.path}: not a dataset of ours, it lacks the columns {', '.join(missing)}.")
             yield from from_arrow(batch)
@@ -317,7 +317,7 @@ def shard_batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.Reco
         for group in range(parquet.num_row_groups):
             yield from parquet.iter_batches(batch_size=BATCH_ROWS, columns=wanted, row_groups=[group])
     except (pa.ArrowException, OSError) as error:
-        raise Error(f"{file}: cannot be read as parquet ({first_line(error)}). Write it again.") from None
+        raise Error(f"{file}: cannot be read as parquet ({take_first_line(error)}). Write it again.") from None
 
 
 def open_dataset(path: str | Path, config: str | None = None) -> Dataset:
@@ -334,7 +334,7 @@ def open_dataset(path: str | Path, config: str | None = None) -> Dataset:
     """
     path = local(path)
     if not path.exists():
-        raise no_such_path(path)
+        raise build_missing_path_error(path)
     if path.is_file():
         return _plain(path, {path.stem: [path]})
     inside = config_folder(path) if config is None else None
@@ -355,7 +355,9 @@ def _ours(path: Path, config: str | None) -> Dataset:
         raise UsageError(f"{path}: holds several configs: {', '.join(configs)}. Name the folder of one: {folders}.")
     config = config if config is not None else next(iter(configs))
     if config not in configs:
-        raise UsageError(f"{path}: no config {config!r}.{did_you_mean(config, configs)} Known: {', '.join(configs)}.")
+        raise UsageError(
+            f"{path}: no config {config!r}.{suggest_spelling(config, configs)} Known: {', '.join(configs)}."
+        )
     splits = configs[config]
     for shard in (s for shards in splits.values() for s in shards):
         file = path / shard.file
@@ -379,5 +381,5 @@ def _plain(path: Path, files: dict[str, list[Path]]) -> Dataset:
         try:
             splits[split] = sum(parquet_file(file).metadata.num_rows for file in parts)
         except (pa.ArrowException, OSError) as error:
-            raise Error(f"{parts[0]}: is no readable parquet file ({first_line(error)}). Get it again.") from None
+            raise Error(f"{parts[0]}: is no readable parquet file ({take_first_line(error)}). Get it again.") from None
     return Dataset(path, files, splits, digest.hexdigest())

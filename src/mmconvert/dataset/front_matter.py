@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from mmconvert.core.errors import Error, first_line
+from mmconvert.core.errors import Error, take_first_line
 
 FRONT = re.compile(r"\A---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _BOOL = "tag:yaml.org,2002:bool"
@@ -72,7 +72,7 @@ def require_readable(text: str) -> None:
     try:
         _read(found["yaml"] if found else "")
     except yaml.YAMLError as error:
-        said = first_line(error)
+        said = take_first_line(error)
         raise Error(
             f"README.md of the repository: its YAML cannot be read ({said}). Mend it, and push again."
         ) from None

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mmconvert._version import __version__
-from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.hashing import hash_file
-from mmconvert.core.multiprocess import usable_cores
+from mmconvert.core.multiprocess import count_usable_cores
 from mmconvert.core.progress import Advance, Done
 from mmconvert.dataset.card import Origin, merge, named, shard_glob
 from mmconvert.dataset.dataset import open_dataset
@@ -130,7 +130,7 @@ def prepare(folder: str | Path, advance: Advance = lambda done: None) -> Upload:
         size += shard.bytes
         advance(Done(bytes=size, share=_HASHING * size / whole))
     total, rows = max(1, sum(shard.rows for shard in listed)), 0
-    with ThreadPoolExecutor(usable_cores()) as threads:
+    with ThreadPoolExecutor(count_usable_cores()) as threads:
         for config in configs:
             for checked in _check_pictures(folder, config, threads):
                 rows += checked
@@ -231,7 +231,7 @@ def _row_pictures(row: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, An
 
 def _picture_fault(image: Mapping[str, Any]) -> str:
     if image.get("path") is not None:
-        return f"holds a path instead of a picture {got(image['path'])}. Convert the dataset again."
+        return f"holds a path instead of a picture {show(image['path'])}. Convert the dataset again."
     if image.get("bytes") is None:
         return "has no bytes, only a URL that was kept. Convert without --keep-urls to publish it."
     try:

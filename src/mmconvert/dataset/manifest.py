@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import Error, UsageError, got
+from mmconvert.core.errors import Error, UsageError, show
 from mmconvert.core.record import SCHEMA_VERSION
 from mmconvert.dataset.shards import Shard
 
@@ -56,7 +56,7 @@ def _shard(fields: Mapping[str, Any], config: str, split: str) -> Shard:
     check_names(config, split)
     shard = Shard(**fields)
     if not re.fullmatch(rf"{re.escape(folder_of(config))}/{re.escape(split)}-\d+-of-\d+\.parquet", shard.file):
-        raise ValueError(f"split {split!r} of config {config!r} has no shard of this name {got(shard.file)}")
+        raise ValueError(f"split {split!r} of config {config!r} has no shard of this name {show(shard.file)}")
     if not (isinstance(fields["rows"], int) and isinstance(fields["bytes"], int) and isinstance(fields["sha256"], str)):
         raise TypeError(f"{shard.file}: rows and bytes must be numbers, sha256 a text")
     return shard

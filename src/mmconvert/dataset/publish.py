@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 import msgspec
 
 from mmconvert.core.errors import UsageError
-from mmconvert.core.progress import progress
+from mmconvert.core.progress import show_progress
 from mmconvert.dataset import hub_upload
 from mmconvert.dataset.card import Origin
 from mmconvert.dataset.hub_limits import limits, refuse_beyond
@@ -168,7 +168,7 @@ def publish(folder: Path, repo_id: str, options: UploadOptions, *, quiet: bool) 
     """
     origin = Origin(options.license, options.source) if isinstance(options, PushOptions) else None
     check_target(repo_id, options)
-    with progress("check", quiet=quiet) as advance:
+    with show_progress("check", quiet=quiet) as advance:
         upload = hub_upload.prepare(folder, advance)
     return publish_upload(upload, repo_id, options, quiet=quiet, origin=origin)
 

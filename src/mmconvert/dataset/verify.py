@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from mmconvert.core.errors import Error, no_such_path
+from mmconvert.core.errors import Error, build_missing_path_error
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.progress import Advance, Done
 from mmconvert.dataset.dataset import shard_batches
@@ -34,7 +34,7 @@ def verify(path: str | Path, advance: Advance = lambda done: None) -> list[str]:
         return _faults_in_store(str(path), advance)
     folder = place or Path(path)
     if not folder.exists():
-        raise no_such_path(folder)
+        raise build_missing_path_error(folder)
     return _faults(
         folder,
         lambda file: nullcontext(folder / file),

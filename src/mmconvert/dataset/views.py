@@ -13,11 +13,11 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
-from mmconvert.core.record import LETTERS, SCHEMA, Part, Record, Turn, to_arrow, with_features
-from mmconvert.core.text.options import letters_of
-from mmconvert.core.text.placeholders import slots_in
+from mmconvert.core.record import LETTERS, SCHEMA, Part, Record, Turn, attach_features, to_arrow
+from mmconvert.core.text.options import list_letters
+from mmconvert.core.text.placeholders import list_slots
 from mmconvert.core.text.prompt_parts import OPTION_NAMES, REPLY
-from mmconvert.core.text.turns import begun_reply
+from mmconvert.core.text.turns import find_begun_response
 
 ViewName = Literal["eval", "sft", "prompt-completion"]
 EVAL: Final = "eval"
@@ -52,13 +52,13 @@ def reference_reply(record: Record) -> str | None:
 def _choice(letter: str, record: Record) -> str:
     place = LETTERS.find(letter)
     text = record.options[place] if 0 <= place < len(record.options) else None
-    letters = letters_of(record.options)
+    letters = list_letters(record.options)
     names = record.extra.get(OPTION_NAMES)
-    if names == "" and text and not slots_in(text):
+    if names == "" and text and not list_slots(text):
         return text
     shown = dict(zip(letters, names if isinstance(names, str) else letters, strict=False))
     name = shown.get(letter, letter)
-    return f"{name}. {text}" if text and not slots_in(text) else name
+    return f"{name}. {text}" if text and not list_slots(text) else name
 
 
 def sft_turns(record: Record) -> tuple[Turn, ...]:
@@ -71,7 +71,7 @@ def sft_turns(record: Record) -> tuple[Turn, ...]:
     """
     if not record.messages:
         raise RowError("view.no_prompt", "messages", "the row has no prompt to train on.")
-    begun = begun_reply(record)
+    begun = find_begun_response(record)
     turns = record.messages if begun is None else record.messages[:-1]
     if turns and turns[-1].role == "assistant":
         return turns
@@ -133,7 +133,7 @@ def _split_schema() -> pa.Schema:
     turns = SCHEMA.field("messages").type
     fields = [*SCHEMA]
     fields[place : place + 1] = [pa.field("prompt", turns), pa.field("completion", turns)]
-    return with_features(pa.schema(fields))
+    return attach_features(pa.schema(fields))
 
 
 PROMPT_COMPLETION_SCHEMA: pa.Schema = _split_schema()

@@ -14,62 +14,70 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.chat.conversations import MESSAGES_EXTRA, dialog_record, listed, objects_in, shown_pictures
-from mmconvert.chat.pairs import pairs_of, turns_of
-from mmconvert.chat.training import lost_extra, source_id, training_rows
-from mmconvert.core.record import IMAGE_TYPE, Record, with_features
+from mmconvert.chat.conversations import (
+    MESSAGES_EXTRA,
+    as_list,
+    build_conversation_record,
+    list_objects,
+    load_shown_images,
+)
+from mmconvert.chat.pairs import build_pairs, read_turns
+from mmconvert.chat.training import build_source_id, build_training_rows, report_lost_extra
+from mmconvert.core.record import IMAGE_TYPE, Record, attach_features
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.dataset.write_parquet import picture_cell, write_parquet
 from mmconvert.io import parquet
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 _TEXT = pa.struct([("user", pa.string()), ("assistant", pa.string()), ("source", pa.string())])
-SCHEMA: pa.Schema = with_features(pa.schema([("images", pa.list_(IMAGE_TYPE)), ("texts", pa.list_(_TEXT))]))
+SCHEMA: pa.Schema = attach_features(pa.schema([("images", pa.list_(IMAGE_TYPE)), ("texts", pa.list_(_TEXT))]))
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     return parquet.rows(path, span)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     value = fields.pop("images", None)
-    turns, extras = turns_of(fields.pop("texts", None), len(listed(value)))
-    yield dialog_record(row, context, fields, turns, shown_pictures(value, "images", turns, context), extras)
+    turns, extras = read_turns(fields.pop("texts", None), len(as_list(value)))
+    yield build_conversation_record(
+        row, context, fields, turns, load_shown_images(value, "images", turns, context), extras
+    )
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     missing = [name for name in SCHEMA.names if name not in sample.columns]
     if missing:
         return f"no column {missing[0]!r}"
-    texts = [text for row in sample.rows for text in objects_in(row.get("texts"))]
+    texts = [text for row in sample.rows for text in list_objects(row.get("texts"))]
     return None if any("source" in text for text in texts) else "no text has a 'source'"
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
-    rows = training_rows(records, losses, lambda record: _fields(record, losses), held=("dataset",))
+    rows = build_training_rows(records, losses, lambda record: _build_fields(record, losses), held=("dataset",))
     write_parquet(rows, SCHEMA, target.path)
     yield from dict.fromkeys(losses)
 
 
-def _fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
-    texts = pairs_of(record, losses, kept=("source",))
+def _build_fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
+    texts = build_pairs(record, losses, kept=("source",))
     for text in texts:
         # Card and loaders name the data set of each question here.
         text["source"] = text["source"] if isinstance(text["source"], str) else record.dataset
-    if source_id(record):
+    if build_source_id(record):
         losses.append(Loss(record.id, "id", "the format has no field for it"))
-    lost_extra(record, losses, kept=(MESSAGES_EXTRA,))
+    report_lost_extra(record, losses, kept=(MESSAGES_EXTRA,))
     return {"images": [picture_cell(image) for image in record.images], "texts": texts}
 
 
 FORMAT = Format(
     summary="The Cauldron: pictures, and questions with answers",
     suffixes=(".parquet",),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
     images=("inline",),

@@ -13,27 +13,34 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.io.columns import rest
-from mmconvert.kits.evalscope.outputs import index_of, last_rows, options_in, place_of, prompt_of, text_of
+from mmconvert.kits.evalscope.outputs import (
+    find_options,
+    join_texts,
+    read_dataset_and_subset,
+    read_index,
+    read_last_rows,
+    read_prompt,
+)
 from mmconvert.plugins.format import Context, Format, Sample
 
 REQUIRED = ("index", "model_output")
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return last_rows(path)
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return read_last_rows(path)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    index = index_of(fields)
-    replies = _replies(fields.get("model_output"))
-    prompt = prompt_of(fields.pop("messages", None), context)
-    dataset, subset = place_of(row, context)
-    options = options_in(prompt.question or "")
+    index = read_index(fields)
+    replies = _read_responses(fields.get("model_output"))
+    prompt = read_prompt(fields.pop("messages", None), context)
+    dataset, subset = read_dataset_and_subset(row, context)
+    options = find_options(prompt.question or "")
     key = f"{context.id_prefix}{index}"
     extra = rest(fields)
     if prompt.unseen:
@@ -43,7 +50,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
             id=key if len(replies) == 1 else f"{key}#{number}",
             sample=f"{context.id_prefix}{index:09d}",
             variant=None if len(replies) == 1 else number,
-            messages=prompt.without(reply),
+            messages=prompt.drop_response(reply),
             task=context.task or ("multiple_choice" if options else "vqa"),
             source=context.source(row),
             images=prompt.images,
@@ -56,23 +63,23 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         )
 
 
-def _replies(output: Any) -> list[str | None]:
+def _read_responses(output: Any) -> list[str | None]:
     """Read the replies; a failed call has none."""
     if output is None:
         return [None]
     choices = output.get("choices") if isinstance(output, dict) else None
     if not isinstance(choices, list):
-        raise RowError("prediction.type", "model_output", f"expected an object with a list of choices {got(output)}.")
+        raise RowError("prediction.type", "model_output", f"expected an object with a list of choices {show(output)}.")
     replies: list[str | None] = []
     for number, choice in enumerate(choices):
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(message, dict):
-            raise RowError("prediction.type", f"model_output.choices[{number}]", f"expected a message {got(choice)}.")
-        replies.append(text_of(message.get("content"), f"model_output.choices[{number}].message"))
+            raise RowError("prediction.type", f"model_output.choices[{number}]", f"expected a message {show(choice)}.")
+        replies.append(join_texts(message.get("content"), f"model_output.choices[{number}].message"))
     return replies or [None]
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     missing = [name for name in REQUIRED if name not in sample.columns]
     return f"no field {missing[0]!r}" if missing else None
 
@@ -80,7 +87,7 @@ def _mismatch(sample: Sample) -> str | None:
 FORMAT = Format(
     summary="EvalScope predictions, {benchmark}_{subset}.jsonl",
     suffixes=(".jsonl",),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
 )

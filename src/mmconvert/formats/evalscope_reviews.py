@@ -15,31 +15,37 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import RowError, got
-from mmconvert.core.record import LETTERS, Record, canonical_json
+from mmconvert.core.errors import RowError, show
+from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.io.columns import rest
-from mmconvert.kits.evalscope.outputs import index_of, last_rows, options_in, place_of, prompt_of
+from mmconvert.kits.evalscope.outputs import (
+    find_options,
+    read_dataset_and_subset,
+    read_index,
+    read_last_rows,
+    read_prompt,
+)
 from mmconvert.plugins.format import Context, Format, Sample
 
 REQUIRED = ("index", "sample_score")
 _BETWEEN = re.compile(r"[\s,]+")
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return last_rows(path)
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return read_last_rows(path)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    index = index_of(fields)
-    reply, group = _review(fields.get("sample_score"))
+    index = read_index(fields)
+    reply, group = _read_review(fields.get("sample_score"))
     name = "messages" if fields.get("messages") is not None else "input"
-    prompt = prompt_of(fields.pop(name, None), context, name)
-    dataset, subset = place_of(row, context)
-    options = options_in(prompt.question or "")
+    prompt = read_prompt(fields.pop(name, None), context, name)
+    dataset, subset = read_dataset_and_subset(row, context)
+    options = find_options(prompt.question or "")
     target = fields.pop("target", None)
-    answer, answers = _answers(target, options)
+    answer, answers = _read_answers(target, options)
     sample = f"{context.id_prefix}{index if group is None else group:09d}"
     extra = rest(fields)
     if prompt.unseen:
@@ -48,7 +54,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         id=f"{context.id_prefix}{index}",
         sample=sample,
         group=None if group is None else sample,
-        messages=prompt.without(reply),
+        messages=prompt.drop_response(reply),
         task=context.task or ("multiple_choice" if options else "vqa"),
         source=context.source(row),
         images=prompt.images,
@@ -56,7 +62,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         options=options,
         answer=answer,
         answers=answers,
-        label=None if target is None else canonical_json(target),
+        label=None if target is None else encode_json(target),
         dataset=dataset,
         subset=subset,
         extra=extra,
@@ -64,21 +70,21 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     )
 
 
-def _review(review: Any) -> tuple[str | None, int | None]:
+def _read_review(review: Any) -> tuple[str | None, int | None]:
     """Give the reply, and the number of the question where it was asked several times."""
     score = review.get("score") if isinstance(review, dict) else None
     if not isinstance(score, dict):
-        raise RowError("prediction.type", "sample_score", f"expected an object with a score {got(review)}.")
+        raise RowError("prediction.type", "sample_score", f"expected an object with a score {show(review)}.")
     reply, group = score.get("prediction"), review.get("group_id")
     if reply is not None and not isinstance(reply, str):
-        raise RowError("prediction.type", "sample_score.score.prediction", f"expected a text {got(reply)}.")
+        raise RowError("prediction.type", "sample_score.score.prediction", f"expected a text {show(reply)}.")
     return reply, group if isinstance(group, int) and not isinstance(group, bool) else None
 
 
-def _answers(target: Any, options: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+def _read_answers(target: Any, options: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
     values = [] if target is None or target == "" else target if isinstance(target, list) else [target]
     if not all(isinstance(value, str) for value in values):
-        raise RowError("answer.type", "target", f"expected a text or a list of texts {got(target)}.")
+        raise RowError("answer.type", "target", f"expected a text or a list of texts {show(target)}.")
     if not options:
         return (values[0] if values else None), tuple(values)
     letters = {letter.upper() for value in values for letter in _BETWEEN.sub("", value)}
@@ -86,7 +92,7 @@ def _answers(target: Any, options: tuple[str, ...]) -> tuple[str | None, tuple[s
     return ("".join(sorted(letters)) or None) if known else None, tuple(values)
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     missing = [name for name in REQUIRED if name not in sample.columns]
     return f"no field {missing[0]!r}" if missing else None
 
@@ -94,7 +100,7 @@ def _mismatch(sample: Sample) -> str | None:
 FORMAT = Format(
     summary="EvalScope reviews, {benchmark}_{subset}.jsonl",
     suffixes=(".jsonl",),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
 )

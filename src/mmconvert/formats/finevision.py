@@ -15,11 +15,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.chat.conversations import MESSAGES_EXTRA, dialog_record, listed, shown_pictures
-from mmconvert.chat.pairs import pairs_of, turns_of
-from mmconvert.chat.training import lost_extra, source_id, training_rows
+from mmconvert.chat.conversations import MESSAGES_EXTRA, as_list, build_conversation_record, load_shown_images
+from mmconvert.chat.pairs import build_pairs, read_turns
+from mmconvert.chat.training import build_source_id, build_training_rows, report_lost_extra
 from mmconvert.core.errors import RowError
-from mmconvert.core.record import IMAGE_TYPE, Record, with_features
+from mmconvert.core.record import IMAGE_TYPE, Record, attach_features
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.dataset.write_parquet import picture_cell, write_parquet
 from mmconvert.io import parquet
@@ -30,7 +30,7 @@ RATINGS = tuple(f"{kind}_ratings" for kind in KINDS)
 SMALLEST = tuple(f"{kind}_min" for kind in KINDS)
 
 _TEXT = pa.struct([("user", pa.string()), ("assistant", pa.string())])
-SCHEMA: pa.Schema = with_features(
+SCHEMA: pa.Schema = attach_features(
     pa.schema(
         [
             ("images", pa.list_(IMAGE_TYPE)),
@@ -43,24 +43,26 @@ SCHEMA: pa.Schema = with_features(
 )
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     return parquet.rows(path, span)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     value = fields.pop("images", None)
-    turns, extras = turns_of(fields.pop("texts", None), len(listed(value)))
+    turns, extras = read_turns(fields.pop("texts", None), len(as_list(value)))
     for name in RATINGS:
         ratings = fields.get(name)
-        if ratings is not None and len(listed(ratings)) != len(turns) // 2:
+        if ratings is not None and len(as_list(ratings)) != len(turns) // 2:
             raise RowError(
-                "ratings.count", name, f"there are {len(listed(ratings))} ratings for {len(turns) // 2} texts."
+                "ratings.count", name, f"there are {len(as_list(ratings))} ratings for {len(turns) // 2} texts."
             )
-    yield dialog_record(row, context, fields, turns, shown_pictures(value, "images", turns, context), extras)
+    yield build_conversation_record(
+        row, context, fields, turns, load_shown_images(value, "images", turns, context), extras
+    )
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     missing = [name for name in ("images", "texts") if name not in sample.columns]
     if missing:
         return f"no column {missing[0]!r}"
@@ -71,13 +73,13 @@ def _mismatch(sample: Sample) -> str | None:
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
-    rows = training_rows(records, losses, lambda record: _fields(record, losses), held=("dataset",))
+    rows = build_training_rows(records, losses, lambda record: _build_fields(record, losses), held=("dataset",))
     write_parquet(rows, SCHEMA, target.path)
     yield from dict.fromkeys(losses)
 
 
-def _fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
-    texts = pairs_of(record, losses)
+def _build_fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
+    texts = build_pairs(record, losses)
     extra = record.extra
     kept: dict[str, Any] = {}
     if isinstance(extra.get("source"), str):
@@ -87,9 +89,9 @@ def _fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
         if isinstance(ratings, list) and len(ratings) == len(texts) and all(map(_is_rating, ratings)):
             kept[name] = ratings
     kept |= {name: extra[name] for name in SMALLEST if name in extra and _is_rating(extra[name])}
-    if source_id(record):
+    if build_source_id(record):
         losses.append(Loss(record.id, "id", "the format has no field for it"))
-    lost_extra(record, losses, kept=(MESSAGES_EXTRA, *kept))
+    report_lost_extra(record, losses, kept=(MESSAGES_EXTRA, *kept))
     return {
         "images": [picture_cell(image) for image in record.images],
         "texts": texts,
@@ -105,9 +107,9 @@ def _is_rating(value: Any) -> bool:
 FORMAT = Format(
     summary="FineVision: pictures, questions with answers, and ratings",
     suffixes=(".parquet",),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
     images=("inline",),

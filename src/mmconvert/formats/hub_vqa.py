@@ -17,11 +17,11 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.chat.conversations import listed, picture, placed
-from mmconvert.core.errors import RowError, got, in_field
-from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, canonical_json
+from mmconvert.chat.conversations import as_list, list_elements, load_image
+from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
-from mmconvert.core.text.options import answer_letter, lettered_options, plain_prompt
+from mmconvert.core.text.options import build_plain_prompt, gather_lettered_options, read_answer_letter
 from mmconvert.io import parquet
 from mmconvert.io.columns import json_rest, respell
 from mmconvert.plugins.format import Context, Format, Sample
@@ -32,7 +32,7 @@ CAPTION_PROMPT = "Provide a one-sentence caption for the provided image."
 """Prompt of captions without a question. Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/coco_cap."""
 
 
-class Layout(msgspec.Struct, frozen=True):
+class ColumnLayout(msgspec.Struct, frozen=True):
     """How one benchmark's columns are called.
 
     Attributes:
@@ -52,18 +52,24 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 LAYOUTS = {
-    "MMBench": Layout(
+    "MMBench": ColumnLayout(
         frozenset(("question", "A", "B")), ("index", "id", "question_id"), None, "category", "multiple_choice"
     ),
-    "POPE": Layout(frozenset(("question", "answer", "image_source", "category")), ("id",), "image_source", "category"),
-    "MME": Layout(frozenset(("question", "answer", "question_id", "category")), (), "question_id", "category"),
-    "OCRBench": Layout(frozenset(("question", "answer", "dataset", "question_type")), (), None, "question_type", "ocr"),
-    "COCO": Layout(frozenset(("answer", "question_id", "id")), ("question_id",), None, None, "caption"),
-    "VQAv2 and TextVQA": Layout(frozenset(("question", "answers", "question_id")), ("question_id",), None, None, "vqa"),
-    "DocVQA": Layout(frozenset(("question", "answers", "questionId")), ("questionId",), None, None, "vqa"),
-    "ChartQA": Layout(frozenset(("question", "answer", "type")), (), None, "type", "vqa"),
-    "answers": Layout(frozenset(("question", "answers")), ("id",), None, "category"),
-    "answer": Layout(frozenset(("question", "answer")), ("id",), None, "category"),
+    "POPE": ColumnLayout(
+        frozenset(("question", "answer", "image_source", "category")), ("id",), "image_source", "category"
+    ),
+    "MME": ColumnLayout(frozenset(("question", "answer", "question_id", "category")), (), "question_id", "category"),
+    "OCRBench": ColumnLayout(
+        frozenset(("question", "answer", "dataset", "question_type")), (), None, "question_type", "ocr"
+    ),
+    "COCO": ColumnLayout(frozenset(("answer", "question_id", "id")), ("question_id",), None, None, "caption"),
+    "VQAv2 and TextVQA": ColumnLayout(
+        frozenset(("question", "answers", "question_id")), ("question_id",), None, None, "vqa"
+    ),
+    "DocVQA": ColumnLayout(frozenset(("question", "answers", "questionId")), ("questionId",), None, None, "vqa"),
+    "ChartQA": ColumnLayout(frozenset(("question", "answer", "type")), (), None, "type", "vqa"),
+    "answers": ColumnLayout(frozenset(("question", "answers")), ("id",), None, "category"),
+    "answer": ColumnLayout(frozenset(("question", "answer")), ("id",), None, "category"),
 }
 """Benchmark -> its layout; the first whose columns are all there counts."""
 
@@ -73,38 +79,38 @@ OTHERS = ("options", "messages", "conversations", "texts", "prompt", "completion
 _WORDS = ("l2-category",)
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     return parquet.rows(path, span)
 
 
-def _layout(columns: Iterable[str]) -> Layout | None:
+def _find_layout(columns: Iterable[str]) -> ColumnLayout | None:
     found = {*columns}
     return next((layout for layout in LAYOUTS.values() if layout.columns <= found), None)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
-    layout = _layout(row.fields) or LAYOUTS["answer"]
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
+    layout = _find_layout(row.fields) or LAYOUTS["answer"]
     fields, _ = respell({name: None if _is_nan(value) else value for name, value in row.fields.items()}, _WORDS)
     chooses = "A" in layout.columns
     absent = [name for name, value in fields.items() if chooses and value == ABSENT]
     for name in absent:
         fields[name] = None
-    images = _pictures(fields, context)
-    key = _key(fields, layout, row, context)
-    options = lettered_options(_option(fields.pop(letter, None), letter) for letter in LETTERS)
+    images = _load_images(fields, context)
+    key = _build_key(fields, layout, row, context)
+    options = gather_lettered_options(_read_option(fields.pop(letter, None), letter) for letter in LETTERS)
     name = "answers" if "answers" in fields else "answer"
     label = fields.pop(name, None)
-    answers = _references(label, name)
-    task = context.task or _task(layout, label, answers)
+    answers = _read_references(label, name)
+    task = context.task or _choose_task(layout, label, answers)
     if options and answers:
         with in_field(name):
-            answers = (answer_letter(answers[0], options),)
-    question, hint = _text(fields, "question"), _text(fields, "hint")
+            answers = (read_answer_letter(answers[0], options),)
+    question, hint = _read_text(fields, "question"), _read_text(fields, "hint")
     if not question and task != "caption":
-        raise RowError("question.missing", "question", f"the row has no question {got(question)}.")
-    prompt = plain_prompt(question or CAPTION_PROMPT, hint, options)
-    group, category = _value(fields, layout.group), _value(fields, layout.category)
-    l2_category, split = _text(fields, "l2-category"), _text(fields, "split")
+        raise RowError("question.missing", "question", f"the row has no question {show(question)}.")
+    prompt = build_plain_prompt(question or CAPTION_PROMPT, hint, options)
+    group, category = _take_value(fields, layout.group), _take_value(fields, layout.category)
+    l2_category, split = _read_text(fields, "l2-category"), _read_text(fields, "split")
     extra = json_rest(fields, context)
     if absent:
         extra[ABSENT] = absent
@@ -121,7 +127,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         options=options,
         answer=None if task == "caption" or not answers else answers[0],
         answers=answers,
-        label=_label(label, name),
+        label=_read_label(label, name),
         category=category,
         l2_category=l2_category,
         split=split,
@@ -136,80 +142,80 @@ def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _pictures(fields: dict[str, Any], context: Context) -> tuple[Image, ...]:
+def _load_images(fields: dict[str, Any], context: Context) -> tuple[Image, ...]:
     images: list[Image] = []
     for name in PICTURES:
-        for place, value in placed(fields.pop(name, None), name):
+        for place, value in list_elements(fields.pop(name, None), name):
             with in_field(place):
-                images.append(picture(value, len(images) + 1, context))
+                images.append(load_image(value, len(images) + 1, context))
     if not images:
         raise RowError("image.absent", "image", "the row has no picture. Leave it out, or give its picture.")
     return tuple(images)
 
 
-def _key(fields: dict[str, Any], layout: Layout, row: Row, context: Context) -> str:
+def _build_key(fields: dict[str, Any], layout: ColumnLayout, row: Row, context: Context) -> str:
     name = next((name for name in layout.keys if fields.get(name) is not None), None)
     value = fields.pop(name) if name else None
     if name is None:
         return context.numbered(row)
     if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
-        raise RowError("id.type", name, f"expected a text or a number {got(value)}.")
+        raise RowError("id.type", name, f"expected a text or a number {show(value)}.")
     return str(value).strip()
 
 
-def _option(value: Any, letter: str) -> str | None:
+def _read_option(value: Any, letter: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise RowError("options.type", letter, f"expected a text or a number {got(value)}.")
+        raise RowError("options.type", letter, f"expected a text or a number {show(value)}.")
     return str(value)
 
 
-def _references(label: Any, name: str) -> tuple[str, ...]:
+def _read_references(label: Any, name: str) -> tuple[str, ...]:
     """Read the references: a text, a list of texts, or VQAv2's list of objects."""
     if label is None or label == "":
         return ()
-    values = [value.get("answer") if isinstance(value, dict) else value for value in listed(label)]
+    values = [value.get("answer") if isinstance(value, dict) else value for value in as_list(label)]
     if any(isinstance(value, bool) or not isinstance(value, str | int | float) for value in values):
-        raise RowError("answer.type", name, f"expected texts, or objects with an answer {got(label)}.")
+        raise RowError("answer.type", name, f"expected texts, or objects with an answer {show(label)}.")
     return tuple(map(str, values))
 
 
-def _label(value: Any, name: str) -> str | None:
+def _read_label(value: Any, name: str) -> str | None:
     try:
-        return None if value is None else canonical_json(value)
+        return None if value is None else encode_json(value)
     except (TypeError, ValueError):
         raise RowError(
-            "answer.type", name, f"the reference holds what JSON cannot say {got(value)}. Write it as text."
+            "answer.type", name, f"the reference holds what JSON cannot say {show(value)}. Write it as text."
         ) from None
 
 
-def _task(layout: Layout, label: Any, answers: tuple[str, ...]) -> str:
+def _choose_task(layout: ColumnLayout, label: Any, answers: tuple[str, ...]) -> str:
     if layout.task and (layout.task != "caption" or isinstance(label, list)):
         return layout.task
     told = answers and all(answer.strip().lower().rstrip(".") in ("yes", "no") for answer in answers)
     return "yes_no" if told else "vqa"
 
 
-def _text(fields: dict[str, Any], name: str) -> str | None:
+def _read_text(fields: dict[str, Any], name: str) -> str | None:
     value = fields.pop(name, None)
     if value is not None and not isinstance(value, str):
-        raise RowError(f"{name}.type", name, f"expected a text {got(value)}.")
+        raise RowError(f"{name}.type", name, f"expected a text {show(value)}.")
     return value
 
 
-def _value(fields: dict[str, Any], name: str | None) -> str | None:
+def _take_value(fields: dict[str, Any], name: str | None) -> str | None:
     """Take a column whose text has a place of its own; what is no text stays where it is."""
     return fields.pop(name) if name is not None and isinstance(fields.get(name), str) else None
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     clash = next((name for name in OTHERS if name in sample.columns), None)
     if clash:
         return f"it has a column {clash!r}"
-    if _layout(sample.columns) is None:
+    if _find_layout(sample.columns) is None:
         return "no column 'question' with an 'answer'"
-    cells = [cell for row in sample.rows for name in PICTURES for cell in listed(row.get(name))]
+    cells = [cell for row in sample.rows for name in PICTURES for cell in as_list(row.get(name))]
     if not cells or not all(isinstance(cell, dict) and {"bytes", "path"} <= cell.keys() for cell in cells):
         return "no column 'image' with pictures"
     return None
@@ -218,8 +224,8 @@ def _mismatch(sample: Sample) -> str | None:
 FORMAT = Format(
     summary="Benchmarks in parquet as lmms-lab publishes them: question, answer, image",
     suffixes=(".parquet",),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     cuttable=True,
 )

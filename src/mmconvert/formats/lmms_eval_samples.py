@@ -19,11 +19,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, got
-from mmconvert.core.record import LETTERS, Part, Record, Turn, canonical_json
+from mmconvert.core.errors import RowError, show
+from mmconvert.core.record import LETTERS, Part, Record, Turn, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.literals import looks_like_list, parse_list
-from mmconvert.core.text.options import lettered_options
+from mmconvert.core.text.options import gather_lettered_options
 from mmconvert.io import jsonl
 from mmconvert.io.columns import rest
 from mmconvert.plugins.format import Context, Format, Sample
@@ -43,41 +43,41 @@ ABSENT = "nan"
 """What the kit's MMBench tables write for an option that is not there."""
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     return jsonl.rows(path, span)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     key = fields.pop("doc_id", None)
     if isinstance(key, bool) or not isinstance(key, str | int) or key == "":
-        raise RowError("id.missing", "doc_id", f"expected a number or a text {got(key)}.")
+        raise RowError("id.missing", "doc_id", f"expected a number or a text {show(key)}.")
     name = NAME.fullmatch(row.where.stem)
     dataset = context.dataset or (name["task"] if name else None)
     prompt = fields.get("input")
     if isinstance(prompt, str):
         del fields["input"]
-    details = _details(fields)
+    details = _gather_details(fields)
     target = fields.get("target")
-    options = _options(details, prompt, target)
-    answers = _answers(target)
+    options = _read_options(details, prompt, target)
+    answers = _read_answers(target)
     task = context.task or ("multiple_choice" if options else TASKS.get(dataset or "", "vqa"))
-    replies = _replies(fields)
+    replies = _list_responses(fields)
     record = Record(
         id=f"{context.id_prefix}{key}",
         sample=f"{context.id_prefix}{key}",
-        group=_text(details, "question_id"),
+        group=_read_text(details, "question_id"),
         messages=(Turn("user", (Part("text", prompt),)),) if isinstance(prompt, str) and prompt else (),
         task=task,
         source=context.source(row),
-        question=_text(details, "question") or (prompt if isinstance(prompt, str) else None),
+        question=_read_text(details, "question") or (prompt if isinstance(prompt, str) else None),
         options=options,
         answer=None if task == "caption" else answers[0] if answers else None,
         answers=answers,
-        label=None if target is None else canonical_json(target),
-        category=_text(details, "category"),
-        l2_category=_text(details, "l2-category") or _text(details, "L2-category"),
-        split=_text(details, "split"),
+        label=None if target is None else encode_json(target),
+        category=_read_text(details, "category"),
+        l2_category=_read_text(details, "l2-category") or _read_text(details, "L2-category"),
+        split=_read_text(details, "split"),
         dataset=dataset,
         subset=None if name and row.where.stem.startswith(context.subset or "") else context.subset,
         prediction=replies[0],
@@ -90,7 +90,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         yield replace(record, id=f"{record.id}#{variant}", variant=variant, prediction=reply)
 
 
-def _details(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+def _gather_details(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """Gather what the row says about its question: the logged question, else what the scores repeat of it."""
     found: dict[str, Any] = {}
     for value in (fields.get("doc"), *(value for name, value in fields.items() if name != "doc")):
@@ -99,20 +99,20 @@ def _details(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _text(details: Mapping[str, Any], name: str) -> str | None:
+def _read_text(details: Mapping[str, Any], name: str) -> str | None:
     value = details.get(name)
     return None if value is None or isinstance(value, bool | list | dict) or value == ABSENT else str(value)
 
 
-def _options(details: Mapping[str, Any], prompt: Any, target: Any) -> tuple[str | None, ...]:
-    options = lettered_options(_text(details, letter) for letter in LETTERS)
+def _read_options(details: Mapping[str, Any], prompt: Any, target: Any) -> tuple[str | None, ...]:
+    options = gather_lettered_options(_read_text(details, letter) for letter in LETTERS)
     if not options and isinstance(prompt, str):
-        options = _options_in(prompt)
+        options = _find_options(prompt)
     right = target.strip() if isinstance(target, str) else ""
     return options if len(right) == 1 and right in LETTERS[: len(options)] else ()
 
 
-def _options_in(prompt: str) -> tuple[str | None, ...]:
+def _find_options(prompt: str) -> tuple[str | None, ...]:
     """Find the last block of lines `A. text`, `B. text`, ... of a prompt."""
     at = prompt.rfind("\nA. ")
     block = prompt[at + 1 :].split("\n\n")[0] if at != -1 else ""
@@ -123,7 +123,7 @@ def _options_in(prompt: str) -> tuple[str | None, ...]:
     return tuple(texts) if len(texts) > 1 else ()
 
 
-def _answers(target: Any) -> tuple[str, ...]:
+def _read_answers(target: Any) -> tuple[str, ...]:
     """Read the references; the kit writes a list as Python does, into a text."""
     if isinstance(target, str) and looks_like_list(target):
         try:
@@ -133,36 +133,36 @@ def _answers(target: Any) -> tuple[str, ...]:
         return tuple(map(str, items)) or (target,)
     values = target if isinstance(target, list) else [] if target is None else [target]
     if any(isinstance(value, bool | dict | list) for value in values):
-        raise RowError("answer.type", "target", f"expected a text or a list of texts {got(target)}.")
+        raise RowError("answer.type", "target", f"expected a text or a list of texts {show(target)}.")
     return tuple(map(str, values))
 
 
-def _replies(fields: Mapping[str, Any]) -> list[str | None]:
+def _list_responses(fields: Mapping[str, Any]) -> list[str | None]:
     """List the replies, at least one: what the task scored, and what a filter that took the first left behind."""
     value = fields.get("filtered_resps")
     first = value[0] if isinstance(value, list) and value else None
     if isinstance(first, list) and len(first) == 2 and str(first[1]) in ("True", "False"):
         message = "a log-likelihood; choices by likelihood are not read from logs"
-        raise RowError("prediction.type", "filtered_resps", f"expected a text, found {message} {got(first)}.")
-    scored = list(_texts(value)) or [None]
+        raise RowError("prediction.type", "filtered_resps", f"expected a text, found {message} {show(first)}.")
+    scored = list(_flatten_texts(value)) or [None]
     for reply in scored:
         if not isinstance(reply, str | None):
-            raise RowError("prediction.type", "filtered_resps", f"expected a text {got(reply)}.")
-    given = list(_texts(fields.get("resps")))
+            raise RowError("prediction.type", "filtered_resps", f"expected a text {show(reply)}.")
+    given = list(_flatten_texts(fields.get("resps")))
     untouched = len(scored) == 1 < len(given) and all(isinstance(reply, str) for reply in given)
     return given if untouched and given[0] == scored[0] else scored
 
 
-def _texts(value: Any) -> Iterator[Any]:
+def _flatten_texts(value: Any) -> Iterator[Any]:
     """Give what lists inside lists hold at last."""
     if isinstance(value, list):
         for item in value:
-            yield from _texts(item)
+            yield from _flatten_texts(item)
     else:
         yield value
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     missing = [name for name in REQUIRED if name not in sample.columns]
     return f"no field {missing[0]!r}" if missing else None
 
@@ -170,7 +170,7 @@ def _mismatch(sample: Sample) -> str | None:
 FORMAT = Format(
     summary="lmms-eval logged samples, {time}_samples_{task}.jsonl",
     suffixes=(".jsonl",),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
 )

@@ -15,19 +15,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mmconvert.chat.export_images import as_files, base64_text, stored_file, with_bytes
-from mmconvert.chat.file_names import said
-from mmconvert.chat.losses import unheld
-from mmconvert.core.record import LETTERS, Image, Record, canonical_json
+from mmconvert.chat.export_images import as_files, drop_records_without_bytes, encode_base64, write_image_file
+from mmconvert.chat.file_names import require_text
+from mmconvert.chat.losses import list_losses
+from mmconvert.core.record import LETTERS, Image, Record, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
-from mmconvert.core.text.options import is_option, plain_prompt
-from mmconvert.core.text.placeholders import PLACEHOLDER, slots_in
-from mmconvert.core.text.turns import shows_what_is_named, stand_for_pictures
+from mmconvert.core.text.options import build_plain_prompt, is_option
+from mmconvert.core.text.placeholders import PLACEHOLDER, list_slots
+from mmconvert.core.text.turns import are_placeholders, shows_what_is_named
 from mmconvert.io.columns import add_extra, letter_or_label, respell, take_headers
 from mmconvert.io.write_delimited import TableWriter
 from mmconvert.kits.vlmevalkit import lmu_table
 from mmconvert.kits.vlmevalkit.datasets import TASKS
-from mmconvert.kits.vlmevalkit.lmu_table import Reading, index_cell, rounds, said_by_index
+from mmconvert.kits.vlmevalkit.lmu_table import TableSettings, build_index_cell, list_index_columns, split_rounds
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
 _GROUP = "g_index"
@@ -42,21 +42,23 @@ CAPTION_PROMPT = (
 """Prompt of COCO_VAL, whose table has no question. Source: VLMEvalKit@e8e78f0 vlmeval/dataset/image_caption.py."""
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return lmu_table.rows(path, span, [("index",), ("image", "image_path")])
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    return lmu_table.read_rows(path, span, [("index",), ("image", "image_path")])
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
-    yield from rounds(lmu_table.record(row, context, _how(row.where.stem, context.dataset, context.task)))
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
+    yield from split_rounds(
+        lmu_table.build_record(row, context, _build_table_settings(row.where.stem, context.dataset, context.task))
+    )
 
 
 @lru_cache
-def _how(stem: str, dataset: str | None, task: str | None) -> Reading:
+def _build_table_settings(stem: str, dataset: str | None, task: str | None) -> TableSettings:
     dataset = dataset or (stem if stem in TASKS else None)
-    return Reading(dataset, task or TASKS.get(dataset or ""), CAPTION_PROMPT)
+    return TableSettings(dataset, task or TASKS.get(dataset or ""), CAPTION_PROMPT)
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     found = respell(dict.fromkeys(sample.columns), lmu_table.WORDS)[0]
     if "index" not in found:
         return "no column 'index'"
@@ -71,20 +73,20 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     first = ("index", "question", "hint", *LETTERS, "answer", "category", "l2-category", "split", "prediction")
     with TableWriter(target, first) as table:
-        table.write_all(lambda: _table_rows(records, target, losses))
+        table.write_all(lambda: _build_table_rows(records, target, losses))
     yield from dict.fromkeys(losses)
 
 
-def _table_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
-    for record in with_bytes(records, losses, _pictures):
-        unreadable = _unreadable(record)
+def _build_table_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
+    for record in drop_records_without_bytes(records, losses, _list_images):
+        unreadable = _find_unreadable_field(record)
         if unreadable is None:
-            yield _fields(record, target, losses)
+            yield _build_fields(record, target, losses)
         else:
             losses.append(Loss(record.id, unreadable[0], f"{unreadable[1]}; the row is left out", left_out=True))
 
 
-def _unreadable(record: Record) -> tuple[str, str] | None:
+def _find_unreadable_field(record: Record) -> tuple[str, str] | None:
     """Name the field for which a reader would refuse the row or show other pictures, and why."""
     label = letter_or_label(record)
     # An empty option is an empty cell, so that there is none.
@@ -95,31 +97,33 @@ def _unreadable(record: Record) -> tuple[str, str] | None:
         return "question", "the format wants a question"
     if any(options) and label not in (None, "") and not is_option(str(label).strip().upper(), options):
         return "answer", "the format wants the letter of an option that has a text"
-    named = _named(record)
-    if named and not stand_for_pictures(named, record):
+    named = _list_named_slots(record)
+    if named and not are_placeholders(named, record):
         return "question", "its placeholders name other pictures than the prompt shows"
     return None
 
 
-def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
     headers = take_headers(extra)
-    images = _pictures(record)
+    images = _list_images(record)
     # A reader counts the list of pictures.
     places = {image.slot: place for place, image in enumerate(images, 1)}
-    if any(places[slot] != slot for slot in _named(record)):
+    if any(places[slot] != slot for slot in _list_named_slots(record)):
         losses.append(Loss(record.id, "question", "its placeholders are numbered anew, as the pictures have gaps"))
-    if _named(record) and not shows_what_is_named(_named(record), record):
+    if _list_named_slots(record) and not shows_what_is_named(_list_named_slots(record), record):
         losses.append(Loss(record.id, "messages", "a reader shows every picture that a placeholder names"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the last user turn has a place"))
-    if record.attachments and not _named(record):
+    if record.attachments and not _list_named_slots(record):
         losses.append(Loss(record.id, "attachments", "the row would show them"))
     said = ("group",) if str(extra.get(_GROUP)) == record.group else ()
-    losses += unheld(record, (*_HELD, *said, *said_by_index(record)), target)
-    question, hint, *options = (_numbered(text, places) for text in (record.question, record.hint, *record.options))
+    losses += list_losses(record, (*_HELD, *said, *list_index_columns(record)), target)
+    question, hint, *options = (
+        _number_placeholders(text, places) for text in (record.question, record.hint, *record.options)
+    )
     fields: dict[str, Any] = {
-        "index": index_cell(record),
+        "index": build_index_cell(record),
         "question": question,
         "hint": hint,
         **dict(zip(LETTERS, options, strict=False)),
@@ -131,12 +135,12 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     }
     names = [image.name for image in images if image.name is not None]
     if as_files(images, target):
-        names = [stored_file(image, target) for image in images]
+        names = [write_image_file(image, target) for image in images]
     else:
-        fields["image"] = _one_or_list([base64_text(image) for image in images])
-    fields["image_path"] = _one_or_list(names)
+        fields["image"] = _collapse_list([encode_base64(image) for image in images])
+    fields["image_path"] = _collapse_list(names)
     if isinstance(fields["answer"], list | dict | int | float):
-        fields["answer"] = canonical_json(fields["answer"])
+        fields["answer"] = encode_json(fields["answer"])
     filled = {name for name, value in fields.items() if value is not None}
     # A reader takes any spelling of a word whose column is not there.
     respelled = respell(dict.fromkeys((*filled, *extra)), lmu_table.WORDS)[1].values()
@@ -147,33 +151,33 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     return {headers.get(name, name): value for name, value in fields.items()}
 
 
-def _named(record: Record) -> list[int]:
+def _list_named_slots(record: Record) -> list[int]:
     """List the slots that a reader of the row finds placeholders of."""
-    return slots_in(plain_prompt(record.question or "", record.hint, record.options))
+    return list_slots(build_plain_prompt(record.question or "", record.hint, record.options))
 
 
-def _numbered(text: str | None, places: Mapping[int, int]) -> str | None:
+def _number_placeholders(text: str | None, places: Mapping[int, int]) -> str | None:
     return text and PLACEHOLDER.sub(lambda match: match[0].replace(match[1], str(places[int(match[1])])), text)
 
 
-def _pictures(record: Record) -> list[Image]:
+def _list_images(record: Record) -> list[Image]:
     """List the pictures that a row holds, by slot; attachments only where placeholders say what it shows."""
-    hidden = record.attachments if _named(record) else ()
+    hidden = record.attachments if _list_named_slots(record) else ()
     return sorted({image.slot: image for image in (*hidden, *record.images)}.values(), key=lambda image: image.slot)
 
 
-def _one_or_list(values: list[str]) -> str | list[str] | None:
+def _collapse_list(values: list[str]) -> str | list[str] | None:
     return values[0] if len(values) == 1 else values or None
 
 
 FORMAT = Format(
     summary="LMUData TSV with base64 pictures (VLMEvalKit)",
     suffixes=(".tsv", ".csv"),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
-    file_name=lambda record: f"{said(record.dataset, 'dataset')}.tsv",
+    file_name=lambda record: f"{require_text(record.dataset, 'dataset')}.tsv",
     cuttable=True,
     images=IMAGES,
 )

@@ -15,15 +15,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.chat.losses import unheld
-from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean
+from mmconvert.chat.losses import list_losses
+from mmconvert.core.errors import Error, RowError, UsageError, suggest_spelling
 from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.io import xlsx
 from mmconvert.io.columns import HEADERS, respell
 from mmconvert.io.write_xlsx import CELL_LENGTH, length, write_workbook
 from mmconvert.kits.vlmevalkit import lmu_table
-from mmconvert.kits.vlmevalkit.lmu_table import Reading, index_cell, said_by_index
+from mmconvert.kits.vlmevalkit.lmu_table import TableSettings, build_index_cell, list_index_columns
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 WORKBOOK = ".xlsx"
@@ -63,37 +63,37 @@ DATASETS = (
 """A file of exactly this name is that benchmark."""
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     if path.suffix.lower() != WORKBOOK:
-        return lmu_table.rows(path, span, [("index",), ("question",), ("image", "image_path", "prediction")])
-    found = _respelled(xlsx.header(path))
+        return lmu_table.read_rows(path, span, [("index",), ("question",), ("image", "image_path", "prediction")])
+    found = _list_respelled_names(xlsx.header(path))
     missing = [name for name in REQUIRED if name not in found]
     if missing:
         names = ", ".join(map(repr, xlsx.sheets(path)))
         raise Error(
-            f"{path} {', '.join(missing)}: the first sheet has no such column.{did_you_mean(missing[0], found)} "
+            f"{path} {', '.join(missing)}: the first sheet has no such column.{suggest_spelling(missing[0], found)} "
             f"Found: {', '.join(list(found)[:12])}. Sheets: {names}; only the first is read, its header first."
         )
-    return xlsx.rows(path, span, needed=lambda name: bool(NEEDED & {*_respelled([name])}))
+    return xlsx.rows(path, span, needed=lambda name: bool(NEEDED & {*_list_respelled_names([name])}))
 
 
-def _respelled(names: Iterable[str]) -> dict[str, Any]:
+def _list_respelled_names(names: Iterable[str]) -> dict[str, Any]:
     return respell(dict.fromkeys(names), lmu_table.WORDS)[0]
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     prediction = row.fields.get("prediction")
     if prediction is None and "prediction" in row.fields:
         raise RowError("prediction.missing", "prediction", "the row has no prediction (blanks would be one).")
     if prediction is not None and CELL_LENGTH in (len(prediction), length(prediction)):
         context.warn(f"a prediction has {CELL_LENGTH:,} characters, the most a cell holds: its end may be missing")
     dataset = context.dataset or next((name for name in DATASETS if name == row.where.stem), None)
-    how = Reading(dataset, context.task, needs_picture=prediction is None, circular=True)
-    yield lmu_table.record(row, context, how)
+    how = TableSettings(dataset, context.task, needs_picture=prediction is None, circular=True)
+    yield lmu_table.build_record(row, context, how)
 
 
-def _mismatch(sample: Sample) -> str | None:
-    found = _respelled(sample.columns)
+def _find_mismatch(sample: Sample) -> str | None:
+    found = _list_respelled_names(sample.columns)
     if sample.suffix != WORKBOOK and ("image" in found or "image_path" in found):
         return "a table with pictures, read as lmudata"
     missing = [name for name in REQUIRED if name not in found]
@@ -114,16 +114,16 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
     def rows() -> Iterator[Mapping[str, str | None]]:
         for record in records:
-            losses.extend(_losses(record, columns, target))
-            yield _cells(record)
+            losses.extend(_list_losses(record, columns, target))
+            yield _build_cells(record)
 
     write_workbook(target.path, columns, rows())
     yield from losses
 
 
-def _cells(record: Record) -> dict[str, str | None]:
+def _build_cells(record: Record) -> dict[str, str | None]:
     return {
-        "index": index_cell(record),
+        "index": build_index_cell(record),
         "question": record.question,
         **dict(zip(LETTERS, record.options, strict=False)),
         "prediction": record.prediction,
@@ -135,7 +135,7 @@ def _cells(record: Record) -> dict[str, str | None]:
     }
 
 
-def _losses(record: Record, columns: Collection[str], target: Target) -> Iterator[Loss]:
+def _list_losses(record: Record, columns: Collection[str], target: Target) -> Iterator[Loss]:
     if record.prediction is None:
         yield Loss(record.id, "prediction", "there is none, the cell stays blank")
     elif not record.prediction:
@@ -148,7 +148,7 @@ def _losses(record: Record, columns: Collection[str], target: Target) -> Iterato
         yield Loss(record.id, "messages", "only the question has a place")
     if record.answer is not None:
         yield Loss(record.id, "answer", "a submission holds no answers")
-    yield from unheld(record, (*_CELLS, *said_by_index(record)), target)
+    yield from list_losses(record, (*_CELLS, *list_index_columns(record)), target)
     fields = {"hint": record.hint, "split": record.split, **record.extra}
     for name in fields:
         if name not in (*columns, HEADERS) and fields[name] is not None:
@@ -158,9 +158,9 @@ def _losses(record: Record, columns: Collection[str], target: Target) -> Iterato
 FORMAT = Format(
     summary="MMBench question TSV (both packagings) and submission xlsx",
     suffixes=(".tsv", ".csv", WORKBOOK),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
     columns=tuple(COLUMNS),
 )

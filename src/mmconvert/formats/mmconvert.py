@@ -16,8 +16,8 @@ from pathlib import Path
 import pyarrow as pa
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, got, in_field
-from mmconvert.core.record import PICTURE_COLUMNS, SCHEMA, Image, Record, from_row, missing_columns
+from mmconvert.core.errors import Error, RowError, in_field, show
+from mmconvert.core.record import PICTURE_COLUMNS, SCHEMA, Image, Record, from_row, list_missing_columns
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import MANIFEST, config_folder
@@ -30,7 +30,7 @@ _OF_RUN = ("model", "method")
 """Columns of a predictions file that say what made its predictions, which kits' file names tell."""
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     files = [path] if path.is_file() else [f for files in open_dataset(path).files.values() for f in files]
     for file in files:
         _require_types(file)
@@ -70,29 +70,29 @@ def _is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = {**{name: [] for name in PICTURE_COLUMNS}, **row.fields}
     try:
         record = from_row(fields)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise RowError("record.shape", "", f"the row does not have the shape of a record ({error}).") from None
     if not record.id:
-        raise RowError("id.missing", "id", f"the row has no id {got(record.id)}.")
+        raise RowError("id.missing", "id", f"the row has no id {show(record.id)}.")
     if not isinstance(record.extra, dict):
-        raise RowError("record.shape", "extra", f"expected an object of fields {got(record.extra)}.")
+        raise RowError("record.shape", "extra", f"expected an object of fields {show(record.extra)}.")
     said = {name: fields[name] for name in _OF_RUN if isinstance(fields.get(name), str)}
     yield replace(
         record,
         extra={**said, **record.extra},
-        images=tuple(_checked(image, "images", context) for image in record.images),
-        attachments=tuple(_checked(image, "attachments", context) for image in record.attachments),
+        images=tuple(_check_image(image, "images", context) for image in record.images),
+        attachments=tuple(_check_image(image, "attachments", context) for image in record.attachments),
         dataset=context.dataset or record.dataset,
         subset=context.subset or record.subset,
         task=context.task or record.task,
     )
 
 
-def _checked(image: Image, field: str, context: Context) -> Image:
+def _check_image(image: Image, field: str, context: Context) -> Image:
     if image.bytes is None and image.url:
         pictures = context.pictures
         wanted = pictures.fetch is not None and not pictures.keep_urls and _ADDRESS.match(image.url)
@@ -104,21 +104,21 @@ def _checked(image: Image, field: str, context: Context) -> Image:
     return replace(checked, url=image.url)
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     if sample.path.is_dir():
         ours = (sample.path / MANIFEST).is_file() or config_folder(sample.path) is not None
         return None if ours else f"no {MANIFEST} in the folder"
     if "prediction_status" in sample.columns and "images" not in sample.columns:
         return "a predictions file, which holds no pictures"
-    missing = missing_columns(sample.columns)
+    missing = list_missing_columns(sample.columns)
     return f"no column {missing[0]!r}" if missing else None
 
 
 FORMAT = Format(
     summary="A dataset of this project: folder or parquet file",
     suffixes=("", ".parquet"),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     cuttable=True,
 )

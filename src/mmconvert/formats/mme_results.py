@@ -12,8 +12,8 @@ Lost: nothing; the files hold no pictures.
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mmconvert.core.errors import Error, RowError, got
-from mmconvert.core.record import Part, Record, Turn, canonical_json
+from mmconvert.core.errors import Error, RowError, show
+from mmconvert.core.record import Part, Record, Turn, encode_json
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io.jsonl import refuse_other_magic
 from mmconvert.plugins.format import Context, Format, Sample
@@ -26,19 +26,19 @@ _BOM = b"\xef\xbb\xbf"
 _HEAD = 1 << 16
 
 
-def _files(path: Path) -> list[Path]:
+def _list_files(path: Path) -> list[Path]:
     return sorted(path.glob(f"*{_SUFFIX}")) if path.is_dir() else [path]
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    files = _files(path)
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    files = _list_files(path)
     if not files:
         raise Error(f"{path}: holds no {_SUFFIX} file. Give the folder with one file a category.")
     for file in files:
-        yield from _lines(file)
+        yield from _read_lines(file)
 
 
-def _lines(path: Path) -> Iterator[Row | Rejected]:
+def _read_lines(path: Path) -> Iterator[Row | Rejected]:
     number = 0
     with path.open("rb") as file:
         refuse_other_magic(file.read(4), path, "tab-separated text")
@@ -50,12 +50,12 @@ def _lines(path: Path) -> Iterator[Row | Rejected]:
             where = Where(path.name, number, line)
             number += 1
             try:
-                yield Row(_cells(raw), where)
+                yield Row(_read_cells(raw), where)
             except RowError as error:
                 yield Rejected.of(error, where)
 
 
-def _cells(raw: bytes) -> dict[str, str]:
+def _read_cells(raw: bytes) -> dict[str, str]:
     try:
         cells = raw.decode().split("\t")
     except UnicodeDecodeError as error:
@@ -65,10 +65,10 @@ def _cells(raw: bytes) -> dict[str, str]:
     return dict(zip(FIELDS, cells, strict=True))
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     image, question, answer, response = (row.fields[name] for name in FIELDS)
     if str(answer).strip().lower() not in ANSWERS:
-        raise RowError("answer.type", "answer", f"expected Yes or No {got(answer)}.")
+        raise RowError("answer.type", "answer", f"expected Yes or No {show(answer)}.")
     category = row.where.stem
     key = f"{category}-{row.where.row:09d}"
     yield Record(
@@ -81,7 +81,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         question=question,
         answer=answer,
         answers=(answer,),
-        label=canonical_json(answer),
+        label=encode_json(answer),
         category=category,
         dataset=context.dataset or DATASET,
         subset=context.subset,
@@ -90,10 +90,10 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     )
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     if not (sample.path.is_dir() or sample.suffix == _SUFFIX):
         return "no text file"
-    files = _files(sample.path)
+    files = _list_files(sample.path)
     if not files:
         return f"no folder with {_SUFFIX} files in it"
     for file in files:
@@ -111,7 +111,7 @@ def _begins_right(path: Path) -> bool:
 FORMAT = Format(
     summary="MME result folder, one tab-separated text a category",
     suffixes=("", _SUFFIX),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
 )

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import Error, RowError, got
-from mmconvert.core.record import LETTERS, Record, canonical_json
+from mmconvert.core.errors import Error, RowError, show
+from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.json import parse_json
 from mmconvert.io.columns import rest
@@ -27,12 +27,12 @@ MULTIPLE_CHOICE = "multiple-choice"
 DATASET = "MMMU"
 
 
-def _files(folder: Path) -> list[Path]:
+def _list_files(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"*/{OUTPUT}"))
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    for file in _files(path):
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    for file in _list_files(path):
         name = f"{file.parent.name}/{file.name}"
         try:
             values = parse_json(file.read_bytes().removeprefix(b"\xef\xbb\xbf").decode())
@@ -42,29 +42,29 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
             raise Error(f"{file}: {error.message} Repair the file, or leave its folder out.") from None
         if not isinstance(values, list):
             raise Error(
-                f"{file}: expected a JSON list of rows {got(values)}. Repair the file, or leave its folder out."
+                f"{file}: expected a JSON list of rows {show(values)}. Repair the file, or leave its folder out."
             )
         for number, value in enumerate(values):
             where = Where(name, number)
             if isinstance(value, dict):
                 yield Row(value, where)
             else:
-                yield Rejected(where, "json.type", f"expected a JSON object {got(value)}.")
+                yield Rejected(where, "json.type", f"expected a JSON object {show(value)}.")
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     key = fields.pop("id", None)
     if not isinstance(key, str) or not key.strip():
-        raise RowError("id.missing", "id", f"expected a text {got(key)}.")
+        raise RowError("id.missing", "id", f"expected a text {show(key)}.")
     response = fields.pop("response", None)
     if response is not None and not isinstance(response, str):
-        raise RowError("response.type", "response", f"expected a text {got(response)}.")
+        raise RowError("response.type", "response", f"expected a text {show(response)}.")
     answer = fields.pop("answer", None)
-    answers = _answers(answer)
+    answers = _read_answers(answer)
     kind = fields.get("question_type")
     if kind == MULTIPLE_CHOICE:
-        options = _options(fields.pop("all_choices", None), fields.pop("index2ans", None))
+        options = _read_options(fields.pop("all_choices", None), fields.pop("index2ans", None))
     else:
         options = ()
     yield Record(
@@ -76,7 +76,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         options=options,
         answer=answers[0] if answers else None,
         answers=answers,
-        label=None if answer is None else canonical_json(answer),
+        label=None if answer is None else encode_json(answer),
         category=row.where.file.partition("/")[0],
         split=key.split("_")[0] if "_" in key else None,
         dataset=context.dataset or DATASET,
@@ -86,32 +86,32 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     )
 
 
-def _answers(answer: Any) -> tuple[str, ...]:
+def _read_answers(answer: Any) -> tuple[str, ...]:
     values = answer if isinstance(answer, list) else [] if answer is None else [answer]
     if not all(isinstance(value, str) for value in values):
-        raise RowError("answer.type", "answer", f"expected a text or a list of texts {got(answer)}.")
+        raise RowError("answer.type", "answer", f"expected a text or a list of texts {show(answer)}.")
     return tuple(values)
 
 
-def _options(letters: Any, texts: Any) -> tuple[str | None, ...]:
+def _read_options(letters: Any, texts: Any) -> tuple[str | None, ...]:
     if not isinstance(letters, list) or not letters or not isinstance(texts, dict):
         raise RowError(
-            "options.type", "all_choices", f"expected the letters and, in index2ans, their texts {got(letters)}."
+            "options.type", "all_choices", f"expected the letters and, in index2ans, their texts {show(letters)}."
         )
     if not all(letter in tuple(LETTERS) and isinstance(texts.get(letter), str) for letter in letters):
-        raise RowError("options.type", "index2ans", f"expected a text for each of the letters {got(letters)}.")
+        raise RowError("options.type", "index2ans", f"expected a text for each of the letters {show(letters)}.")
     count = max(map(LETTERS.index, letters)) + 1
     return tuple(texts[letter] if letter in letters else None for letter in LETTERS[:count])
 
 
-def _mismatch(sample: Sample) -> str | None:
-    return None if sample.path.is_dir() and _files(sample.path) else f"no folder with {OUTPUT} in it"
+def _find_mismatch(sample: Sample) -> str | None:
+    return None if sample.path.is_dir() and _list_files(sample.path) else f"no folder with {OUTPUT} in it"
 
 
 FORMAT = Format(
     summary="Folder of MMMU model outputs, one output.json a subject",
     suffixes=("",),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
 )

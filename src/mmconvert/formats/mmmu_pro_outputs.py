@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.chat.file_names import model_of, said
-from mmconvert.chat.losses import unheld
-from mmconvert.core.errors import RowError, got, in_field
-from mmconvert.core.record import LETTERS, Record, canonical_json
+from mmconvert.chat.file_names import read_model_name, require_text
+from mmconvert.chat.losses import list_losses
+from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.literals import parse_list
 from mmconvert.io import jsonl
@@ -30,27 +30,27 @@ REQUIRED = ("id", "options", "answer", "response")
 NAME = re.compile(r"(?P<model>.+)_(?P<setting>standard ?(?:\(\d+ options\))?|vision)_(?P<mode>cot|direct)")
 
 
-def _file_name(record: Record) -> str:
-    setting, mode = said(record.subset, "setting (subset)"), record.extra.get("mode", "direct")
-    return f"{model_of(record)}_{setting}_{mode}.jsonl"
+def _build_file_name(record: Record) -> str:
+    setting, mode = require_text(record.subset, "setting (subset)"), record.extra.get("mode", "direct")
+    return f"{read_model_name(record)}_{setting}_{mode}.jsonl"
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     return jsonl.rows(path, span)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     key = fields.pop("id", None)
     if not isinstance(key, str) or not key.strip():
-        raise RowError("id.missing", "id", f"expected a text {got(key)}.")
+        raise RowError("id.missing", "id", f"expected a text {show(key)}.")
     question = fields.pop("question", None)
     if question is not None and not isinstance(question, str):
-        raise RowError("question.type", "question", f"expected a text {got(question)}.")
+        raise RowError("question.type", "question", f"expected a text {show(question)}.")
     with in_field("options"):
-        options = _options(fields.get("options"))
+        options = _read_options(fields.get("options"))
     label = fields.pop("answer", None)
-    answer = _answer(label, options, context)
+    answer = _read_answer(label, options, context)
     subject = fields.pop("subject", None)
     name = NAME.fullmatch(row.where.stem)
     setting = name["setting"] if name else None
@@ -64,39 +64,39 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         options=options,
         answer=answer,
         answers=() if answer is None else (answer,),
-        label=None if label is None else canonical_json(label),
+        label=None if label is None else encode_json(label),
         category=subject if isinstance(subject, str) else None,
         l2_category=DOMAIN_OF.get(str(subject)),
-        split=_said_split(key),
+        split=_read_split(key),
         dataset=context.dataset or DATASET,
         subset=context.subset or setting,
-        prediction=_response(fields),
+        prediction=_read_response(fields),
         extra={**({"model": name["model"], "mode": name["mode"]} if name else {}), **rest(fields)},
     )
 
 
-def _said_split(key: str) -> str | None:
+def _read_split(key: str) -> str | None:
     return key.partition("_")[0] if "_" in key else None
 
 
-def _options(value: Any) -> tuple[str, ...]:
+def _read_options(value: Any) -> tuple[str, ...]:
     """Read the options; the published data has a question whose only option is a list, shown as Python writes it."""
     items = parse_list(value) if isinstance(value, str) else value
     if not isinstance(items, list):
-        raise RowError("options.type", "", f"expected a list of options {got(value)}.")
+        raise RowError("options.type", "", f"expected a list of options {show(value)}.")
     for place, item in enumerate(items):
         if item is None or isinstance(item, bool | dict):
-            raise RowError("options.type", f"[{place}]", f"an option must be a text or a number {got(item)}.")
+            raise RowError("options.type", f"[{place}]", f"an option must be a text or a number {show(item)}.")
     if not 1 <= len(items) <= len(LETTERS):
         raise RowError("options.count", "", f"expected 1 to {len(LETTERS)} options, found {len(items)}.")
     return tuple(map(str, items))
 
 
-def _answer(label: Any, options: tuple[str, ...], context: Context) -> str | None:
+def _read_answer(label: Any, options: tuple[str, ...], context: Context) -> str | None:
     if label is None:
         return None
     if not isinstance(label, str) or label.strip().upper() not in tuple(LETTERS):
-        raise RowError("answer.type", "answer", f"expected one letter {got(label)}.")
+        raise RowError("answer.type", "answer", f"expected one letter {show(label)}.")
     letter = label.strip().upper()
     if letter not in LETTERS[: len(options)]:
         # The script counts such a question as wrong; without it the published number cannot be met.
@@ -104,18 +104,18 @@ def _answer(label: Any, options: tuple[str, ...], context: Context) -> str | Non
     return letter
 
 
-def _response(fields: dict[str, Any]) -> str | None:
+def _read_response(fields: dict[str, Any]) -> str | None:
     """Take the reply; an object is what the script writes where the service failed, and stays in `extra`."""
     value = fields.get("response")
     if isinstance(value, dict):
         return None
     if value is not None and not isinstance(value, str):
-        raise RowError("response.type", "response", f"expected a text {got(value)}.")
+        raise RowError("response.type", "response", f"expected a text {show(value)}.")
     fields.pop("response", None)
     return value
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     missing = [name for name in REQUIRED if name not in sample.columns]
     return f"no field {missing[0]!r}" if missing else None
 
@@ -124,14 +124,14 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     name = NAME.fullmatch(Path(target.name or target.path.name).stem)
     said = {"model": name["model"], "mode": name["mode"], "setting": name["setting"]} if name else {}
-    write_jsonl((_fields(record, said, target, losses) for record in records), target.path)
+    write_jsonl((_build_fields(record, said, target, losses) for record in records), target.path)
     yield from dict.fromkeys(losses)
 
 
 _HELD = ("options", "category", "subset", "prediction", "sample")
 
 
-def _fields(record: Record, said: dict[str, str], target: Target, losses: list[Loss]) -> dict[str, Any]:
+def _build_fields(record: Record, said: dict[str, str], target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = {name: value for name, value in record.extra.items() if said.get(name) != value}
     options, response = extra.pop("options", None), extra.pop("response", None)
     if None in record.options or not record.options:
@@ -143,11 +143,11 @@ def _fields(record: Record, said: dict[str, str], target: Target, losses: list[L
     if record.sample != record.id:
         losses.append(Loss(record.id, "id", "the format has one id for a row"))
     derived = {
-        "split": _said_split(record.sample),
+        "split": _read_split(record.sample),
         "l2_category": DOMAIN_OF.get(str(record.category)),
         "dataset": DATASET,
     }
-    losses += unheld(record, _HELD, target, derived)
+    losses += list_losses(record, _HELD, target, derived)
     if record.subset != said.get("setting"):
         losses.append(Loss(record.id, "subset", "only the file's name says it: {model}_{setting}_{mode}.jsonl"))
     fields: dict[str, Any] = {
@@ -165,9 +165,9 @@ def _fields(record: Record, said: dict[str, str], target: Target, losses: list[L
 FORMAT = Format(
     summary="MMMU-Pro model outputs, {model}_{setting}_{mode}.jsonl",
     suffixes=(".jsonl",),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
-    file_name=_file_name,
+    file_name=_build_file_name,
 )

@@ -18,12 +18,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from mmconvert.chat.export_images import stored_path, with_bytes
-from mmconvert.chat.losses import unheld
-from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.chat.export_images import drop_records_without_bytes, write_image_path
+from mmconvert.chat.losses import list_losses
+from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Image, Record
 from mmconvert.core.rows import Rejected, Row, Span
-from mmconvert.core.text.turns import last_turn_images, last_user_turn, words
+from mmconvert.core.text.turns import find_last_user_turn, join_texts, list_last_turn_images
 from mmconvert.io import json_array, json_object
 from mmconvert.io.columns import add_extra, letter_or_label, own_id, placed, rest
 from mmconvert.io.json_head import is_object
@@ -34,10 +34,10 @@ from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 RESULTS, SUMMARY = "per_sample_results", "total_results"
 IMAGE_PATH = "image_path"
-_LOGGED = "#logged"  # tells `_records` that a row stood in a log; no field of a source begins so
+_LOGGED = "#logged"  # tells `_read_records` that a row stood in a log; no field of a source begins so
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     if not is_object(path):
         yield from json_array.rows(path)
         return
@@ -48,10 +48,10 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
         yield item
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     logged = fields.pop(_LOGGED, False) or "content" in fields
-    text, path = _content(fields, logged)
+    text, path = _read_content(fields, logged)
     image = None
     if path is not None and not logged:
         with in_field(IMAGE_PATH):
@@ -61,7 +61,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         prediction = fields.pop("pred", fields.pop("response", None))
         prediction = "" if prediction is None else prediction
         if not isinstance(prediction, str):
-            raise RowError("pred.type", "pred", f"expected a text {got(prediction)}.")
+            raise RowError("pred.type", "pred", f"expected a text {show(prediction)}.")
     label = fields.pop("label" if logged and "label" in fields else "target", None)
     extra = rest(fields)
     if logged and path is not None:
@@ -71,7 +71,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     yield sample_record(row, context, **values, dataset=dataset, prediction=prediction)
 
 
-def _content(fields: dict[str, Any], logged: bool) -> tuple[str | None, str | None]:
+def _read_content(fields: dict[str, Any], logged: bool) -> tuple[str | None, str | None]:
     """Take text and picture path out of a row; a log may lack both."""
     if not logged:
         value: Any = {"text": fields.pop("text", None), IMAGE_PATH: fields.pop(IMAGE_PATH, None)}
@@ -82,13 +82,13 @@ def _content(fields: dict[str, Any], logged: bool) -> tuple[str | None, str | No
     text, path = (value.get("text"), value.get(IMAGE_PATH)) if isinstance(value, Mapping) else (value, None)
     if not isinstance(text, str):
         name = "content" if logged else "text"
-        raise RowError(f"{name}.type", name, f"expected a text {got(text)}.")
+        raise RowError(f"{name}.type", name, f"expected a text {show(text)}.")
     if path is not None and not isinstance(path, str):
-        raise RowError("image.type", IMAGE_PATH, f"expected a path {got(path)}.")
+        raise RowError("image.type", IMAGE_PATH, f"expected a path {show(path)}.")
     return text, path
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     if RESULTS in sample.columns:
         return None
     if "content" in sample.columns and "target" in sample.columns:
@@ -106,15 +106,15 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     first = next(stream, None)
     every = chain([] if first is None else [first], stream)
     if first is None or first.prediction is None:
-        kept = with_bytes(every, losses, lambda record: last_turn_images(record)[:1])
+        kept = drop_records_without_bytes(every, losses, lambda record: list_last_turn_images(record)[:1])
         write_json_array((_sample(record, target, losses) for record in placed(kept)), target.path)
     else:
-        rows = (_result(record, target, losses) for record in placed(_answered(every, losses)))
+        rows = (_build_result(record, target, losses) for record in placed(_drop_unanswered(every, losses)))
         write_json_object({SUMMARY: {}}, RESULTS, rows, target.path)
     yield from dict.fromkeys(losses)
 
 
-def _answered(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
+def _drop_unanswered(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
     for record in records:
         if record.prediction is None:
             # A log's row without `pred` is an empty answer.
@@ -124,17 +124,17 @@ def _answered(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]
 
 
 def _sample(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    picture = _only_picture(record, losses)
-    losses += unheld(record, _HELD, target)
-    path = {} if picture is None else {IMAGE_PATH: stored_path(picture, target)}
-    fields = {**path, "text": _asked(record, losses), "target": letter_or_label(record)}
-    return add_extra(fields, _extra(record), {"content", IMAGE_PATH}, record, losses)
+    picture = _find_only_image(record, losses)
+    losses += list_losses(record, _HELD, target)
+    path = {} if picture is None else {IMAGE_PATH: write_image_path(picture, target)}
+    fields = {**path, "text": _build_question(record, losses), "target": letter_or_label(record)}
+    return add_extra(fields, _build_extra(record), {"content", IMAGE_PATH}, record, losses)
 
 
-def _result(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    extra = _extra(record)
-    text, path = _asked(record, losses), extra.pop(IMAGE_PATH, None)
-    losses += unheld(record, (*_HELD, "prediction"), target)
+def _build_result(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    extra = _build_extra(record)
+    text, path = _build_question(record, losses), extra.pop(IMAGE_PATH, None)
+    losses += list_losses(record, (*_HELD, "prediction"), target)
     if record.images or record.attachments:
         losses.append(Loss(record.id, "images", "a log names pictures and holds none"))
     content = text if path is None else {IMAGE_PATH: path, "text": text}
@@ -146,8 +146,8 @@ def _result(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     return add_extra(fields, extra, taken, record, losses)
 
 
-def _asked(record: Record, losses: list[Loss]) -> str:
-    at = last_user_turn(record)
+def _build_question(record: Record, losses: list[Loss]) -> str:
+    at = find_last_user_turn(record)
     if own_id(record):
         losses.append(Loss(record.id, "id", "samples are known by their order"))
     if len(record.messages) > 1:
@@ -158,17 +158,17 @@ def _asked(record: Record, losses: list[Loss]) -> str:
         return ""
     if "image" in [part.type for part in record.messages[at].content[1:]]:
         losses.append(Loss(record.id, "messages", "a sample's picture stands in front of its text"))
-    return words(record.messages[at])
+    return join_texts(record.messages[at])
 
 
-def _only_picture(record: Record, losses: list[Loss]) -> Image | None:
-    shown = last_turn_images(record)
+def _find_only_image(record: Record, losses: list[Loss]) -> Image | None:
+    shown = list_last_turn_images(record)
     if len(record.images) > 1 or record.attachments:
         losses.append(Loss(record.id, "images", "a sample holds one picture"))
     return shown[0] if shown else None
 
 
-def _extra(record: Record) -> dict[str, Any]:
+def _build_extra(record: Record) -> dict[str, Any]:
     if record.category is None or "extra" in record.extra:
         return dict(record.extra)
     return {"extra": {"subset": record.category}, **record.extra}
@@ -177,9 +177,9 @@ def _extra(record: Record) -> dict[str, Any]:
 FORMAT = Format(
     summary="MMTrustEval samples and logs",
     suffixes=(".json",),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
     images=("files", "original"),
 )

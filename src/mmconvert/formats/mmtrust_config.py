@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import Error, RowError, first_line, got, in_field
+from mmconvert.core.errors import Error, RowError, in_field, show, take_first_line
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.io import json_array, jsonl
@@ -43,34 +43,34 @@ _FOLDER, _DATASET, _WISHES = "#image_dir", "#dataset", "#wishes"  # facts of the
 _FIELD = re.compile(r"\{([^{}]+)\}")
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    config = _config(path)
-    file = _annotations(path, config)
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    config = _read_config(path)
+    file = _find_annotations(path, config)
     folder = config.get(PICTURES) or ""
     wishes = {name: config[name] for name in OURS if config.get(name) is not None}
     for name, value in {PICTURES: folder, **wishes}.items():
         if not isinstance(value, str):
-            raise Error(f"{path}: {name}: expected a text {got(value)}. Correct it.")
+            raise Error(f"{path}: {name}: expected a text {show(value)}. Correct it.")
     source = jsonl if file.suffix.lower() == ".jsonl" else json_array
     facts = {_FOLDER: folder, _DATASET: path.stem if path.stem in NAMES else None, _WISHES: wishes}
     for item in source.rows(file):
         yield Row({**item.fields, **facts}, item.where, item.remarks) if isinstance(item, Row) else item
 
 
-def _config(path: Path) -> Mapping[str, Any]:
+def _read_config(path: Path) -> Mapping[str, Any]:
     # Imported here: every format is loaded to tell a file's, and few files are YAML.
     import yaml
 
     try:
         values = yaml.safe_load(path.read_bytes())
     except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
-        raise Error(f"{path}: cannot be read as YAML ({first_line(error)}). Correct it.") from None
+        raise Error(f"{path}: cannot be read as YAML ({take_first_line(error)}). Correct it.") from None
     if not isinstance(values, dict) or not isinstance(values.get(ANNOTATIONS), str) or not values[ANNOTATIONS]:
-        raise Error(f"{path}: names no {ANNOTATIONS} {got(values)}. Give a file of samples, or of annotations.")
+        raise Error(f"{path}: names no {ANNOTATIONS} {show(values)}. Give a file of samples, or of annotations.")
     return values
 
 
-def _annotations(path: Path, config: Mapping[str, Any]) -> Path:
+def _find_annotations(path: Path, config: Mapping[str, Any]) -> Path:
     named: str = config[ANNOTATIONS]
     for folder in (path.parent.resolve(), Path.cwd().resolve()):
         try:
@@ -80,30 +80,30 @@ def _annotations(path: Path, config: Mapping[str, Any]) -> Path:
         except (OSError, ValueError):  # no name that a file can have
             break
     raise Error(
-        f"{path}: {ANNOTATIONS}: no such file beside it or in the working folder {got(named)}. Run the command where "
+        f"{path}: {ANNOTATIONS}: no such file beside it or in the working folder {show(named)}. Run the command where "
         "its path leads to it."
     )
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     folder, dataset = fields.pop(_FOLDER, ""), fields.pop(_DATASET, None)
     wishes = fields.pop(_WISHES, {})
-    text = _worded(wishes["text"], fields) if "text" in wishes else _taken(fields, TEXT)
-    name, label = (_taken(fields, [wishes[k]] if k in wishes else names) for k, names in _PARTS.items())
+    text = _fill_prompt(wishes["text"], fields) if "text" in wishes else _take_first(fields, TEXT)
+    name, label = (_take_first(fields, [wishes[k]] if k in wishes else names) for k, names in _PARTS.items())
     if not isinstance(text, str):
-        raise RowError("text.type", TEXT[0], f"expected a text in one of {', '.join(TEXT)} {got(text)}.")
+        raise RowError("text.type", TEXT[0], f"expected a text in one of {', '.join(TEXT)} {show(text)}.")
     image = None
     if name is not None:
         with in_field(IMAGE[1]):
             if not isinstance(name, str):
-                raise RowError("image.type", "", f"expected a path {got(name)}.")
+                raise RowError("image.type", "", f"expected a path {show(name)}.")
             image = context.pictures.of_reference(posixpath.join(folder, name), 1)
     extra = rest(fields)
     yield sample_record(row, context, text=text, image=image, label=label, extra=extra, dataset=dataset)
 
 
-def _worded(wording: str, fields: Mapping[str, Any]) -> str:
+def _fill_prompt(wording: str, fields: Mapping[str, Any]) -> str:
     def value(match: re.Match[str]) -> str:
         found = fields.get(match[1])
         if found is None:
@@ -113,15 +113,15 @@ def _worded(wording: str, fields: Mapping[str, Any]) -> str:
     return _FIELD.sub(value, wording)
 
 
-def _taken(fields: dict[str, Any], names: Iterable[str]) -> Any:
+def _take_first(fields: dict[str, Any], names: Iterable[str]) -> Any:
     """Take the first of several fields that has a value; the others stay."""
     found = next((name for name in names if fields.get(name) is not None), None)
     return None if found is None else fields.pop(found)
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     try:
-        _config(sample.path)
+        _read_config(sample.path)
     except Error as error:
         return str(error).partition(": ")[2]
     return None
@@ -130,7 +130,7 @@ def _mismatch(sample: Sample) -> str | None:
 FORMAT = Format(
     summary="MMTrustEval dataset configuration",
     suffixes=(".yaml", ".yml"),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
 )

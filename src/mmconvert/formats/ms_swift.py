@@ -18,17 +18,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.chat.conversations import (
-    dialog_record,
-    image_parts,
-    listed,
-    marked_turns,
-    objects_in,
+    as_list,
+    build_conversation_record,
+    count_image_parts,
+    list_objects,
+    load_shown_images,
+    read_marked_turns,
     refuse_media,
-    shown_pictures,
-    with_system,
+    take_system_turn,
 )
-from mmconvert.chat.export_images import reference
-from mmconvert.chat.training import message_rows, source_id, training_rows, with_extra
+from mmconvert.chat.export_images import store_image
+from mmconvert.chat.training import add_extra_fields, build_message_rows, build_source_id, build_training_rows
 from mmconvert.core.record import Part, Record, Turn
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import Markers
@@ -42,35 +42,35 @@ NAMES = {"system": "system", "user": "user", "assistant": "assistant"}
 _PICTURES = ("images", "image")
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     return jsonl.rows(path, span)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     refuse_media(fields)
-    turns, extras = marked_turns(fields.pop("messages", None), "messages", KEYS, MARKERS)
-    turns, extras = with_system(fields, turns, extras)
-    name = next((name for name in _PICTURES if listed(fields.get(name))), _PICTURES[0])
+    turns, extras = read_marked_turns(fields.pop("messages", None), "messages", KEYS, MARKERS)
+    turns, extras = take_system_turn(fields, turns, extras)
+    name = next((name for name in _PICTURES if as_list(fields.get(name))), _PICTURES[0])
     value = fields.pop(name, None)
-    if not image_parts(turns) and listed(value):
-        turns = _in_front(turns, len(listed(value)))
+    if not count_image_parts(turns) and as_list(value):
+        turns = _put_images_in_front(turns, len(as_list(value)))
         context.warn("pictures without <image> in any text stand in front of the first message")
-    yield dialog_record(row, context, fields, turns, shown_pictures(value, name, turns, context), extras)
+    yield build_conversation_record(row, context, fields, turns, load_shown_images(value, name, turns, context), extras)
 
 
-def _in_front(turns: Sequence[Turn], count: int) -> tuple[Turn, ...]:
+def _put_images_in_front(turns: Sequence[Turn], count: int) -> tuple[Turn, ...]:
     first = next((number for number, turn in enumerate(turns) if turn.role != "system"), 0)
     parts = (*[Part("image")] * count, *turns[first].content)
     return (*turns[:first], replace(turns[first], content=parts), *turns[first + 1 :])
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     if "messages" not in sample.columns:
         return "no field 'messages'"
     if not any(name in sample.columns for name in _PICTURES):
         return "no field 'images'"
-    turns = [turn for row in sample.rows for turn in objects_in(row.get("messages"))]
+    turns = [turn for row in sample.rows for turn in list_objects(row.get("messages"))]
     if not all(isinstance(turn.get("content"), str) for turn in turns):
         return "content is not always a text"
     if not any("<image>" in turn["content"] for turn in turns):
@@ -80,24 +80,24 @@ def _mismatch(sample: Sample) -> str | None:
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
-    rows = training_rows(records, losses, lambda record: _fields(record, target, losses), addresses=True)
+    rows = build_training_rows(records, losses, lambda record: _build_fields(record, target, losses), addresses=True)
     write_jsonl(rows, target.path)
     yield from dict.fromkeys(losses)
 
 
-def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    fields: dict[str, Any] = {**source_id(record), "messages": message_rows(record, KEYS, NAMES, MARKERS)}
+def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    fields: dict[str, Any] = {**build_source_id(record), "messages": build_message_rows(record, KEYS, NAMES, MARKERS)}
     if record.images:
-        fields["images"] = [reference(image, target) for image in record.images]
-    return with_extra(fields, record, losses, (*_PICTURES, "system"))
+        fields["images"] = [store_image(image, target) for image in record.images]
+    return add_extra_fields(fields, record, losses, (*_PICTURES, "system"))
 
 
 FORMAT = Format(
     summary="ms-swift training data",
     suffixes=(".jsonl",),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
     images=IMAGES,

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.chat.conversations import dialog_record, listed, message_list
-from mmconvert.chat.openai import ends_with_assistant, opened, part_json, part_types, read_content
-from mmconvert.chat.training import lost_extra, messages_extra, source_id, training_rows
+from mmconvert.chat.conversations import as_list, build_conversation_record, read_messages
+from mmconvert.chat.openai import build_part, ends_with_assistant, list_part_types, read_content, read_message
+from mmconvert.chat.training import build_source_id, build_training_rows, read_messages_extra, report_lost_extra
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Record, Turn
 from mmconvert.core.rows import Rejected, Row, Span
-from mmconvert.core.text.placeholders import image_slot
+from mmconvert.core.text.placeholders import parse_image_slot
 from mmconvert.io import jsonl
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
@@ -39,35 +39,37 @@ _HELD = ("messages_extra", "tools", "parallel_tool_calls", "functions")
 _MESSAGE_FIELDS = ("role", "name", "weight")
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     return jsonl.rows(path, span)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     for name in _ELSEWHERE:
-        if listed(fields.get(name)):
+        if as_list(fields.get(name)):
             raise RowError("image.type", name, "pictures stand in the messages here. Try --format ms_swift or trl.")
     turns: list[Turn] = []
     images: list[Image] = []
     extras: list[dict[str, Any]] = []
-    for number, message in enumerate(message_list(fields.pop("messages", None), "messages")):
+    for number, message in enumerate(read_messages(fields.pop("messages", None), "messages")):
         where = f"messages[{number}]"
-        role, content, extra = opened(message, where)
+        role, content, extra = read_message(message, where)
         parts, shown = read_content(content, where, len(images), context)
         turns.append(Turn(role, parts))
         images += shown
         extras.append(extra)
-    yield dialog_record(row, context, fields, turns, images, extras)
+    yield build_conversation_record(row, context, fields, turns, images, extras)
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     if "messages" not in sample.columns:
         return "no field 'messages'"
-    clash = next((n for n in sample.columns if n in (*_ELSEWHERE, *MARKS, "answer") or image_slot(n) is not None), None)
+    clash = next(
+        (n for n in sample.columns if n in (*_ELSEWHERE, *MARKS, "answer") or parse_image_slot(n) is not None), None
+    )
     if clash:
         return f"it has a field {clash!r}"
-    if any("image" in part_types(row.get("messages")) for row in sample.rows):
+    if any("image" in list_part_types(row.get("messages")) for row in sample.rows):
         return "a part is of type 'image', not 'image_url'"
     if not all(ends_with_assistant(row.get("messages")) for row in sample.rows):
         return "a row does not end with the assistant"
@@ -77,7 +79,9 @@ def _mismatch(sample: Sample) -> str | None:
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     limits = _Limits()
-    rows = training_rows(records, losses, lambda record: _fields(record, target, losses, limits), addresses=True)
+    rows = build_training_rows(
+        records, losses, lambda record: _build_fields(record, target, losses, limits), addresses=True
+    )
     write_jsonl(rows, target.path)
     yield from dict.fromkeys(losses)
     if limits.examples < MIN_EXAMPLES:
@@ -134,13 +138,13 @@ def _check_picture(image: Image) -> None:
         raise RowError("target.image", "images", f"a picture has the mode {mode}, not RGB or RGBA.")
 
 
-def _fields(record: Record, target: Target, losses: list[Loss], limits: _Limits) -> dict[str, Any]:
+def _build_fields(record: Record, target: Target, losses: list[Loss], limits: _Limits) -> dict[str, Any]:
     limits.check(record)
     images = iter(record.images)
     inline = Target(target.path)
     messages = []
-    for turn, more in zip(record.messages, messages_extra(record), strict=True):
-        content: Any = [part_json(part, images, inline) for part in turn.content]
+    for turn, more in zip(record.messages, read_messages_extra(record), strict=True):
+        content: Any = [build_part(part, images, inline) for part in turn.content]
         if len(content) == 1 and content[0]["type"] == "text":
             content = content[0]["text"]
         losses += [
@@ -148,9 +152,9 @@ def _fields(record: Record, target: Target, losses: list[Loss], limits: _Limits)
         ]
         kept = {name: value for name, value in more.items() if name in _MESSAGE_FIELDS}
         messages.append({"role": turn.role, "content": content, **kept})
-    if source_id(record):
+    if build_source_id(record):
         losses.append(Loss(record.id, "id", "the format has no field for it"))
-    lost_extra(record, losses, kept=_HELD)
+    report_lost_extra(record, losses, kept=_HELD)
     held = {name: record.extra[name] for name in _HELD[1:] if name in record.extra}
     return {"messages": messages, **held}
 
@@ -158,9 +162,9 @@ def _fields(record: Record, target: Target, losses: list[Loss], limits: _Limits)
 FORMAT = Format(
     summary="OpenAI fine-tuning data, its limits checked",
     suffixes=(".jsonl",),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
     images=("inline",),

@@ -18,16 +18,23 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.chat.conversations import MESSAGES_EXTRA, message_list, objects_in
-from mmconvert.chat.export_images import reference
-from mmconvert.chat.losses import unheld
-from mmconvert.chat.openai import ends_with_assistant, opened, part_json, part_types, plain_turn, read_content
-from mmconvert.chat.training import messages_extra
-from mmconvert.core.errors import RowError, got, in_field
-from mmconvert.core.record import Image, Record, Turn, canonical_json
+from mmconvert.chat.conversations import MESSAGES_EXTRA, list_objects, read_messages
+from mmconvert.chat.export_images import store_image
+from mmconvert.chat.losses import list_losses
+from mmconvert.chat.openai import (
+    build_part,
+    ends_with_assistant,
+    list_part_types,
+    read_content,
+    read_message,
+    read_plain_turn,
+)
+from mmconvert.chat.training import read_messages_extra
+from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.record import Image, Record, Turn, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
-from mmconvert.core.text.placeholders import image_slot, interleave, slots_in, turn_text
+from mmconvert.core.text.placeholders import format_turn, interleave, list_slots, parse_image_slot
 from mmconvert.io import jsonl, tables
 from mmconvert.io.columns import (
     add_extra,
@@ -44,13 +51,13 @@ from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     return tables.rows(path, span) if path.suffix.lower() in DELIMITERS else jsonl.rows(path, span)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    messages = _messages(fields.pop("messages", None))
+    messages = _read_messages(fields.pop("messages", None))
     pictures = take_numbered_pictures(fields, context)
     turns: list[Turn] = []
     images: list[Image] = []
@@ -58,19 +65,19 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     question: str | None = None
     free = filterfalse(pictures.__contains__, count(1))
     for number, message in enumerate(messages):
-        turn = plain_turn(message)
+        turn = read_plain_turn(message)
         shown: Sequence[Image] = ()
         extra: dict[str, Any] = {}
-        if turn is None or (turn.role == "user" and slots_in(turn.content[0].text)):
-            turn, shown, extra = _turn(message, number, pictures, free, context)
+        if turn is None or (turn.role == "user" and list_slots(turn.content[0].text)):
+            turn, shown, extra = _read_turn(message, number, pictures, free, context)
             images += shown
         turns.append(turn)
         extras.append(extra)
         if turn.role == "user":
-            question = turn_text(turn, shown)
+            question = format_turn(turn, shown)
     hidden = unshown(pictures, images, context) if pictures else ()
     label = fields.pop("answer", None)
-    answers = _answers(label)
+    answers = _read_answers(label)
     key = take_id(fields, row, context)
     beside = rest(fields)
     if any(extras):
@@ -85,7 +92,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         question=question,
         answer=answers[0] if answers else None,
         answers=answers,
-        label=None if label is None else canonical_json(label),
+        label=None if label is None else encode_json(label),
         dataset=context.dataset,
         subset=context.subset,
         attachments=hidden,
@@ -93,19 +100,19 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     )
 
 
-def _messages(value: Any) -> list[dict[str, Any]]:
+def _read_messages(value: Any) -> list[dict[str, Any]]:
     if isinstance(value, str):
         with in_field("messages"):
             value = parse_json(value)
-    return message_list(value, "messages")
+    return read_messages(value, "messages")
 
 
-def _turn(
+def _read_turn(
     message: Mapping[str, Any], number: int, pictures: Mapping[int, Image], free: Iterator[int], context: Context
 ) -> tuple[Turn, Sequence[Image], dict[str, Any]]:
     where = f"messages[{number}]"
-    role, content, extra = opened(message, where)
-    if role == "user" and isinstance(content, str) and slots_in(content):
+    role, content, extra = read_message(message, where)
+    if role == "user" and isinstance(content, str) and list_slots(content):
         parts, shown = interleave(content, pictures, f"{where}.content")
     else:
         parts, shown = read_content(content, where, 0, context)
@@ -113,27 +120,27 @@ def _turn(
     return Turn(role, parts), shown, extra
 
 
-def _answers(label: Any) -> tuple[str, ...]:
+def _read_answers(label: Any) -> tuple[str, ...]:
     if label is None:
         return ()
     if isinstance(label, str):
         return (label,)
     values = label if isinstance(label, list) else [label]
     if any(isinstance(v, bool) or not isinstance(v, str | int | float) for v in values):
-        raise RowError("answer.type", "answer", f"expected a text, a number or a list of them {got(label)}.")
+        raise RowError("answer.type", "answer", f"expected a text, a number or a list of them {show(label)}.")
     return tuple(str(value) for value in values)
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     if "messages" not in sample.columns:
         return "no field 'messages'"
     clash = next((name for name in ("images", "image", *MARKS) if name in sample.columns), None)
     if clash:
         return f"it has a field {clash!r}"
-    if any("image" in part_types(row.get("messages")) for row in sample.rows):
+    if any("image" in list_part_types(row.get("messages")) for row in sample.rows):
         return "a part is of type 'image', not 'image_url'"
-    evaluated = any(name == "answer" or image_slot(name) for name in sample.columns)
-    told = [row["messages"] for row in sample.rows if objects_in(row.get("messages"))]
+    evaluated = any(name == "answer" or parse_image_slot(name) for name in sample.columns)
+    told = [row["messages"] for row in sample.rows if list_objects(row.get("messages"))]
     if not evaluated and told and all(map(ends_with_assistant, told)):
         return "each row ends with the assistant and none has an answer, as training data do"
     return None
@@ -143,18 +150,18 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     if target.path.suffix.lower() in DELIMITERS:
         with TableWriter(target) as table:
-            table.write_all(lambda: _written(records, target, losses))
+            table.write_all(lambda: _build_rows(records, target, losses))
     else:
-        write_jsonl(_written(records, target, losses), target.path)
+        write_jsonl(_build_rows(records, target, losses), target.path)
     yield from dict.fromkeys(losses)
 
 
-def _written(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
-    for record in placed(_asked(records, losses)):
-        yield _fields(record, target, losses)
+def _build_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
+    for record in placed(_drop_answered_turns(records, losses)):
+        yield _build_fields(record, target, losses)
 
 
-def _asked(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
+def _drop_answered_turns(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
     for record in records:
         if record.messages:
             yield record
@@ -162,21 +169,21 @@ def _asked(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
             losses.append(Loss(record.id, "messages", "there are none; the row is left out", left_out=True))
 
 
-def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
     extra.pop(MESSAGES_EXTRA, None)
     images = iter(record.images)
     messages = []
-    for turn, more in zip(record.messages, messages_extra(record), strict=True):
-        content: Any = [part_json(part, images, target) for part in turn.content]
-        if len(content) == 1 and content[0]["type"] == "text" and not slots_in(content[0]["text"]):
+    for turn, more in zip(record.messages, read_messages_extra(record), strict=True):
+        content: Any = [build_part(part, images, target) for part in turn.content]
+        if len(content) == 1 and content[0]["type"] == "text" and not list_slots(content[0]["text"]):
             content = content[0]["text"]
         messages.append({"role": turn.role, "content": content, **more})
     fields: dict[str, Any] = {**own_id(record)}
     fields["messages"] = messages
     if record.label is not None:
         fields["answer"] = letter_or_label(record)
-    fields.update({f"image_{i.slot}": reference(i, target) for i in record.attachments})
+    fields.update({f"image_{i.slot}": store_image(i, target) for i in record.attachments})
     if record.options:
         losses.append(Loss(record.id, "options", "options have no field of their own; they stand in the prompt only"))
     if target.path.suffix.lower() in DELIMITERS:
@@ -186,17 +193,17 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
             losses.append(Loss(record.id, "answers", "a cell holds one text; .jsonl holds a list"))
         if fields.get("answer") == "":
             losses.append(Loss(record.id, "answer", 'an empty cell is no answer; .jsonl holds ""'))
-    losses += unheld(record, ("options", "attachments"), target)
-    pictures = {name for name in extra if image_slot(name) is not None}
+    losses += list_losses(record, ("options", "attachments"), target)
+    pictures = {name for name in extra if parse_image_slot(name) is not None}
     return add_extra(fields, extra, {"id", "messages", "answer", *pictures}, record, losses)
 
 
 FORMAT = Format(
     summary="OpenAI chat messages with an answer (EvalScope General-VQA)",
     suffixes=(".jsonl", ".tsv", ".csv"),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
     images=IMAGES,

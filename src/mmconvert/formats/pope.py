@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.chat.file_names import model_of, said
-from mmconvert.chat.losses import unheld
-from mmconvert.core.errors import RowError, got
-from mmconvert.core.record import Image, Part, Record, Turn, canonical_json
+from mmconvert.chat.file_names import read_model_name, require_text
+from mmconvert.chat.losses import list_losses
+from mmconvert.core.errors import RowError, show
+from mmconvert.core.record import Image, Part, Record, Turn, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
 from mmconvert.io import jsonl
@@ -35,31 +35,31 @@ _QUESTION = re.compile(r"is there an? .+ in the (?:image|imange)", re.IGNORECASE
 _LABELS = ("yes", "no")
 
 
-def _file_name(record: Record) -> str:
+def _build_file_name(record: Record) -> str:
     """Name an answer file after its model and its question file, whose pictures are COCO's as a rule."""
     category = record.category if record.category in CATEGORIES else None
-    return f"{model_of(record)}_coco_pope_{said(category, 'category of POPE')}.json"
+    return f"{read_model_name(record)}_coco_pope_{require_text(category, 'category of POPE')}.json"
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     return jsonl.rows(path, span)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     asks = "answer" not in fields
     question = fields.pop("text" if asks else "question", None)
     if not isinstance(question, str) or not question.strip():
-        raise RowError("question.missing", "text" if asks else "question", f"expected a text {got(question)}.")
+        raise RowError("question.missing", "text" if asks else "question", f"expected a text {show(question)}.")
     reply = None if asks else fields.pop("answer")
     if not asks and not isinstance(reply, str):
-        raise RowError("answer.type", "answer", f"expected the model's reply, a text {got(reply)}.")
+        raise RowError("answer.type", "answer", f"expected the model's reply, a text {show(reply)}.")
     label = fields.pop("label", None)
     if label is not None and label not in _LABELS:
-        raise RowError("label.type", "label", f"expected yes or no {got(label)}.")
+        raise RowError("label.type", "label", f"expected yes or no {show(label)}.")
     name = NAME.fullmatch(row.where.stem)
     image = fields.get("image")
-    pictures = _pictures(image, context) if asks else ()
+    pictures = _load_images(image, context) if asks else ()
     if pictures:
         del fields["image"]
     key = context.numbered(row)
@@ -74,7 +74,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         question=question,
         answer=label,
         answers=() if label is None else (label,),
-        label=None if label is None else canonical_json(label),
+        label=None if label is None else encode_json(label),
         category=name["category"] if name else None,
         dataset=context.dataset or DATASET,
         subset=context.subset,
@@ -83,7 +83,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     )
 
 
-def _pictures(name: Any, context: Context) -> tuple[Image, ...]:
+def _load_images(name: Any, context: Context) -> tuple[Image, ...]:
     """Load a question's picture where it is at hand; labels are of use without it."""
     if not isinstance(name, str):
         return ()
@@ -96,7 +96,7 @@ def _pictures(name: Any, context: Context) -> tuple[Image, ...]:
         return ()
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     if not sample.rows:
         return "no rows"
     for fields in sample.rows:
@@ -114,11 +114,11 @@ def _mismatch(sample: Sample) -> str | None:
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     name = NAME.fullmatch(Path(target.name or target.path.name).stem)
-    write_jsonl((_fields(record, name, target, losses) for record in placed(records)), target.path)
+    write_jsonl((_build_fields(record, name, target, losses) for record in placed(records)), target.path)
     yield from dict.fromkeys(losses)
 
 
-def _fields(record: Record, name: re.Match[str] | None, target: Target, losses: list[Loss]) -> dict[str, Any]:
+def _build_fields(record: Record, name: re.Match[str] | None, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
     if name and extra.get("model") == name["model"]:
         extra.pop("model", None)
@@ -131,7 +131,7 @@ def _fields(record: Record, name: re.Match[str] | None, target: Target, losses: 
         losses.append(Loss(record.id, "id", "questions are known by their order"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the question has a place"))
-    losses += unheld(record, ("category", "prediction"), target, {"dataset": DATASET, "group": extra.get("image")})
+    losses += list_losses(record, ("category", "prediction"), target, {"dataset": DATASET, "group": extra.get("image")})
     label = None if record.label is None else parse_json(record.label)
     if label is not None and label not in _LABELS:
         losses.append(Loss(record.id, "answer", "a label is yes or no"))
@@ -146,9 +146,9 @@ def _fields(record: Record, name: re.Match[str] | None, target: Target, losses: 
 FORMAT = Format(
     summary="POPE answers (JSON Lines), and the question files they go with",
     suffixes=(".jsonl", ".json"),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
-    file_name=_file_name,
+    file_name=_build_file_name,
 )

@@ -16,13 +16,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.chat.losses import unheld
-from mmconvert.core.errors import Error, RowError, got, in_field
-from mmconvert.core.record import SCHEMA, Part, Record, Turn, canonical_json
+from mmconvert.chat.losses import list_losses
+from mmconvert.core.errors import Error, RowError, in_field, show
+from mmconvert.core.record import SCHEMA, Part, Record, Turn, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import looks_like_list, parse_list
-from mmconvert.core.text.options import option_texts
+from mmconvert.core.text.options import read_option_texts
 from mmconvert.dataset.write_parquet import write_parquet
 from mmconvert.io import jsonl, parquet, tables
 from mmconvert.io.columns import rest
@@ -36,7 +36,7 @@ _TEXTS = ("question", "hint", "category", "l2_category", "split", "dataset", "su
 _NUMBERS = ("variant", "round")
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         _require_columns(path)
@@ -57,24 +57,24 @@ def _require_columns(path: Path) -> None:
             raise Error(f"{path} {name}: expected texts or numbers, the column holds {kind}. Write them so.")
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    key = _text(fields.pop("id", None), "id")
+    key = _read_text(fields.pop("id", None), "id")
     if key is None or not key.strip():
         raise RowError("id.missing", "id", "the row has no id.")
-    prediction = _text(fields.pop("prediction", None), "prediction")
+    prediction = _read_text(fields.pop("prediction", None), "prediction")
     if prediction is None:
         raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
-    texts = {name: _text(fields.pop(name, None), name) for name in _TEXTS}
-    numbers = {name: _integer(fields.pop(name, None), name) for name in _NUMBERS}
+    texts = {name: _read_text(fields.pop(name, None), name) for name in _TEXTS}
+    numbers = {name: _read_integer(fields.pop(name, None), name) for name in _NUMBERS}
     with in_field("options"):
-        options = option_texts(raw) if (raw := fields.pop("options", None)) else ()
+        options = read_option_texts(raw) if (raw := fields.pop("options", None)) else ()
     answer = fields.pop("answer", None)
-    label = _label(fields.pop("label", None), answer)
-    answers = _answers(fields.pop("answers", None), answer)
-    task = context.task or _text(fields.pop("task", None), "task") or ("multiple_choice" if options else "vqa")
+    label = _read_label(fields.pop("label", None), answer)
+    answers = _read_answers(fields.pop("answers", None), answer)
+    task = context.task or _read_text(fields.pop("task", None), "task") or ("multiple_choice" if options else "vqa")
     question = texts.pop("question")
-    extra = {**_own_extra(fields.pop("extra", None)), **{n: v for n, v in fields.items() if n not in SCHEMA.names}}
+    extra = {**_read_extra(fields.pop("extra", None)), **{n: v for n, v in fields.items() if n not in SCHEMA.names}}
     yield Record(
         id=key.strip(),
         sample=texts.pop("sample") or key.strip(),
@@ -95,20 +95,20 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     )
 
 
-def _label(value: Any, answer: Any) -> str | None:
+def _read_label(value: Any, answer: Any) -> str | None:
     """Read the reference as a table of ours has it, as JSON; a text that is none stands for itself."""
     if value is None:
-        return None if answer is None else canonical_json(answer)
+        return None if answer is None else encode_json(answer)
     if isinstance(value, str):
         with contextlib.suppress(RowError):
-            return canonical_json(parse_json(value))
+            return encode_json(parse_json(value))
     try:
-        return canonical_json(value)
+        return encode_json(value)
     except (TypeError, ValueError):
-        raise RowError("label.type", "label", f"expected a value that JSON can say {got(value)}.") from None
+        raise RowError("label.type", "label", f"expected a value that JSON can say {show(value)}.") from None
 
 
-def _own_extra(value: Any) -> dict[str, Any]:
+def _read_extra(value: Any) -> dict[str, Any]:
     """Open the `extra` of a table of ours, an object as JSON; anything else is a field of that name."""
     if isinstance(value, str) and value[:1] == "{":
         with contextlib.suppress(RowError):
@@ -116,33 +116,33 @@ def _own_extra(value: Any) -> dict[str, Any]:
     return {} if value is None else {"extra": value}
 
 
-def _text(value: Any, field: str) -> str | None:
+def _read_text(value: Any, field: str) -> str | None:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise RowError(f"{field}.type", field, f"expected a text or a number {got(value)}.")
+        raise RowError(f"{field}.type", field, f"expected a text or a number {show(value)}.")
     return str(value)
 
 
-def _integer(value: Any, field: str) -> int | None:
-    text = _text(value, field)
+def _read_integer(value: Any, field: str) -> int | None:
+    text = _read_text(value, field)
     if text is None:
         return None
     try:
         return int(float(text))
     except (ValueError, OverflowError):
-        raise RowError(f"{field}.type", field, f"expected a whole number {got(value)}.") from None
+        raise RowError(f"{field}.type", field, f"expected a whole number {show(value)}.") from None
 
 
-def _answers(answers: Any, answer: Any) -> tuple[str, ...]:
+def _read_answers(answers: Any, answer: Any) -> tuple[str, ...]:
     if isinstance(answers, str) and answers:
         with in_field("answers"):
             answers = parse_list(answers) if looks_like_list(answers) else [answers]
     values = answers if isinstance(answers, list) else answer if isinstance(answer, list) else [answer]
-    return tuple(text for value in values if (text := _text(value, "answer")) is not None)
+    return tuple(text for value in values if (text := _read_text(value, "answer")) is not None)
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     missing = [name for name in REQUIRED if name not in sample.columns]
     if missing:
         return f"no column {missing[0]!r}"
@@ -155,17 +155,17 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     suffix = target.path.suffix.lower()
     if suffix in DELIMITERS:
         with TableWriter(target, REQUIRED) as table:
-            table.write_all(lambda: map(_fields, records))
+            table.write_all(lambda: map(_build_fields, records))
     elif suffix == ".parquet":
         _write_parquet(records, target.path)
     else:
-        write_jsonl(map(_fields, records), target.path)
+        write_jsonl(map(_build_fields, records), target.path)
     for record in records:
         if record.images:
             yield Loss(record.id, "images", "a predictions table holds no pictures")
         if len(record.messages) > 1:
             yield Loss(record.id, "messages", "only the question has a place")
-        yield from unheld(record, (*_TEXTS, *_NUMBERS, "options", "prediction"), target)
+        yield from list_losses(record, (*_TEXTS, *_NUMBERS, "options", "prediction"), target)
         for name in SCHEMA.names:
             if record.extra.get(name) is not None:
                 yield Loss(record.id, name, "the format has another use for the field")
@@ -177,18 +177,18 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
 def _write_parquet(records: Iterable[Record], path: Path) -> None:
     """Write columns of texts, numbers and lists; what else `extra` holds stands as JSON text, as in a TSV."""
-    found = dict.fromkeys(name for record in records for name in _fields(record))
+    found = dict.fromkeys(name for record in records for name in _build_fields(record))
     types = {**dict.fromkeys(_NUMBERS, pa.int32()), **dict.fromkeys(("options", "answers"), pa.list_(pa.string()))}
     schema = pa.schema([(name, types.get(name, pa.string())) for name in dict.fromkeys((*REQUIRED, *found))])
 
     def cell(name: str, value: Any) -> Any:
-        return value if name in types or value is None or isinstance(value, str) else canonical_json(value)
+        return value if name in types or value is None or isinstance(value, str) else encode_json(value)
 
-    rows = ({name: cell(name, value) for name, value in _fields(record).items()} for record in records)
+    rows = ({name: cell(name, value) for name, value in _build_fields(record).items()} for record in records)
     write_parquet(rows, schema, path)
 
 
-def _fields(record: Record) -> dict[str, Any]:
+def _build_fields(record: Record) -> dict[str, Any]:
     fields = {
         "id": record.id,
         "prediction": record.prediction,
@@ -206,9 +206,9 @@ def _fields(record: Record) -> dict[str, Any]:
 FORMAT = Format(
     summary="Any table with id and prediction",
     suffixes=(".parquet", ".jsonl", ".tsv", ".csv"),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
 )

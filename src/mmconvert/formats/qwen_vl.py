@@ -18,26 +18,26 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.chat.conversations import (
-    dialog_record,
-    marked_turns,
-    message_list,
-    objects_in,
-    picture,
+    build_conversation_record,
+    list_objects,
+    load_image,
+    load_shown_images,
+    read_marked_turns,
+    read_messages,
+    read_role,
     refuse_media,
-    role_of,
-    shown_pictures,
 )
-from mmconvert.chat.export_images import stored_path
+from mmconvert.chat.export_images import write_image_path
 from mmconvert.chat.training import (
-    message_rows,
-    messages_extra,
+    add_extra_fields,
+    build_message_rows,
+    build_source_id,
+    build_training_rows,
+    drop_system_turns,
+    read_messages_extra,
     require_alternation,
-    source_id,
-    training_rows,
-    with_extra,
-    without_system,
 )
-from mmconvert.core.errors import RowError, got, in_field
+from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import Markers, escape, unescape
@@ -55,27 +55,27 @@ INLINE_WORDS = ("img", "/img")
 _PICTURE = re.compile(r"(?:Picture (\d+): )?<img>([^<>\n]*)</img>(\n?)")
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     return jsonl.rows(path, span) if path.suffix.lower() == ".jsonl" else json_array.rows(path, span)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     refuse_media(fields)
-    messages = message_list(fields.pop("conversations", None), "conversations")
+    messages = read_messages(fields.pop("conversations", None), "conversations")
     if _is_inline(messages):
-        yield dialog_record(row, context, fields, *_inline_turns(messages, context))
+        yield build_conversation_record(row, context, fields, *_read_inline_turns(messages, context))
         return
-    turns, extras = marked_turns(messages, "conversations", KEYS, MARKERS, SHOWN_BY)
-    images = shown_pictures(fields.pop("image", None), "image", turns, context)
-    yield dialog_record(row, context, fields, turns, images, extras)
+    turns, extras = read_marked_turns(messages, "conversations", KEYS, MARKERS, SHOWN_BY)
+    images = load_shown_images(fields.pop("image", None), "image", turns, context)
+    yield build_conversation_record(row, context, fields, turns, images, extras)
 
 
 def _is_inline(messages: Iterable[dict[str, Any]]) -> bool:
     return any(turn.get("from") == "user" for turn in messages)
 
 
-def _inline_turns(
+def _read_inline_turns(
     messages: Sequence[dict[str, Any]], context: Context
 ) -> tuple[list[Turn], list[Image], list[dict[str, Any]]]:
     turns: list[Turn] = []
@@ -83,21 +83,21 @@ def _inline_turns(
     extras: list[dict[str, Any]] = []
     for number, message in enumerate(messages):
         where = f"conversations[{number}]"
-        role, text = role_of(message.get("from"), f"{where}.from"), message.get("value")
+        role, text = read_role(message.get("from"), f"{where}.from"), message.get("value")
         if not isinstance(text, str):
-            raise RowError("messages.content", f"{where}.value", f"expected a text {got(text)}.")
+            raise RowError("messages.content", f"{where}.value", f"expected a text {show(text)}.")
         with in_field(f"{where}.value"):
-            turns.append(Turn(role, _inline_parts(text, images, context)))
+            turns.append(Turn(role, _read_inline_parts(text, images, context)))
         extras.append({name: item for name, item in message.items() if name not in KEYS and item is not None})
     return turns, images, extras
 
 
-def _inline_parts(text: str, images: list[Image], context: Context) -> tuple[Part, ...]:
+def _read_inline_parts(text: str, images: list[Image], context: Context) -> tuple[Part, ...]:
     """Cut a text at its pictures, which are loaded and added to `images`."""
     parts: list[Part] = []
     at = 0
     for match in _PICTURE.finditer(text):
-        images.append(picture(match[2], len(images) + 1, context))
+        images.append(load_image(match[2], len(images) + 1, context))
         numbered = match[1] == str(len(images))
         # Name and line break belong to the picture only where they are those that Qwen-VL writes.
         start, end = (match.start(), match.end()) if numbered else (text.index("<img>", match.start()), match.start(3))
@@ -110,60 +110,60 @@ def _inline_parts(text: str, images: list[Image], context: Context) -> tuple[Par
     return tuple(parts)
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     if "conversations" not in sample.columns:
         return "no field 'conversations'"
     if "images" in sample.columns:
         return "it has a field 'images', not 'image'"
-    if any(_is_inline(objects_in(row.get("conversations"))) for row in sample.rows):
+    if any(_is_inline(list_objects(row.get("conversations"))) for row in sample.rows):
         return None
     if "image" not in sample.columns:
         return "no field 'image', and no turn from 'user'"
-    if sample.suffix == ".json" and not any(_only_here(row) for row in sample.rows):
+    if sample.suffix == ".json" and not any(_has_inline_markers(row) for row in sample.rows):
         return "each row has one picture at most, as LLaVA has"
     return None
 
 
-def _only_here(row: Any) -> bool:
+def _has_inline_markers(row: Any) -> bool:
     """Tell a row that LLaVA's form cannot say."""
-    text = "".join(str(turn.get("value")) for turn in objects_in(row.get("conversations")))
+    text = "".join(str(turn.get("value")) for turn in list_objects(row.get("conversations")))
     return isinstance(row.get("image"), list) or text.count("<image>") > 1
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     suffix = target.path.suffix.lower()
     losses: list[Loss] = []
-    fields = _inline_fields if target.columns == INLINE else _fields
-    rows = training_rows(records, losses, lambda record: fields(record, target, losses))
+    fields = _build_inline_fields if target.columns == INLINE else _build_fields
+    rows = build_training_rows(records, losses, lambda record: fields(record, target, losses))
     (write_jsonl if suffix == ".jsonl" else write_json_array)(rows, target.path)
     yield from dict.fromkeys(losses)
 
 
-def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    record = without_system(record, losses)
+def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    record = drop_system_turns(record, losses)
     require_alternation(record.messages)
     if any(part.type == "image" for turn in record.messages if turn.role == "assistant" for part in turn.content):
         raise RowError("target.images", "messages", "Qwen's form shows no picture in an assistant's turn.")
-    fields: dict[str, Any] = {**source_id(record)}
-    paths = [stored_path(image, target) for image in record.images]
+    fields: dict[str, Any] = {**build_source_id(record)}
+    paths = [write_image_path(image, target) for image in record.images]
     if paths:
         fields["image"] = paths[0] if len(paths) == 1 else paths
-    fields["conversations"] = message_rows(record, KEYS, NAMES, MARKERS, SHOWN_BY)
-    return with_extra(fields, record, losses, ("image",))
+    fields["conversations"] = build_message_rows(record, KEYS, NAMES, MARKERS, SHOWN_BY)
+    return add_extra_fields(fields, record, losses, ("image",))
 
 
-def _inline_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    record = without_system(record, losses)
+def _build_inline_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    record = drop_system_turns(record, losses)
     require_alternation(record.messages)
-    images = iter(enumerate((stored_path(image, target) for image in record.images), 1))
+    images = iter(enumerate((write_image_path(image, target) for image in record.images), 1))
     turns = []
-    for turn, more in zip(record.messages, messages_extra(record), strict=True):
+    for turn, more in zip(record.messages, read_messages_extra(record), strict=True):
         kept = {name: value for name, value in more.items() if name not in KEYS}
-        turns.append({"from": turn.role, "value": _inline_text(turn, images), **kept})
-    return with_extra({**source_id(record), "conversations": turns}, record, losses, ("image",))
+        turns.append({"from": turn.role, "value": _format_inline_turn(turn, images), **kept})
+    return add_extra_fields({**build_source_id(record), "conversations": turns}, record, losses, ("image",))
 
 
-def _inline_text(turn: Turn, images: Iterator[tuple[int, str]]) -> str:
+def _format_inline_turn(turn: Turn, images: Iterator[tuple[int, str]]) -> str:
     pieces: list[str] = []
     text = ""
     for part in turn.content:
@@ -172,7 +172,7 @@ def _inline_text(turn: Turn, images: Iterator[tuple[int, str]]) -> str:
             continue
         number, path = next(images)
         if set(path) & set("<>\n"):
-            raise RowError("target.images", "images", f"the path cannot stand in a text {got(path)}.")
+            raise RowError("target.images", "images", f"the path cannot stand in a text {show(path)}.")
         pieces += [escape(text, INLINE_WORDS), f"Picture {number}: <img>{path}</img>\n"]
         text = ""
     return "".join([*pieces, escape(text, INLINE_WORDS)])
@@ -181,9 +181,9 @@ def _inline_text(turn: Turn, images: Iterator[tuple[int, str]]) -> str:
 FORMAT = Format(
     summary="Qwen-VL, Qwen2.5-VL and Qwen3-VL training data",
     suffixes=(".json", ".jsonl"),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
     columns=(INLINE,),

@@ -20,23 +20,23 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.chat.export_images import as_files, base64_text, stored_file, with_bytes
-from mmconvert.chat.losses import unheld
-from mmconvert.core.errors import RowError, got, in_field
-from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, canonical_json
+from mmconvert.chat.export_images import as_files, drop_records_without_bytes, encode_base64, write_image_file
+from mmconvert.chat.losses import list_losses
+from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
-from mmconvert.core.text.options import is_option, option_texts, plain_prompt
+from mmconvert.core.text.options import build_plain_prompt, is_option, read_option_texts
 from mmconvert.io import json_array, json_object
 from mmconvert.io.columns import add_extra, rest
 from mmconvert.io.json_head import is_object
 from mmconvert.io.write_delimited import write_json_array, write_json_object
 from mmconvert.kits.reform_eval import tdiuc
 from mmconvert.kits.reform_eval.dialogs import HISTORY
-from mmconvert.kits.reform_eval.families import FAMILIES, Family, Item
+from mmconvert.kits.reform_eval.families import FAMILIES, Family, FamilyItem
 from mmconvert.kits.reform_eval.loader import DATASETS
-from mmconvert.kits.reform_eval.pools import own_pools
-from mmconvert.kits.reform_eval.shapes import SHAPES, Shape, family_of
+from mmconvert.kits.reform_eval.pools import load_pools
+from mmconvert.kits.reform_eval.shapes import SHAPES, Shape, find_family
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
 OF_FILE = "of_file"
@@ -46,41 +46,41 @@ NAMED = {name: dataset.family for (name, task), dataset in DATASETS.items() if t
 """Family of the kit's dataset names that have one; `--dataset` tells what the fields do not (CaptionSelection)."""
 
 _QUESTION_ALONE = {"question_id", "image_id", "question"}
-_FACTS = "#file"  # carries the file's members to `_records`; no field of a source begins so
+_FACTS = "#file"  # carries the file's members to `_read_records`; no field of a source begins so
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     if path.is_dir():
-        for item in tdiuc.rows(path):
+        for item in tdiuc.read_rows(path):
             named = tdiuc.TASKS.get(str(item.fields.get(tdiuc.TYPE)), "TDIUC") if isinstance(item, Row) else ""
-            yield _with_facts(item, {"dataset_name": named})
+            yield _add_facts(item, {"dataset_name": named})
         return
     if not is_object(path):
         for item in json_array.rows(path):
-            yield _with_facts(item, {})
+            yield _add_facts(item, {})
         return
     way = ("data", "dialogs") if isinstance(json_object.head(path).get("data"), dict) else ("data",)
     facts = json_object.members(path, way)
     texts = facts.pop("data", {})
     for item in json_object.rows(path, way):
         if texts and isinstance(item, Row):
-            item = _spelled_out(item, texts)
-        yield _with_facts(item, facts)
+            item = _replace_indices(item, texts)
+        yield _add_facts(item, facts)
 
 
-def _with_facts(item: Row | Rejected, facts: Mapping[str, Any]) -> Row | Rejected:
+def _add_facts(item: Row | Rejected, facts: Mapping[str, Any]) -> Row | Rejected:
     return replace(item, fields={**item.fields, _FACTS: facts}) if isinstance(item, Row) else item
 
 
-def _spelled_out(row: Row, texts: Mapping[str, Any]) -> Row | Rejected:
+def _replace_indices(row: Row, texts: Mapping[str, Any]) -> Row | Rejected:
     """Put texts in the place of a dialog's indices."""
     try:
         rounds = [
             {
                 **said,
-                "question": texts["questions"][_index(said["question"])],
+                "question": texts["questions"][_read_index(said["question"])],
                 "answer": said["answer_options"].index(said["answer"]),
-                "answer_options": [texts["answers"][_index(place)] for place in said["answer_options"]],
+                "answer_options": [texts["answers"][_read_index(place)] for place in said["answer_options"]],
             }
             for said in row.fields["dialog"]
         ]
@@ -90,45 +90,49 @@ def _spelled_out(row: Row, texts: Mapping[str, Any]) -> Row | Rejected:
     return Row({**row.fields, "dialog": rounds}, row.where)
 
 
-def _index(place: int) -> int:
+def _read_index(place: int) -> int:
     if place < 0:
         raise IndexError(place)
     return place
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     facts = fields.pop(_FACTS, {})
     if "dialog" in fields:
-        return _dialog(fields, facts, row, context)
-    name = NAMED.get(context.dataset or "") or family_of(fields, facts)
+        return _read_conversation(fields, facts, row, context)
+    name = NAMED.get(context.dataset or "") or find_family(fields, facts)
     item = FAMILIES[name].item(fields)
-    return [_record(name, item, _picture(item.image, _named(name).image, context), fields, facts, row, context)]
+    return [
+        _build_record(
+            name, item, _load_image(item.image, _find_shape(name).image, context), fields, facts, row, context
+        )
+    ]
 
 
-def _named(name: str) -> Shape:
+def _find_shape(name: str) -> Shape:
     """Say how a family's items call their fields; a round's for the families that are not written."""
     return SHAPES.get(name, Shape("", "image_id", "question", "answer_options", "answer"))
 
 
-def _dialog(fields: Mapping[str, Any], facts: Mapping[str, Any], row: Row, context: Context) -> list[Record]:
+def _read_conversation(fields: Mapping[str, Any], facts: Mapping[str, Any], row: Row, context: Context) -> list[Record]:
     group = fields.get("image_id")
     if isinstance(group, bool) or not isinstance(group, int | str):
-        raise RowError("id.type", "image_id", f"expected a text or an integer {got(group)}.")
-    picture = _picture(fields.get("image_base64"), "image_base64", context)
+        raise RowError("id.type", "image_id", f"expected a text or an integer {show(group)}.")
+    picture = _load_image(fields.get("image_base64"), "image_base64", context)
     common = {name: value for name, value in fields.items() if name != "dialog"}
     records: list[Record] = []
     said: tuple[Turn, ...] = ()
-    for number, asked in enumerate(_rounds(fields["dialog"])):
+    for number, asked in enumerate(_read_rounds(fields["dialog"])):
         one = {**common, "round_id": number, **asked}
         if records:
             one[HISTORY] = [
                 {"question": r.question, "answer_options": list(r.options), "answer": LETTERS.index(r.answer or "A")}
                 for r in records
             ]
-        with _in_round(number):
+        with _name_round(number):
             item = FAMILIES["VisDial"].item(one)
-            record = _record("VisDial", item, picture, one, facts, row, context)
+            record = _build_record("VisDial", item, picture, one, facts, row, context)
         last = record.messages[-1]
         # The picture stands in the first question alone.
         messages = (*said, Turn("user", last.content[1:])) if said else record.messages
@@ -143,17 +147,17 @@ def _dialog(fields: Mapping[str, Any], facts: Mapping[str, Any], row: Row, conte
     return records
 
 
-def _rounds(dialog: Any) -> list[dict[str, Any]]:
+def _read_rounds(dialog: Any) -> list[dict[str, Any]]:
     if not isinstance(dialog, list):
-        raise RowError("dialog.type", "dialog", f"expected a list of rounds {got(dialog)}.")
+        raise RowError("dialog.type", "dialog", f"expected a list of rounds {show(dialog)}.")
     for number, asked in enumerate(dialog):
         if not isinstance(asked, dict):
-            raise RowError("dialog.type", f"dialog[{number}]", f"expected an object {got(asked)}.")
+            raise RowError("dialog.type", f"dialog[{number}]", f"expected an object {show(asked)}.")
     return dialog
 
 
 @contextlib.contextmanager
-def _in_round(number: int) -> Iterator[None]:
+def _name_round(number: int) -> Iterator[None]:
     """Say in which round of the dialog a field is wrong."""
     try:
         yield
@@ -161,9 +165,9 @@ def _in_round(number: int) -> Iterator[None]:
         raise RowError(error.code, f"dialog[{number}].{error.field}", error.message) from None
 
 
-def _picture(value: Any, field: str, context: Context) -> Image:
+def _load_image(value: Any, field: str, context: Context) -> Image:
     if not isinstance(value, str):
-        raise RowError("image.type", field, f"expected base64 text {got(value)}.")
+        raise RowError("image.type", field, f"expected base64 text {show(value)}.")
     with in_field(field):
         # No base64 text holds a dot or a colon; a path has its suffix.
         if "." in value or ":" in value:
@@ -171,9 +175,9 @@ def _picture(value: Any, field: str, context: Context) -> Image:
         return context.pictures.of_base64(value, 1)
 
 
-def _record(
+def _build_record(
     name: str,
-    item: Item,
+    item: FamilyItem,
     picture: Image,
     fields: Mapping[str, Any],
     facts: Mapping[str, Any],
@@ -181,8 +185,8 @@ def _record(
     context: Context,
 ) -> Record:
     family = FAMILIES[name]
-    question = item.questions[0] if item.questions else _asked(family, item)
-    options, answer, answers, label = _reference(family, item, _named(name))
+    question = item.questions[0] if item.questions else _build_question(family, item)
+    options, answer, answers, label = _read_reference(family, item, _find_shape(name))
     key = str(row.where.row) if item.key is None else str(item.key).strip()
     facts = dict(facts)
     split, dataset = facts.pop("split", None), facts.pop("dataset_name", None)
@@ -194,7 +198,7 @@ def _record(
     return Record(
         id=f"{context.id_prefix}{key}" if item.key is None else key,
         sample=key,
-        messages=(Turn("user", (Part("image"), Part("text", plain_prompt(question, None, options)))),),
+        messages=(Turn("user", (Part("image"), Part("text", build_plain_prompt(question, None, options)))),),
         task=context.task or family.task,
         source=context.source(row),
         images=(picture,),
@@ -211,29 +215,29 @@ def _record(
     )
 
 
-def _asked(family: Family, item: Item) -> str:
-    return own_pools()[family.pool].choose[0].replace("{}", item.topic or "")
+def _build_question(family: Family, item: FamilyItem) -> str:
+    return load_pools()[family.pool].choose[0].replace("{}", item.topic or "")
 
 
-def _reference(
-    family: Family, item: Item, named: Shape
+def _read_reference(
+    family: Family, item: FamilyItem, named: Shape
 ) -> tuple[tuple[str, ...], str | None, tuple[str, ...], str | None]:
     """Give options, answer, references and label."""
     if item.options is None:
         answers = item.references or tuple(map(str, item.answer if isinstance(item.answer, list) else [item.answer]))
-        label = canonical_json(list(item.references) if item.references else item.answer)
+        label = encode_json(list(item.references) if item.references else item.answer)
         return (), None if item.references else answers[0], answers, label
     with in_field(named.options):
-        options = option_texts(list(item.options))
+        options = read_option_texts(list(item.options))
     if family.answer_is_text and item.answer not in options:
-        raise RowError("answer.not_an_option", named.answer, f"it is none of the options {got(item.answer)}.")
+        raise RowError("answer.not_an_option", named.answer, f"it is none of the options {show(item.answer)}.")
     place = options.index(item.answer) if family.answer_is_text else item.answer
     if not 0 <= place < len(options):
-        raise RowError("answer.range", named.answer, f"there are {len(options)} options, counted from 0 {got(place)}.")
-    return options, LETTERS[place], (LETTERS[place],), canonical_json(item.answer)
+        raise RowError("answer.range", named.answer, f"there are {len(options)} options, counted from 0 {show(place)}.")
+    return options, LETTERS[place], (LETTERS[place],), encode_json(item.answer)
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     if sample.path.is_dir():
         return None if tdiuc.is_tdiuc(sample.path) else "no lists *_ques.json and *_anns.json"
     if "data" in sample.columns:
@@ -250,7 +254,7 @@ def _mismatch(sample: Sample) -> str | None:
     if {*items[0]} == _QUESTION_ALONE:
         return "TDIUC's questions have their answers in another file; name the folder that holds both"
     try:
-        family_of(items[0], sample.rows[0] if "data" in sample.columns else {})
+        find_family(items[0], sample.rows[0] if "data" in sample.columns else {})
     except RowError as error:
         return error.message
     return None
@@ -260,26 +264,26 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     stream = iter(records)
     first = next(stream, None)
-    name = _family(first) if first is not None else "VQA"
+    name = _find_family(first) if first is not None else "VQA"
     every = chain([first] if first else [], stream)
-    kept = with_bytes(_of(name, every, losses), losses, lambda record: record.images[:1])
-    rows = (_fields(record, name, target, losses) for record in kept)
+    kept = drop_records_without_bytes(_select_family(name, every, losses), losses, lambda record: record.images[:1])
+    rows = (_build_fields(record, name, target, losses) for record in kept)
     if SHAPES[name].array:
         write_json_array(rows, target.path)
     else:
-        write_json_object(_head(first, name), "data", rows, target.path)
+        write_json_object(_build_head(first, name), "data", rows, target.path)
     yield from dict.fromkeys(losses)
 
 
-def _family(record: Record) -> str:
+def _find_family(record: Record) -> str:
     if record.category in SHAPES:
         return record.category
     return "VQA" if record.options else "Caption" if record.task == "caption" else "TextVQA"
 
 
-def _of(name: str, records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
+def _select_family(name: str, records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
     for record in records:
-        if _family(record) != name:
+        if _find_family(record) != name:
             message = f"a file holds one family, this one {name}; the row is left out"
             losses.append(Loss(record.id, "category", message, left_out=True))
         elif record.options and (None in record.options or not is_option(record.answer, record.options)):
@@ -293,7 +297,7 @@ def _of(name: str, records: Iterable[Record], losses: list[Loss]) -> Iterator[Re
             yield record
 
 
-def _head(record: Record | None, name: str) -> dict[str, Any]:
+def _build_head(record: Record | None, name: str) -> dict[str, Any]:
     """Give what goes before the items: what the file said, else what the kit's loader looks for."""
     if record is None or not isinstance(record.extra.get(OF_FILE), dict):
         facts: dict[str, Any] = {"version": "1.0"} if SHAPES[name].key else {}
@@ -309,7 +313,7 @@ _HELD = ("options", "category", "split", "attachments", "sample")
 """Columns that an item or its file has a place for, or whose loss is named with the pictures."""
 
 
-def _fields(record: Record, name: str, target: Target, losses: list[Loss]) -> dict[str, Any]:
+def _build_fields(record: Record, name: str, target: Target, losses: list[Loss]) -> dict[str, Any]:
     shape, extra = SHAPES[name], dict(record.extra)
     key = extra.pop("sample_id", record.sample)
     for left in (OF_FILE, HISTORY):
@@ -318,30 +322,30 @@ def _fields(record: Record, name: str, target: Target, losses: list[Loss]) -> di
         losses.append(Loss(record.id, "images", "an item holds one picture"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "an item is a single question"))
-    said = ("dataset",) if _head(record, name).get("dataset_name") == record.dataset else ()
+    said = ("dataset",) if _build_head(record, name).get("dataset_name") == record.dataset else ()
     if record.sample != record.id and record.variant is None:
         losses.append(Loss(record.id, "id", "an item has one id"))
     if record.category not in (None, name):
         losses.append(Loss(record.id, "category", f"the item's fields say {name}"))
-    losses += unheld(record, (*_HELD, *said), target)
+    losses += list_losses(record, (*_HELD, *said), target)
     picture = record.images[0] if record.images else None
     fields = {
         shape.key: key,
-        shape.image: None if picture is None else _stored(picture, target),
+        shape.image: None if picture is None else _store_image(picture, target),
         shape.question: record.question,
         shape.options: list(record.options),
-        shape.answer: _answer(record, FAMILIES[name]),
+        shape.answer: _build_answer(record, FAMILIES[name]),
     }
     fields = {field: value for field, value in fields.items() if field}
     # Of the kit's own items `extra` has what the file said where the record says it otherwise.
     return {**fields, **extra} if record.category in SHAPES else add_extra(fields, extra, (), record, losses)
 
 
-def _stored(picture: Image, target: Target) -> str:
-    return stored_file(picture, target) if as_files([picture], target) else base64_text(picture)
+def _store_image(picture: Image, target: Target) -> str:
+    return write_image_file(picture, target) if as_files([picture], target) else encode_base64(picture)
 
 
-def _answer(record: Record, family: Family) -> Any:
+def _build_answer(record: Record, family: Family) -> Any:
     if record.options:
         place = LETTERS.index(record.answer or "")
         return record.options[place] if family.answer_is_text else place
@@ -355,9 +359,9 @@ def _answer(record: Record, family: Family) -> Any:
 FORMAT = Format(
     summary="ReForm-Eval dataset JSON",
     suffixes=(".json", ""),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
     images=IMAGES,
 )

@@ -19,17 +19,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmconvert.chat.file_names import model_of, said
-from mmconvert.chat.losses import unheld
-from mmconvert.core.errors import RowError, got, in_field
-from mmconvert.core.record import LETTERS, Part, Record, Turn, canonical_json
+from mmconvert.chat.file_names import read_model_name, require_text
+from mmconvert.chat.losses import list_losses
+from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.record import LETTERS, Part, Record, Turn, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
-from mmconvert.core.text.options import is_option, option_texts
+from mmconvert.core.text.options import is_option, read_option_texts
 from mmconvert.io import json_array
 from mmconvert.io.columns import add_extra, rest
 from mmconvert.io.write_delimited import write_json_array
-from mmconvert.kits.reform_eval.dialogs import HISTORY, rounds_before
+from mmconvert.kits.reform_eval.dialogs import HISTORY, read_earlier_rounds
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 NAME = re.compile(
@@ -39,7 +39,7 @@ NAME = re.compile(
 OPEN_TASKS = {"OCROpenEnded": "ocr", "KIEOpenEnded": "kie"}
 ROLES = {"human": "user", "assistant": "assistant"}
 
-# Facts of the whole file that a row carries to `_records`; no field of a source begins so.
+# Facts of the whole file that a row carries to `_read_records`; no field of a source begins so.
 _VARIANT, _KIND = "#variant", "#kind"
 _LARGEST = 2**31 - 1
 
@@ -69,7 +69,7 @@ class _Survey:
         return "multiple_choice" if self.choices else "caption" if self.captions else "open"
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     survey = _Survey()
     for item in json_array.rows(path):
         if isinstance(item, Row):
@@ -80,7 +80,7 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
             yield item
             continue
         sample = _sample_text(item.fields.get("sample_id"))
-        refusal = _refusal(item, sample, seen[sample], survey)
+        refusal = _check_row(item, sample, seen[sample], survey)
         variant = seen[sample] if survey.times > 1 else None
         seen[sample] += 1
         yield refusal or Row({**item.fields, _VARIANT: variant, _KIND: survey.kind}, item.where)
@@ -89,13 +89,13 @@ def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 def _take_down(fields: Mapping[str, Any], survey: _Survey) -> None:
     if sample := _sample_text(fields.get("sample_id")):
         survey.copies[sample] += 1
-    if method := _method(fields.get("prediction")):
+    if method := _read_method(fields.get("prediction")):
         survey.methods[method] += 1
     survey.choices += fields.get("answer_options") is not None
     survey.captions += fields.get("references") is not None
 
 
-def _refusal(row: Row, sample: str, before: int, survey: _Survey) -> Rejected | None:
+def _check_row(row: Row, sample: str, before: int, survey: _Survey) -> Rejected | None:
     """Refuse a row that does not go with the rest of the file."""
     found, times = survey.copies[sample], survey.times
     if sample and (found < times or before >= times):
@@ -106,7 +106,7 @@ def _refusal(row: Row, sample: str, before: int, survey: _Survey) -> Rejected | 
             "sample_id",
             sample,
         )
-    method = _method(row.fields.get("prediction"))
+    method = _read_method(row.fields.get("prediction"))
     if method is not None and method != survey.method:
         return Rejected(
             row.where,
@@ -122,24 +122,24 @@ def _sample_text(value: Any) -> str:
     return str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
-def _method(prediction: Any) -> str | None:
+def _read_method(prediction: Any) -> str | None:
     if isinstance(prediction, str):
         return "generation"
     return "likelihood" if isinstance(prediction, int) and not isinstance(prediction, bool) else None
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     variant, kind = fields.pop(_VARIANT, None), fields.pop(_KIND, "open")
     name = NAME.fullmatch(row.where.stem)
     key = fields.pop("sample_id", None)
     sample = _sample_text(key)
     if not sample:
-        raise RowError("id.missing", "sample_id", f"expected a text or an integer {got(key)}.")
-    task, options, answer, answers, label = _reference(fields, kind, name["formulation"] if name else "")
-    prediction, method = _prediction(fields.pop("prediction", None), options)
-    question = _text(fields, "question")
-    turns = _turns(fields, question)
+        raise RowError("id.missing", "sample_id", f"expected a text or an integer {show(key)}.")
+    task, options, answer, answers, label = _read_reference(fields, kind, name["formulation"] if name else "")
+    prediction, method = _read_prediction(fields.pop("prediction", None), options)
+    question = _read_text(fields, "question")
+    turns = _build_turns(fields, question)
     round_ = fields.pop("round_id") if _is_count(fields.get("round_id")) else None
     ending = f"_{round_}"
     extra: dict[str, Any] = {"infer_method": method, **({"model": name["model"]} if name else {})}
@@ -152,7 +152,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         task=context.task or task,
         source=context.source(row),
         question=question,
-        instruction=_text(fields, "instruct"),
+        instruction=_read_text(fields, "instruct"),
         options=options,
         answer=answer,
         answers=answers,
@@ -167,56 +167,56 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     )
 
 
-def _reference(
+def _read_reference(
     fields: dict[str, Any], kind: str, formulation: str
 ) -> tuple[str, tuple[str | None, ...], str | None, tuple[str, ...], str]:
     """Take task, options, answer, references and label out of a row."""
     if kind == "caption":
-        references = _texts(fields.pop("references", None), "references")
-        return kind, (), None, references, canonical_json(list(references))
+        references = _read_texts(fields.pop("references", None), "references")
+        return kind, (), None, references, encode_json(list(references))
     answer = fields.pop("answer", None)
     if answer is None:
         raise RowError("answer.missing", "answer", "the row has no answer.")
     if kind == "open" and isinstance(answer, str | list):
-        answers = _texts([answer] if isinstance(answer, str) else answer, "answer")
-        return OPEN_TASKS.get(formulation, "vqa"), (), answers[0], answers, canonical_json(answer)
+        answers = _read_texts([answer] if isinstance(answer, str) else answer, "answer")
+        return OPEN_TASKS.get(formulation, "vqa"), (), answers[0], answers, encode_json(answer)
     value = fields.pop("answer_options", None)
     if not isinstance(value, list):
-        raise RowError("options.missing", "answer_options", f"expected a list of options {got(value)}.")
+        raise RowError("options.missing", "answer_options", f"expected a list of options {show(value)}.")
     with in_field("answer_options"):
-        options = option_texts(value)
-    letter = LETTERS[_index(answer, len(options), "answer")]
-    return "multiple_choice", options, letter, (letter,), canonical_json(answer)
+        options = read_option_texts(value)
+    letter = LETTERS[_read_index(answer, len(options), "answer")]
+    return "multiple_choice", options, letter, (letter,), encode_json(answer)
 
 
-def _index(value: Any, count: int, field: str) -> int:
+def _read_index(value: Any, count: int, field: str) -> int:
     """Read the index of an option, a number or a number as text."""
     text = value.strip() if isinstance(value, str) else value
     if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 10:
         text = int(text)
     if isinstance(text, bool) or not isinstance(text, int):
-        raise RowError(f"{field}.type", field, f"expected the index of an option {got(value)}.")
+        raise RowError(f"{field}.type", field, f"expected the index of an option {show(value)}.")
     if not 0 <= text < count:
-        raise RowError(f"{field}.range", field, f"there are {count} options, counted from 0 {got(value)}.")
+        raise RowError(f"{field}.range", field, f"there are {count} options, counted from 0 {show(value)}.")
     return text
 
 
-def _prediction(value: Any, options: tuple[str | None, ...]) -> tuple[str, str]:
+def _read_prediction(value: Any, options: tuple[str | None, ...]) -> tuple[str, str]:
     if value is None:
         raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
-    method = _method(value)
+    method = _read_method(value)
     if method is None or (not isinstance(value, str) and not options):
-        raise RowError("prediction.type", "prediction", f"expected a text, or the index of an option {got(value)}.")
-    return (value if isinstance(value, str) else LETTERS[_index(value, len(options), "prediction")]), method
+        raise RowError("prediction.type", "prediction", f"expected a text, or the index of an option {show(value)}.")
+    return (value if isinstance(value, str) else LETTERS[_read_index(value, len(options), "prediction")]), method
 
 
-def _texts(value: Any, field: str) -> tuple[str, ...]:
+def _read_texts(value: Any, field: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not value or not all(isinstance(text, str) for text in value):
-        raise RowError(f"{field}.type", field, f"expected a text or a list of texts {got(value)}.")
+        raise RowError(f"{field}.type", field, f"expected a text or a list of texts {show(value)}.")
     return tuple(value)
 
 
-def _text(fields: dict[str, Any], name: str) -> str | None:
+def _read_text(fields: dict[str, Any], name: str) -> str | None:
     return fields.pop(name) if isinstance(fields.get(name), str) else None
 
 
@@ -224,32 +224,32 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
 
 
-def _turns(fields: dict[str, Any], question: str | None) -> tuple[Turn, ...]:
+def _build_turns(fields: dict[str, Any], question: str | None) -> tuple[Turn, ...]:
     """Lay out the conversation; `text`, the prompt in one piece, stays a field."""
     if question is None:
         return ()
     history = fields.get("history")
     if history and not isinstance(history, list):
-        raise RowError("history.type", "history", f"expected a list of turns {got(history)}.")
+        raise RowError("history.type", "history", f"expected a list of turns {show(history)}.")
     if history:
         del fields["history"]
     turns = []
     for number, turn in enumerate(history or ()):
         role, value = (turn.get("from"), turn.get("value")) if isinstance(turn, dict) else (None, None)
         if not isinstance(role, str) or role not in ROLES or not isinstance(value, str):
-            raise RowError("history.type", f"history[{number}]", f"expected a turn of human or assistant {got(turn)}.")
+            raise RowError("history.type", f"history[{number}]", f"expected a turn of human or assistant {show(turn)}.")
         turns.append(Turn(ROLES[role], (Part("text", value),)))
     return (*turns, Turn("user", (Part("text", question),)))
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     missing = [name for name in ("sample_id", "prediction") if name not in sample.columns]
     return f"no field {missing[0]!r}" if missing else None
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
-    write_json_array((_fields(record, target, losses) for record in records), target.path)
+    write_json_array((_build_fields(record, target, losses) for record in records), target.path)
     yield from dict.fromkeys(losses)
 
 
@@ -263,18 +263,19 @@ def _infer_method(record: Record) -> str:
     return "likelihood" if method == "likelihood" else "generation"
 
 
-def _file_name(record: Record) -> str:
+def _build_file_name(record: Record) -> str:
     formulation = next((name for name, task in OPEN_TASKS.items() if task == record.task), "Generation")
     formulation = "SingleChoice" if record.options else formulation
-    return f"{said(record.dataset, 'dataset')}_{formulation}_{_infer_method(record)}_{model_of(record)}.json"
+    dataset = require_text(record.dataset, "dataset")
+    return f"{dataset}_{formulation}_{_infer_method(record)}_{read_model_name(record)}.json"
 
 
-def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = {name: value for name, value in record.extra.items() if name not in _SAID_BY_NAME}
-    if rounds_before(record):
+    if read_earlier_rounds(record):
         extra.pop(HISTORY)  # the turns say it, with the model's answers where it was asked online
     method, key = _infer_method(record), extra.pop("sample_id", record.sample)
-    answer, prediction = _answer_field(record, losses), record.prediction
+    answer, prediction = _build_answer_field(record, losses), record.prediction
     if prediction is None:
         losses.append(Loss(record.id, "prediction", "there is none yet, and the kit refuses such a row"))
     elif method == "likelihood" and is_option(prediction, record.options):
@@ -283,7 +284,7 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
         losses.append(Loss(record.id, "images", "the list has no field for it"))
     if record.sample != record.id and record.variant is None:
         losses.append(Loss(record.id, "id", "the list has one id for a sample"))
-    losses += unheld(record, _HELD, target)
+    losses += list_losses(record, _HELD, target)
     fields = {
         "sample_id": key,
         "round_id": record.round,
@@ -301,7 +302,7 @@ def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     return {**add_extra(fields, extra, {"prediction"}, record, losses), "prediction": prediction}
 
 
-def _answer_field(record: Record, losses: list[Loss]) -> dict[str, Any]:
+def _build_answer_field(record: Record, losses: list[Loss]) -> dict[str, Any]:
     label = None if record.label is None else parse_json(record.label)
     if record.task == "caption":
         return {"references": list(record.answers)}
@@ -317,9 +318,9 @@ def _answer_field(record: Record, losses: list[Loss]) -> dict[str, Any]:
 FORMAT = Format(
     summary="ReForm-Eval prediction list",
     suffixes=(".json",),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
-    file_name=_file_name,
+    file_name=_build_file_name,
 )

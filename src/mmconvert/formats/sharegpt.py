@@ -18,22 +18,22 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.chat.conversations import (
-    dialog_record,
-    marked_turns,
-    objects_in,
+    build_conversation_record,
+    list_objects,
+    load_shown_images,
+    read_marked_turns,
     refuse_media,
-    shown_pictures,
-    with_system,
+    take_system_turn,
 )
-from mmconvert.chat.export_images import stored_path
+from mmconvert.chat.export_images import write_image_path
 from mmconvert.chat.training import (
-    message_rows,
+    add_extra_fields,
+    build_message_rows,
+    build_source_id,
+    build_training_rows,
     require_alternation,
-    source_id,
-    training_rows,
-    with_extra,
 )
-from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import Markers
@@ -53,31 +53,31 @@ NAMES = {
 INFO = "dataset_info.json"
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return parquet.rows(path, span)
     return jsonl.rows(path, span) if suffix == ".jsonl" else json_array.rows(path, span)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     refuse_media(fields)
     form = "messages" if "messages" in fields else "conversations"
-    turns, extras = marked_turns(fields.pop(form, None), form, FORMS[form], MARKERS)
-    turns, extras = with_system(fields, turns, extras)
-    images = shown_pictures(fields.pop("images", None), "images", turns, context)
-    yield dialog_record(row, context, fields, turns, images, extras)
+    turns, extras = read_marked_turns(fields.pop(form, None), form, FORMS[form], MARKERS)
+    turns, extras = take_system_turn(fields, turns, extras)
+    images = load_shown_images(fields.pop("images", None), "images", turns, context)
+    yield build_conversation_record(row, context, fields, turns, images, extras)
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     form = next((name for name in FORMS if name in sample.columns), None)
     if form is None:
         return "no field 'messages' or 'conversations'"
     if "image" in sample.columns:
         return "it has a field 'image', not 'images'"
     role_key, text_key = FORMS[form]
-    turns = [turn for row in sample.rows for turn in objects_in(row.get(form))]
+    turns = [turn for row in sample.rows for turn in list_objects(row.get(form))]
     if not all(isinstance(turn.get(text_key), str) for turn in turns):
         return f"{text_key} is not always a text"
     if form == "conversations":
@@ -97,21 +97,21 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
         raise UsageError("the format is written to .json or .jsonl; parquet is only read.")
     form = target.columns or "messages"
     losses: list[Loss] = []
-    rows = training_rows(records, losses, lambda record: _fields(record, form, target, losses))
+    rows = build_training_rows(records, losses, lambda record: _build_fields(record, form, target, losses))
     (write_jsonl if suffix == ".jsonl" else write_json_array)(rows, target.path)
     _add_to_info(target, form)
     yield from dict.fromkeys(losses)
 
 
-def _fields(record: Record, form: str, target: Target, losses: list[Loss]) -> dict[str, Any]:
+def _build_fields(record: Record, form: str, target: Target, losses: list[Loss]) -> dict[str, Any]:
     has_system = record.messages[0].role == "system"
     require_alternation(record.messages[1:] if has_system else record.messages)
     fields: dict[str, Any] = {
-        **source_id(record),
-        form: message_rows(record, FORMS[form], NAMES[form], MARKERS),
-        "images": [stored_path(image, target) for image in record.images],
+        **build_source_id(record),
+        form: build_message_rows(record, FORMS[form], NAMES[form], MARKERS),
+        "images": [write_image_path(image, target) for image in record.images],
     }
-    return with_extra(fields, record, losses, (*FORMS, "images", "system"))
+    return add_extra_fields(fields, record, losses, (*FORMS, "images", "system"))
 
 
 def _add_to_info(target: Target, form: str) -> None:
@@ -120,7 +120,7 @@ def _add_to_info(target: Target, form: str) -> None:
     name = target.name or target.path.name
     role_key, text_key = FORMS[form]
     names = NAMES[form]
-    known = _known_sets(path)
+    known = _list_known_sets(path)
     # Columns that an entry does not list count as absent, so all are named.
     known[Path(name).stem] = {
         "file_name": name,
@@ -139,7 +139,7 @@ def _add_to_info(target: Target, form: str) -> None:
     temporary.replace(path)
 
 
-def _known_sets(path: Path) -> dict[str, Any]:
+def _list_known_sets(path: Path) -> dict[str, Any]:
     try:
         known = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -147,16 +147,16 @@ def _known_sets(path: Path) -> dict[str, Any]:
     except (UnicodeDecodeError, RowError) as error:
         raise Error(f"{path}: is no JSON ({error}). Repair it, or export to another folder.") from None
     if not isinstance(known, dict):
-        raise Error(f"{path}: expected an object of data sets {got(known)}. Export to another folder.")
+        raise Error(f"{path}: expected an object of data sets {show(known)}. Export to another folder.")
     return known
 
 
 FORMAT = Format(
     summary="LLaMA-Factory ShareGPT data with its dataset_info.json",
     suffixes=(".json", ".jsonl", ".parquet"),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
     columns=tuple(FORMS),

@@ -21,25 +21,25 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from mmconvert.chat.conversations import (
-    dialog_record,
-    message_list,
-    objects_in,
-    picture,
-    placed,
+    build_conversation_record,
+    list_elements,
+    list_objects,
+    load_image,
+    read_messages,
+    read_role,
     refuse_media,
-    role_of,
 )
-from mmconvert.chat.export_images import stored_path
-from mmconvert.chat.openai import part_types
+from mmconvert.chat.export_images import write_image_path
+from mmconvert.chat.openai import list_part_types
 from mmconvert.chat.training import (
-    lost_extra,
-    messages_extra,
-    source_id,
-    training_rows,
-    with_extra,
+    add_extra_fields,
+    build_source_id,
+    build_training_rows,
+    read_messages_extra,
+    report_lost_extra,
 )
-from mmconvert.core.errors import RowError, got, in_field
-from mmconvert.core.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, with_features
+from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, attach_features
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import check_count, escape, unescape
 from mmconvert.dataset.views import prompt_completion
@@ -56,16 +56,16 @@ _SPEAKERS = {"prompt": "user", "completion": "assistant"}
 _TURNS = SCHEMA.field("messages").type
 
 
-def _schema(*names: str) -> pa.Schema:
+def _build_schema(*names: str) -> pa.Schema:
     turns = [(name, _TURNS) for name in names]
-    return with_features(pa.schema([("id", pa.string()), ("images", pa.list_(IMAGE_TYPE)), *turns]))
+    return attach_features(pa.schema([("id", pa.string()), ("images", pa.list_(IMAGE_TYPE)), *turns]))
 
 
-SCHEMAS = {None: _schema("messages"), SPLIT: _schema("prompt", "completion")}
+SCHEMAS = {None: _build_schema("messages"), SPLIT: _build_schema("prompt", "completion")}
 """Columns of a parquet file by the name that `--columns` takes."""
 
 
-class _Message(msgspec.Struct, frozen=True):
+class _RawMessage(msgspec.Struct, frozen=True):
     """One message as it is read.
 
     Attributes:
@@ -81,18 +81,18 @@ class _Message(msgspec.Struct, frozen=True):
     extra: dict[str, Any]
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     return jsonl.rows(path, span) if path.suffix.lower() == ".jsonl" else parquet.rows(path, span)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     refuse_media(fields)
     many, one = fields.pop("images", None), fields.pop("image", None)
-    values = placed(many, "images") or placed(one, "image")
-    messages = [_message(value, where) for value, where in _raw_messages(fields)]
+    values = list_elements(many, "images") or list_elements(one, "image")
+    messages = [_read_message(value, where) for value, where in _read_raw_messages(fields)]
     if values and all(own is not None for message in messages for own in message.pictures):
-        messages = _in_front(messages, len(values))
+        messages = _put_images_in_front(messages, len(values))
     owns = [own for message in messages for own in message.pictures]
     check_count(owns.count(None), len(values), "images")
     rest = iter(values)
@@ -100,12 +100,12 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     for slot, own in enumerate(owns, 1):
         place, value = own or next(rest)
         with in_field(place):
-            images.append(picture(value, slot, context))
+            images.append(load_image(value, slot, context))
     turns = [message.turn for message in messages]
-    yield dialog_record(row, context, fields, turns, images, [message.extra for message in messages])
+    yield build_conversation_record(row, context, fields, turns, images, [message.extra for message in messages])
 
 
-def _raw_messages(fields: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+def _read_raw_messages(fields: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """Take `messages`, or `prompt` and `completion`, out of a row."""
     names = ("messages",) if fields.get("messages") is not None else ("prompt", "completion")
     for name in names:
@@ -114,19 +114,19 @@ def _raw_messages(fields: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]
             continue
         if isinstance(value, str) and name in _SPEAKERS:
             value = [{"role": _SPEAKERS[name], "content": value}]
-        for number, message in enumerate(message_list(value, name)):
+        for number, message in enumerate(read_messages(value, name)):
             yield message, f"{name}[{number}]"
 
 
-def _message(message: Mapping[str, Any], where: str) -> _Message:
-    role, content = role_of(message.get("role"), f"{where}.role"), message.get("content")
+def _read_message(message: Mapping[str, Any], where: str) -> _RawMessage:
+    role, content = read_role(message.get("role"), f"{where}.role"), message.get("content")
     if message.get("tool_calls"):
         raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
     extra = {name: value for name, value in message.items() if name not in ("role", "content") and value is not None}
     if isinstance(content, str):
-        return _Message(Turn(role, (Part("text", unescape(content)),)), (), True, extra)
+        return _RawMessage(Turn(role, (Part("text", unescape(content)),)), (), True, extra)
     if not isinstance(content, list):
-        raise RowError("messages.content", f"{where}.content", f"expected a text or a list of parts {got(content)}.")
+        raise RowError("messages.content", f"{where}.content", f"expected a text or a list of parts {show(content)}.")
     parts: list[Part] = []
     pictures: list[tuple[str, Any] | None] = []
     for number, value in enumerate(content):
@@ -141,11 +141,11 @@ def _message(message: Mapping[str, Any], where: str) -> _Message:
         elif kind in ("audio", "video"):
             raise RowError("media.unsupported", field, f"parts of type {kind!r} are not supported. Leave the row out.")
         else:
-            raise RowError("messages.part", field, f"expected a text or image part {got(value)}.")
-    return _Message(Turn(role, tuple(parts)), tuple(pictures), False, extra)
+            raise RowError("messages.part", field, f"expected a text or image part {show(value)}.")
+    return _RawMessage(Turn(role, tuple(parts)), tuple(pictures), False, extra)
 
 
-def _in_front(messages: Sequence[_Message], count: int) -> list[_Message]:
+def _put_images_in_front(messages: Sequence[_RawMessage], count: int) -> list[_RawMessage]:
     """Put pictures in front of the first user turn, as TRL does where that is a plain text."""
     first = next((n for n, message in enumerate(messages) if message.turn.role == "user"), None)
     if first is None or not messages[first].plain:
@@ -156,7 +156,7 @@ def _in_front(messages: Sequence[_Message], count: int) -> list[_Message]:
     return [*messages[:first], replace(messages[first], turn=shown, pictures=(None,) * count), *messages[first + 1 :]]
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     columns = set(sample.columns)
     clash = next((name for name in ("image_info", "prediction", "conversations", *MARKS) if name in columns), None)
     if clash:
@@ -166,10 +166,10 @@ def _mismatch(sample: Sample) -> str | None:
     if missing:
         return f"no column {missing[0]!r}"
     values = [row.get(name) for row in sample.rows for name in names]
-    types = {kind for value in values for kind in part_types(value)}
+    types = {kind for value in values for kind in list_part_types(value)}
     if "image_url" in types:
         return "pictures are parts of type image_url"
-    contents = [message.get("content") for value in values for message in objects_in(value)]
+    contents = [message.get("content") for value in values for message in list_objects(value)]
     if any("<image>" in content for content in contents if isinstance(content, str)):
         return "<image> stands in plain texts"
     if not ("image" in types or columns & {"images", "image"}) and sample.suffix == ".jsonl" and "messages" in columns:
@@ -180,34 +180,40 @@ def _mismatch(sample: Sample) -> str | None:
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     if target.path.suffix.lower() == ".jsonl":
-        write_jsonl(training_rows(records, losses, lambda record: _line(record, target, losses)), target.path)
+        write_jsonl(
+            build_training_rows(records, losses, lambda record: _build_line(record, target, losses)), target.path
+        )
     else:
-        rows = training_rows(records, losses, lambda record: _cells(record, target, losses))
+        rows = build_training_rows(records, losses, lambda record: _build_cells(record, target, losses))
         write_parquet(rows, SCHEMAS[target.columns], target.path)
     yield from dict.fromkeys(losses)
 
 
-def _line(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    turns = _turns(record, target, messages_extra(record))
-    fields = {**source_id(record), "images": [stored_path(image, target) for image in record.images], **turns}
-    return with_extra(fields, record, losses, ("images", "image", "messages", "prompt", "completion"))
+def _build_line(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    turns = _build_turns(record, target, read_messages_extra(record))
+    fields = {
+        **build_source_id(record),
+        "images": [write_image_path(image, target) for image in record.images],
+        **turns,
+    }
+    return add_extra_fields(fields, record, losses, ("images", "image", "messages", "prompt", "completion"))
 
 
-def _cells(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    lost_extra(record, losses)
-    turns = _turns(record, target, [{}] * len(record.messages))
-    return {**source_id(record), "images": [picture_cell(image) for image in record.images], **turns}
+def _build_cells(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    report_lost_extra(record, losses)
+    turns = _build_turns(record, target, [{}] * len(record.messages))
+    return {**build_source_id(record), "images": [picture_cell(image) for image in record.images], **turns}
 
 
-def _turns(record: Record, target: Target, extras: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    rows = [_turn(turn, more) for turn, more in zip(record.messages, extras, strict=True)]
+def _build_turns(record: Record, target: Target, extras: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    rows = [_build_turn(turn, more) for turn, more in zip(record.messages, extras, strict=True)]
     if target.columns is None:
         return {"messages": rows}
     cut = len(prompt_completion(record)[0])
     return {"prompt": rows[:cut], "completion": rows[cut:]}
 
 
-def _turn(turn: Turn, more: Mapping[str, Any]) -> dict[str, Any]:
+def _build_turn(turn: Turn, more: Mapping[str, Any]) -> dict[str, Any]:
     # Processors whose token it is would read a literal <image> as a picture.
     parts = [{"type": part.type, "text": escape(part.text)} for part in turn.content]
     kept = {name: value for name, value in more.items() if name not in ("role", "content")}
@@ -217,9 +223,9 @@ def _turn(turn: Turn, more: Mapping[str, Any]) -> dict[str, Any]:
 FORMAT = Format(
     summary="TRL vision data: images with messages, or with prompt and completion",
     suffixes=(".parquet", ".jsonl"),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
     columns=(SPLIT,),

@@ -16,18 +16,24 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.chat.file_names import model_of, said
-from mmconvert.chat.losses import unheld
+from mmconvert.chat.file_names import read_model_name, require_text
+from mmconvert.chat.losses import list_losses
 from mmconvert.core.errors import RowError
-from mmconvert.core.record import LETTERS, Record, canonical_json
+from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.io import json_array, jsonl, tables, xlsx
 from mmconvert.io.columns import add_extra, letter_or_label, respell, take_headers
 from mmconvert.io.write_delimited import TableWriter, write_json_array, write_jsonl
 from mmconvert.io.write_xlsx import write_workbook
 from mmconvert.kits.vlmevalkit import lmu_table
-from mmconvert.kits.vlmevalkit.datasets import TASKS, named
-from mmconvert.kits.vlmevalkit.lmu_table import Reading, index_cell, rounds, said_by_index, with_rotations
+from mmconvert.kits.vlmevalkit.datasets import TASKS, parse_file_stem
+from mmconvert.kits.vlmevalkit.lmu_table import (
+    TableSettings,
+    build_index_cell,
+    list_index_columns,
+    mark_rotations,
+    split_rounds,
+)
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 WORKBOOK = ".xlsx"
@@ -39,57 +45,57 @@ _SUBMISSION = {"A", "question", "l2_category"}
 _FIRST = ("index", "question", "hint", *LETTERS, "answer", "category", "l2-category", "split")
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     suffix = path.suffix.lower()
     if suffix == WORKBOOK or suffix in DELIMITERS:
-        found = _respelled(xlsx.header(path) if suffix == WORKBOOK else tables.header(path))
+        found = _list_respelled_names(xlsx.header(path) if suffix == WORKBOOK else tables.header(path))
         tables.require_columns(str(path), [(name,) for name in REQUIRED], found)
-    return with_rotations(lambda: _raw_rows(path))
+    return mark_rotations(lambda: _read_raw_rows(path))
 
 
-def _raw_rows(path: Path) -> Iterator[Row | Rejected]:
+def _read_raw_rows(path: Path) -> Iterator[Row | Rejected]:
     suffix = path.suffix.lower()
     if suffix == WORKBOOK:
-        return xlsx.rows(path, needed=lambda name: name in _texts((name,)))
+        return xlsx.rows(path, needed=lambda name: name in _list_text_columns((name,)))
     if suffix in DELIMITERS:
         return tables.rows(path)
     return jsonl.rows(path) if suffix == ".jsonl" else json_array.rows(path)
 
 
-def _respelled(names: Iterable[str]) -> dict[str, Any]:
+def _list_respelled_names(names: Iterable[str]) -> dict[str, Any]:
     return respell(dict.fromkeys(names), lmu_table.WORDS)[0]
 
 
 @lru_cache
-def _texts(names: tuple[str, ...]) -> frozenset[str]:
+def _list_text_columns(names: tuple[str, ...]) -> frozenset[str]:
     """Tell the columns of the kit's own; once for the rows of a file, which have the same names."""
-    return frozenset(name for name in names if TEXTS & {*_respelled([name])})
+    return frozenset(name for name in names if TEXTS & {*_list_respelled_names([name])})
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
-    texts = _texts(tuple(row.fields))
-    fields = {name: _text(value) if name in texts else value for name, value in row.fields.items()}
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
+    texts = _list_text_columns(tuple(row.fields))
+    fields = {name: _format_value(value) if name in texts else value for name, value in row.fields.items()}
     if fields.get("prediction") is None:
         raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
-    model, dataset = named(row.where.stem)
+    model, dataset = parse_file_stem(row.where.stem)
     dataset = context.dataset or dataset
-    how = Reading(dataset, context.task or TASKS.get(dataset or ""), needs_picture=False, needs_question=False)
-    record = lmu_table.record(replace(row, fields=fields), context, how)
+    how = TableSettings(dataset, context.task or TASKS.get(dataset or ""), needs_picture=False, needs_question=False)
+    record = lmu_table.build_record(replace(row, fields=fields), context, how)
     extra = {"model": model, **record.extra} if model else record.extra
-    yield from rounds(replace(record, extra=extra), pictured=False)
+    yield from split_rounds(replace(record, extra=extra), pictured=False)
 
 
-def _text(value: Any) -> str | None:
+def _format_value(value: Any) -> str | None:
     """Give a value of JSON as a table holds it; a whole number has no point."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value) if isinstance(value, bool) else canonical_json(value)
+    return str(value) if isinstance(value, bool) else encode_json(value)
 
 
-def _mismatch(sample: Sample) -> str | None:
-    found = _respelled(sample.columns)
+def _find_mismatch(sample: Sample) -> str | None:
+    found = _list_respelled_names(sample.columns)
     missing = [name for name in REQUIRED if name not in found]
     if missing:
         return f"no column {missing[0]!r}"
@@ -102,42 +108,42 @@ def _mismatch(sample: Sample) -> str | None:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    model, dataset = named(Path(target.name or target.path.name).stem)
+    model, dataset = parse_file_stem(Path(target.name or target.path.name).stem)
     losses: list[Loss] = []
 
     def rows() -> Iterator[dict[str, Any]]:
-        return (_fields(record, model, losses) for record in records)
+        return (_build_fields(record, model, losses) for record in records)
 
     suffix = target.path.suffix.lower()
     if suffix == WORKBOOK:
         found = dict.fromkeys(name for row in rows() for name, value in row.items() if value is not None)
         columns = [name for name in _FIRST if name in found] + [name for name in found if name not in _FIRST]
-        write_workbook(target.path, columns, map(_cells, rows()))
+        write_workbook(target.path, columns, map(_build_cells, rows()))
     elif suffix in DELIMITERS:
         with TableWriter(target, _FIRST) as table:
             table.write_all(rows)
     else:
         (write_jsonl if suffix == ".jsonl" else write_json_array)(rows(), target.path)
     for record in records:
-        losses += _losses(record, dataset, target)
+        losses += _list_losses(record, dataset, target)
     yield from dict.fromkeys(losses)
 
 
 _TAKEN = {"index", "question", "hint", *LETTERS, "answer", "category", "l2-category", "split", "prediction"}
 
 
-def _fields(record: Record, model: str | None, losses: list[Loss]) -> dict[str, Any]:
+def _build_fields(record: Record, model: str | None, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
     headers = take_headers(extra)
     if extra.get("model") == model:
         extra.pop("model", None)
     label = letter_or_label(record)
     fields: dict[str, Any] = {
-        "index": index_cell(record),
+        "index": build_index_cell(record),
         "question": record.question,
         "hint": record.hint,
         **dict(zip(LETTERS, record.options, strict=False)),
-        "answer": canonical_json(label) if isinstance(label, list | dict | int | float) else label,
+        "answer": encode_json(label) if isinstance(label, list | dict | int | float) else label,
         "category": record.category,
         "l2-category": record.l2_category,
         "split": record.split,
@@ -146,15 +152,15 @@ def _fields(record: Record, model: str | None, losses: list[Loss]) -> dict[str, 
     return {headers.get(name, name): value for name, value in fields.items() if value is not None}
 
 
-def _cells(row: Mapping[str, Any]) -> dict[str, str | None]:
-    return {name: value if isinstance(value, str | None) else canonical_json(value) for name, value in row.items()}
+def _build_cells(row: Mapping[str, Any]) -> dict[str, str | None]:
+    return {name: value if isinstance(value, str | None) else encode_json(value) for name, value in row.items()}
 
 
 _CELLS = ("hint", "options", "category", "l2_category", "split", "prediction", "dataset")
 """Columns that have a cell, or whose loss is named here."""
 
 
-def _losses(record: Record, dataset: str | None, target: Target) -> Iterator[Loss]:
+def _list_losses(record: Record, dataset: str | None, target: Target) -> Iterator[Loss]:
     suffix = target.path.suffix.lower()
     if record.images:
         yield Loss(record.id, "images", "a result file holds no pictures")
@@ -164,7 +170,7 @@ def _losses(record: Record, dataset: str | None, target: Target) -> Iterator[Los
         yield Loss(record.id, "prediction", "there is none, and the kit counts such a row as wrong")
     elif not record.prediction and suffix not in (".json", ".jsonl"):
         yield Loss(record.id, "prediction", "it is empty, which a blank cell cannot tell from none")
-    yield from unheld(record, (*_CELLS, *said_by_index(record)), target)
+    yield from list_losses(record, (*_CELLS, *list_index_columns(record)), target)
     if record.dataset != dataset and record.dataset is not None:
         yield Loss(record.id, "dataset", "only the file's name says it: name the file {model}_{benchmark}")
 
@@ -172,9 +178,9 @@ def _losses(record: Record, dataset: str | None, target: Target) -> Iterator[Los
 FORMAT = Format(
     summary="VLMEvalKit result table, {model}_{benchmark}.xlsx",
     suffixes=(WORKBOOK, ".tsv", ".csv", ".json", ".jsonl"),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
-    file_name=lambda record: f"{model_of(record)}_{said(record.dataset, 'dataset')}.xlsx",
+    file_name=lambda record: f"{read_model_name(record)}_{require_text(record.dataset, 'dataset')}.xlsx",
 )

@@ -14,14 +14,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.chat.export_images import reference
-from mmconvert.chat.losses import unheld
-from mmconvert.core.errors import RowError, got, in_field
-from mmconvert.core.record import LETTERS, Record, Turn, canonical_json
+from mmconvert.chat.export_images import store_image
+from mmconvert.chat.losses import list_losses
+from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.record import LETTERS, Record, Turn, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
-from mmconvert.core.text.options import answer_letter, is_option, option_texts, plain_prompt
-from mmconvert.core.text.placeholders import image_slot, interleave, slots_in
+from mmconvert.core.text.options import build_plain_prompt, is_option, read_answer_letter, read_option_texts
+from mmconvert.core.text.placeholders import interleave, list_slots, parse_image_slot
 from mmconvert.io import jsonl, tables
 from mmconvert.io.columns import (
     add_extra,
@@ -39,30 +39,30 @@ from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Targ
 _REQUIRED = ("question", "options")
 
 
-def _rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     if path.suffix.lower() not in DELIMITERS:
         return jsonl.rows(path, span)
     tables.require(path, _REQUIRED)
     # Hand-written tables leave out the cells of pictures a row does not have.
-    return tables.rows(path, span, may_lack=lambda name: image_slot(name) is not None)
+    return tables.rows(path, span, may_lack=lambda name: parse_image_slot(name) is not None)
 
 
-def _records(row: Row, context: Context) -> Iterable[Record]:
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     question, raw_options = fields.pop("question", None), fields.pop("options", None)
     if not isinstance(question, str) or not question.strip():
-        raise RowError("question.missing", "question", f"expected a text {got(question)}.")
+        raise RowError("question.missing", "question", f"expected a text {show(question)}.")
     with in_field("options"):
-        options = option_texts(raw_options)
+        options = read_option_texts(raw_options)
     label = fields.pop("answer", None)
-    answer = _answer(label, options, context)
+    answer = _read_answer(label, options, context)
     pictures = take_numbered_pictures(fields, context)
-    prompt = plain_prompt(question, None, options)
+    prompt = build_plain_prompt(question, None, options)
     parts, shown = interleave(prompt, pictures, "question")
     hidden = unshown(pictures, shown, context)
     key = take_id(fields, row, context)
     extra = rest(fields)
-    if not _plain_options(raw_options, row):
+    if not _are_plain_options(raw_options, row):
         extra["options"] = raw_options
     yield Record(
         id=key,
@@ -75,7 +75,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
         options=options,
         answer=answer,
         answers=() if answer is None else (answer,),
-        label=None if label is None else canonical_json(label),
+        label=None if label is None else encode_json(label),
         dataset=context.dataset,
         subset=context.subset,
         attachments=hidden,
@@ -83,7 +83,7 @@ def _records(row: Row, context: Context) -> Iterable[Record]:
     )
 
 
-def _plain_options(value: Any, row: Row) -> bool:
+def _are_plain_options(value: Any, row: Row) -> bool:
     """Tell whether the column `options` alone says what the source wrote."""
     if isinstance(value, str):
         try:
@@ -95,19 +95,19 @@ def _plain_options(value: Any, row: Row) -> bool:
     return all(isinstance(option, str) for option in value)
 
 
-def _answer(label: Any, options: tuple[str, ...], context: Context) -> str | None:
+def _read_answer(label: Any, options: tuple[str, ...], context: Context) -> str | None:
     if label is None or label == "":
         return None
     if not isinstance(label, str):
-        raise RowError("answer.type", "answer", f"expected one letter {got(label)}.")
+        raise RowError("answer.type", "answer", f"expected one letter {show(label)}.")
     with in_field("answer"):
-        answer = answer_letter(label, options)
+        answer = read_answer_letter(label, options)
     if answer != label:
         context.warn("an answer letter was written in lower case or with white space")
     return answer
 
 
-def _mismatch(sample: Sample) -> str | None:
+def _find_mismatch(sample: Sample) -> str | None:
     missing = [name for name in _REQUIRED if name not in sample.columns]
     if missing:
         return f"no field {missing[0]!r}"
@@ -119,18 +119,18 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     if target.path.suffix.lower() in DELIMITERS:
         with TableWriter(target, first=("id", "question", "options", "answer")) as table:
-            table.write_all(lambda: _written(records, target, losses))
+            table.write_all(lambda: _build_rows(records, target, losses))
     else:
-        write_jsonl(_written(records, target, losses), target.path)
+        write_jsonl(_build_rows(records, target, losses), target.path)
     yield from dict.fromkeys(losses)
 
 
-def _written(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
-    for record in placed(_asked(records, losses)):
-        yield _fields(record, target, losses)
+def _build_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
+    for record in placed(_drop_answered_turns(records, losses)):
+        yield _build_fields(record, target, losses)
 
 
-def _asked(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
+def _drop_answered_turns(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
     for record in records:
         if not 2 <= len(record.options) <= len(LETTERS):
             message = f"the format wants 2 to {len(LETTERS)}; the row is left out"
@@ -138,34 +138,34 @@ def _asked(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
         elif record.label is not None and not is_option(record.answer, record.options):
             message = "the format wants the letter of one option; the row is left out"
             losses.append(Loss(record.id, "answer", message, left_out=True))
-        elif not _question(record).strip():
+        elif not _build_question(record).strip():
             losses.append(Loss(record.id, "question", "there is none; the row is left out", left_out=True))
         else:
             yield record
 
 
-def _fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
     if None in record.options:
         losses.append(Loss(record.id, "options", "the format wants an unbroken list of options"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the question has a place"))
-    losses += unheld(record, ("options", "attachments"), target)
+    losses += list_losses(record, ("options", "attachments"), target)
     fields: dict[str, Any] = {**own_id(record)}
-    fields["question"] = _question(record)
+    fields["question"] = _build_question(record)
     fields["options"] = extra.pop("options", None) or [option or "" for option in record.options]
     if record.label is not None:
         fields["answer"] = letter_or_label(record)
     shown = {image.slot: image for image in (*record.images, *record.attachments)}
-    fields.update({f"image_{slot}": reference(image, target) for slot, image in sorted(shown.items())})
-    pictures = {name for name in extra if image_slot(name) is not None}
+    fields.update({f"image_{slot}": store_image(image, target) for slot, image in sorted(shown.items())})
+    pictures = {name for name in extra if parse_image_slot(name) is not None}
     return add_extra(fields, extra, {"id", *_REQUIRED, "answer", *pictures}, record, losses)
 
 
-def _question(record: Record) -> str:
+def _build_question(record: Record) -> str:
     """Give the question; pictures that the prompt shows and no placeholder names stand in front of it."""
     question = record.question or ""
-    named = slots_in(" ".join([question, *(option or "" for option in record.options)]))
+    named = list_slots(" ".join([question, *(option or "" for option in record.options)]))
     unnamed = dict.fromkeys(image.slot for image in record.images if image.slot not in named)
     return "".join(f"<image {slot}> " for slot in unnamed) + question
 
@@ -173,9 +173,9 @@ def _question(record: Record) -> str:
 FORMAT = Format(
     summary="Visual multiple choice with image_k columns (EvalScope General-VMCQ)",
     suffixes=(".jsonl", ".tsv", ".csv"),
-    rows=_rows,
-    records=_records,
-    mismatch=_mismatch,
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
     images=IMAGES,

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.errors import RowError, UsageError, show, suggest_spelling
 from mmconvert.core.text.literals import parse_list
 
 LAYOUTS = ("xywh", "xyxy")
@@ -30,10 +30,12 @@ def check_layout(name: str) -> None:
         UsageError: Unknown name.
     """
     if name not in LAYOUTS:
-        raise UsageError(f"no box layout is called {name!r}.{did_you_mean(name, LAYOUTS)} Known: {', '.join(LAYOUTS)}.")
+        raise UsageError(
+            f"no box layout is called {name!r}.{suggest_spelling(name, LAYOUTS)} Known: {', '.join(LAYOUTS)}."
+        )
 
 
-def boxes_in(fields: Mapping[str, Any], field: str, layout: str, size: tuple[int, int]) -> tuple[Box, ...]:
+def read_boxes(fields: Mapping[str, Any], field: str, layout: str, size: tuple[int, int]) -> tuple[Box, ...]:
     """Read the boxes of a row.
 
     Args:
@@ -52,42 +54,42 @@ def boxes_in(fields: Mapping[str, Any], field: str, layout: str, size: tuple[int
         >>> boxes_in({"bbox": [1.9, 2, 3, 4.2]}, "bbox", "xywh", (10, 10))
         (Box(left=1, top=2, right=4, bottom=6),)
     """
-    value = _value(fields, field)
+    value = _take_value(fields, field)
     if isinstance(value, str):
         value = parse_list(value)
     if not isinstance(value, list) or not value:
-        raise RowError("box.type", field, f"expected a box of four numbers, or a list of boxes {got(value)}.")
+        raise RowError("box.type", field, f"expected a box of four numbers, or a list of boxes {show(value)}.")
     boxes = value if isinstance(value[0], list) else [value]
-    return tuple(_box(box, field, layout, size) for box in boxes)
+    return tuple(_read_box(box, field, layout, size) for box in boxes)
 
 
-def _value(fields: Mapping[str, Any], field: str) -> Any:
+def _take_value(fields: Mapping[str, Any], field: str) -> Any:
     if field in fields:
         return fields[field]
     value: Any = fields
     for name in field.split("."):
         if not isinstance(value, Mapping) or value.get(name) is None:
-            hint = did_you_mean(field, fields)
+            hint = suggest_spelling(field, fields)
             raise RowError("box.missing", field, f"the row has no such field.{hint} Name the boxes' field: field=NAME.")
         value = value[name]
     return value
 
 
-def _box(value: Any, field: str, layout: str, size: tuple[int, int]) -> Box:
+def _read_box(value: Any, field: str, layout: str, size: tuple[int, int]) -> Box:
     if not isinstance(value, list) or len(value) != 4:
-        raise RowError("box.type", field, f"a box has four numbers {got(value)}.")
+        raise RowError("box.type", field, f"a box has four numbers {show(value)}.")
     for number in value:
         if isinstance(number, bool) or not isinstance(number, int | float):
-            raise RowError("box.type", field, f"a box has four numbers {got(value)}.")
+            raise RowError("box.type", field, f"a box has four numbers {show(value)}.")
         if not -_LARGEST <= number <= _LARGEST:
-            raise RowError("box.number", field, f"a number of the box is out of range {got(value)}.")
+            raise RowError("box.number", field, f"a number of the box is out of range {show(value)}.")
     x, y, a, b = value
     if layout == "xywh":
         a, b = x + a, y + b
     if a < x or b < y:
-        raise RowError("box.negative", field, f"a side of the box is negative, read as {layout} {got(value)}.")
+        raise RowError("box.negative", field, f"a side of the box is negative, read as {layout} {show(value)}.")
     box = Box(int(x), int(y), int(a), int(b))
     width, height = size
     if box.left >= width or box.top >= height or box.right < 0 or box.bottom < 0:
-        raise RowError("box.outside", field, f"the box lies outside the picture of {width} x {height} {got(value)}.")
+        raise RowError("box.outside", field, f"the box lies outside the picture of {width} x {height} {show(value)}.")
     return box

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Part, Record, Turn
-from mmconvert.core.text.turns import last_turn_images, last_user_turn
+from mmconvert.core.text.turns import find_last_user_turn, list_last_turn_images
 from mmconvert.images.loader import Pictures
 from mmconvert.images.verify import FORMATS, MAX_PIXELS
 
@@ -22,7 +22,7 @@ NOTES = "transforms"
 """Field of `extra` with one note a step, in the order in which they ran."""
 
 
-def decoded(image: Image) -> PIL.Image.Image:
+def decode_rgb(image: Image) -> PIL.Image.Image:
     """Decode a picture to RGB; transparency is dropped and an orientation tag not followed.
 
     Raises:
@@ -39,7 +39,7 @@ def decoded(image: Image) -> PIL.Image.Image:
         raise RowError("image.decode", "", f"the picture cannot be decoded: {str(error)[:120]}.") from None
 
 
-def png(picture: PIL.Image.Image) -> bytes:
+def encode_png(picture: PIL.Image.Image) -> bytes:
     r"""Encode a picture without loss; the same pixels give the same bytes.
 
     Example:
@@ -64,7 +64,7 @@ def check_pixels(width: int, height: int) -> None:
         )
 
 
-def shown(record: Record, slot: int) -> Image:
+def find_shown_image(record: Record, slot: int) -> Image:
     """Give the picture with a slot that the prompt shows.
 
     Raises:
@@ -77,7 +77,7 @@ def shown(record: Record, slot: int) -> Image:
     raise RowError("image.none", "", f"the prompt shows no picture {slot} (its pictures: {slots}). See slot=N.")
 
 
-def redrawn(record: Record, image: Image, data: bytes, pictures: Pictures, note: Mapping[str, Any]) -> Record:
+def replace_image(record: Record, image: Image, data: bytes, pictures: Pictures, note: Mapping[str, Any]) -> Record:
     """Show a changed picture in the place of the source's own.
 
     Args:
@@ -97,10 +97,12 @@ def redrawn(record: Record, image: Image, data: bytes, pictures: Pictures, note:
     original = replace(image, slot=_free_slot(record))
     images = tuple(made if other.slot == image.slot else other for other in record.images)
     note = {**note, "slot": image.slot, "original_slot": original.slot}
-    return replace(record, images=images, attachments=(*record.attachments, original), extra=_noted(record.extra, note))
+    return replace(
+        record, images=images, attachments=(*record.attachments, original), extra=_add_note(record.extra, note)
+    )
 
 
-def led_by(record: Record, data: bytes, pictures: Pictures, note: Mapping[str, Any]) -> Record:
+def insert_image(record: Record, data: bytes, pictures: Pictures, note: Mapping[str, Any]) -> Record:
     """Show one picture with the last user turn: before its text, or in the place of its pictures.
 
     Args:
@@ -115,13 +117,13 @@ def led_by(record: Record, data: bytes, pictures: Pictures, note: Mapping[str, A
     Raises:
         RowError: `messages.no_user`: nobody asks anything; or the picture is refused.
     """
-    at = asked_turn(record)
-    turn, replaced = record.messages[at], last_turn_images(record)
+    at = require_user_turn(record)
+    turn, replaced = record.messages[at], list_last_turn_images(record)
     start = sum(part.type == "image" for before in record.messages[:at] for part in before.content)
     slot = replaced[0].slot if replaced else _free_slot(record)
     made = pictures.of_bytes(data, slot)
     free = _free_slot(record) if replaced else slot + 1
-    originals = tuple(replace(image, slot=free + k) for k, image in enumerate(_unlike(replaced)))
+    originals = tuple(replace(image, slot=free + k) for k, image in enumerate(_drop_duplicates(replaced)))
     place = next((k for k, part in enumerate(turn.content) if part.type == "image"), 0)
     parts = [part for part in turn.content if part.type != "image"]
     parts.insert(place, Part("image"))
@@ -131,23 +133,23 @@ def led_by(record: Record, data: bytes, pictures: Pictures, note: Mapping[str, A
         messages=(*record.messages[:at], Turn(turn.role, tuple(parts)), *record.messages[at + 1 :]),
         images=(*record.images[:start], made, *record.images[start + len(replaced) :]),
         attachments=(*record.attachments, *originals),
-        extra=_noted(record.extra, note),
+        extra=_add_note(record.extra, note),
     )
 
 
-def asked_turn(record: Record) -> int:
+def require_user_turn(record: Record) -> int:
     """Give the index of the last user turn.
 
     Raises:
         RowError: `messages.no_user`: there is none.
     """
-    at = last_user_turn(record)
+    at = find_last_user_turn(record)
     if at is None:
         raise RowError("messages.no_user", "messages", "the row has no user turn to show a picture with.")
     return at
 
 
-def _unlike(images: Iterable[Image]) -> Iterable[Image]:
+def _drop_duplicates(images: Iterable[Image]) -> Iterable[Image]:
     """Leave out pictures that stand there twice."""
     return {image.slot: image for image in images}.values()
 
@@ -156,6 +158,6 @@ def _free_slot(record: Record) -> int:
     return 1 + max((image.slot for image in (*record.images, *record.attachments)), default=0)
 
 
-def _noted(extra: Mapping[str, Any], note: Mapping[str, Any]) -> dict[str, Any]:
+def _add_note(extra: Mapping[str, Any], note: Mapping[str, Any]) -> dict[str, Any]:
     notes = extra.get(NOTES, [])
     return {**extra, NOTES: [*(notes if isinstance(notes, list) else [notes]), dict(note)]}

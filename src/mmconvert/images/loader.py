@@ -21,7 +21,7 @@ from pathlib import Path
 import pybase64
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Image
 from mmconvert.images.verify import FORMATS, MAX_PIXELS, verify_decoded
@@ -82,7 +82,7 @@ def _decode_loose_base64(text: str) -> bytes:
     except ValueError:
         strange = _NO_BASE64.search(given)
         at = f": character {strange.start() + 1:,} is {strange[0]!r}" if strange else ""
-        raise RowError("image.base64", "", f"this is not base64{at} {got(given)}.") from None
+        raise RowError("image.base64", "", f"this is not base64{at} {show(given)}.") from None
 
 
 def decode_data_url(url: str) -> bytes:
@@ -96,7 +96,7 @@ def decode_data_url(url: str) -> bytes:
     """
     match = _DATA_URL.match(url)
     if match is None:
-        raise RowError("image.data_url", "", f"a data URL needs a comma before its payload {got(url)}.")
+        raise RowError("image.data_url", "", f"a data URL needs a comma before its payload {show(url)}.")
     mime, parameters = match[1].strip().lower(), match[2].lower()
     if mime and not mime.startswith("image/"):
         raise RowError("image.data_url", "", f"a data URL of type {mime!r} is no picture.")
@@ -118,7 +118,7 @@ def is_data_url(text: str) -> bool:
     return text[:5].lower() == "data:"
 
 
-def declared_format(url: str) -> str | None:
+def read_declared_format(url: str) -> str | None:
     """Give the picture format a data URL claims, None when it claims none that is allowed."""
     match = _DATA_URL.match(url)
     subtype = match[1].strip().lower().removeprefix("image/").removeprefix("x-ms-") if match else ""
@@ -193,29 +193,29 @@ class Pictures(PluginStruct, frozen=True):
             raise RowError(
                 "image.remote",
                 "",
-                f"a picture on the network is not fetched {got(text)}. See --allow-remote and --keep-urls.",
+                f"a picture on the network is not fetched {show(text)}. See --allow-remote and --keep-urls.",
             )
         if scheme:
             raise RowError(
-                "image.path", "", f"{scheme[1].lower()}: addresses are not read {got(text)}. Give a relative path."
+                "image.path", "", f"{scheme[1].lower()}: addresses are not read {show(text)}. Give a relative path."
             )
-        data, name = self._file(text)
+        data, name = self._read_file(text)
         return self.of_bytes(data, slot, name, detail)
 
-    def _file(self, text: str) -> tuple[bytes, str]:
+    def _read_file(self, text: str) -> tuple[bytes, str]:
         try:
             path, name = self.find(text)
         except RowError as error:
-            found = self._stored(text) if error.code == "image.missing" else None
+            found = self._read_stored(text) if error.code == "image.missing" else None
             if found is None:
                 raise
             return found
         return _read(path, text, self.max_bytes), name
 
-    def _stored(self, text: str) -> tuple[bytes, str] | None:
+    def _read_stored(self, text: str) -> tuple[bytes, str] | None:
         name = posixpath.normpath(text)
         if self.stores and (name == ".." or name.startswith(("/", "../"))):
-            raise _outside(text)
+            raise _build_outside_error(text)
         for store in self.stores:
             data = store.read(name, self.max_bytes + 1)
             if data is not None:
@@ -236,7 +236,7 @@ class Pictures(PluginStruct, frozen=True):
         """
         if not text or "\0" in text or "\\" in text or text.startswith(("~", "//")) or _DRIVE.match(text):
             raise RowError(
-                "image.path", "", f"not a plain relative path {got(text)}. Write it so, with / between folders."
+                "image.path", "", f"not a plain relative path {show(text)}. Write it so, with / between folders."
             )
         outside = False
         for root in self.roots:
@@ -253,19 +253,19 @@ class Pictures(PluginStruct, frozen=True):
                 return resolved, inside.relative_to(root).as_posix()
             outside = True
         if outside:
-            raise _outside(text)
+            raise _build_outside_error(text)
         raise RowError(
             "image.missing",
             "",
-            f"no such file under the image root {self._roots_text()} {got(text)}. Give its folder: --image-root .",
+            f"no such file under the image root {self._format_roots()} {show(text)}. Give its folder: --image-root .",
         )
 
-    def _roots_text(self) -> str:
+    def _format_roots(self) -> str:
         return ", ".join([*map(str, self.roots), *(store.url for store in self.stores)]) or "(none given)"
 
 
-def _outside(text: str) -> RowError:
-    return RowError("image.path", "", f"the path leaves the image root {got(text)}.")
+def _build_outside_error(text: str) -> RowError:
+    return RowError("image.path", "", f"the path leaves the image root {show(text)}.")
 
 
 def _read(path: Path, text: str, limit: int) -> bytes:
@@ -276,18 +276,18 @@ def _read(path: Path, text: str, limit: int) -> bytes:
         raise RowError(
             "image.missing",
             "",
-            f"the file cannot be read ({error.strerror}) {got(text)}. Repair it, or its permissions.",
+            f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions.",
         ) from None
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise RowError("image.path", "", f"not a regular file {got(text)}. Name the picture's own file.")
+            raise RowError("image.path", "", f"not a regular file {show(text)}. Name the picture's own file.")
         with open(handle, "rb", closefd=False) as file:
             return file.read(limit + 1)
     except OSError as error:
         raise RowError(
             "image.missing",
             "",
-            f"the file cannot be read ({error.strerror}) {got(text)}. Repair it, or its permissions.",
+            f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions.",
         ) from None
     finally:
         os.close(handle)
@@ -324,27 +324,27 @@ def probe(data: bytes) -> tuple[str, int, int]:
                     f"the {name} says it is {width} x {height} pixels; the limit is {MAX_PIXELS:,}.",
                 )
             return name, width, height
-    raise RowError("image.format", "", f"no PNG, JPEG, GIF, WebP, BMP or TIFF {got(data[:16])}.")
+    raise RowError("image.format", "", f"no PNG, JPEG, GIF, WebP, BMP or TIFF {show(data[:16])}.")
 
 
-def _cut(name: str) -> RowError:
+def _build_cut_error(name: str) -> RowError:
     return RowError("image.truncated", "", f"the {name} ends before its end marker. Fetch the file again.")
 
 
-def _png(data: bytes) -> Size:
+def _read_png_size(data: bytes) -> Size:
     if data[12:16] != b"IHDR":
         raise RowError("image.header", "", "the PNG does not begin with its header chunk.")
     size: Size = struct.unpack_from(">II", data, 16)
     at, pixels = 8, False
     while True:
         if at + 12 > len(data):
-            raise _cut("PNG")
+            raise _build_cut_error("PNG")
         length, kind = struct.unpack_from(">I4s", data, at)
         at += 12 + length
         pixels = pixels or kind == b"IDAT"
         if kind == b"IEND":
             if at > len(data):
-                raise _cut("PNG")
+                raise _build_cut_error("PNG")
             if not pixels:
                 raise RowError("image.header", "", "the PNG holds no pixels.")
             return size
@@ -354,7 +354,7 @@ _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_ALONE = frozenset(range(0xD0, 0xD9)) | {0x01}
 
 
-def _jpeg(data: bytes) -> Size:
+def _read_jpeg_size(data: bytes) -> Size:
     at, size = 2, (0, 0)
     while True:
         if data[at] != 0xFF:
@@ -376,17 +376,17 @@ def _jpeg(data: bytes) -> Size:
                 break
     # Entropy-coded data follows; inside it every FF is stuffed, so the end marker cannot be faked.
     if data.rfind(b"\xff\xd9") < at:
-        raise _cut("JPEG")
+        raise _build_cut_error("JPEG")
     return size
 
 
-def _gif(data: bytes) -> Size:
+def _read_gif_size(data: bytes) -> Size:
     size: Size = struct.unpack_from("<HH", data, 6)
     at = 13 + (3 << ((data[10] & 7) + 1) if data[10] & 0x80 else 0)
     frames = False
     while True:
         if at >= len(data):
-            raise _cut("GIF")
+            raise _build_cut_error("GIF")
         kind = data[at]
         if kind == 0x3B:
             if not frames:
@@ -409,10 +409,10 @@ def _gif(data: bytes) -> Size:
         at += 1
 
 
-def _webp(data: bytes) -> Size:
+def _read_webp_size(data: bytes) -> Size:
     (declared,) = struct.unpack_from("<I", data, 4)
     if declared + 8 > len(data):
-        raise _cut("WebP")
+        raise _build_cut_error("WebP")
     kind = data[12:16]
     if kind == b"VP8X":
         return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
@@ -422,10 +422,10 @@ def _webp(data: bytes) -> Size:
     if kind == b"VP8 ":
         width, height = struct.unpack_from("<HH", data, 26)
         return width & 0x3FFF, height & 0x3FFF
-    raise RowError("image.header", "", f"the WebP begins with an unknown chunk {got(kind)}.")
+    raise RowError("image.header", "", f"the WebP begins with an unknown chunk {show(kind)}.")
 
 
-def _bmp(data: bytes) -> Size:
+def _read_bmp_size(data: bytes) -> Size:
     pixels, header = struct.unpack_from("<II", data, 10)
     if header == 12:
         width, height, _, depth = struct.unpack_from("<HHHH", data, 18)
@@ -437,11 +437,11 @@ def _bmp(data: bytes) -> Size:
     if compression not in (1, 2) and width > 0 and width * height <= MAX_PIXELS:
         row = (width * depth + 31) // 32 * 4
         if pixels + row * height > len(data):
-            raise _cut("BMP")
+            raise _build_cut_error("BMP")
     return width, height
 
 
-def _tiff(data: bytes) -> Size:
+def _read_tiff_size(data: bytes) -> Size:
     order = "<" if data[:2] == b"II" else ">"
     (at,) = struct.unpack_from(order + "I", data, 4)
     (count,) = struct.unpack_from(order + "H", data, at)
@@ -455,10 +455,10 @@ def _tiff(data: bytes) -> Size:
 
 
 _WALKERS: dict[str, tuple[Callable[[bytes], bool], Callable[[bytes], Size]]] = {
-    "JPEG": (lambda d: d[:3] == b"\xff\xd8\xff", _jpeg),
-    "PNG": (lambda d: d[:8] == b"\x89PNG\r\n\x1a\n", _png),
-    "GIF": (lambda d: d[:6] in (b"GIF87a", b"GIF89a"), _gif),
-    "WEBP": (lambda d: d[:4] == b"RIFF" and d[8:12] == b"WEBP", _webp),
-    "BMP": (lambda d: d[:2] == b"BM", _bmp),
-    "TIFF": (lambda d: d[:4] in (b"II*\0", b"MM\0*"), _tiff),
+    "JPEG": (lambda d: d[:3] == b"\xff\xd8\xff", _read_jpeg_size),
+    "PNG": (lambda d: d[:8] == b"\x89PNG\r\n\x1a\n", _read_png_size),
+    "GIF": (lambda d: d[:6] in (b"GIF87a", b"GIF89a"), _read_gif_size),
+    "WEBP": (lambda d: d[:4] == b"RIFF" and d[8:12] == b"WEBP", _read_webp_size),
+    "BMP": (lambda d: d[:2] == b"BM", _read_bmp_size),
+    "TIFF": (lambda d: d[:4] in (b"II*\0", b"MM\0*"), _read_tiff_size),
 }

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from mmconvert.core.errors import Error, RowError
-from mmconvert.core.multiprocess import usable_cores
+from mmconvert.core.multiprocess import count_usable_cores
 from mmconvert.core.record import Image
 from mmconvert.images.verify import verify_decoded
 
@@ -16,7 +16,7 @@ _MOST_THREADS = 4
 _T = TypeVar("_T")
 
 
-def decoded_ahead(
+def decode_ahead(
     items: Iterable[_T], pictures: Callable[[_T], Iterable[Image]], again: Callable[[_T], _T]
 ) -> Iterator[_T]:
     """Give items on once their pictures have been decoded.
@@ -32,7 +32,7 @@ def decoded_ahead(
     Raises:
         Error: As `items`, behind the items that came before it.
     """
-    threads = min(_MOST_THREADS, usable_cores())
+    threads = min(_MOST_THREADS, count_usable_cores())
     waiting: deque[tuple[_T, list[Future[bool]]]] = deque()
     source = iter(items)
     failure: Error | None = None

@@ -51,7 +51,7 @@ _PILLOWS_WARNINGS = _PillowsWarnings()
 
 
 @contextlib.contextmanager
-def opened(data: bytes) -> "Iterator[PIL.Image.Image]":
+def open_image(data: bytes) -> "Iterator[PIL.Image.Image]":
     """Open a picture under the project's limits; what the decoder raises inside is told as an error of the row.
 
     Raises:
@@ -76,5 +76,5 @@ def verify_decoded(data: bytes) -> None:
     Raises:
         RowError: `image.too_large` or `image.decode`: the decoder refused it.
     """
-    with opened(data) as picture:
+    with open_image(data) as picture:
         picture.load()

@@ -6,12 +6,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, got, in_field
-from mmconvert.core.record import Image, Record, canonical_json
+from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.record import Image, Record, encode_json
 from mmconvert.core.rows import Row
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.options import is_option
-from mmconvert.core.text.placeholders import image_slot
+from mmconvert.core.text.placeholders import parse_image_slot
 from mmconvert.core.text.prompt_parts import OPTION_NAMES
 from mmconvert.plugins.format import Context, Loss
 
@@ -31,7 +31,7 @@ def take_id(fields: dict[str, Any], row: Row, context: Context) -> str:
     if isinstance(value, str):
         return value.strip() or context.numbered(row)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise RowError("id.type", "id", f"expected a text or an integer {got(value)}.")
+        raise RowError("id.type", "id", f"expected a text or an integer {show(value)}.")
     return str(value)
 
 
@@ -109,7 +109,7 @@ def take_numbered_pictures(fields: dict[str, Any], context: Context) -> dict[int
         if value is None or value == "":
             continue
         if not isinstance(value, str):
-            raise RowError("image.type", name, f"expected a path or a data URL {got(value)}.")
+            raise RowError("image.type", name, f"expected a path or a data URL {show(value)}.")
         with in_field(name):
             pictures[slot] = context.pictures.of_reference(value, slot)
     return pictures
@@ -118,7 +118,7 @@ def take_numbered_pictures(fields: dict[str, Any], context: Context) -> dict[int
 @lru_cache(maxsize=8)
 def _slots(names: tuple[str, ...]) -> dict[str, int]:
     """Give the number of each `image_k` among columns; worked out once for the rows of a file, as a rule."""
-    return {name: slot for name in names if (slot := image_slot(name)) is not None}
+    return {name: slot for name in names if (slot := parse_image_slot(name)) is not None}
 
 
 def unshown(pictures: Mapping[int, Image], shown: Iterable[Image], context: Context) -> tuple[Image, ...]:
@@ -140,7 +140,7 @@ def json_rest(fields: Mapping[str, Any], context: Context) -> dict[str, Any]:
     kept = {}
     for name, value in rest(fields).items():
         try:
-            canonical_json(value)
+            encode_json(value)
         except (TypeError, ValueError):
             context.warn(f"the column {name!r} holds values that JSON cannot say and is left out")
         else:

@@ -12,7 +12,7 @@ from mmconvert.core.errors import Error
 from mmconvert.core.rows import DELIMITERS, READERS, Row
 from mmconvert.io import tables
 from mmconvert.plugins.format import Format, Sample
-from mmconvert.plugins.registry import loaded
+from mmconvert.plugins.registry import load_all
 
 _HEAD_ROWS = 8
 _SHOWN_NAMES, _NAME_LENGTH = 12, 30
@@ -47,7 +47,7 @@ def sample(path: Path) -> Sample:
 def is_one_input(folder: Path) -> bool:
     """Tell a folder that a format takes as one input, such as a kit's results, from a folder of files."""
     head = Sample(folder, "", (), ())
-    plugins: list[Format] = [plugin for _, plugin in loaded("mmconvert.formats")]
+    plugins: list[Format] = [plugin for _, plugin in load_all("mmconvert.formats")]
     return any("" in plugin.suffixes and plugin.mismatch(head) is None for plugin in plugins)
 
 
@@ -69,7 +69,7 @@ def guess(path: Path) -> tuple[str, str]:
     head = sample(path)
     refusals: dict[str, str] = {}
     fitting: list[str] = []
-    plugins: dict[str, Format] = dict(loaded("mmconvert.formats"))
+    plugins: dict[str, Format] = dict(load_all("mmconvert.formats"))
     plugins = {name: plugin for name, plugin in plugins.items() if head.suffix in plugin.suffixes}
     for name, plugin in plugins.items():
         reason = plugin.mismatch(head)

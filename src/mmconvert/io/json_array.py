@@ -12,7 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import NoReturn
 
-from mmconvert.core.errors import Error, RowError, got
+from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io.jsonl import parse_object, refuse_other_magic
 
@@ -155,4 +155,4 @@ def _no_array(first: bytes, rest: bytes) -> str:
             "expected a JSON array, this begins with an object. "
             "Put the objects into one [...], or name the file .jsonl if each line is one object."
         )
-    return f"expected a JSON array {got(rest[:80].decode(errors='replace'))}. Check that this is the right file."
+    return f"expected a JSON array {show(rest[:80].decode(errors='replace'))}. Check that this is the right file."

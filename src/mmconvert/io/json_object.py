@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mmconvert.core.errors import Error, RowError, did_you_mean
+from mmconvert.core.errors import Error, RowError, suggest_spelling
 from mmconvert.core.rows import Rejected, Row
 from mmconvert.core.text.json import parse_json
 from mmconvert.io.json_array import Window, elements
@@ -169,7 +169,7 @@ def _object(window: Window, name: str) -> Window:
 
 def _lacking(window: Window, name: str, names: Sequence[str]) -> NoReturn:
     found = ", ".join(names[:20]) or "none"
-    raise Error(f"{window.path}: there is no member {name!r}.{did_you_mean(name, names)} Found: {found}.")
+    raise Error(f"{window.path}: there is no member {name!r}.{suggest_spelling(name, names)} Found: {found}.")
 
 
 def _pass_over(window: Window, take: Callable[[Window], bool] = lambda window: bool(window.element())) -> None:

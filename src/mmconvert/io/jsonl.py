@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import Error, RowError, got
+from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.json import parse_json
 from mmconvert.io import span_ends
@@ -154,7 +154,7 @@ def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise RowError("text.encoding", "", f"the record is not UTF-8 at byte {error.start + 1}.") from None
     if not isinstance(value, dict):
-        raise RowError("json.type", "", f"expected a JSON object {got(value)}.")
+        raise RowError("json.type", "", f"expected a JSON object {show(value)}.")
     return value
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 from xml.parsers import expat
 
-from mmconvert.core.errors import Error, got
+from mmconvert.core.errors import Error, show
 
 MAX_PART_BYTES = 64 << 20
 
@@ -55,7 +55,7 @@ class Package:
         if head.startswith(_OLE):
             raise Error(f"{path}: is an OLE file: an .xls or a workbook with a password. Save it as plain .xlsx.")
         if not head.startswith(_ZIP):
-            raise Error(f"{path}: is no xlsx workbook {got(head)}. A table as text belongs into a .csv or .tsv file.")
+            raise Error(f"{path}: is no xlsx workbook {show(head)}. A table as text belongs into a .csv or .tsv file.")
         try:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mmconvert.core.errors import Error, first_line
+from mmconvert.core.errors import Error, take_first_line
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io import span_ends
 from mmconvert.io.jsonl import refuse_other_magic
@@ -34,7 +34,9 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         parquet = parquet_file(path)
         names = parquet.schema_arrow.names
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
-        raise Error(f"{path}: is a damaged parquet file ({first_line(error)}). Get the whole file again.") from None
+        raise Error(
+            f"{path}: is a damaged parquet file ({take_first_line(error)}). Get the whole file again."
+        ) from None
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise Error(f"{path}: the column {twice!r} stands twice. Rename one of them.")
@@ -81,7 +83,7 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
             batch = next(batches, None)
         except (pa.ArrowException, OSError, MemoryError) as error:
             raise Error(
-                f"{path}: is damaged near row {number} ({first_line(error)}). Get the whole file again."
+                f"{path}: is damaged near row {number} ({take_first_line(error)}). Get the whole file again."
             ) from None
         if batch is None:
             return
@@ -132,4 +134,4 @@ def _refused(error: Exception, where: Where) -> Rejected:
     if isinstance(error, UnicodeDecodeError):
         return Rejected(where, "text.encoding", "a text is not UTF-8. Write the file again.")
     # Python's dates end at the year 9999 and know no nanoseconds.
-    return Rejected(where, "value.range", f"a value has no Python form ({first_line(error)}). Write it as text.")
+    return Rejected(where, "value.range", f"a value has no Python form ({take_first_line(error)}). Write it as text.")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pybase64
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, did_you_mean
+from mmconvert.core.errors import Error, RowError, suggest_spelling
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
 from mmconvert.io import span_ends
 from mmconvert.io.jsonl import refuse_other_magic
@@ -249,7 +249,7 @@ def require_columns(place: str, choices: Iterable[Sequence[str]], found: Iterabl
     found = list(found)
     missing = [names for names in choices if not any(name in found for name in names)]
     if missing:
-        hint = did_you_mean(missing[0][0], found)
+        hint = suggest_spelling(missing[0][0], found)
         wanted = ", ".join(" or ".join(names) for names in missing)
         one = len(missing) == 1
         there, them = ("there is no such column", "it") if one else ("there are no such columns", "them")

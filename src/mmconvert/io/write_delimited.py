@@ -8,9 +8,9 @@ from typing import IO, Any
 
 import orjson
 
-from mmconvert.core.record import canonical_json
+from mmconvert.core.record import encode_json
 from mmconvert.core.rows import DELIMITERS
-from mmconvert.core.text.csv_injection import harmless
+from mmconvert.core.text.csv_injection import escape_formula
 from mmconvert.plugins.format import Target
 
 
@@ -21,7 +21,7 @@ def write_jsonl(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
             try:
                 file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
             except TypeError:
-                file.write(canonical_json(row).encode() + b"\n")
+                file.write(encode_json(row).encode() + b"\n")
 
 
 def write_json_array(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
@@ -29,7 +29,7 @@ def write_json_array(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
     with path.open("wb") as file:
         separator = b"[\n"
         for row in rows:
-            file.write(separator + canonical_json(row).encode())
+            file.write(separator + encode_json(row).encode())
             separator = b",\n"
         file.write(b"\n]\n" if separator == b",\n" else b"[]\n")
 
@@ -37,10 +37,10 @@ def write_json_array(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
 def write_json_object(head: Mapping[str, Any], name: str, rows: Iterable[Mapping[str, Any]], path: Path) -> None:
     """Write a JSON object whose last member lists rows, one a line."""
     with path.open("wb") as file:
-        file.write(canonical_json({**head, name: []}).encode()[:-2])
+        file.write(encode_json({**head, name: []}).encode()[:-2])
         separator = b"\n"
         for row in rows:
-            file.write(separator + canonical_json(row).encode())
+            file.write(separator + encode_json(row).encode())
             separator = b",\n"
         file.write(b"\n]}\n")
 
@@ -92,9 +92,9 @@ class TableWriter:
     def _cell(self, value: Any) -> str:
         if value is None:
             return ""
-        text = value if isinstance(value, str) else canonical_json(value)
+        text = value if isinstance(value, str) else encode_json(value)
         if self._safe:
-            text = harmless(text)
+            text = escape_formula(text)
         if text.startswith('"') or any(c in text for c in (self._delimiter, "\n", "\r")):
             return '"' + text.replace('"', '""') + '"'
         return text

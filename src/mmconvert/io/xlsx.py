@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, got
+from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io.xlsx_cells import Cell, Workbook, column_name, open_workbook
 
@@ -117,7 +117,7 @@ def _names(book: Workbook, cells: list[Cell]) -> dict[int, str]:
     names: dict[int, str] = {}
     for cell in cells:
         if cell.kind in _REASONS:
-            raise Error(f"{where}: the header holds a {cell.kind} {got(cell.text)}. Write the name as text.")
+            raise Error(f"{where}: the header holds a {cell.kind} {show(cell.text)}. Write the name as text.")
         name = cell.text.strip()
         if name in names.values():
             raise Error(f"{where}: the column {name!r} stands twice. Rename one of them.")
@@ -138,7 +138,7 @@ def _fields(
             if fields.get(name) is not None:
                 raise RowError("cell.twice", name, "the cell stands twice in the file. Save it again.")
             if cell.kind in _REASONS and cell.column in names and needed(name):
-                raise RowError(f"cell.{cell.kind}", name, _REASONS[cell.kind].format(got=got(cell.text)))
+                raise RowError(f"cell.{cell.kind}", name, _REASONS[cell.kind].format(got=show(cell.text)))
             fields[name] = cell.text if cell.kind == "text" else _text(cell, name, epoch_1904)
         except RowError as error:
             errors.append(error)
@@ -154,7 +154,7 @@ def _text(cell: Cell, name: str, epoch_1904: bool) -> str:
         if cell.kind == "date":
             return _date_text(cell.text, epoch_1904)
     except (ValueError, OverflowError):
-        raise RowError("cell.number", name, f"the cell is no number {got(cell.text)}. Save it again.") from None
+        raise RowError("cell.number", name, f"the cell is no number {show(cell.text)}. Save it again.") from None
     return cell.text
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmconvert.core.errors import Error, UsageError, got
-from mmconvert.core.progress import Advance, Done, progress
+from mmconvert.core.errors import Error, UsageError, show
+from mmconvert.core.progress import Advance, Done, show_progress
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected, Where
 from mmconvert.pipeline.inputs import Input, plan
@@ -49,7 +49,7 @@ def check_files(inputs: Sequence[str], options: FileOptions, *, quiet: bool) -> 
     """
     how = ReadOptions(format=options.format, image_roots=options.image_root, decode=True, every_problem=True)
     found = Checked()
-    with progress("check", quiet=quiet) as advance:
+    with show_progress("check", quiet=quiet) as advance:
         for source in plan(inputs):
             _check(source, how, found, advance)
     return found
@@ -128,7 +128,7 @@ def watched(records: Records, source: Input, advance: Advance) -> Iterator[Recor
 
 
 def _duplicate(key: str, where: Where, seen: Mapping[str, Where]) -> Rejected:
-    message = f"the id stands in {_place(seen[key])} too {got(key)}."
+    message = f"the id stands in {_place(seen[key])} too {show(key)}."
     return Rejected(where, "id.duplicate", message, "id", key)
 
 

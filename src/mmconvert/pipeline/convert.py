@@ -18,7 +18,7 @@ import pyarrow as pa
 from msgspec.structs import asdict, replace
 
 from mmconvert._version import __version__
-from mmconvert.core.errors import Error, UsageError, did_you_mean
+from mmconvert.core.errors import Error, UsageError, suggest_spelling
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected
 from mmconvert.core.run_cache import begin_run
@@ -178,7 +178,9 @@ def convert(
     started = time.perf_counter()
     begin_run()
     if where.view not in VIEWS:
-        raise UsageError(f"unknown view {where.view!r}.{did_you_mean(where.view, VIEWS)} Known: {', '.join(VIEWS)}.")
+        raise UsageError(
+            f"unknown view {where.view!r}.{suggest_spelling(where.view, VIEWS)} Known: {', '.join(VIEWS)}."
+        )
     rejects_file = place_of_rejects(where.rejects, inputs, output)
     job = _Job(inputs, [Records(source, how) for source in inputs], output, how, where, rejects_file, told)
     try:

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, got
-from mmconvert.core.progress import Done, progress
+from mmconvert.core.errors import UsageError, show
+from mmconvert.core.progress import Done, show_progress
 from mmconvert.core.record import Task
 from mmconvert.dataset.card import Origin
 from mmconvert.dataset.manifest import DEFAULT_CONFIG
@@ -103,7 +103,7 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
                 flags = [f"--{name.replace('_', '-')}" for name in (one, other)]
                 raise UsageError(f"{flags[0]} and {flags[1]} exclude each other. Leave one out.")
         if not math.isfinite(self.max_image_mb):
-            raise UsageError(f"--max-image-mb: expected a number of MiB {got(self.max_image_mb)}.")
+            raise UsageError(f"--max-image-mb: expected a number of MiB {show(self.max_image_mb)}.")
 
     def reading(self) -> ReadOptions:
         """Say how each file is read."""
@@ -173,7 +173,7 @@ def convert_files(
             # Whoever reads a split alone knows when to stop.
             whole_splits=options.limit is not None,
         )
-        with progress("convert", quiet=quiet) as advance:
+        with show_progress("convert", quiet=quiet) as advance:
             told = None if quiet else lambda rows, size, share: advance(Done(rows, size, share=share))
             summary = convert(planned, folder, options.reading(), options.writing(), told)
         if is_url(output):

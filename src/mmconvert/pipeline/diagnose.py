@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.record import canonical_json
+from mmconvert.core.record import encode_json
 from mmconvert.core.rows import Rejected, Row
-from mmconvert.core.text.field_path import Way, column_and_way, value_like, with_value
+from mmconvert.core.text.field_path import Way, find_value, parse_field_path, replace_value
 
 MOST = 100
 """Most problems that are named of one row."""
@@ -116,7 +116,7 @@ def _attempts(
     row: Row, problem: Rejected, good: Mapping[str, Any], read: Callable[[Row], Rejected | None]
 ) -> Iterator[_Attempt]:
     """Try values at the place of a problem, then for its whole column, and give the attempts that mend it."""
-    found = column_and_way(problem.field, {**good, **row.fields})
+    found = parse_field_path(problem.field, {**good, **row.fields})
     if found is None:
         return
     column, way = found
@@ -125,9 +125,9 @@ def _attempts(
         place = problem.field if inwards == way else problem.field.partition("[")[0].partition(".")[0]
         for new in _stand_ins(row.fields.get(column), good.get(column), inwards, shows):
             if not inwards and Path(row.where.file).suffix.lower() not in _TYPED:
-                new = new if new is None or isinstance(new, str) else canonical_json(new)
+                new = new if new is None or isinstance(new, str) else encode_json(new)
             try:
-                fields = {**row.fields, column: with_value(row.fields.get(column), inwards, new)}
+                fields = {**row.fields, column: replace_value(row.fields.get(column), inwards, new)}
             except LookupError:
                 break
             trial = Row(fields, row.where)
@@ -142,14 +142,14 @@ def _stand_ins(value: Any, good: Any, way: Way, shows: bool) -> Iterator[Any]:
     """Give what may be right at a place: a picture like the one there, what a good row has there, then anything."""
     if shows:
         try:
-            there = value_like(value, way)
+            there = find_value(value, way)
         except LookupError:
             there = None
         if isinstance(there, dict):
             yield {**there, "url": _ADDRESS} if "url" in there else {**there, **_CELL}
         yield from (_PNG, _ADDRESS) if isinstance(there, bytes) else (_ADDRESS, _BASE64, _CELL)
     with contextlib.suppress(LookupError):
-        yield value_like(good, way)
+        yield find_value(good, way)
     yield from _STAND_INS
 
 

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec.structs import asdict, replace
 
-from mmconvert.chat.file_names import proposed_file_name
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.chat.file_names import propose_file_name
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.option_fields import Place
-from mmconvert.core.progress import Advance, Done, progress
+from mmconvert.core.progress import Advance, Done, show_progress
 from mmconvert.core.record import Record
 from mmconvert.core.text.printable import printable
 from mmconvert.dataset.dataset import open_dataset
@@ -114,7 +114,7 @@ def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) 
         raise UsageError(f"{path}: lies in the dataset that is read. Name a file beside it.")
     path.resolve().parent.mkdir(parents=True, exist_ok=True)
     target = Target(path, options.images, options.image_dir, options.columns, options.csv_safe)
-    with progress("export", quiet=quiet) as advance:
+    with show_progress("export", quiet=quiet) as advance:
         losses = write(_Told(records, total, advance), target, options.to)
     for reject in () if quiet else records.rejects:
         sys.stderr.write(f"{printable(str(reject))}\n")
@@ -145,7 +145,9 @@ def _config(dataset: Path, name: str | None) -> Path:
     if name is None and len(configs) > 1:
         raise UsageError(f"{dataset}: holds several configs. Name one: --config-name {' or '.join(configs)}.")
     if name is not None and name not in configs:
-        raise UsageError(f"{dataset}: no config {name!r}.{did_you_mean(name, configs)} Known: {', '.join(configs)}.")
+        raise UsageError(
+            f"{dataset}: no config {name!r}.{suggest_spelling(name, configs)} Known: {', '.join(configs)}."
+        )
     return dataset if name is None else dataset / folder_of(name)
 
 
@@ -159,4 +161,4 @@ def _file(output: str, records: Records, to: str) -> Path:
     first = next(iter(records), None)
     if first is None:
         raise UsageError(f"{records.where.file}: holds no row to name the file by. Name it: -o {path}/NAME.")
-    return path / proposed_file_name(load("mmconvert.formats", to), to, first)
+    return path / propose_file_name(load("mmconvert.formats", to), to, first)

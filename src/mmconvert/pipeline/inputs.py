@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, UsageError, did_you_mean, no_such_path
+from mmconvert.core.errors import Error, UsageError, build_missing_path_error, suggest_spelling
 from mmconvert.core.rows import READERS
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, check_names, config_folder
@@ -59,7 +59,7 @@ class Input(msgspec.Struct, frozen=True):
             UsageError: Nothing stands there.
         """
         if not path.exists():
-            raise no_such_path(path)
+            raise build_missing_path_error(path)
         return cls(path)
 
     def each(self) -> "list[Input]":
@@ -181,7 +181,7 @@ def _located(name: str, download: Callable[[str], Path] | None) -> tuple[str | N
             return None, table, None
     path = Path(match[2] if match else name)
     tables = lmudata_root().glob("*.tsv") if path.parent == Path() else ()
-    raise no_such_path(path, [table.stem for table in tables])
+    raise build_missing_path_error(path, [table.stem for table in tables])
 
 
 def _regular(path: Path) -> Path:
@@ -263,7 +263,9 @@ def _chosen(path: Path, files: Sequence[Path], subsets: Sequence[str]) -> list[P
     found = list(dict.fromkeys(map(_subset, files)))
     for subset in subsets:
         if subset not in found:
-            raise UsageError(f"{path}: no subset {subset!r}.{did_you_mean(subset, found)} Found: {', '.join(found)}.")
+            raise UsageError(
+                f"{path}: no subset {subset!r}.{suggest_spelling(subset, found)} Found: {', '.join(found)}."
+            )
     return [file for file in files if not subsets or _subset(file) in subsets]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.record import Image, Record, prompt_text
+from mmconvert.core.record import Image, Record, join_prompt_text
 from mmconvert.io.detect import sample
 from mmconvert.pipeline.inputs import Input, plan
 from mmconvert.pipeline.read import FileOptions, ReadOptions, Records
@@ -114,7 +114,7 @@ def _inspect(source: Input, how: ReadOptions, name: str) -> Inspected:
 
 def _shown(record: Record) -> InspectedRecord:
     images = [_image_text(image) for image in record.images]
-    return InspectedRecord(record.id, record.answer, record.prediction, images, prompt_text(record))
+    return InspectedRecord(record.id, record.answer, record.prediction, images, join_prompt_text(record))
 
 
 def _image_text(image: Image) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.record import Record, weight
 from mmconvert.core.rows import DELIMITERS, READERS, Rejected, Span
 from mmconvert.dataset.shards import Shard
@@ -251,7 +251,7 @@ def _copy(
         before = len(seen)
         seen.add(record.id)
         if len(seen) == before:
-            message = f"the id stands in an earlier row too {got(record.id)}. Give every row an id of its own."
+            message = f"the id stands in an earlier row too {show(record.id)}. Give every row an id of its own."
             records.rejects.append(Rejected(records.where, "id.duplicate", message, "id", record.id))
             records.counted -= 1
             continue

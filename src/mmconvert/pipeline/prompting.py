@@ -5,11 +5,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.record import Record
 from mmconvert.core.text.prompt_parts import Wording
-from mmconvert.core.text.turns import reworded, suffixed, unbegun
-from mmconvert.plugins.arguments import parse_spec, typed
+from mmconvert.core.text.turns import append_suffix, remove_begun_response, replace_prompt
+from mmconvert.plugins.arguments import convert_arguments, parse_spec
 from mmconvert.plugins.registry import load
 
 Prompt = Callable[[Record], Wording]
@@ -37,14 +37,14 @@ def prompt_of(spec: str) -> Prompt:
     for key in values:
         if key not in defaults:
             known = f"Known: {', '.join(defaults)}." if defaults else "It has none."
-            raise UsageError(f"{name}: unknown parameter {key!r}.{did_you_mean(key, defaults)} {known}")
+            raise UsageError(f"{name}: unknown parameter {key!r}.{suggest_spelling(key, defaults)} {known}")
     # None stands for "not given" in parameters that are texts.
-    given = typed(name, values, {key: str if defaults[key] is None else defaults[key] for key in values})
+    given = convert_arguments(name, values, {key: str if defaults[key] is None else defaults[key] for key in values})
     hints = get_type_hints(prompt)
     for key, value in given.items():
         words = _words(hints.get(key))
         if words and value not in words:
-            hint = did_you_mean(str(value), words)
+            hint = suggest_spelling(str(value), words)
             raise UsageError(f"{name}: {key} cannot be {value!r}.{hint} Known: {', '.join(words)}.")
     return partial(prompt, **given)
 
@@ -64,19 +64,19 @@ def rewording(prompt: str | None, suffix: str | None = None) -> Callable[[Record
         UsageError: As `prompt_of`.
 
     Example:
-        >>> from mmconvert.core.record import Part, Source, Turn, prompt_text
+        >>> from mmconvert.core.record import Part, Source, Turn, join_prompt_text
         >>> turn = Turn("user", (Part("text", "Which?"),))
         >>> record = Record("1", "1", (turn,), "vqa", Source("f", "f", 0), question="Which?", options=("cat", "dog"))
-        >>> prompt_text(rewording("mmbench", "Answer:")(record))
+        >>> join_prompt_text(rewording("mmbench", "Answer:")(record))
         'Which? There are several options:\nA. cat\nB. dog\nAnswer:'
     """
     word = None if prompt is None else prompt_of(prompt)
 
     def reword(record: Record) -> Record:
         if word is not None:
-            record = unbegun(record)
-            record = reworded(record, word(record))
-        return suffixed(record, suffix) if suffix else record
+            record = remove_begun_response(record)
+            record = replace_prompt(record, word(record))
+        return append_suffix(record, suffix) if suffix else record
 
     return reword
 

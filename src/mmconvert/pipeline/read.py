@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.option_fields import Place
-from mmconvert.core.record import Image, Record, checked
+from mmconvert.core.record import Image, Record, check_record
 from mmconvert.core.rows import Rejected, Row, Span, Where
-from mmconvert.core.text.options import without_option_names
+from mmconvert.core.text.options import remove_option_names
 from mmconvert.dataset.views import without_reply
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
-from mmconvert.images.prefetch import decoded_ahead
+from mmconvert.images.prefetch import decode_ahead
 from mmconvert.io import span_ends
 from mmconvert.io.detect import guess
 from mmconvert.io.tables import as_texts
@@ -26,8 +26,8 @@ from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.prompting import rewording
 from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.format import Context, Format
-from mmconvert.plugins.registry import load, named_by_content
-from mmconvert.plugins.transform import Step, steps, transformed
+from mmconvert.plugins.registry import load, name_by_content
+from mmconvert.plugins.transform import Step, apply_steps, load_steps
 from mmconvert.storage.http import Limits, fetch
 from mmconvert.storage.object_store import is_url
 
@@ -93,7 +93,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
     def facts(self) -> dict[str, Any]:
         """Give what records depend on beside their files, as a manifest tells it; `code` names files of the user's."""
         specs = (parse_spec(spec)[0] for spec in (*self.transforms, self.prompt) if spec is not None)
-        named = {name: named_by_content(name) for name in (self.format, self.read_as, *specs) if name is not None}
+        named = {name: name_by_content(name) for name in (self.format, self.read_as, *specs) if name is not None}
         code = [content for name, content in named.items() if content != name]
         return {
             "dataset": self.dataset,
@@ -147,9 +147,9 @@ class Records:
         self.format, self.reason = (options.format, "asked for") if options.format else guess(source.path)
         self.plugin: Format = load("mmconvert.formats", self.format)
         if not isinstance(self.plugin, Format):
-            raise UsageError(f"{self.format}: is no format {got(self.plugin)}. See mmconvert.plugins.format.Format.")
+            raise UsageError(f"{self.format}: is no format {show(self.plugin)}. See mmconvert.plugins.format.Format.")
         # A wrong name or parameter is told before the first row.
-        steps(options.transforms)
+        load_steps(options.transforms)
         rewording(options.prompt)
         self._reading: Reading | None = load("mmconvert.readings", options.read_as) if options.read_as else None
         self._good: Mapping[str, Any] | None = None
@@ -206,7 +206,7 @@ class Records:
         made: Iterator[_Made] = (self._made(item, context, through) for item in islice(rows, options.first_rows))
         strict = replace(context, pictures=replace(pictures, decode=options.decode), warnings=Counter())
         if options.decode:
-            made = decoded_ahead(made, _pictures, lambda one: self._made(one.row, strict, through))
+            made = decode_ahead(made, _pictures, lambda one: self._made(one.row, strict, through))
         self.counted = 0
         for one in made:
             row, rejected = one.row, one.rejected
@@ -253,10 +253,10 @@ class Records:
 
     def _steps(self, pictures: Pictures) -> "_Steps":
         options = self._options
-        transforms = steps(options.transforms, options.seed, pictures)
+        transforms = load_steps(options.transforms, options.seed, pictures)
         reword = rewording(options.prompt, options.prompt_suffix) if options.prompt or options.prompt_suffix else None
         if self.format != OURS:
-            return _Steps(without_option_names, transforms, reword)
+            return _Steps(remove_option_names, transforms, reword)
         return _Steps(without_reply if transforms or reword is not None else None, transforms, reword)
 
     def _made(self, row: Row | Rejected, context: Context, through: "_Steps") -> "_Made":
@@ -265,11 +265,11 @@ class Records:
         for remark in row.remarks:
             context.warn(remark)
         try:
-            records = [checked(record) for record in self.plugin.records(row, context)]
+            records = [check_record(record) for record in self.plugin.records(row, context)]
             if through.first is not None:
                 records = [through.first(record) for record in records]
             if through.transforms:
-                records = [made for record in records for made in transformed(record, through.transforms)]
+                records = [made for record in records for made in apply_steps(record, through.transforms)]
             if through.reword is not None:
                 records = [through.reword(record) for record in records]
             return _Made(row, records)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mmconvert.core.errors import UsageError, did_you_mean, got
+from mmconvert.core.errors import UsageError, show, suggest_spelling
 
 _KEY = r"\s*[A-Za-z_][A-Za-z0-9_-]*\s*="
 _NEXT = re.compile(rf",(?={_KEY})")
@@ -43,7 +43,7 @@ def parse_spec(text: str) -> tuple[str, dict[str, str]]:
     name, colon, tail = text.partition(":")
     name = name.strip()
     if not name:
-        raise UsageError(f"a name must stand first {got(text)}. Write NAME or NAME:key=value,key=value.")
+        raise UsageError(f"a name must stand first {show(text)}. Write NAME or NAME:key=value,key=value.")
     values: dict[str, str] = {}
     # A value with a NUL of its own is left as it is: nothing stands for the quoted ones then.
     quoted = [] if _MARK in tail else [text for _, text in _QUOTED.findall(tail)]
@@ -52,22 +52,22 @@ def parse_spec(text: str) -> tuple[str, dict[str, str]]:
         key, equals, value = item.partition("=")
         key = key.strip().replace("-", "_")
         if not equals or not key.isidentifier():
-            raise UsageError(f"{name}: a parameter is written key=value {got(item)}.")
+            raise UsageError(f"{name}: a parameter is written key=value {show(item)}.")
         if key in values:
-            raise UsageError(f"{name}: parameter {key!r} is given twice {got(text)}.")
-        values[key] = _text(name, key, quoted.pop(0)) if quoted and value == _MARK else value
+            raise UsageError(f"{name}: parameter {key!r} is given twice {show(text)}.")
+        values[key] = _quote_value(name, key, quoted.pop(0)) if quoted and value == _MARK else value
     return name, values
 
 
-def _text(name: str, key: str, quoted: str) -> str:
+def _quote_value(name: str, key: str, quoted: str) -> str:
     try:
         text: str = json.loads(quoted, strict=False)
     except ValueError:
-        raise UsageError(f"{name}: parameter {key!r} is no JSON text {got(quoted)}. Leave the quotes out.") from None
+        raise UsageError(f"{name}: parameter {key!r} is no JSON text {show(quoted)}. Leave the quotes out.") from None
     return text
 
 
-def typed(name: str, values: Mapping[str, str], declared: Mapping[str, Any]) -> dict[str, Any]:
+def convert_arguments(name: str, values: Mapping[str, str], declared: Mapping[str, Any]) -> dict[str, Any]:
     """Give every declared parameter its value.
 
     Args:
@@ -88,7 +88,7 @@ def typed(name: str, values: Mapping[str, str], declared: Mapping[str, Any]) -> 
     for key in values:
         if key not in declared:
             known = f"Known: {', '.join(declared)}." if declared else "It has none."
-            raise UsageError(f"{name}: unknown parameter {key!r}.{did_you_mean(key, declared)} {known}")
+            raise UsageError(f"{name}: unknown parameter {key!r}.{suggest_spelling(key, declared)} {known}")
     result = {}
     for key, default in declared.items():
         kind = default if isinstance(default, type) else type(default)
@@ -100,23 +100,23 @@ def typed(name: str, values: Mapping[str, str], declared: Mapping[str, Any]) -> 
         try:
             result[key] = _READERS[kind](values[key])
         except ValueError:
-            raise UsageError(f"{name}: parameter {key!r} must be {_KINDS[kind]} {got(values[key])}.") from None
+            raise UsageError(f"{name}: parameter {key!r} must be {_KINDS[kind]} {show(values[key])}.") from None
     return result
 
 
-def _truth(text: str) -> bool:
+def _parse_bool(text: str) -> bool:
     word = text.strip().lower()
     if word not in _WORDS:
         raise ValueError(text)
     return _WORDS[word]
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(text)
     return value
 
 
-_READERS: dict[type, Callable[[str], Any]] = {bool: _truth, int: int, float: _number, str: str}
+_READERS: dict[type, Callable[[str], Any]] = {bool: _parse_bool, int: int, float: _parse_number, str: str}
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}

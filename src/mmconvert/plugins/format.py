@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Record, Source
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
@@ -134,7 +134,7 @@ def require_honoured(target: Target, plugin: Format, name: str) -> None:
     """
     if target.columns is not None and target.columns not in plugin.columns:
         known = f"Known: {', '.join(plugin.columns)}." if plugin.columns else "Leave out --columns."
-        hint = did_you_mean(target.columns, plugin.columns)
+        hint = suggest_spelling(target.columns, plugin.columns)
         raise UsageError(f"format {name!r}: unknown columns {target.columns!r}.{hint} {known}")
     suffix = target.path.suffix.lower()
     ways = plugin.images.get(suffix, ()) if isinstance(plugin.images, Mapping) else plugin.images

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mmconvert.core.errors import UsageError, did_you_mean
-from mmconvert.plugins.registry import GROUPS, available
+from mmconvert.core.errors import UsageError, suggest_spelling
+from mmconvert.plugins.registry import GROUPS, find_plugins
 
 
 class ListedPlugin(NamedTuple):
@@ -36,19 +36,19 @@ def list_plugins(program: str, kind: str | None, words: Sequence[str]) -> dict[s
     """
     groups = kinds(program)
     if kind is not None and kind not in groups:
-        if hint := did_you_mean(kind, groups):
+        if hint := suggest_spelling(kind, groups):
             raise UsageError(f"unknown kind {kind!r}.{hint} Known: {', '.join(groups)}.")
         words = [kind, *words]
         kind = None
     listed = {
-        name: [ListedPlugin(one.name, one.summary(), one.origin) for one in available(group).values()]
+        name: [ListedPlugin(one.name, one.read_summary(), one.origin) for one in find_plugins(group).values()]
         for name, group in groups.items()
         if kind in (None, name)
     }
     found = {name: [one for one in rows if _matches(one, words)] for name, rows in listed.items()}
     if words and not any(found.values()):
         names = [one.name for rows in listed.values() for one in rows]
-        near = did_you_mean(words[0], names)
+        near = suggest_spelling(words[0], names)
         raise UsageError(f"nothing here has {' and '.join(map(repr, words))}.{near} Kinds: {', '.join(groups)}.")
     return {name: rows for name, rows in found.items() if rows or kind is not None}
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, did_you_mean, no_such_path, told
+from mmconvert.core.errors import UsageError, build_missing_path_error, describe_error, suggest_spelling
 from mmconvert.core.hashing import hash_file
 from mmconvert.plugins.former_names import register_former_names
 
@@ -56,12 +56,12 @@ class Plugin(msgspec.Struct, frozen=True):
     origin: str
     attribute: str = ""
 
-    def summary(self) -> str:
+    def read_summary(self) -> str:
         """Read the first line of the module's docstring without importing the module."""
         try:
             spec = importlib.util.find_spec(self.module)
         except ImportError as error:
-            return f"cannot be loaded: {told(error)}"
+            return f"cannot be loaded: {describe_error(error)}"
         if spec is None or spec.origin is None:
             return ""
         doc = ast.get_docstring(ast.parse(Path(spec.origin).read_bytes()))
@@ -69,7 +69,7 @@ class Plugin(msgspec.Struct, frozen=True):
 
 
 @cache
-def available(group: str) -> dict[str, Plugin]:
+def find_plugins(group: str) -> dict[str, Plugin]:
     """List the plug-ins of a package without importing any of them.
 
     Args:
@@ -107,16 +107,16 @@ def load(group: str, name: str) -> Any:
     file, _, attribute = name.rpartition("@")
     if file.endswith(".py"):
         register_former_names(group.partition(".")[0])
-        return _from_file(file, attribute)
+        return _load_file(file, attribute)
     if name.endswith(".py"):
         raise UsageError(f"{name}: say which object of the file is meant. Write {name}@NAME.")
     module = f"{PACKAGES.get(group, group)}.{name}"
     if name.isidentifier() and importlib.util.find_spec(module) is not None:
         return getattr(importlib.import_module(module), GROUPS[group])
-    plugins = available(group)
+    plugins = find_plugins(group)
     if name not in plugins:
         kind = group.rpartition(".")[2].rstrip("s")
-        raise UsageError(f"unknown {kind} {name!r}.{did_you_mean(name, plugins)} Known: {', '.join(plugins)}.")
+        raise UsageError(f"unknown {kind} {name!r}.{suggest_spelling(name, plugins)} Known: {', '.join(plugins)}.")
     found = plugins[name]
     attribute = found.attribute or GROUPS[group]
     register_former_names(group.partition(".")[0])
@@ -124,16 +124,16 @@ def load(group: str, name: str) -> Any:
         return getattr(importlib.import_module(found.module), attribute)
     except Exception as error:
         place = f"{found.module}:{attribute} of {found.origin}"
-        raise UsageError(f"{name}: {place} cannot be loaded: {told(error)}. Mend or remove it.") from error
+        raise UsageError(f"{name}: {place} cannot be loaded: {describe_error(error)}. Mend or remove it.") from error
 
 
-def loaded(group: str) -> Iterator[tuple[str, Any]]:
+def load_all(group: str) -> Iterator[tuple[str, Any]]:
     """Load all plug-ins of a package; one of another distribution that cannot be loaded is left out with a warning.
 
     Yields:
         Name and object, sorted by name.
     """
-    for name, plugin in available(group).items():
+    for name, plugin in find_plugins(group).items():
         try:
             yield name, load(group, name)
         except UsageError as error:
@@ -142,7 +142,7 @@ def loaded(group: str) -> Iterator[tuple[str, Any]]:
             warnings.warn(str(error), stacklevel=2)
 
 
-def named_by_content(name: str) -> str:
+def name_by_content(name: str) -> str:
     """Name a plug-in so that equal names are equal code.
 
     Args:
@@ -169,10 +169,10 @@ class _AsItStands(SourceFileLoader):
         return self.source_to_code(self.get_data(path), path)
 
 
-def _from_file(path: str, attribute: str) -> Any:
+def _load_file(path: str, attribute: str) -> Any:
     file = Path(path)
     if not file.is_file():
-        raise no_such_path(file)
+        raise build_missing_path_error(file)
     name = f"_plugin_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file, loader=_AsItStands(name, str(file)))
     if spec is None or spec.loader is None:
@@ -183,14 +183,14 @@ def _from_file(path: str, attribute: str) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise UsageError(f"{path}: cannot be loaded: {told(error)}. {_remedy(file, error)}") from error
+        raise UsageError(f"{path}: cannot be loaded: {describe_error(error)}. {_suggest_fix(file, error)}") from error
     if not hasattr(module, attribute):
         public = [n for n in vars(module) if not n.startswith("_")]
-        raise UsageError(f"{path}: has no {attribute!r}.{did_you_mean(attribute, public)}")
+        raise UsageError(f"{path}: has no {attribute!r}.{suggest_spelling(attribute, public)}")
     return getattr(module, attribute)
 
 
-def _remedy(file: Path, error: Exception) -> str:
+def _suggest_fix(file: Path, error: Exception) -> str:
     wanted = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     if not wanted:
         return "Mend it."

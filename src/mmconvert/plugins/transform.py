@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.plugin_struct import PluginStruct
-from mmconvert.core.record import Record, checked
+from mmconvert.core.record import Record, check_record
 from mmconvert.images.loader import Pictures
-from mmconvert.plugins.arguments import parse_spec, typed
+from mmconvert.plugins.arguments import convert_arguments, parse_spec
 from mmconvert.plugins.registry import load
 
 
@@ -60,7 +60,7 @@ class Transform(PluginStruct, frozen=True):
     Attributes:
         summary: One line for `mmconvert list`.
         apply: (record, parameters, setting) -> records: none drops the record, several are copies of it
-            (see `copies`); raises RowError.
+            (see `make_copies`); raises RowError.
         parameters: Default by name; a type (bool, int, float, str) stands for one without default.
         check: Looks at the parameters once, before the first record; raises UsageError.
     """
@@ -83,7 +83,7 @@ class Step(PluginStruct, frozen=True):
         return self.transform.apply(record, self.parameters, self.setting)
 
 
-def steps(specs: Sequence[str], seed: int = 0, pictures: Pictures | None = None) -> tuple[Step, ...]:
+def load_steps(specs: Sequence[str], seed: int = 0, pictures: Pictures | None = None) -> tuple[Step, ...]:
     """Load transforms by what the user wrote.
 
     Args:
@@ -97,21 +97,21 @@ def steps(specs: Sequence[str], seed: int = 0, pictures: Pictures | None = None)
     Raises:
         UsageError: A name or parameter is unknown, or has a wrong value.
     """
-    return tuple(_step(spec, seed, pictures or Pictures(())) for spec in specs)
+    return tuple(_load_step(spec, seed, pictures or Pictures(())) for spec in specs)
 
 
-def _step(spec: str, seed: int, pictures: Pictures) -> Step:
+def _load_step(spec: str, seed: int, pictures: Pictures) -> Step:
     name, values = parse_spec(spec)
     transform = load("mmconvert.transforms", name)
     if not isinstance(transform, Transform):
         raise UsageError(f"{name}: is no Transform. Name an object of mmconvert.plugins.transform.Transform.")
-    parameters = typed(name, values, transform.parameters)
+    parameters = convert_arguments(name, values, transform.parameters)
     if transform.check is not None:
         transform.check(parameters)
     return Step(transform, parameters, Setting(name.rpartition("@")[2], seed, pictures))
 
 
-def transformed(record: Record, chain: Sequence[Step]) -> tuple[Record, ...]:
+def apply_steps(record: Record, chain: Sequence[Step]) -> tuple[Record, ...]:
     """Run steps on a record, one after the other; each sees every record that the one before it gave.
 
     Args:
@@ -126,11 +126,11 @@ def transformed(record: Record, chain: Sequence[Step]) -> tuple[Record, ...]:
     """
     records: tuple[Record, ...] = (record,)
     for step in chain:
-        records = tuple(checked(made) for before in records for made in step(before))
+        records = tuple(check_record(made) for before in records for made in step(before))
     return records
 
 
-def copies(record: Record, count: int) -> tuple[Record, ...]:
+def make_copies(record: Record, count: int) -> tuple[Record, ...]:
     """Make numbered copies of a record, for the transform to tell apart.
 
     Args:
@@ -151,3 +151,6 @@ def copies(record: Record, count: int) -> tuple[Record, ...]:
     if record.variant is not None:
         first, base = record.variant * count, record.id.removesuffix(f"#{record.variant}")
     return tuple(replace(record, id=f"{base}#{first + k}", variant=first + k) for k in range(count))
+
+
+copies = make_copies  # the name that plug-ins know from before the first release

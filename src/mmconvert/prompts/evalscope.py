@@ -11,15 +11,15 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.errors import RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import Part, Record
-from mmconvert.core.text.placeholders import interleave, slots_in
+from mmconvert.core.text.placeholders import interleave, list_slots
 from mmconvert.core.text.prompt_parts import Wording
-from mmconvert.core.text.turns import last_turn_images, last_user_turn, plain_wording
-from mmconvert.kits.evalscope.media import Row, parts_of
-from mmconvert.kits.evalscope.messages import Message, read_json, reference_of, with_system
+from mmconvert.core.text.turns import build_plain_prompt_parts, find_last_user_turn, list_last_turn_images
+from mmconvert.kits.evalscope.media import Row, split_parts
+from mmconvert.kits.evalscope.messages import Message, add_system_message, check_reference, read_json
 from mmconvert.kits.evalscope.release import LATEST, Release
-from mmconvert.kits.evalscope.shuffle import label_of
+from mmconvert.kits.evalscope.shuffle import build_label
 
 # Source: modelscope/evalscope 1.14.1 evalscope/utils/multi_choices.py, the templates a model reads
 _ONE = "Answer the following multiple choice question."
@@ -54,7 +54,7 @@ MAX_OPTIONS_TEXT = 1_000_000
 """Most characters of an options cell; the kit has no limit."""
 
 
-class Sample(msgspec.Struct, frozen=True):
+class VmcqRow(msgspec.Struct, frozen=True):
     """A row of General-VMCQ as the kit reads it: messages, options, and a label or a list of labels."""
 
     messages: list[Message]
@@ -79,26 +79,26 @@ def evalscope(record: Record, template: str = DEFAULT) -> Wording:
 
     Parity: modelscope/evalscope 1.3.0 to 1.14.1 evalscope/benchmarks/general_vmcq.
     """
-    shown_now, options = last_turn_images(record), [option for option in record.options if option is not None]
+    shown_now, options = list_last_turn_images(record), [option for option in record.options if option is not None]
     if not options:
-        place = last_user_turn(record)
+        place = find_last_user_turn(record)
         if place is None:
-            return plain_wording(record)
+            return build_plain_prompt_parts(record)
         return Wording(record.messages[place].content, tuple(image.slot for image in shown_now))
     question = "\n".join(text for text in (record.hint, record.question) if text)
-    text = choice_text(question, options, template)
+    text = build_choice_text(question, options, template)
     pictures = {image.slot: image for image in (*record.attachments, *shown_now)}
-    named = set(slots_in(text))
+    named = set(list_slots(text))
     before = tuple(image.slot for image in shown_now if image.slot not in named)
     parts, shown = interleave(text, pictures, "question")
     return Wording(
         (*(Part("image") for _ in before), *(part for part in parts if part.type == "image" or part.text.strip())),
         (*before, *(image.slot for image in shown)),
-        names="".join(label_of(position) for position in range(len(options))),
+        names="".join(build_label(position) for position in range(len(options))),
     )
 
 
-def choice_text(question: Any, options: Sequence[str], template: str = DEFAULT) -> str:
+def build_choice_text(question: Any, options: Sequence[str], template: str = DEFAULT) -> str:
     r"""Write the prompt text.
 
     Args:
@@ -116,10 +116,10 @@ def choice_text(question: Any, options: Sequence[str], template: str = DEFAULT) 
         >>> choice_text("Which?", ["cat", "dog"], "{question}\n{choices}\nOne of {letters}.")
         'Which?\nA) cat\nB) dog\nOne of A,B.'
     """
-    labels = [label_of(position) for position in range(len(options))]
+    labels = [build_label(position) for position in range(len(options))]
     listed = "\n".join(f"{label}) {option}" for label, option in zip(labels, options, strict=True))
     if template not in TEMPLATES and "{" not in template:
-        hint = did_you_mean(template, TEMPLATES)
+        hint = suggest_spelling(template, TEMPLATES)
         raise UsageError(f"evalscope has no template {template!r}.{hint} Known: {', '.join(TEMPLATES)}, or a text.")
     try:
         return TEMPLATES.get(template, template).format(question=question, choices=listed, letters=",".join(labels))
@@ -129,9 +129,9 @@ def choice_text(question: Any, options: Sequence[str], template: str = DEFAULT) 
         ) from None
 
 
-def choice_sample(
+def read_choice_sample(
     row: Row, release: Release = LATEST, template: str = DEFAULT, system_prompt: str | None = None
-) -> Sample:
+) -> VmcqRow:
     """Read a row of General-VMCQ.
 
     Args:
@@ -155,13 +155,13 @@ def choice_sample(
     for name in ("question", "answer"):
         if name not in row:
             raise RowError("field.missing", name, "the row has no such field.")
-    choices = options_of(row.get("options"))
-    text = choice_text(row["question"], choices, template)
-    message = {"role": "user", "content": parts_of(text, row, release)}
-    return Sample(with_system([message], system_prompt), choices, reference_of(row["answer"]))
+    choices = read_options(row.get("options"))
+    text = build_choice_text(row["question"], choices, template)
+    message = {"role": "user", "content": split_parts(text, row, release)}
+    return VmcqRow(add_system_message([message], system_prompt), choices, check_reference(row["answer"]))
 
 
-def options_of(value: Any) -> list[str]:
+def read_options(value: Any) -> list[str]:
     """Read the options of a raw row as loosely as the kit does.
 
     Args:
@@ -183,22 +183,22 @@ def options_of(value: Any) -> list[str]:
     if isinstance(value, list):
         return [str(option) for option in value]
     if not isinstance(value, str) or len(value) > MAX_OPTIONS_TEXT:
-        raise RowError("options.type", "options", f"expected a list, or a list as text {got(value)}.")
+        raise RowError("options.type", "options", f"expected a list, or a list as text {show(value)}.")
     read: Any = None
     with suppress(RowError):
         read = read_json(value, "options")
     if not isinstance(read, list):
-        read = _literal(value)
+        read = _parse_literal(value)
     return [str(option) for option in read]
 
 
-def _literal(text: str) -> Any:
+def _parse_literal(text: str) -> Any:
     # Reads a value and runs nothing. The project's own reader knows lists only, the kit takes any literal.
     try:
         with warnings.catch_warnings(action="ignore"):
             return iter(ast.literal_eval(text))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise RowError("options.type", "options", f"expected a list, or a list as text {got(text)}.") from None
+        raise RowError("options.type", "options", f"expected a list, or a list as text {show(text)}.") from None
 
 
 PROMPT = evalscope

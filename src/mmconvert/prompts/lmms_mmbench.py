@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.record import LETTERS, Record
-from mmconvert.core.text.prompt_parts import Wording, pictures_first
-from mmconvert.core.text.turns import last_turn_images
+from mmconvert.core.text.prompt_parts import Wording, put_images_first
+from mmconvert.core.text.turns import list_last_turn_images
 
 Language = Literal["en", "cn"]
 
@@ -38,14 +38,14 @@ def lmms_mmbench(record: Record, language: Language = "en") -> Wording:
     mmbench_doc_to_text.
     """
     if language not in CLOSING:
-        hint = did_you_mean(language, CLOSING)
+        hint = suggest_spelling(language, CLOSING)
         raise UsageError(f"lmms_mmbench has no language {language!r}.{hint} Known: {', '.join(CLOSING)}.")
     row = {"question": record.question, "hint": record.hint, **dict(zip(LETTERS, record.options, strict=False))}
-    text = lmms_mmbench_text(row, language, CLOSING[language])
-    return pictures_first(text, tuple(image.slot for image in last_turn_images(record)))
+    text = build_lmms_mmbench_text(row, language, CLOSING[language])
+    return put_images_first(text, tuple(image.slot for image in list_last_turn_images(record)))
 
 
-def lmms_mmbench_text(row: Mapping[str, Any], language: Language = "en", closing: str | None = None) -> str:
+def build_lmms_mmbench_text(row: Mapping[str, Any], language: Language = "en", closing: str | None = None) -> str:
     r"""Write the prompt text.
 
     Args:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import LETTERS, Part, Record
-from mmconvert.core.text.prompt_parts import Wording, pictures_first
+from mmconvert.core.text.prompt_parts import Wording, put_images_first
 
 # Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmmu/_default_template_yaml
 CHOICE_LINE = "Answer with the option's letter from the given choices directly."
@@ -35,13 +35,13 @@ def lmms_mmmu(record: Record, interleaved: bool = False) -> Wording:
     mmmu_doc_to_visual, mmmu_doc_to_messages.
     """
     options = None if record.task != "multiple_choice" else [x for x in record.options if x is not None]
-    text = lmms_mmmu_text(record.question or "", options)
-    slots = named_images(text)
-    wording = interleave(text, slots) if interleaved else pictures_first(text, slots)
+    text = build_lmms_mmmu_text(record.question or "", options)
+    slots = list_named_images(text)
+    wording = interleave_images(text, slots) if interleaved else put_images_first(text, slots)
     return replace(wording, names=LETTERS[: len(options or ())] or None)
 
 
-def lmms_mmmu_text(question: str, options: Sequence[Any] | None) -> str:
+def build_lmms_mmmu_text(question: str, options: Sequence[Any] | None) -> str:
     """Write the prompt text.
 
     Args:
@@ -61,7 +61,7 @@ def lmms_mmmu_text(question: str, options: Sequence[Any] | None) -> str:
     return f"{question}\n{listed}\n\n{CHOICE_LINE}"
 
 
-def named_images(text: str) -> tuple[int, ...]:
+def list_named_images(text: str) -> tuple[int, ...]:
     """List the pictures that a text names, each once, sorted as the texts of their names.
 
     Raises:
@@ -82,14 +82,14 @@ def named_images(text: str) -> tuple[int, ...]:
     return tuple(int(name) for name in names)
 
 
-def interleave(text: str, slots: tuple[int, ...]) -> Wording:
+def interleave_images(text: str, slots: tuple[int, ...]) -> Wording:
     """Cut a text at its placeholders and put pictures between the pieces.
 
     Before picture i stands piece i, stripped, unless it is blank; behind the last picture stands
     the last piece, and pieces between the two are lost.
 
     Args:
-        text: Text from `lmms_mmmu_text`; `<image 1>` to `<image 7>` and a literal `<image>` cut it.
+        text: Text from `build_lmms_mmmu_text`; `<image 1>` to `<image 7>` and a literal `<image>` cut it.
         slots: Numbers of the pictures.
 
     Returns:

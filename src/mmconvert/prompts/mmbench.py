@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import RowError, did_you_mean, got
+from mmconvert.core.errors import RowError, show, suggest_spelling
 from mmconvert.core.record import LETTERS, Record
-from mmconvert.core.text.prompt_parts import Wording, pictures_first
-from mmconvert.core.text.turns import last_turn_images
+from mmconvert.core.text.prompt_parts import Wording, put_images_first
+from mmconvert.core.text.turns import list_last_turn_images
 
 # Source: open-compass/MMBench@20faed3 README, section on loading the data (the pipeline's document)
 SYS_PROMPT = "There are several options:"
@@ -17,7 +17,7 @@ OPTION_LETTERS = "ABCDE"
 REQUIRED = ("index", "image", "question", "category", "l2-category")
 
 
-class Question(msgspec.Struct, frozen=True):
+class MmbenchQuestion(msgspec.Struct, frozen=True):
     """A row of the table as the benchmark's loader gives it; cells keep the type that they were read with.
 
     Attributes:
@@ -52,11 +52,13 @@ def mmbench(record: Record, sys_prompt: str = SYS_PROMPT) -> Wording:
     Parity: open-compass/MMBench@20faed3 README.
     """
     options = {letter: text for letter, text in zip(LETTERS, record.options, strict=False) if text is not None}
-    slots = tuple(image.slot for image in last_turn_images(record))
-    return pictures_first(mmbench_text(record.question or "", options, record.hint, sys_prompt), slots)
+    slots = tuple(image.slot for image in list_last_turn_images(record))
+    return put_images_first(build_mmbench_text(record.question or "", options, record.hint, sys_prompt), slots)
 
 
-def mmbench_text(question: Any, options: Mapping[str, Any], hint: Any = None, sys_prompt: str = SYS_PROMPT) -> str:
+def build_mmbench_text(
+    question: Any, options: Mapping[str, Any], hint: Any = None, sys_prompt: str = SYS_PROMPT
+) -> str:
     r"""Write the prompt text.
 
     Args:
@@ -75,14 +77,14 @@ def mmbench_text(question: Any, options: Mapping[str, Any], hint: Any = None, sy
         >>> mmbench_text("Which?", {"A": "cat", "C": "dog"}, "Look.")
         'Look. Which? There are several options:\nA. cat\nC. dog\n'
     """
-    return asked_text(question, options_text(options, sys_prompt), hint)
+    return build_question_text(question, build_options_text(options, sys_prompt), hint)
 
 
-def asked_text(question: Any, options: str, hint: Any = None) -> str:
-    r"""Put hint, question and the list of options together; the arguments are those of `mmbench_text`.
+def build_question_text(question: Any, options: str, hint: Any = None) -> str:
+    r"""Put hint, question and the list of options together; the arguments are those of `build_mmbench_text`.
 
     Raises:
-        RowError: As `mmbench_text`.
+        RowError: As `build_mmbench_text`.
 
     Example:
         >>> asked_text("Which?", "There are several options:\nA. cat\n")
@@ -90,12 +92,12 @@ def asked_text(question: Any, options: str, hint: Any = None) -> str:
     """
     for name, value in (("question", question), ("hint", hint)):
         if not isinstance(value, str) and not (name == "hint" and value is None):
-            raise RowError("text.type", name, f"expected a text {got(value)}. Read the column as text, or fill it.")
+            raise RowError("text.type", name, f"expected a text {show(value)}. Read the column as text, or fill it.")
     before = "" if hint is None else f"{hint} "
     return f"{before}{question} {options}"
 
 
-def options_text(options: Mapping[str, Any], sys_prompt: str = SYS_PROMPT) -> str:
+def build_options_text(options: Mapping[str, Any], sys_prompt: str = SYS_PROMPT) -> str:
     r"""List options, one a line, behind a first line.
 
     Example:
@@ -105,7 +107,7 @@ def options_text(options: Mapping[str, Any], sys_prompt: str = SYS_PROMPT) -> st
     return f"{sys_prompt}\n" + "".join(f"{letter}. {option}\n" for letter, option in options.items())
 
 
-def question_of(row: Mapping[str, Any]) -> Question:
+def read_question(row: Mapping[str, Any]) -> MmbenchQuestion:
     """Read a row of the table as the benchmark's loader does.
 
     Args:
@@ -126,19 +128,21 @@ def question_of(row: Mapping[str, Any]) -> Question:
     """
     for name in REQUIRED:
         if name not in row:
-            raise RowError("column.missing", name, f"the table has no such column.{did_you_mean(name, row)} Add it.")
-    return Question(
-        index=_cell(row, "index"),
-        question=_cell(row, "question"),
-        answer=_cell(row, "answer") if "answer" in row else None,
-        category=_cell(row, "category"),
-        l2_category=_cell(row, "l2-category"),
+            raise RowError(
+                "column.missing", name, f"the table has no such column.{suggest_spelling(name, row)} Add it."
+            )
+    return MmbenchQuestion(
+        index=_read_cell(row, "index"),
+        question=_read_cell(row, "question"),
+        answer=_read_cell(row, "answer") if "answer" in row else None,
+        category=_read_cell(row, "category"),
+        l2_category=_read_cell(row, "l2-category"),
         context=row.get("hint"),
         options={letter: row[letter] for letter in OPTION_LETTERS if row.get(letter) is not None},
     )
 
 
-def _cell(row: Mapping[str, Any], name: str) -> Any:
+def _read_cell(row: Mapping[str, Any], name: str) -> Any:
     return math.nan if row[name] is None else row[name]
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS, Record
-from mmconvert.core.text.prompt_parts import Wording, pictures_first
-from mmconvert.core.text.turns import last_turn_images
+from mmconvert.core.text.prompt_parts import Wording, put_images_first
+from mmconvert.core.text.turns import list_last_turn_images
 
 # Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/configs/llava1.5.yaml, as YAML folds it
 CHOICE_LINE = "Answer with the option's letter from the given choices directly."
@@ -29,15 +29,15 @@ def mmmu(record: Record) -> Wording:
     process_single_sample (which passes image_1 only).
     """
     options = None if record.task != "multiple_choice" else [x for x in record.options if x is not None]
-    shown = last_turn_images(record)
+    shown = list_last_turn_images(record)
     # Beside pictures of earlier turns, those that no turn shows are none of this question's.
     known = shown if len(shown) < len(record.images) else (*shown, *record.attachments)
     first = tuple(image.slot for image in known if image.slot == 1)[:1]
-    wording = pictures_first(mmmu_text(record.question or "", options), first)
+    wording = put_images_first(build_mmmu_text(record.question or "", options), first)
     return replace(wording, names=LETTERS[: len(options or ())] or None)
 
 
-def mmmu_text(question: str, options: Sequence[Any] | None) -> str:
+def build_mmmu_text(question: str, options: Sequence[Any] | None) -> str:
     """Write the prompt text.
 
     Args:
@@ -61,7 +61,7 @@ def mmmu_text(question: str, options: Sequence[Any] | None) -> str:
     return f"{question}\n{listed}\n{CHOICE_LINE}"
 
 
-def chosen_option(options: Sequence[Any], answer: str) -> Any:
+def find_chosen_option(options: Sequence[Any], answer: str) -> Any:
     """Look up the option that an answer letter names, in either case.
 
     Raises:
@@ -78,7 +78,7 @@ def chosen_option(options: Sequence[Any], answer: str) -> Any:
     place = ord(letter) - ord("A") if len(letter) == 1 else len(options)
     if not -len(options) <= place < len(options):
         letters = ", ".join(ascii_uppercase[: len(options)])
-        raise RowError("answer.letter", "answer", f"expected one of {letters} {got(answer)}. Correct it.")
+        raise RowError("answer.letter", "answer", f"expected one of {letters} {show(answer)}. Correct it.")
     return options[place]
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.record import LETTERS, Part, Record
 from mmconvert.core.text.prompt_parts import Wording
 
@@ -43,11 +43,11 @@ def mmmu_pro(record: Record, mode: Mode = "direct", script: str = "gpt") -> Word
     Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu-pro/infer/infer_gpt.py, infer_transformers.py.
     """
     options = [option for option in record.options if option is not None]
-    text, order = mmmu_pro_text(record.question or "", options, mode, script)
+    text, order = build_mmmu_pro_text(record.question or "", options, mode, script)
     return Wording((Part("text", text), *(Part("image"),) * len(order)), order, names=LETTERS[: len(options)] or None)
 
 
-def mmmu_pro_text(
+def build_mmmu_pro_text(
     question: str, options: Sequence[Any], mode: str = "direct", script: str = "gpt"
 ) -> tuple[str, tuple[int, ...]]:
     """Write the prompt text and list the pictures that it names.
@@ -68,17 +68,19 @@ def mmmu_pro_text(
         >>> mmmu_pro_text("Is <image 2> like <image 1>?", ["yes", "no"])[1]
         (2, 1)
     """
-    instruction = _known("mode", mode, INSTRUCTIONS)
-    placeholder = _known("script", script, PLACEHOLDERS)
+    instruction = _check_option("mode", mode, INSTRUCTIONS)
+    placeholder = _check_option("script", script, PLACEHOLDERS)
     listed = "\n".join(f"{chr(ord('A') + number)}. {option}" for number, option in enumerate(options))
     text = f"{question}\n{listed}\n{instruction}"
     order = tuple(int(found) for found in NAMED_IMAGE.findall(text))
     return NAMED_IMAGE.sub(lambda _: placeholder, text), order
 
 
-def _known(option: str, name: str, table: dict[str, str]) -> str:
+def _check_option(option: str, name: str, table: dict[str, str]) -> str:
     if name not in table:
-        raise UsageError(f"mmmu_pro has no {option} {name!r}.{did_you_mean(name, table)} Known: {', '.join(table)}.")
+        raise UsageError(
+            f"mmmu_pro has no {option} {name!r}.{suggest_spelling(name, table)} Known: {', '.join(table)}."
+        )
     return table[name]
 
 

@@ -7,19 +7,19 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.errors import RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import OPTION_MARK, Record
-from mmconvert.core.text.prompt_parts import Wording, pictures_first
-from mmconvert.core.text.turns import words
+from mmconvert.core.text.prompt_parts import Wording, put_images_first
+from mmconvert.core.text.turns import join_texts
 from mmconvert.kits.reform_eval.dialogue import (
     ALPHABETS,
     FIRST_QUERIES,
     Processor,
     chat_wording,
-    dialogue_text,
-    mmgpt_text,
-    plain_text,
-    question_answer_text,
+    format_conversation,
+    format_mmgpt,
+    format_plain,
+    format_question_answer,
 )
 
 Mark = Literal["upper", "lower", "number", "random"]
@@ -27,10 +27,10 @@ Style = Literal["chat", "one", "two", "llama_2", "otter", "llama_adapter2", "vis
 Class = Literal["conv", "mmgpt", "single_choice", "base"]
 
 WRITERS: dict[str, Callable[[Mapping[str, Any], Processor, Random], str]] = {
-    "conv": dialogue_text,
-    "mmgpt": mmgpt_text,
-    "single_choice": question_answer_text,
-    "base": lambda sample, processor, rng: plain_text(sample, processor),
+    "conv": format_conversation,
+    "mmgpt": format_mmgpt,
+    "single_choice": format_question_answer,
+    "base": lambda sample, processor, rng: format_plain(sample, processor),
 }
 """Processor -> what writes its text."""
 
@@ -98,16 +98,16 @@ def reform_eval(
     if None in record.options:
         raise RowError("options.gap", "options", "ReForm-Eval marks options without a gap. Leave the row out.")
     if first_query_fn not in FIRST_QUERIES:
-        hint = did_you_mean(first_query_fn, FIRST_QUERIES)
+        hint = suggest_spelling(first_query_fn, FIRST_QUERIES)
         raise UsageError(f"no first_query_fn is called {first_query_fn!r}.{hint} Known: {', '.join(FIRST_QUERIES)}.")
     user, _, assistant = roles.partition("|")
     settings = Processor(
-        sep=_unescaped(sep),
-        sep2=None if sep2 is None else _unescaped(sep2),
+        sep=_unescape(sep),
+        sep2=None if sep2 is None else _unescape(sep2),
         roles=(user, assistant),
-        system=None if system_msg is None else _unescaped(system_msg),
+        system=None if system_msg is None else _unescape(system_msg),
         first_query=FIRST_QUERIES[first_query_fn],
-        opening=_turns_of(init_conv),
+        opening=_split_turns(init_conv),
         style=sep_style,
         mark=alphabet_choice or record.extra.get(OPTION_MARK, "upper"),
         method=infer_method,
@@ -120,13 +120,13 @@ def reform_eval(
         "question": record.question or "",
         "answer_options": record.options or None,
         "instruct": record.instruction,
-        "history": [{"from": HUMAN[t.role], "value": words(t)} for t in record.messages[:-1] if t.role in HUMAN],
+        "history": [{"from": HUMAN[t.role], "value": join_texts(t)} for t in record.messages[:-1] if t.role in HUMAN],
     }
     slots = tuple(dict.fromkeys(image.slot for image in record.images))
     shows_options = infer_method == "generation" and processor != "base"
     known = ALPHABETS.get(settings.mark or "") if shows_options else ""
     names = None if known is None else known[: len(record.options)]
-    return replace(pictures_first(WRITERS[processor](sample, settings, rng), slots), names=names)
+    return replace(put_images_first(WRITERS[processor](sample, settings, rng), slots), names=names)
 
 
 _DEFAULTS = {name: one.default for name, one in inspect.signature(reform_eval).parameters.items() if name != "record"}
@@ -141,14 +141,14 @@ def _require_honoured(given: dict[str, Any], writer: str) -> None:
         raise UsageError(f"{lost} has no place in {what}. It goes with processor={' or '.join(places)}{style}.")
 
 
-def _turns_of(text: str | None) -> tuple[tuple[str, str], ...]:
-    turns = [] if text is None else [turn.partition(":") for turn in _unescaped(text).split("|")]
+def _split_turns(text: str | None) -> tuple[tuple[str, str], ...]:
+    turns = [] if text is None else [turn.partition(":") for turn in _unescape(text).split("|")]
     if any(not colon for _, colon, _ in turns):
-        raise UsageError(f"init_conv is written ROLE:TEXT|ROLE:TEXT {got(text)}.")
+        raise UsageError(f"init_conv is written ROLE:TEXT|ROLE:TEXT {show(text)}.")
     return tuple((role, said) for role, _, said in turns)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return text.replace("\\n", "\n").replace("\\t", "\t")
 
 

@@ -1,6 +1,6 @@
 """VLMEvalKit's wording, by the dataset class that reads the table: pictures first, then one text.
 
-The kit's message is a list of `{"type": "image" or "text", "value": ...}`; `messages` gives it from a
+The kit's message is a list of `{"type": "image" or "text", "value": ...}`; `build_messages` gives it from a
 raw row, `vlmevalkit` gives the same turn from a record.
 """
 
@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.errors import RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import LETTERS, Part, Record
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.prompt_parts import Wording
-from mmconvert.core.text.turns import last_turn_images
+from mmconvert.core.text.turns import list_last_turn_images
 
 Row = Mapping[str, Any]
 Message = dict[str, Any]
@@ -62,13 +62,13 @@ def vlmevalkit(record: Record, dataset_class: str | None = None) -> Wording:
     """
     name = dataset_class or OWN_CLASS.get(record.task, "CustomVQADataset")
     row = {"question": record.question, "hint": record.hint, **dict(zip(LETTERS, record.options, strict=False))}
-    slots = [image.slot for image in last_turn_images(record)]
-    turn = messages(name, record.dataset or "", row, slots)
+    slots = [image.slot for image in list_last_turn_images(record)]
+    turn = build_messages(name, record.dataset or "", row, slots)
     parts = tuple(Part("image") if x["type"] == "image" else Part("text", str(x["value"])) for x in turn)
     return Wording(parts, tuple(x["value"] for x in turn if x["type"] == "image"))
 
 
-def messages(dataset_class: str, dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+def build_messages(dataset_class: str, dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
     """Build the kit's message from a raw row.
 
     Args:
@@ -89,12 +89,12 @@ def messages(dataset_class: str, dataset: str, row: Row, pictures: Sequence[Any]
         [{'type': 'image', 'value': '1.png'}, {'type': 'text', 'value': 'Which?'}]
     """
     if dataset_class not in CLASSES:
-        hint = did_you_mean(dataset_class, CLASSES)
+        hint = suggest_spelling(dataset_class, CLASSES)
         raise UsageError(f"vlmevalkit has no class {dataset_class!r}.{hint} Known: {', '.join(CLASSES)}.")
     return CLASSES[dataset_class](dataset, row, pictures)
 
 
-def choice_text(row: Row, closing: str = SELECT, *, hint: bool = True) -> str:
+def build_choice_text(row: Row, closing: str = SELECT, *, hint: bool = True) -> str:
     """Write question and options as the kit's multiple-choice classes do.
 
     Args:
@@ -115,7 +115,7 @@ def choice_text(row: Row, closing: str = SELECT, *, hint: bool = True) -> str:
     options = [f"{letter}. {row[letter]}\n" for letter in LETTERS if row.get(letter) is not None]
     before = f"Hint: {row['hint']}\n" if hint and row.get("hint") is not None else ""
     listed = f"Options:\n{''.join(options)}{closing}" if options else ""
-    return f"{before}Question: {_question(row)}\n{listed}"
+    return f"{before}Question: {_read_question(row)}\n{listed}"
 
 
 def split_at_pictures(text: str, pictures: Sequence[Any]) -> list[Message]:
@@ -138,12 +138,12 @@ def split_at_pictures(text: str, pictures: Sequence[Any]) -> list[Message]:
     """
     first, *rest = text.split(NUMBERED)
     if not rest:
-        return _pictures_first(text, pictures)
-    pieces = [_text(first)]
+        return _put_images_first(text, pictures)
+    pieces = [_build_text(first)]
     for piece in rest:
         if not (piece[:1].isascii() and piece[:1].isdigit() and piece[1:2] == ">"):
             raise RowError(
-                "placeholder.syntax", "question", f"expected <image d> with one digit {got(NUMBERED + piece)}."
+                "placeholder.syntax", "question", f"expected <image d> with one digit {show(NUMBERED + piece)}."
             )
         place = int(piece[0]) - 1
         if not -len(pictures) <= place < len(pictures):
@@ -152,11 +152,11 @@ def split_at_pictures(text: str, pictures: Sequence[Any]) -> list[Message]:
                 "question",
                 f"the text names picture {place + 1}, of {len(pictures)}. Give it, or take its name out.",
             )
-        pieces += [_image(pictures[place]), _text(piece[2:])]
+        pieces += [_build_image(pictures[place]), _build_text(piece[2:])]
     return pieces
 
 
-def dialog(row: Row, pictures: Sequence[Any]) -> list[Message]:
+def build_conversation(row: Row, pictures: Sequence[Any]) -> list[Message]:
     """Build the turns of a dialog: questions and answers, `<ImageHere>` taking pictures in order.
 
     Args:
@@ -165,7 +165,7 @@ def dialog(row: Row, pictures: Sequence[Any]) -> list[Message]:
         pictures: Pictures.
 
     Returns:
-        `{"role", "content"}` of user and assistant in turn; content as in `messages`, empty texts left out.
+        `{"role", "content"}` of user and assistant in turn; content as in `build_messages`, empty texts left out.
 
     Raises:
         RowError: Questions and answers differ in number, an answer holds `<ImageHere>`, or the
@@ -177,8 +177,8 @@ def dialog(row: Row, pictures: Sequence[Any]) -> list[Message]:
         >>> [turn["role"] for turn in dialog({"question": "['a', 'b']", "answer": "['c', 'd']"}, [])]
         ['user', 'assistant', 'user', 'assistant']
     """
-    questions = _texts(row.get("question"))
-    answers = _texts(row["answer"]) if "answer" in row else [""] * len(questions)
+    questions = _read_texts(row.get("question"))
+    answers = _read_texts(row["answer"]) if "answer" in row else [""] * len(questions)
     if len(questions) != len(answers):
         raise RowError("rounds.count", "answer", f"{len(questions)} questions have {len(answers)} answers. Pair them.")
     left = iter(pictures)
@@ -186,94 +186,94 @@ def dialog(row: Row, pictures: Sequence[Any]) -> list[Message]:
     for question, answer in zip(questions, answers, strict=True):
         if HERE in answer:
             raise RowError(
-                "placeholder.role", "answer", f"an answer cannot show a picture {got(answer)}. Remove {HERE}."
+                "placeholder.role", "answer", f"an answer cannot show a picture {show(answer)}. Remove {HERE}."
             )
-        turns.append({"role": "user", "content": _here(question, left)})
-        turns.append({"role": "assistant", "content": [_text(answer)]})
+        turns.append({"role": "user", "content": _split_here(question, left)})
+        turns.append({"role": "assistant", "content": [_build_text(answer)]})
     return turns
 
 
-def _here(question: str, pictures: Any) -> list[Message]:
+def _split_here(question: str, pictures: Any) -> list[Message]:
     first, *rest = question.split(HERE)
-    pieces = [_text(first)] if first else []
+    pieces = [_build_text(first)] if first else []
     for text in rest:
         try:
-            pieces.append(_image(next(pictures)))
+            pieces.append(_build_image(next(pictures)))
         except StopIteration:
             raise RowError(
                 "image.missing", "question", "the dialog names more pictures than it has. Give each its picture."
             ) from None
         if text:
-            pieces.append(_text(text))
+            pieces.append(_build_text(text))
     return pieces
 
 
-def _texts(cell: Any) -> list[str]:
+def _read_texts(cell: Any) -> list[str]:
     if not isinstance(cell, str):
-        raise RowError("text.type", "question", f"expected a text or a list of texts {got(cell)}.")
+        raise RowError("text.type", "question", f"expected a text or a list of texts {show(cell)}.")
     return [str(item) for item in parse_list(cell)] if looks_like_list(cell) else [cell]
 
 
-def _image(value: Any) -> Message:
+def _build_image(value: Any) -> Message:
     return {"type": "image", "value": value}
 
 
-def _text(value: Any) -> Message:
+def _build_text(value: Any) -> Message:
     return {"type": "text", "value": value}
 
 
-def _pictures_first(text: Any, pictures: Sequence[Any]) -> list[Message]:
-    return [*map(_image, pictures), _text(text)]
+def _put_images_first(text: Any, pictures: Sequence[Any]) -> list[Message]:
+    return [*map(_build_image, pictures), _build_text(text)]
 
 
-def _question(row: Row) -> Any:
+def _read_question(row: Row) -> Any:
     # The kit prints what pandas holds in an empty cell.
     return "nan" if row.get("question") is None else row["question"]
 
 
-def _choice(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    return _pictures_first(choice_text(row), pictures)
+def _build_choice(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return _put_images_first(build_choice_text(row), pictures)
 
 
-def _text_choice(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    return [_text(choice_text(row))]
+def _build_text_choice(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return [_build_text(build_choice_text(row))]
 
 
-def _mmmu(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    return split_at_pictures(choice_text(row), pictures)
+def _build_mmmu(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return split_at_pictures(build_choice_text(row), pictures)
 
 
-def _mmmu_pro(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+def _build_mmmu_pro(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
     steps = STEPS in dataset
     if VISION.search(dataset):
-        return _pictures_first(PRO_VISION + (LAST_LINE if steps else LETTER), pictures)
-    return split_at_pictures(choice_text(row, PRO_STEPS if steps else LETTER, hint=False), pictures)
+        return _put_images_first(PRO_VISION + (LAST_LINE if steps else LETTER), pictures)
+    return split_at_pictures(build_choice_text(row, PRO_STEPS if steps else LETTER, hint=False), pictures)
 
 
-def _plain(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    return _pictures_first(_question(row), pictures)
+def _build_plain(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return _put_images_first(_read_question(row), pictures)
 
 
-def _followed_by(suffix: str) -> Callable[[str, Row, Sequence[Any]], list[Message]]:
+def _append_suffix(suffix: str) -> Callable[[str, Row, Sequence[Any]], list[Message]]:
     def build(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
         question = row.get("question")
         if not isinstance(question, str):
-            raise RowError("text.type", "question", f"expected a text {got(question)}. Read the column as text.")
-        return _pictures_first(question + suffix, pictures)
+            raise RowError("text.type", "question", f"expected a text {show(question)}. Read the column as text.")
+        return _put_images_first(question + suffix, pictures)
 
     return build
 
 
-def _yes_no(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    return (_followed_by(YES_OR_NO) if dataset in ASKING_YES_OR_NO else _plain)(dataset, row, pictures)
+def _build_yes_no(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return (_append_suffix(YES_OR_NO) if dataset in ASKING_YES_OR_NO else _build_plain)(dataset, row, pictures)
 
 
-def _caption(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    return _pictures_first(_question(row) if "question" in row else CAPTION, pictures)
+def _build_caption(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return _put_images_first(_read_question(row) if "question" in row else CAPTION, pictures)
 
 
-def _dialog(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    return dialog(row, pictures)
+def _build_conversation_prompt(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    return build_conversation(row, pictures)
 
 
 ASKING_YES_OR_NO = ("AMBER",)
@@ -284,20 +284,20 @@ OWN_CLASS = {
     "ocr": "OCRBench",
 }
 CLASSES: dict[str, Callable[[str, Row, Sequence[Any]], list[Message]]] = {
-    "ImageMCQDataset": _choice,
-    "CustomMCQDataset": _choice,
-    "TextMCQDataset": _text_choice,
-    "CustomTextMCQDataset": _text_choice,
-    "MMMUDataset": _mmmu,
-    "MMMUProDataset": _mmmu_pro,
-    "ImageVQADataset": _followed_by(ONE_WORD),
-    "MTVQADataset": _followed_by(SAME_LANGUAGE),
-    "ImageShortQADataset": _followed_by(SHORT),
-    "ImageYORNDataset": _yes_no,
-    "CustomVQADataset": _plain,
-    "OCRBench": _plain,
-    "ImageCaptionDataset": _caption,
-    "ImageMTDataset": _dialog,
+    "ImageMCQDataset": _build_choice,
+    "CustomMCQDataset": _build_choice,
+    "TextMCQDataset": _build_text_choice,
+    "CustomTextMCQDataset": _build_text_choice,
+    "MMMUDataset": _build_mmmu,
+    "MMMUProDataset": _build_mmmu_pro,
+    "ImageVQADataset": _append_suffix(ONE_WORD),
+    "MTVQADataset": _append_suffix(SAME_LANGUAGE),
+    "ImageShortQADataset": _append_suffix(SHORT),
+    "ImageYORNDataset": _build_yes_no,
+    "CustomVQADataset": _build_plain,
+    "OCRBench": _build_plain,
+    "ImageCaptionDataset": _build_caption,
+    "ImageMTDataset": _build_conversation_prompt,
 }
 """How each of the kit's classes words a row."""
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.rows import Rejected, Row, Where
-from mmconvert.core.text.placeholders import image_slot
+from mmconvert.core.text.placeholders import parse_image_slot
 from mmconvert.kits.evalscope.files import read_rows
-from mmconvert.kits.evalscope.media import images_of, shown_only
-from mmconvert.kits.evalscope.messages import Message, read_json, read_messages, reference_of
+from mmconvert.kits.evalscope.media import drop_unused_placeholders, gather_images
+from mmconvert.kits.evalscope.messages import Message, check_reference, read_json, read_messages
 from mmconvert.kits.evalscope.release import LATEST
-from mmconvert.kits.evalscope.wire import wire_messages
-from mmconvert.prompts.evalscope import options_of
+from mmconvert.kits.evalscope.wire import build_wire_messages
+from mmconvert.prompts.evalscope import read_options
 
 
 def evalscope(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
@@ -49,29 +49,29 @@ def evalscope(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Reje
 
 
 def _read(fields: dict[str, Any]) -> dict[str, Any]:
-    pictures = images_of(fields)
+    pictures = gather_images(fields)
     kept = {name: value for name, value in fields.items() if not _is_media(name)}
     kept |= {f"image_{slot}": reference for slot, reference in pictures.items()}
-    return _choice(kept, fields) if "messages" not in fields and "question" in fields else _chat(kept, fields)
+    return _read_choice(kept, fields) if "messages" not in fields and "question" in fields else _read_chat(kept, fields)
 
 
 def _is_media(name: str) -> bool:
-    return image_slot(name) is not None or name == "images"
+    return parse_image_slot(name) is not None or name == "images"
 
 
-def _choice(kept: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+def _read_choice(kept: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
     if "answer" not in fields:
         raise RowError("field.missing", "answer", "the row has no such field.")
-    options = options_of(fields.get("options"))
+    options = read_options(fields.get("options"))
     return {
         **kept,
-        "question": shown_only(str(fields["question"]), fields, LATEST),
-        "options": [shown_only(option, fields, LATEST) for option in options],
-        "answer": reference_of(fields["answer"]),
+        "question": drop_unused_placeholders(str(fields["question"]), fields, LATEST),
+        "options": [drop_unused_placeholders(option, fields, LATEST) for option in options],
+        "answer": check_reference(fields["answer"]),
     }
 
 
-def _chat(kept: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+def _read_chat(kept: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
     value = fields.get("messages")
     if isinstance(value, str):
         value = read_json(value, "messages")
@@ -79,12 +79,12 @@ def _chat(kept: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
     for message in messages:
         if message["role"] == "user" and isinstance(message["content"], str):
             # The kit keeps a text of which nothing would be left.
-            message["content"] = shown_only(message["content"], fields, LATEST) or message["content"]
-    written = wire_messages(map(_without_reasoning, messages), str)
-    return {**kept, "messages": written, "answer": reference_of(fields.get("answer") or "")}
+            message["content"] = drop_unused_placeholders(message["content"], fields, LATEST) or message["content"]
+    written = build_wire_messages(map(_move_reasoning, messages), str)
+    return {**kept, "messages": written, "answer": check_reference(fields.get("answer") or "")}
 
 
-def _without_reasoning(message: Message) -> Message:
+def _move_reasoning(message: Message) -> Message:
     """Move reasoning out of the content, to the field that servers have for it."""
     content = message["content"]
     if isinstance(content, str) or all(part["type"] != "reasoning" for part in content):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, did_you_mean
+from mmconvert.core.errors import Error, suggest_spelling
 from mmconvert.core.record import LETTERS
 from mmconvert.core.rows import Rejected, Row
-from mmconvert.kits.vlmevalkit.lossy_tables import retyped
+from mmconvert.kits.vlmevalkit.lossy_tables import retype_rows
 
 NEEDED = ("index", "question", "category", "l2-category")
 NO_OPTIONS = LETTERS[5:]
@@ -35,11 +35,11 @@ def mmbench(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Reject
 
     Parity: open-compass/MMBench@20faed3 README, section on loading the data.
     """
-    for item in retyped(path, rows):
+    for item in retype_rows(path, rows):
         if isinstance(item, Row):
             for name in NEEDED:
                 if name not in item.fields:
-                    hint = did_you_mean(name, item.fields)
+                    hint = suggest_spelling(name, item.fields)
                     raise Error(f"{path}:1 {name}: MMBench's loader needs such a column.{hint} Add or rename it.")
             more = [name for name in NO_OPTIONS if item.fields.get(name) is not None]
             fields = {name: value for name, value in item.fields.items() if name not in NO_OPTIONS}

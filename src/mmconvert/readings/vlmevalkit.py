@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mmconvert.core.rows import Rejected, Row
-from mmconvert.kits.vlmevalkit.lossy_tables import retyped
+from mmconvert.kits.vlmevalkit.lossy_tables import retype_rows
 
 _QUESTION = "question"
 
@@ -32,7 +32,7 @@ def vlmevalkit(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rej
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/smp/file.py:load (TSV by `read_csv`, xlsx by
     `read_excel`), vlmeval/dataset/image_base.py. See `mmconvert.io.pandas_dtypes` for what is not kept.
     """
-    for item in retyped(path, rows):
+    for item in retype_rows(path, rows):
         if isinstance(item, Row) and _QUESTION in item.fields and item.fields[_QUESTION] is None:
             item = replace(item, fields={**item.fields, _QUESTION: "nan"})
         yield item

@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, urljoin
 import msgspec
 
 from mmconvert._version import __version__
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.storage.url_safety import (
     PORTS,
     Address,
@@ -110,7 +110,7 @@ def opened(
                     break
                 at = _location(at, answer)
             else:
-                raise RowError("remote.address", "", f"more than {limits.redirects} redirects {got(url)}.")
+                raise RowError("remote.address", "", f"more than {limits.redirects} redirects {show(url)}.")
         yield _body(answer, url, limits)
 
 
@@ -122,10 +122,10 @@ def _network_errors(url: str, limits: Limits) -> Iterator[None]:
         yield
     except TimeoutError:
         limit = f"{limits.silence:g} seconds of silence or {limits.seconds:g} in all"
-        raise RowError("remote.timeout", "", f"no whole answer within {limit} {got(url)}.") from None
+        raise RowError("remote.timeout", "", f"no whole answer within {limit} {show(url)}.") from None
     except (OSError, HTTPException) as error:
         reason = str(error) or type(error).__name__
-        raise RowError("remote.failed", "", f"cannot be fetched: {reason[:200]} {got(url)}.") from None
+        raise RowError("remote.failed", "", f"cannot be fetched: {reason[:200]} {show(url)}.") from None
 
 
 @contextlib.contextmanager
@@ -181,7 +181,7 @@ def _connected(addresses: Sequence[Address], port: int, clock: _Clock) -> socket
 def _location(url: str, answer: "http.client.HTTPResponse") -> str:
     location = answer.getheader("Location")
     if not location:
-        raise RowError("remote.failed", "", f"the server redirects to nowhere {got(url)}.")
+        raise RowError("remote.failed", "", f"the server redirects to nowhere {show(url)}.")
     # http.client reads headers as Latin-1; addresses in them are UTF-8 where they are not ASCII.
     with contextlib.suppress(UnicodeError):
         location = location.encode("latin-1").decode()
@@ -193,20 +193,20 @@ def _location(url: str, answer: "http.client.HTTPResponse") -> str:
 
 def _body(answer: "http.client.HTTPResponse", url: str, limits: Limits) -> Iterator[bytes]:
     if answer.status != 200:
-        raise RowError("remote.failed", "", f"the server answers {answer.status} {answer.reason} {got(url)}.")
+        raise RowError("remote.failed", "", f"the server answers {answer.status} {answer.reason} {show(url)}.")
     count = 0
     with _network_errors(url, limits):
         while True:
             # `length` is what the server says is left; what comes without one is counted.
             if count + (answer.length or 0) > limits.bytes:
-                raise RowError("remote.too_large", "", f"the answer has more than {limits.bytes:,} bytes {got(url)}.")
+                raise RowError("remote.too_large", "", f"the answer has more than {limits.bytes:,} bytes {show(url)}.")
             chunk = answer.read(CHUNK)
             if not chunk:
                 break
             count += len(chunk)
             yield chunk
     if answer.length:
-        raise RowError("remote.failed", "", f"the answer ends {answer.length:,} bytes early {got(url)}. Try again.")
+        raise RowError("remote.failed", "", f"the answer ends {answer.length:,} bytes early {show(url)}. Try again.")
 
 
 class _Timed:

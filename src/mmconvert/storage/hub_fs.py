@@ -19,7 +19,7 @@ from urllib.parse import unquote
 import msgspec
 
 from mmconvert._version import __version__
-from mmconvert.core.errors import Error, UsageError, did_you_mean, first_line
+from mmconvert.core.errors import Error, UsageError, suggest_spelling, take_first_line
 from mmconvert.core.rows import READERS
 from mmconvert.storage.hub_errors import RETRY_SECONDS, retried
 
@@ -75,7 +75,7 @@ def on_the_hub(name: str | Path) -> Path | None:
     place = root / inside if inside else root
     if not place.exists():
         neighbours = [file.name for file in place.parent.iterdir()] if place.parent.is_dir() else []
-        hint = did_you_mean(place.name, neighbours)
+        hint = suggest_spelling(place.name, neighbours)
         raise UsageError(f"{name}: the dataset on the Hub has no file or folder {inside!r}.{hint} Check the path.")
     return place
 
@@ -366,10 +366,11 @@ def _asked(name: str, revision: str | None = None) -> Iterator[None]:
             "hf download USER/REPO --repo-type dataset"
         ) from None
     except errors.HfHubHTTPError as error:
-        said = error.server_message or first_line(error)
+        said = error.server_message or take_first_line(error)
         raise Error(f"{name}: the Hub answered {error.response.status_code}: {said}. Try again later.") from None
     except (httpx2.TransportError, ConnectionError, TimeoutError) as error:
         raise Error(
-            f"{name}: no such file or folder, and the Hub cannot be asked ({first_line(error)}). Check the path, or "
+            f"{name}: no such file or folder, and the Hub cannot be asked "
+            f"({take_first_line(error)}). Check the path, or "
             "the network; HF_HUB_OFFLINE=1 takes what the client's cache has."
         ) from None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from mmconvert.core.errors import Error, UsageError, first_line
+from mmconvert.core.errors import Error, UsageError, take_first_line
 from mmconvert.storage.hub_fs import on_the_hub
 
 _URL = re.compile(r"(?!https?:|file:)[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
@@ -136,9 +136,9 @@ def opened_store(url: str) -> Iterator[tuple[Any, str]]:
     except Error:
         raise
     except ImportError as error:
-        package = f" ({first_line(error)})" if str(error) else ""
+        package = f" ({take_first_line(error)})" if str(error) else ""
         raise UsageError(f"{url}: the package for such URLs is missing{package}.") from None
     except ValueError as error:
-        raise UsageError(f"{url}: cannot be opened ({first_line(error)}).") from None
+        raise UsageError(f"{url}: cannot be opened ({take_first_line(error)}).") from None
     except Exception as error:  # clients of many stores: each has errors of its own
-        raise Error(f"{url}: the store failed ({type(error).__name__}: {first_line(error)}). Run again.") from None
+        raise Error(f"{url}: the store failed ({type(error).__name__}: {take_first_line(error)}). Run again.") from None

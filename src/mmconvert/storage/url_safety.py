@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable, Sequence
 from urllib.parse import SplitResult, quote, urlsplit
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 
 PORTS = {"http": 80, "https": 443}
 
@@ -122,7 +122,7 @@ def _ascii_host(host: str, bracketed: bool, url: str) -> str:
 
 def refused(url: str, reason: str) -> RowError:
     """Make the error of an address that is not fetched."""
-    return RowError("remote.address", "", f"the address is not fetched: {reason} {got(url)}.")
+    return RowError("remote.address", "", f"the address is not fetched: {reason} {show(url)}.")
 
 
 def checked_addresses(

@@ -6,12 +6,12 @@ The project's own tests run them on every plug-in of its own. On yours, from the
 
 or in a test of your own:
 
-    from mmconvert.testing import breaches
+    from mmconvert.testing import find_breaches
 
     def test_my_format():
-        assert breaches("formats", "my_format.py@FORMAT", ["example.tsv"]) == []
+        assert find_breaches("formats", "my_format.py@FORMAT", ["example.tsv"]) == []
 
-Each kind has a module with its `CHECKS`: what is promised, in words -> a function that yields the breaches.
+Each kind has a module with its `CHECKS`: what is promised, in words -> a function that yields the find_breaches.
 """
 
 import importlib
@@ -19,7 +19,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, no_such_path, told
+from mmconvert.core.errors import (
+    Error,
+    RowError,
+    UsageError,
+    build_missing_path_error,
+    describe_error,
+    suggest_spelling,
+)
 from mmconvert.testing.breach import Breach
 
 __all__ = ["KINDS", "Breach", "breaches", "breaches_of", "promises"]
@@ -29,7 +36,7 @@ KINDS = ("formats", "prompts", "transforms")
 Checks = Mapping[str, Callable[[Any], Iterator[str]]]
 
 
-def breaches(kind: str, name: str, examples: Sequence[str | Path] = ()) -> list[Breach]:
+def find_breaches(kind: str, name: str, examples: Sequence[str | Path] = ()) -> list[Breach]:
     """Run every check of a kind on one plug-in.
 
     Args:
@@ -45,34 +52,34 @@ def breaches(kind: str, name: str, examples: Sequence[str | Path] = ()) -> list[
     Raises:
         UsageError: The kind, the name or a file is unknown.
     """
-    module = _module(kind)
+    module = _load_module(kind)
     paths = [Path(example) for example in examples]
     for path in paths:
         if not path.exists():
-            raise no_such_path(path)
+            raise build_missing_path_error(path)
     subject = module.subject(name, paths)
     declaration, *others = module.CHECKS
     # What is not even of its kind would break every other promise too.
-    wrong = list(breaches_of(module.CHECKS, declaration, subject))
-    return wrong or [breach for check in others for breach in breaches_of(module.CHECKS, check, subject)]
+    wrong = list(run_check(module.CHECKS, declaration, subject))
+    return wrong or [breach for check in others for breach in run_check(module.CHECKS, check, subject)]
 
 
-def promises(kind: str) -> tuple[str, ...]:
+def list_promises(kind: str) -> tuple[str, ...]:
     """List what plug-ins of a kind promise, in words; where the first is broken, the others are not looked at.
 
     Raises:
         UsageError: The kind is unknown.
     """
-    return tuple(_module(kind).CHECKS)
+    return tuple(_load_module(kind).CHECKS)
 
 
-def _module(kind: str) -> Any:
+def _load_module(kind: str) -> Any:
     if kind not in KINDS:
-        raise UsageError(f"unknown kind {kind!r}.{did_you_mean(kind, KINDS)} Known: {', '.join(KINDS)}.")
+        raise UsageError(f"unknown kind {kind!r}.{suggest_spelling(kind, KINDS)} Known: {', '.join(KINDS)}.")
     return importlib.import_module(f"mmconvert.testing.{kind}")
 
 
-def breaches_of(checks: Checks, check: str, subject: Any) -> Iterator[Breach]:
+def run_check(checks: Checks, check: str, subject: Any) -> Iterator[Breach]:
     """Run one check; an error that leaves the plug-in where none should is a breach, too.
 
     Args:
@@ -84,8 +91,13 @@ def breaches_of(checks: Checks, check: str, subject: Any) -> Iterator[Breach]:
         for message in checks[check](subject):
             yield Breach(check, message)
     except RowError as error:
-        yield Breach(check, f"{told(error)}. RowError may be raised for one row only, by records or a step.")
+        yield Breach(check, f"{describe_error(error)}. RowError may be raised for one row only, by records or a step.")
     except Error as error:
         yield Breach(check, str(error))
     except Exception as error:
-        yield Breach(check, f"{told(error)}. Nothing but mmconvert.core.errors.Error and RowError may leave a plug-in.")
+        yield Breach(
+            check, f"{describe_error(error)}. Nothing but mmconvert.core.errors.Error and RowError may leave a plug-in."
+        )
+
+
+breaches = find_breaches  # the name that plug-ins know from before the first release

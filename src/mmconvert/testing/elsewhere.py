@@ -10,8 +10,8 @@ from pathlib import Path
 from mmconvert.core.errors import Error, RowError
 from mmconvert.core.record import to_arrow
 from mmconvert.pipeline.prompting import rewording
-from mmconvert.plugins.transform import steps, transformed
-from mmconvert.testing.examples import example_records, records_of
+from mmconvert.plugins.transform import apply_steps, load_steps
+from mmconvert.testing.examples import load_example_records, load_records
 
 HASH_SEEDS = ("0", "1", "2")
 _CODE = (
@@ -33,17 +33,17 @@ def digest(kind: str, specs: Sequence[str], paths: Sequence[str], seed: int = 0)
     total = hashlib.sha256()
     for spec in specs:
         word = rewording(spec) if kind == "prompts" else None
-        chain = steps([spec], seed) if word is None else ()
-        for record in (*example_records(), *records_of([Path(path) for path in paths])):
+        chain = load_steps([spec], seed) if word is None else ()
+        for record in (*load_example_records(), *load_records([Path(path) for path in paths])):
             try:
-                made = transformed(record, chain) if word is None else (word(record),)
+                made = apply_steps(record, chain) if word is None else (word(record),)
                 total.update(repr([to_arrow([one]).to_pylist() for one in made]).encode(errors="surrogatepass"))
             except RowError as error:
                 total.update(f"{error.code} {error.message}".encode(errors="surrogatepass"))
     return total.hexdigest()
 
 
-def digests(kind: str, specs: Sequence[str], paths: Sequence[Path] = (), seed: int = 0) -> set[str]:
+def collect_digests(kind: str, specs: Sequence[str], paths: Sequence[Path] = (), seed: int = 0) -> set[str]:
     """Run `digest` in processes of different hash seeds; one digest comes back where results do not hang on them.
 
     Raises:

@@ -8,7 +8,7 @@ from mmconvert.core.record import Record
 from mmconvert.io.detect import sample
 from mmconvert.pipeline.convert import read
 from mmconvert.plugins.format import Format, Sample
-from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.registry import find_plugins, load
 from mmconvert.testing import demo
 
 FILES = Path(demo.__file__).parent / "files"
@@ -16,12 +16,12 @@ _RECORDS = 3
 
 
 @cache
-def example_files() -> dict[str, Path]:
+def list_example_files() -> dict[str, Path]:
     """Give the example of each format that has one, by the format's name; a folder where that is its input."""
-    return {name: path for name in available("mmconvert.formats") for path in _example(name)}
+    return {name: path for name in find_plugins("mmconvert.formats") for path in _open_example(name)}
 
 
-def _example(name: str) -> Iterator[Path]:
+def _open_example(name: str) -> Iterator[Path]:
     plugin: Format = load("mmconvert.formats", name)
     folder = FILES / name
     if not folder.is_dir():
@@ -34,12 +34,12 @@ def _example(name: str) -> Iterator[Path]:
 
 
 @cache
-def example_records() -> tuple[Record, ...]:
+def load_example_records() -> tuple[Record, ...]:
     """Give a few records of each format."""
-    return tuple(record for name, path in example_files().items() for record in list(read(path, name))[:_RECORDS])
+    return tuple(record for name, path in list_example_files().items() for record in list(read(path, name))[:_RECORDS])
 
 
-def records_of(paths: Sequence[Path]) -> tuple[Record, ...]:
+def load_records(paths: Sequence[Path]) -> tuple[Record, ...]:
     """Give the records of a user's own files.
 
     Raises:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import Error, RowError, got, told
-from mmconvert.core.record import Record, checked, from_arrow, to_arrow
+from mmconvert.core.errors import Error, RowError, describe_error, show
+from mmconvert.core.record import Record, check_record, from_arrow, to_arrow
 from mmconvert.core.rows import READERS, Row
 from mmconvert.images.loader import Pictures
 from mmconvert.io.detect import sample
@@ -18,7 +18,7 @@ from mmconvert.pipeline.read import ReadOptions, Records
 from mmconvert.plugins.format import IMAGES, Context, Format
 from mmconvert.plugins.registry import load
 from mmconvert.testing import writers
-from mmconvert.testing.examples import example_files
+from mmconvert.testing.examples import list_example_files
 from mmconvert.testing.subject import Subject
 
 LARGEST = 1 << 20
@@ -45,7 +45,7 @@ OWN = "#"
 """A format's `rows` may hand facts of the whole file on to `records` under a name that begins so."""
 
 
-def subject(name: str, examples: Sequence[Path]) -> Subject:
+def load_subject(name: str, examples: Sequence[Path]) -> Subject:
     """Load what is to be checked.
 
     Raises:
@@ -54,23 +54,25 @@ def subject(name: str, examples: Sequence[Path]) -> Subject:
     return Subject(name, load("mmconvert.formats", name), tuple(examples))
 
 
-def _declared(it: Subject) -> Iterator[str]:
+def _check_declaration(it: Subject) -> Iterator[str]:
     plugin = it.plugin
     if not isinstance(plugin, Format):
-        yield f"the object is {got(plugin)}. Name an object of mmconvert.plugins.format.Format."
+        yield f"the object is {show(plugin)}. Name an object of mmconvert.plugins.format.Format."
         return
     if len(str(plugin.summary).splitlines()) != 1:
-        yield f"summary is not one line {got(plugin.summary)}. Say in a line what the format is."
+        yield f"summary is not one line {show(plugin.summary)}. Say in a line what the format is."
     # A single text, too, has letters to go through.
     suffixes: Any = plugin.suffixes
     if not isinstance(suffixes, tuple) or not suffixes or not all(map(_is_suffix, suffixes)):
-        yield f"suffixes is no tuple of endings {got(plugin.suffixes)}. Write them in lower case with a dot: ('.tsv',)."
+        yield (
+            f"suffixes is no tuple of endings {show(plugin.suffixes)}. Write them in lower case with a dot: ('.tsv',)."
+        )
     for field in ("rows", "records", "mismatch", *(["write"] if plugin.write is not None else [])):
         if not callable(getattr(plugin, field)):
-            yield f"{field} is no function {got(getattr(plugin, field))}."
+            yield f"{field} is no function {show(getattr(plugin, field))}."
     ways = plugin.images.values() if isinstance(plugin.images, Mapping) else [plugin.images]
     if unknown := {way for some in ways for way in some} - {*IMAGES}:
-        yield f"images names unknown ways {got(sorted(unknown))}. Known: {', '.join(IMAGES)}."
+        yield f"images names unknown ways {show(sorted(unknown))}. Known: {', '.join(IMAGES)}."
     if plugin.write is None and (plugin.columns or plugin.images or plugin.file_name):
         yield "columns, images and file_name are for formats that are written. Leave them out, or give write."
 
@@ -79,13 +81,13 @@ def _is_suffix(suffix: Any) -> bool:
     return suffix == "" or (isinstance(suffix, str) and suffix.startswith(".") and suffix == suffix.lower())
 
 
-def _examples_are_read(it: Subject) -> Iterator[str]:
+def _check_examples_are_read(it: Subject) -> Iterator[str]:
     if not it.examples:
         yield "there is no example to read. Give a file without fault, with a row of every kind."
     for path in it.examples:
         suffix = "" if path.is_dir() else path.suffix.lower()
         if suffix not in it.plugin.suffixes:
-            yield f"{path.name}: suffixes lacks its ending {got(suffix)}. Add it, or give another example."
+            yield f"{path.name}: suffixes lacks its ending {show(suffix)}. Add it, or give another example."
             continue
         records = Records(Input(path), ReadOptions(format=it.name, decode=True))
         made = list(records)
@@ -96,13 +98,13 @@ def _examples_are_read(it: Subject) -> Iterator[str]:
         ids = [record.id for record in made]
         if repeated := next((key for key in ids if ids.count(key) > 1), None):
             yield f"{path.name}: two records have the id {repeated!r}. Use the source's key, or context.numbered(row)."
-        if unlike := _difference(made, list(records)):
+        if unlike := _find_difference(made, list(records)):
             yield f"{path.name}: a second reading gives another {unlike}. Let records depend on the row alone."
-        if unlike := _difference(made, list(from_arrow(to_arrow(made))) if made else []):
+        if unlike := _find_difference(made, list(from_arrow(to_arrow(made))) if made else []):
             yield f"{path.name}: stored and read again, {unlike} is another value. Give texts, tuples and plain JSON."
 
 
-def _difference(first: Sequence[Record], second: Sequence[Record]) -> str | None:
+def _find_difference(first: Sequence[Record], second: Sequence[Record]) -> str | None:
     """Name the first field in which two runs differ."""
     if len(first) != len(second):
         return "number of records"
@@ -110,22 +112,24 @@ def _difference(first: Sequence[Record], second: Sequence[Record]) -> str | None
     return next((name for name, a, b in pairs if getattr(a, name) != getattr(b, name)), None)
 
 
-def _told_by_content(it: Subject) -> Iterator[str]:
+def _check_detection(it: Subject) -> Iterator[str]:
     for path in it.examples:
         reason = it.plugin.mismatch(sample(path))
         if reason is not None:
             yield f"mismatch refuses the example {path.name}: {reason}. Return None for files of the format."
 
 
-def _others_refused(it: Subject) -> Iterator[str]:
-    for name, path in example_files().items():
+def _check_others_refused(it: Subject) -> Iterator[str]:
+    for name, path in list_example_files().items():
         head = sample(path)
         if head.suffix not in it.plugin.suffixes or load("mmconvert.formats", name) is it.plugin:
             continue
         reason = it.plugin.mismatch(head)
         if not isinstance(reason, str) or not reason:
             shown = ", ".join(head.columns[:8]) or path.name
-            yield f"mismatch takes a file of {name!r} ({shown}) {got(reason)}. Return a text that says what is missing."
+            yield (
+                f"mismatch takes a file of {name!r} ({shown}) {show(reason)}. Return a text that says what is missing."
+            )
 
 
 def _empty_refused(it: Subject) -> Iterator[str]:
@@ -133,22 +137,22 @@ def _empty_refused(it: Subject) -> Iterator[str]:
         for suffix in filter(None, it.plugin.suffixes):
             path = Path(folder, f"empty{suffix}")
             path.touch()
-            yield from _only_named_errors(it, path, path.parent, "an empty file", must_fail=True)
+            yield from _check_only_named_errors(it, path, path.parent, "an empty file", must_fail=True)
 
 
-def _damage_refused(it: Subject) -> Iterator[str]:
+def _check_damage_refused(it: Subject) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         for example in filter(Path.is_file, it.examples):
             path = Path(folder, example.name)
-            for what, data in _damaged(example.read_bytes()[:LARGEST]):
+            for what, data in _damage(example.read_bytes()[:LARGEST]):
                 path.write_bytes(data)
-                found = list(_only_named_errors(it, path, example.parent, f"{example.name} {what}"))
+                found = list(_check_only_named_errors(it, path, example.parent, f"{example.name} {what}"))
                 yield from found
                 if found:
                     break
 
 
-def _damaged(data: bytes) -> Iterator[tuple[str, bytes]]:
+def _damage(data: bytes) -> Iterator[tuple[str, bytes]]:
     for part in range(1, CUTS):
         size = len(data) * part // CUTS
         yield f"cut to {size} bytes", data[:size]
@@ -158,7 +162,9 @@ def _damaged(data: bytes) -> Iterator[tuple[str, bytes]]:
         yield f"with byte {place} set to {value}", data[:place] + bytes([value]) + data[place + 1 :]
 
 
-def _only_named_errors(it: Subject, path: Path, root: Path, what: str, *, must_fail: bool = False) -> Iterator[str]:
+def _check_only_named_errors(
+    it: Subject, path: Path, root: Path, what: str, *, must_fail: bool = False
+) -> Iterator[str]:
     try:
         for _ in Records(Input(path), ReadOptions(format=it.name, image_roots=(root,))):
             pass
@@ -166,23 +172,26 @@ def _only_named_errors(it: Subject, path: Path, root: Path, what: str, *, must_f
         if path.name not in str(error):
             yield f"{what}: the message does not name the file: {error}"
     except Exception as error:
-        yield f"{what}: {told(error)}. Raise mmconvert.core.errors.Error that names the file and says what to do."
+        yield (
+            f"{what}: {describe_error(error)}. Raise mmconvert.core.errors.Error "
+            "that names the file and says what to do."
+        )
     else:
         if must_fail:
             yield f"{what} gives no error. Raise mmconvert.core.errors.Error that names the file."
 
 
-def _odd_rows_refused(it: Subject) -> Iterator[str]:
+def _check_odd_rows_refused(it: Subject) -> Iterator[str]:
     for path in it.examples:
         context = Context(Pictures.within([path if path.is_dir() else path.parent]), it.name.rpartition("@")[2])
-        for row in map(as_texts, _first_rows(it, path)):
+        for row in map(as_texts, _list_first_rows(it, path)):
             of_table = all(isinstance(value, str | None) for value in row.fields.values())
             for field in row.fields:
                 if not field.startswith(OWN):
-                    yield from _odd_field(it, row, field, TEXTS if of_table else JSON, context)
+                    yield from _check_odd_field(it, row, field, TEXTS if of_table else JSON, context)
 
 
-def _first_rows(it: Subject, path: Path) -> list[Row]:
+def _list_first_rows(it: Subject, path: Path) -> list[Row]:
     """Give the first row of each set of fields."""
     kinds: dict[tuple[str, ...], Row] = {}
     for item in it.plugin.rows(path, None):
@@ -191,24 +200,24 @@ def _first_rows(it: Subject, path: Path) -> list[Row]:
     return list(kinds.values())[:PIECES]
 
 
-def _odd_field(it: Subject, row: Row, field: str, values: Sequence[Any], context: Context) -> Iterator[str]:
+def _check_odd_field(it: Subject, row: Row, field: str, values: Sequence[Any], context: Context) -> Iterator[str]:
     rest = {name: value for name, value in row.fields.items() if name != field}
-    odd = [({**rest, field: value}, got(value)) for value in values]
+    odd = [({**rest, field: value}, show(value)) for value in values]
     # A table has all of its columns in every row.
     for fields, what in odd if values is TEXTS else [*odd, (rest, "left out")]:
         try:
             for record in it.plugin.records(Row(fields, row.where), context):
-                checked(record)
+                check_record(record)
         except RowError as error:
             if not error.code or not str(error):
                 yield f"{row.where} {field} {what}: a RowError without code or message. Say what is wrong."
                 return
         except Exception as error:
-            yield f"{row.where} {field} {what}: {told(error)}. Raise RowError for a row that cannot be read."
+            yield f"{row.where} {field} {what}: {describe_error(error)}. Raise RowError for a row that cannot be read."
             return
 
 
-def _pieces_give_the_whole(it: Subject) -> Iterator[str]:
+def _check_pieces_give_the_whole(it: Subject) -> Iterator[str]:
     if not it.plugin.cuttable:
         return
     for path in filter(Path.is_file, it.examples):
@@ -226,14 +235,14 @@ def _pieces_give_the_whole(it: Subject) -> Iterator[str]:
 
 
 CHECKS: dict[str, Callable[[Subject], Iterator[str]]] = {
-    "it says what it is": _declared,
-    "its examples are read, and read the same again": _examples_are_read,
-    "the content alone tells the format": _told_by_content,
-    "files of other formats are refused with a reason": _others_refused,
+    "it says what it is": _check_declaration,
+    "its examples are read, and read the same again": _check_examples_are_read,
+    "the content alone tells the format": _check_detection,
+    "files of other formats are refused with a reason": _check_others_refused,
     "an empty file is one clear error": _empty_refused,
-    "a damaged file is refused in words": _damage_refused,
-    "a row of another shape is refused by name": _odd_rows_refused,
-    "pieces of a file give the rows of the whole": _pieces_give_the_whole,
+    "a damaged file is refused in words": _check_damage_refused,
+    "a row of another shape is refused by name": _check_odd_rows_refused,
+    "pieces of a file give the rows of the whole": _check_pieces_give_the_whole,
     **writers.CHECKS,
 }
 """Promise -> check."""

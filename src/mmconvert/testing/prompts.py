@@ -7,22 +7,22 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, got, told
-from mmconvert.core.record import Part, Record, checked
+from mmconvert.core.errors import RowError, describe_error, show
+from mmconvert.core.record import Part, Record, check_record
 from mmconvert.core.text.prompt_parts import Wording
-from mmconvert.core.text.turns import reworded
+from mmconvert.core.text.turns import replace_prompt
 from mmconvert.pipeline.prompting import Prompt, prompt_of
 from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.registry import load
-from mmconvert.testing.elsewhere import digests
-from mmconvert.testing.examples import example_records, records_of
+from mmconvert.testing.elsewhere import collect_digests
+from mmconvert.testing.examples import load_example_records, load_records
 from mmconvert.testing.subject import Subject
 from mmconvert.testing.values import ANSWERED, CHOICE, VALUES
 
 _KINDS = (bool, int, float, str, type(None))
 
 
-def subject(name: str, examples: Sequence[Path]) -> Subject:
+def load_subject(name: str, examples: Sequence[Path]) -> Subject:
     """Load what is to be checked.
 
     Args:
@@ -38,9 +38,9 @@ def subject(name: str, examples: Sequence[Path]) -> Subject:
     return Subject(name, plugin, tuple(examples))
 
 
-def _declared(it: Subject) -> Iterator[str]:
+def _check_declaration(it: Subject) -> Iterator[str]:
     if not callable(it.plugin):
-        yield f"the object is {got(it.plugin)}. Name a function from a record to a Wording."
+        yield f"the object is {show(it.plugin)}. Name a function from a record to a Wording."
         return
     parameters = list(inspect.signature(it.plugin).parameters.values())
     if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
@@ -53,17 +53,17 @@ def _declared(it: Subject) -> Iterator[str]:
             )
 
 
-def _records(it: Subject) -> Iterator[Record]:
+def _list_records(it: Subject) -> Iterator[Record]:
     for base in (ANSWERED, CHOICE):
         yield base
         yield from (replace(base, **{column: value}) for column, value in VALUES.items())
         yield replace(base, messages=(), images=(), question=None, options=(), task="vqa")
-    yield from (*example_records(), *records_of(it.examples))
+    yield from (*load_example_records(), *load_records(it.examples))
 
 
-def _words_some(it: Subject) -> Iterator[str]:
+def _check_words_some(it: Subject) -> Iterator[str]:
     prompt, refusals = prompt_of(it.name), []
-    for record in _records(it):
+    for record in _list_records(it):
         try:
             prompt(record)
         except RowError as error:
@@ -73,16 +73,16 @@ def _words_some(it: Subject) -> Iterator[str]:
     yield f"no record is worded; the first refusal: {refusals[0]} Give a file with records that the prompt words."
 
 
-def _words_or_refuses(it: Subject) -> Iterator[str]:
+def _check_words_or_refuses(it: Subject) -> Iterator[str]:
     prompt = prompt_of(it.name)
-    for record in _records(it):
-        found = list(faults(record, prompt))
+    for record in _list_records(it):
+        found = list(find_faults(record, prompt))
         yield from (f"record {record.id} of {record.source.format}: {fault}" for fault in found)
         if found:
             return
 
 
-def faults(record: Record, prompt: Prompt) -> Iterator[str]:
+def find_faults(record: Record, prompt: Prompt) -> Iterator[str]:
     """Word one record and name what is wrong with the wording.
 
     Args:
@@ -99,37 +99,37 @@ def faults(record: Record, prompt: Prompt) -> Iterator[str]:
     except RowError:
         return
     except Exception as error:
-        yield f"{told(error)}. Raise RowError for a record that cannot be worded."
+        yield f"{describe_error(error)}. Raise RowError for a record that cannot be worded."
         return
     if not isinstance(wording, Wording):
-        yield f"the result is {got(wording)}. Return a mmconvert.core.text.prompt_parts.Wording."
+        yield f"the result is {show(wording)}. Return a mmconvert.core.text.prompt_parts.Wording."
         return
     if wording != again:
         yield "a second run words it otherwise. Draw by the record's id, and keep no state."
     parts: Any = wording.parts
     if not isinstance(parts, tuple) or not all(isinstance(p, Part) and p.type in ("text", "image") for p in parts):
-        yield f"parts is no tuple of text and image parts {got(parts)}. Make them of mmconvert.core.record.Part."
+        yield f"parts is no tuple of text and image parts {show(parts)}. Make them of mmconvert.core.record.Part."
         return
     shown = sum(part.type == "image" for part in parts)
     if shown != len(wording.slots):
         yield f"{shown} image parts and {len(wording.slots)} slots. Give each image part the k of its picture."
         return
     try:
-        checked(reworded(record, wording))
+        check_record(replace_prompt(record, wording))
     except RowError as error:
         if error.code != "placeholder.no_image":
             yield f"the wording cannot be stored: {error.field} {error}"
 
 
-def _same_elsewhere(it: Subject) -> Iterator[str]:
-    if len(digests("prompts", [it.name], it.examples)) > 1:
+def _check_same_in_other_process(it: Subject) -> Iterator[str]:
+    if len(collect_digests("prompts", [it.name], it.examples)) > 1:
         yield "processes word records differently. Sort sets before going through them."
 
 
 CHECKS: dict[str, Callable[[Subject], Iterator[str]]] = {
-    "it is a function from a record to a wording": _declared,
-    "some record is worded": _words_some,
-    "a record is worded, or refused by name": _words_or_refuses,
-    "a wording is the same in every process": _same_elsewhere,
+    "it is a function from a record to a wording": _check_declaration,
+    "some record is worded": _check_words_some,
+    "a record is worded, or refused by name": _check_words_or_refuses,
+    "a wording is the same in every process": _check_same_in_other_process,
 }
 """Promise -> check."""

@@ -4,20 +4,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import RowError, got, told
+from mmconvert.core.errors import RowError, describe_error, show
 from mmconvert.core.record import Record, from_arrow, to_arrow
 from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.registry import load
-from mmconvert.plugins.transform import Step, Transform, steps, transformed
-from mmconvert.testing.elsewhere import digests
-from mmconvert.testing.examples import example_records, records_of
+from mmconvert.plugins.transform import Step, Transform, apply_steps, load_steps
+from mmconvert.testing.elsewhere import collect_digests
+from mmconvert.testing.examples import load_example_records, load_records
 from mmconvert.testing.subject import Subject
 from mmconvert.testing.values import ANSWERED, CHOICE
 
 _KINDS = (bool, int, float, str)
 
 
-def subject(name: str, examples: Sequence[Path]) -> Subject:
+def load_subject(name: str, examples: Sequence[Path]) -> Subject:
     """Load what is to be checked.
 
     Args:
@@ -29,31 +29,31 @@ def subject(name: str, examples: Sequence[Path]) -> Subject:
     """
     plugin = load("mmconvert.transforms", parse_spec(name)[0])
     if isinstance(plugin, Transform):
-        steps([name])
+        load_steps([name])
     return Subject(name, plugin, tuple(examples))
 
 
-def _declared(it: Subject) -> Iterator[str]:
+def _check_declaration(it: Subject) -> Iterator[str]:
     plugin = it.plugin
     if not isinstance(plugin, Transform):
-        yield f"the object is {got(plugin)}. Name an object of mmconvert.plugins.transform.Transform."
+        yield f"the object is {show(plugin)}. Name an object of mmconvert.plugins.transform.Transform."
         return
     if len(str(plugin.summary).splitlines()) != 1:
-        yield f"summary is not one line {got(plugin.summary)}. Say in a line what the transform does."
+        yield f"summary is not one line {show(plugin.summary)}. Say in a line what the transform does."
     for key, default in plugin.parameters.items():
         if not key.isidentifier() or (default not in _KINDS and type(default) not in _KINDS):
-            yield f"parameter {key!r} cannot be given as key=value {got(default)}. Use a bool, int, float or str."
+            yield f"parameter {key!r} cannot be given as key=value {show(default)}. Use a bool, int, float or str."
 
 
-def _records(it: Subject) -> Iterator[Record]:
-    yield from (ANSWERED, CHOICE, *example_records(), *records_of(it.examples))
+def _list_records(it: Subject) -> Iterator[Record]:
+    yield from (ANSWERED, CHOICE, *load_example_records(), *load_records(it.examples))
 
 
-def _takes_some(it: Subject) -> Iterator[str]:
-    chain, refusals = steps([it.name]), []
-    for record in _records(it):
+def _check_takes_some(it: Subject) -> Iterator[str]:
+    chain, refusals = load_steps([it.name]), []
+    for record in _list_records(it):
         try:
-            if transformed(record, chain):
+            if apply_steps(record, chain):
                 return
         except RowError as error:
             refusals.append(str(error))
@@ -61,16 +61,16 @@ def _takes_some(it: Subject) -> Iterator[str]:
     yield f"no record passes; {why} Give a file with records that the transform takes."
 
 
-def _keeps_records_whole(it: Subject) -> Iterator[str]:
-    chain = steps([it.name])
-    for record in _records(it):
-        found = list(faults(record, chain))
+def _check_keeps_records_whole(it: Subject) -> Iterator[str]:
+    chain = load_steps([it.name])
+    for record in _list_records(it):
+        found = list(find_faults(record, chain))
         yield from (f"record {record.id} of {record.source.format}: {fault}" for fault in found)
         if found:
             return
 
 
-def faults(record: Record, chain: Sequence[Step]) -> Iterator[str]:
+def find_faults(record: Record, chain: Sequence[Step]) -> Iterator[str]:
     """Run steps on one record and name what is wrong with what comes out.
 
     Args:
@@ -81,22 +81,22 @@ def faults(record: Record, chain: Sequence[Step]) -> Iterator[str]:
         What is wrong; nothing for a record that is refused by `RowError`.
     """
     try:
-        made = transformed(record, chain)
-        again = transformed(record, chain)
+        made = apply_steps(record, chain)
+        again = apply_steps(record, chain)
     except RowError:
         return
     except Exception as error:
-        yield f"{told(error)}. Raise RowError for a record that cannot be taken."
+        yield f"{describe_error(error)}. Raise RowError for a record that cannot be taken."
         return
     if made != again:
         yield "a second run gives another result. Draw from Setting.random by the record's id, and keep no state."
     if len({one.id for one in made}) != len(made):
         yield "two results have the same id. Make them with mmconvert.plugins.transform.copies."
     for one in made:
-        yield from _faults_of_one(record, one)
+        yield from _find_faults_of_record(record, one)
 
 
-def _faults_of_one(record: Record, one: Record) -> Iterator[str]:
+def _find_faults_of_record(record: Record, one: Record) -> Iterator[str]:
     parts = sum(part.type == "image" for turn in one.messages for part in turn.content)
     if parts != len(one.images):
         yield f"the prompt has {parts} places for pictures, images has {len(one.images)}. Keep them equal."
@@ -114,11 +114,11 @@ def _faults_of_one(record: Record, one: Record) -> Iterator[str]:
         yield "stored and read again, the pictures are others. Make them with Setting.pictures."
 
 
-def _hangs_on_the_record_alone(it: Subject) -> Iterator[str]:
-    records = list(_records(it))
-    forth = [_outcome(record, steps([it.name])) for record in records]
-    chain = steps([it.name])
-    back = [_outcome(record, chain) for record in reversed(records)][::-1]
+def _check_depends_on_record_only(it: Subject) -> Iterator[str]:
+    records = list(_list_records(it))
+    forth = [_compute_outcome(record, load_steps([it.name])) for record in records]
+    chain = load_steps([it.name])
+    back = [_compute_outcome(record, chain) for record in reversed(records)][::-1]
     for record, first, second in zip(records, forth, back, strict=True):
         if first != second:
             yield (
@@ -128,23 +128,23 @@ def _hangs_on_the_record_alone(it: Subject) -> Iterator[str]:
             return
 
 
-def _outcome(record: Record, chain: Sequence[Step]) -> Any:
+def _compute_outcome(record: Record, chain: Sequence[Step]) -> Any:
     try:
-        return transformed(record, chain)
+        return apply_steps(record, chain)
     except RowError as error:
         return error.code, error.message
 
 
-def _same_elsewhere(it: Subject) -> Iterator[str]:
-    if len(digests("transforms", [it.name], it.examples)) > 1:
+def _check_same_in_other_process(it: Subject) -> Iterator[str]:
+    if len(collect_digests("transforms", [it.name], it.examples)) > 1:
         yield "processes give different results. Sort sets before going through them, and draw from Setting.random."
 
 
 CHECKS: dict[str, Callable[[Subject], Iterator[str]]] = {
-    "it says what it is and what it takes": _declared,
-    "some record passes": _takes_some,
-    "a record comes out whole, or is refused by name": _keeps_records_whole,
-    "a result hangs on the record alone": _hangs_on_the_record_alone,
-    "a result is the same in every process": _same_elsewhere,
+    "it says what it is and what it takes": _check_declaration,
+    "some record passes": _check_takes_some,
+    "a record comes out whole, or is refused by name": _check_keeps_records_whole,
+    "a result hangs on the record alone": _check_depends_on_record_only,
+    "a result is the same in every process": _check_same_in_other_process,
 }
 """Promise -> check."""

@@ -17,15 +17,15 @@ from mmconvert.plugins.format import Format, Target
 from mmconvert.plugins.registry import load
 
 
-def picture(shade: int) -> bytes:
+def make_png(shade: int) -> bytes:
     """Make a small PNG of one colour."""
     out = io.BytesIO()
     PIL.Image.new("RGB", (3, 2), (shade, 80, 160)).save(out, "PNG")
     return out.getvalue()
 
 
-SHOWN = Pictures(()).of_bytes(picture(0), 1)
-HIDDEN = Pictures(()).of_bytes(picture(5), 2)
+SHOWN = Pictures(()).of_bytes(make_png(0), 1)
+HIDDEN = Pictures(()).of_bytes(make_png(5), 2)
 USER = Turn("user", (Part("image"), Part("text", "What is it?")))
 ANSWERED = Record(
     "q1", "q1", (USER,), "vqa", Source("x", "x.jsonl", 3),
@@ -58,7 +58,7 @@ NAMED = {"extra": {"note"}, "attachments": {"attachments", "images"}}
 """Columns whose loss may be told under another word."""
 
 
-def written(record: Record, path: Path, name: str) -> tuple[set[str], Record | None]:
+def write_and_read_back(record: Record, path: Path, name: str) -> tuple[set[str], Record | None]:
     """Write a record and read it back.
 
     Returns:
@@ -72,7 +72,7 @@ def written(record: Record, path: Path, name: str) -> tuple[set[str], Record | N
     return {loss.field for loss in losses}, back[0] if back else None
 
 
-def targets(name: str, folder: Path) -> Iterator[Path]:
+def list_targets(name: str, folder: Path) -> Iterator[Path]:
     """Name a file for each suffix that a format is written to."""
     plugin: Format = load("mmconvert.formats", name)
     if plugin.write is None:

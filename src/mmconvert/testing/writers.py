@@ -8,11 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
-from mmconvert.core.record import Image, Record, canonical_json, to_arrow
+from mmconvert.core.record import Image, Record, encode_json, to_arrow
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Format, Target
 from mmconvert.testing.subject import Subject
-from mmconvert.testing.values import ANSWERED, CHOICE, HIDDEN, NAMED, SHOWN, VALUES, targets, written
+from mmconvert.testing.values import ANSWERED, CHOICE, HIDDEN, NAMED, SHOWN, VALUES, list_targets, write_and_read_back
 
 LEFT_OUT = {"answer", "category", "options", "messages", "prediction"}
 """What is named where a whole row is left out, or where it will be refused when it is read."""
@@ -20,66 +20,76 @@ LEFT_OUT = {"answer", "category", "options", "messages", "prediction"}
 ADDRESS = "https://pictures.example/x.png"
 
 
-def _comes_back(it: Subject) -> Iterator[str]:
+def _check_comes_back(it: Subject) -> Iterator[str]:
     if it.plugin.write is None:
         return
     for path in it.examples:
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder, path.name)
-            losses = write(read(path, it.name), _target(it.plugin, target), it.name)
-            before, after = _rows(path, it.name), _rows(target, it.name)
+            losses = write(read(path, it.name), _build_target(it.plugin, target), it.name)
+            before, after = _read_rows(path, it.name), _read_rows(target, it.name)
         lost = {loss.field for loss in losses}
         lost |= {"answers", "label"} if "answer" in lost else set()
         if len(after) != len(before):
             yield f"{path.name}: {len(before)} records are written, {len(after)} read again, no loss of a row is named."
         for old, new in zip(before, after, strict=False):
-            changed = [name for name in old if name not in lost and _kept(old[name], lost) != _kept(new[name], lost)]
+            changed = [
+                name for name in old if name not in lost and _drop_lost(old[name], lost) != _drop_lost(new[name], lost)
+            ]
             if changed:
                 was, now = old[changed[0]], new[changed[0]]
                 yield (
-                    f"{path.name}, record {old['id']}: {changed[0]} was {_cut(was)} and comes back as {_cut(now)}. "
+                    f"{path.name}, record {old['id']}: {changed[0]} was {_shorten(was)} "
+                    f"and comes back as {_shorten(now)}. "
                     f"Write it, or yield Loss(record.id, {changed[0]!r}, why)."
                 )
                 break
 
 
-def _target(plugin: Format, path: Path) -> Target:
+def _build_target(plugin: Format, path: Path) -> Target:
     """Ask for the source's own names of pictures where the format can store them so."""
     ways = plugin.images.get(path.suffix, ()) if isinstance(plugin.images, Mapping) else plugin.images
     return Target(path, "original", path.parent) if "original" in ways else Target(path)
 
 
-def _rows(path: Path, name: str) -> list[dict[str, Any]]:
+def _read_rows(path: Path, name: str) -> list[dict[str, Any]]:
     records = [replace(record, source=ANSWERED.source) for record in read(path, name)]
     rows: list[dict[str, Any]] = to_arrow(records).to_pylist() if records else []
     return [{**row, "extra": record.extra} for row, record in zip(rows, records, strict=True)]
 
 
-def _kept(value: Any, lost: set[str]) -> Any:
+def _drop_lost(value: Any, lost: set[str]) -> Any:
     return {name: item for name, item in value.items() if name not in lost} if isinstance(value, dict) else value
 
 
-def _cut(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
-def _columns_come_back(it: Subject) -> Iterator[str]:
+def _check_columns_come_back(it: Subject) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
-        for path in targets(it.name, Path(folder)):
+        for path in list_targets(it.name, Path(folder)):
             for base in (ANSWERED, CHOICE):
                 for column, value in VALUES.items():
-                    lost, back = written(replace(base, **{column: value}), path, it.name)
+                    lost, back = write_and_read_back(replace(base, **{column: value}), path, it.name)
                     if back is None and not lost & LEFT_OUT:
-                        yield f"{path.suffix} with {column} {_cut(value)}: the row does not come back. Name its loss."
-                    elif back is not None and not lost & NAMED.get(column, {column}) and not holds(back, column, value):
                         yield (
-                            f"{path.suffix}: {column} {_cut(value)} comes back as {_cut(getattr(back, column))}. "
+                            f"{path.suffix} with {column} {_shorten(value)}: the row does not come back. Name its loss."
+                        )
+                    elif (
+                        back is not None
+                        and not lost & NAMED.get(column, {column})
+                        and not holds_value(back, column, value)
+                    ):
+                        yield (
+                            f"{path.suffix}: {column} {_shorten(value)} comes back as "
+                            f"{_shorten(getattr(back, column))}. "
                             f"Write it, or yield Loss(record.id, {column!r}, why); see mmconvert.chat.losses.unheld."
                         )
 
 
-def holds(record: Record, column: str, value: Any) -> bool:
+def holds_value(record: Record, column: str, value: Any) -> bool:
     """Tell whether a value came back, in its column or in a field that stands in `extra`."""
     if column == "attachments":
         return any(image.bytes == HIDDEN.bytes for image in record.attachments)
@@ -89,24 +99,24 @@ def holds(record: Record, column: str, value: Any) -> bool:
         return bool(value.items() <= record.extra.items())
     if column == "id":
         return value in (record.id, record.sample)
-    return getattr(record, column) == value or str(value) in canonical_json(record.extra)
+    return getattr(record, column) == value or str(value) in encode_json(record.extra)
 
 
-def _pictures_come_back(it: Subject) -> Iterator[str]:
+def _check_images_come_back(it: Subject) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
-        for path in targets(it.name, Path(folder)):
-            lost, back = written(CHOICE, path, it.name)
+        for path in list_targets(it.name, Path(folder)):
+            lost, back = write_and_read_back(CHOICE, path, it.name)
             shown = [image.bytes for image in back.images] if back is not None else []
             # A row that does not come back at all is told by the columns.
             if back is not None and shown != [SHOWN.bytes] and not lost & {"images", "messages"}:
                 yield f"{path.suffix}: a picture that the prompt shows is gone. Yield Loss(record.id, 'images', why)."
 
 
-def _addresses_are_named(it: Subject) -> Iterator[str]:
+def _check_addresses_are_named(it: Subject) -> Iterator[str]:
     asked = replace(CHOICE, prediction=None)
     kept = replace(asked, id="q0", images=(Image(None, 1, url=ADDRESS),))
     with tempfile.TemporaryDirectory() as folder:
-        for path in targets(it.name, Path(folder)):
+        for path in list_targets(it.name, Path(folder)):
             losses = write([kept, asked], Target(path), it.name)
             named = any(loss.id == "q0" and loss.field == "images" for loss in losses)
             if not named and ADDRESS.encode() not in path.read_bytes():
@@ -116,7 +126,7 @@ def _addresses_are_named(it: Subject) -> Iterator[str]:
                 yield f"{path.suffix}: beside a row whose picture is an address, another row is not written."
 
 
-def _files_are_named(it: Subject) -> Iterator[str]:
+def _check_files_are_named(it: Subject) -> Iterator[str]:
     if it.plugin.write is None or it.plugin.file_name is None:
         return
     record = replace(CHOICE, dataset="A", subset="b", category="c", extra={"model": "m"})
@@ -129,10 +139,10 @@ def _files_are_named(it: Subject) -> Iterator[str]:
 
 
 CHECKS: dict[str, Callable[[Subject], Iterator[str]]] = {
-    "what is written reads back equal, or its loss is named": _comes_back,
-    "a column that does not come back is named": _columns_come_back,
-    "a picture that the prompt shows comes back, or its loss is named": _pictures_come_back,
-    "a picture without bytes is named, and the other rows are written": _addresses_are_named,
-    "a file is named with an ending of the format": _files_are_named,
+    "what is written reads back equal, or its loss is named": _check_comes_back,
+    "a column that does not come back is named": _check_columns_come_back,
+    "a picture that the prompt shows comes back, or its loss is named": _check_images_come_back,
+    "a picture without bytes is named, and the other rows are written": _check_addresses_are_named,
+    "a file is named with an ending of the format": _check_files_are_named,
 }
 """Promise -> check; all pass for a format that is only read."""

@@ -6,8 +6,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.core.record import Record
-from mmconvert.kits.reform_eval.dialogs import HISTORY, capitalized, capitalized_question, rounds_before, with_history
-from mmconvert.kits.reform_eval.restate import RAW_OPTIONS, restated
+from mmconvert.kits.reform_eval.dialogs import (
+    HISTORY,
+    capitalize_question,
+    capitalize_text,
+    read_earlier_rounds,
+    replace_history,
+)
+from mmconvert.kits.reform_eval.restate import RAW_OPTIONS, restate_question
 from mmconvert.plugins.transform import Setting, Transform
 
 
@@ -31,18 +37,18 @@ def capitalize(record: Record, parameters: Mapping[str, Any], setting: Setting) 
     before = [
         {
             **said,
-            "question": capitalized_question(said["question"]),
-            "answer_options": [capitalized(option) for option in said["answer_options"]],
+            "question": capitalize_question(said["question"]),
+            "answer_options": [capitalize_text(option) for option in said["answer_options"]],
         }
-        for said in rounds_before(record)
+        for said in read_earlier_rounds(record)
     ]
-    options = tuple(option and capitalized(option) for option in record.options)
+    options = tuple(option and capitalize_text(option) for option in record.options)
     extra = {name: value for name, value in record.extra.items() if name not in RAW_OPTIONS}
     if before:
         extra[HISTORY] = before
-    changed = replace(record, question=capitalized_question(record.question), options=options, extra=extra)
+    changed = replace(record, question=capitalize_question(record.question), options=options, extra=extra)
     said = [(one["question"], one["answer_options"][one["answer"]]) for one in before]
-    yield restated(replace(changed, messages=with_history(record.messages, said)))
+    yield restate_question(replace(changed, messages=replace_history(record.messages, said)))
 
 
 TRANSFORM = Transform(

@@ -6,9 +6,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.core.record import LETTERS, Record
-from mmconvert.kits.reform_eval.restate import reordered
+from mmconvert.kits.reform_eval.restate import reorder_options
 from mmconvert.kits.vlmevalkit.circular import can_rotate, present_options
-from mmconvert.plugins.transform import Setting, Transform, copies
+from mmconvert.plugins.transform import Setting, Transform, make_copies
 
 
 def circular(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
@@ -35,8 +35,8 @@ def circular(record: Record, parameters: Mapping[str, Any], setting: Setting) ->
         yield replace(record, group=group)
         return
     count = len(options)
-    for turn, copy in enumerate(copies(replace(record, group=group), count)):
-        yield reordered(copy, [(place + turn) % count for place in range(count)]) if turn else copy
+    for turn, copy in enumerate(make_copies(replace(record, group=group), count)):
+        yield reorder_options(copy, [(place + turn) % count for place in range(count)]) if turn else copy
 
 
 TRANSFORM = Transform(

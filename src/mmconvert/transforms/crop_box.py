@@ -5,8 +5,8 @@ from typing import Any
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Record
-from mmconvert.images.boxes import boxes_in, check_layout
-from mmconvert.images.canvas import check_pixels, decoded, png, redrawn, shown
+from mmconvert.images.boxes import check_layout, read_boxes
+from mmconvert.images.canvas import check_pixels, decode_rgb, encode_png, find_shown_image, replace_image
 from mmconvert.plugins.transform import Setting, Transform
 
 
@@ -27,8 +27,8 @@ def crop_box(record: Record, parameters: Mapping[str, Any], setting: Setting) ->
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 build/textOCR/ocr_dataset.py:crop_bbox.
     """
-    image, field = shown(record, parameters["slot"]), parameters["field"]
-    boxes = boxes_in(record.extra, field, parameters["layout"], (image.width, image.height))
+    image, field = find_shown_image(record, parameters["slot"]), parameters["field"]
+    boxes = read_boxes(record.extra, field, parameters["layout"], (image.width, image.height))
     if len(boxes) > 1:
         raise RowError("box.count", field, f"a picture is cut to one box, not to {len(boxes)}.")
     corners = (boxes[0].left, boxes[0].top, boxes[0].right, boxes[0].bottom)
@@ -36,8 +36,8 @@ def crop_box(record: Record, parameters: Mapping[str, Any], setting: Setting) ->
     if not width or not height:
         raise RowError("box.empty", field, f"the box holds no pixel: it is {width} x {height}.")
     check_pixels(width, height)
-    data = png(decoded(image).crop(corners))
-    yield redrawn(record, image, data, setting.pictures, {"name": setting.name, "boxes": [list(corners)]})
+    data = encode_png(decode_rgb(image).crop(corners))
+    yield replace_image(record, image, data, setting.pictures, {"name": setting.name, "boxes": [list(corners)]})
 
 
 def _check(parameters: Mapping[str, Any]) -> None:

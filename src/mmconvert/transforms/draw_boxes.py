@@ -11,10 +11,10 @@ import PIL.Image
 import PIL.ImageColor
 import PIL.ImageDraw
 
-from mmconvert.core.errors import RowError, UsageError, got
+from mmconvert.core.errors import RowError, UsageError, show
 from mmconvert.core.record import Record
-from mmconvert.images.boxes import Box, boxes_in, check_layout
-from mmconvert.images.canvas import decoded, png, redrawn, shown
+from mmconvert.images.boxes import Box, check_layout, read_boxes
+from mmconvert.images.canvas import decode_rgb, encode_png, find_shown_image, replace_image
 from mmconvert.plugins.transform import Setting, Transform
 
 COLORS = "red,green,blue,gold"
@@ -37,8 +37,8 @@ def draw_boxes(record: Record, parameters: Mapping[str, Any], setting: Setting) 
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 build/*/*.py:draw_bbox, for boxes with sides of at least 0.
     """
-    image = shown(record, parameters["slot"])
-    boxes = boxes_in(record.extra, parameters["field"], parameters["layout"], (image.width, image.height))
+    image = find_shown_image(record, parameters["slot"])
+    boxes = read_boxes(record.extra, parameters["field"], parameters["layout"], (image.width, image.height))
     colors = parameters["colors"].split(",")
     if len(boxes) > len(colors):
         raise RowError(
@@ -46,14 +46,14 @@ def draw_boxes(record: Record, parameters: Mapping[str, Any], setting: Setting) 
             parameters["field"],
             f"{len(boxes)} boxes, but {len(colors)} colours. Name more: colors=A,B,...",
         )
-    picture = decoded(image)
+    picture = decode_rgb(image)
     for box, color in zip(boxes, colors, strict=False):
-        outline(picture, box, parameters["width"], PIL.ImageColor.getrgb(color.strip())[:3])
+        draw_outline(picture, box, parameters["width"], PIL.ImageColor.getrgb(color.strip())[:3])
     corners = [[box.left, box.top, box.right, box.bottom] for box in boxes]
-    yield redrawn(record, image, png(picture), setting.pictures, {"name": setting.name, "boxes": corners})
+    yield replace_image(record, image, encode_png(picture), setting.pictures, {"name": setting.name, "boxes": corners})
 
 
-def outline(picture: PIL.Image.Image, box: Box, width: int, color: tuple[int, ...]) -> None:
+def draw_outline(picture: PIL.Image.Image, box: Box, width: int, color: tuple[int, ...]) -> None:
     """Draw the outline of a box in place; what lies beyond the picture is left out.
 
     Args:
@@ -63,21 +63,21 @@ def outline(picture: PIL.Image.Image, box: Box, width: int, color: tuple[int, ..
         color: Red, green and blue, 0 to 255.
     """
     reach = 0 if width == 1 else (width + 1) // 2
-    left, right = (_near(x, picture.width, reach) for x in (box.left, box.right))
-    top, bottom = (_near(y, picture.height, reach) for y in (box.top, box.bottom))
+    left, right = (_clamp_far(x, picture.width, reach) for x in (box.left, box.right))
+    top, bottom = (_clamp_far(y, picture.height, reach) for y in (box.top, box.bottom))
     draw = PIL.ImageDraw.Draw(picture)
     for y in (top, bottom):
         draw.rectangle((left, y - reach, right, y + reach), fill=color)
     for x in (left, right):
         draw.rectangle((x - reach, top, x + reach, bottom), fill=color)
-    for dy, half in enumerate(disc(reach)):
+    for dy, half in enumerate(compute_disc(reach)):
         for x in (left, right):
             for y in (top, bottom):
                 draw.line((x - half, y - dy, x + half, y - dy), fill=color)
                 draw.line((x - half, y + dy, x + half, y + dy), fill=color)
 
 
-def disc(radius: int) -> list[int]:
+def compute_disc(radius: int) -> list[int]:
     """Give the half widths of a filled circle, row by row from its centre, by the midpoint rule.
 
     Example:
@@ -97,7 +97,7 @@ def disc(radius: int) -> list[int]:
     return halves
 
 
-def _near(value: int, size: int, reach: int) -> int:
+def _clamp_far(value: int, size: int, reach: int) -> int:
     """Bring a coordinate far outside near the edge, where it shows as little."""
     return min(max(value, -reach - 1), size + reach)
 
@@ -105,7 +105,7 @@ def _near(value: int, size: int, reach: int) -> int:
 def _check(parameters: Mapping[str, Any]) -> None:
     check_layout(parameters["layout"])
     if not 1 <= parameters["width"] <= 100:
-        raise UsageError(f"draw_boxes: width must be 1 to 100 {got(parameters['width'])}.")
+        raise UsageError(f"draw_boxes: width must be 1 to 100 {show(parameters['width'])}.")
     for color in parameters["colors"].split(","):
         try:
             PIL.ImageColor.getrgb(color.strip())

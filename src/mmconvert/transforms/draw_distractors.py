@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
-from mmconvert.core.record import LETTERS, Record, canonical_json
-from mmconvert.core.run_cache import once_a_run
-from mmconvert.core.text.options import plain_prompt
-from mmconvert.core.text.turns import suffixed
-from mmconvert.images.canvas import asked_turn
+from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spelling
+from mmconvert.core.record import LETTERS, Record, encode_json
+from mmconvert.core.run_cache import cache_for_run
+from mmconvert.core.text.options import build_plain_prompt
+from mmconvert.core.text.turns import append_suffix
+from mmconvert.images.canvas import require_user_turn
 from mmconvert.plugins.transform import Setting, Transform
 
 YES_NO = ("yes", "no")
@@ -43,7 +43,7 @@ def draw_distractors(record: Record, parameters: Mapping[str, Any], setting: Set
     Parity: FudanDISC/ReForm-Eval@df1cfa7 build/TDIUC/tdiuc_dataset.py and build/MSCOCO/object_counting_dataset.py,
         which draw without a seed.
     """
-    asked_turn(record)
+    require_user_turn(record)
     if record.options:
         raise RowError("options.present", "options", "the question has options already. Leave the row out.")
     answer = record.answers[0] if record.answers else record.answer
@@ -53,7 +53,7 @@ def draw_distractors(record: Record, parameters: Mapping[str, Any], setting: Set
     if answer in YES_NO:
         options = list(YES_NO)
     else:
-        others = [choice for choice in _choices(record, parameters) if choice != answer]
+        others = [choice for choice in _list_choices(record, parameters) if choice != answer]
         if len(others) < parameters["count"]:
             raise RowError(
                 "options.count",
@@ -65,36 +65,36 @@ def draw_distractors(record: Record, parameters: Mapping[str, Any], setting: Set
         chance.shuffle(options)
     index = options.index(answer)
     yield replace(
-        suffixed(record, plain_prompt("", None, options)),
+        append_suffix(record, build_plain_prompt("", None, options)),
         task="multiple_choice",
         options=tuple(options),
         answer=LETTERS[index],
         answers=(LETTERS[index],),
-        label=canonical_json(index),
+        label=encode_json(index),
     )
 
 
-def _choices(record: Record, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+def _list_choices(record: Record, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     path = Path(parameters["choices"])
     if path.is_file():
-        return choices_in(path)
-    lists, by = _lists(path), parameters["by"]
+        return read_choices(path)
+    lists, by = _list_files(path), parameters["by"]
     kind = record.extra.get(by, record.category)
     if not isinstance(kind, str) or kind not in lists:
-        hint = did_you_mean(kind, lists) if isinstance(kind, str) else ""
+        hint = suggest_spelling(kind, lists) if isinstance(kind, str) else ""
         raise RowError(
-            "choices.missing", by, f"no list of choices is called so {got(kind)}.{hint} Name the field: by=NAME."
+            "choices.missing", by, f"no list of choices is called so {show(kind)}.{hint} Name the field: by=NAME."
         )
-    return choices_in(lists[kind])
+    return read_choices(lists[kind])
 
 
-@once_a_run
-def _lists(folder: Path) -> dict[str, Path]:
+@cache_for_run
+def _list_files(folder: Path) -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.json"))}
 
 
-@once_a_run
-def choices_in(path: Path) -> tuple[str, ...]:
+@cache_for_run
+def read_choices(path: Path) -> tuple[str, ...]:
     """Read a list of answers.
 
     Args:
@@ -110,17 +110,17 @@ def choices_in(path: Path) -> tuple[str, ...]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise Error(f"{path}: cannot be read as text: {error}.") from None
-    value = _parsed(text, path)
+    value = _parse_list(text, path)
     if isinstance(value, dict):
         value = value.get(COLUMN)
     items = [item.get(COLUMN) if isinstance(item, dict) else item for item in value] if isinstance(value, list) else []
     wrong = [item for item in items if isinstance(item, bool) or not isinstance(item, str | int | float)]
     if not items or wrong:
-        raise Error(f"{path}: expected a list of answers, texts or numbers {got(wrong[0] if wrong else value)}.")
+        raise Error(f"{path}: expected a list of answers, texts or numbers {show(wrong[0] if wrong else value)}.")
     return tuple(dict.fromkeys(str(item) for item in items))
 
 
-def _parsed(text: str, path: Path) -> Any:
+def _parse_list(text: str, path: Path) -> Any:
     try:
         return json.loads(text)
     except ValueError as whole:
@@ -132,13 +132,13 @@ def _parsed(text: str, path: Path) -> Any:
 
 def _check(parameters: Mapping[str, Any]) -> None:
     if not 1 <= parameters["count"] < len(LETTERS):
-        raise UsageError(f"draw_distractors: count must be 1 to {len(LETTERS) - 1} {got(parameters['count'])}.")
+        raise UsageError(f"draw_distractors: count must be 1 to {len(LETTERS) - 1} {show(parameters['count'])}.")
     path = Path(parameters["choices"])
-    if not path.is_file() and not _lists(path):
+    if not path.is_file() and not _list_files(path):
         raise UsageError(f"{path}: no such file, and no folder with .json files. Name the list: choices=FILE.")
     try:
-        for file in [path] if path.is_file() else _lists(path).values():
-            choices_in(file)
+        for file in [path] if path.is_file() else _list_files(path).values():
+            read_choices(file)
     except Error as error:
         raise UsageError(str(error)) from None
 

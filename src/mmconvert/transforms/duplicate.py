@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mmconvert.core.errors import UsageError, got
+from mmconvert.core.errors import UsageError, show
 from mmconvert.core.record import Record
-from mmconvert.plugins.transform import Setting, Transform, copies
+from mmconvert.plugins.transform import Setting, Transform, make_copies
 
 
 def duplicate(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
@@ -21,12 +21,12 @@ def duplicate(record: Record, parameters: Mapping[str, Any], setting: Setting) -
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 build/base_dataset.py, whose items i*d .. i*d+d-1 are copies.
     """
-    yield from copies(record, parameters["times"])
+    yield from make_copies(record, parameters["times"])
 
 
 def _check(parameters: Mapping[str, Any]) -> None:
     if not 1 <= parameters["times"] <= 1_000:
-        raise UsageError(f"duplicate: times must be 1 to 1,000 {got(parameters['times'])}.")
+        raise UsageError(f"duplicate: times must be 1 to 1,000 {show(parameters['times'])}.")
 
 
 TRANSFORM = Transform(

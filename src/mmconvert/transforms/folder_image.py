@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Record
-from mmconvert.core.run_cache import once_a_run
-from mmconvert.images.canvas import decoded, png
+from mmconvert.core.run_cache import cache_for_run
+from mmconvert.images.canvas import decode_rgb, encode_png
 from mmconvert.images.loader import SUFFIXES
-from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, size_of
+from mmconvert.kits.mmtrusteval.methods import PARAMETERS, add_text_image, parse_size, sample_text
 from mmconvert.plugins.transform import Setting, Transform
 
 ENDINGS = {f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg", "tif")}
@@ -38,17 +38,17 @@ def folder_image(record: Record, parameters: Mapping[str, Any], setting: Setting
 
     def make() -> bytes:
         source = Path(parameters["source"])
-        name = setting.random(sample_text(record)).choice(names_in(source))
+        name = setting.random(sample_text(record)).choice(list_names(source))
         image = replace(setting.pictures, roots=(source.resolve(),)).of_reference(name, 1)
         if not parameters["size"]:
             return image.bytes or b""
-        return png(decoded(image).resize(size_of(parameters["size"]), PIL.Image.Resampling.BICUBIC))
+        return encode_png(decode_rgb(image).resize(parse_size(parameters["size"]), PIL.Image.Resampling.BICUBIC))
 
-    yield illustrated(record, make, parameters, setting)
+    yield add_text_image(record, make, parameters, setting)
 
 
-@once_a_run
-def names_in(folder: Path) -> tuple[str, ...]:
+@cache_for_run
+def list_names(folder: Path) -> tuple[str, ...]:
     """List the names of a folder's pictures, sorted; looked up once.
 
     Raises:
@@ -65,9 +65,9 @@ def names_in(folder: Path) -> tuple[str, ...]:
 
 def _check(parameters: Mapping[str, Any]) -> None:
     if parameters["size"]:
-        size_of(parameters["size"])
+        parse_size(parameters["size"])
     try:
-        names_in(Path(parameters["source"]))
+        list_names(Path(parameters["source"]))
     except Error as error:
         raise UsageError(str(error)) from None
 

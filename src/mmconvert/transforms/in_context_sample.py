@@ -38,19 +38,19 @@ def in_context_sample(record: Record, parameters: Mapping[str, Any], setting: Se
         start = f"{parameters['prefix']} " if parameters["prefix"] else ""
         said = [(role, start * (role == "assistant") + text) for role, text in said]
         fields = record.extra.get(MESSAGES_EXTRA)
-        at = _first_asked(record.messages)
+        at = _find_first_user_turn(record.messages)
         if at is not None and isinstance(fields, list):
             moved = [*fields[:at], *({} for _ in said), *fields[at:]]
             record = replace(record, extra={**record.extra, MESSAGES_EXTRA: moved})
-        record = replace(record, messages=led(record.messages, said))
+        record = replace(record, messages=prepend_turns(record.messages, said))
     yield record
 
 
-def _first_asked(messages: Sequence[Turn]) -> int | None:
+def _find_first_user_turn(messages: Sequence[Turn]) -> int | None:
     return next((number for number, turn in enumerate(messages) if turn.role == "user"), None)
 
 
-def led(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
+def prepend_turns(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
     """Put turns before the first user turn; its pictures go first in them.
 
     Args:
@@ -65,7 +65,7 @@ def led(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> tuple[Turn
         >>> [[part.type for part in turn.content] for turn in led([asked], [("user", "See?"), ("assistant", "Yes.")])]
         [['image', 'text'], ['text'], ['text']]
     """
-    at = _first_asked(messages)
+    at = _find_first_user_turn(messages)
     if at is None:
         return tuple(messages)
     shown = tuple(part for part in messages[at].content if part.type == "image")

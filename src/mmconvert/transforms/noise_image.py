@@ -6,8 +6,8 @@ from typing import Any
 import PIL.Image
 
 from mmconvert.core.record import Record
-from mmconvert.images.canvas import png
-from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, size_of
+from mmconvert.images.canvas import encode_png
+from mmconvert.kits.mmtrusteval.methods import PARAMETERS, add_text_image, parse_size, sample_text
 from mmconvert.plugins.transform import Setting, Transform
 
 
@@ -29,15 +29,15 @@ def noise_image(record: Record, parameters: Mapping[str, Any], setting: Setting)
     """
 
     def make() -> bytes:
-        width, height = size_of(parameters["size"])
+        width, height = parse_size(parameters["size"])
         pixels = setting.random(sample_text(record)).randbytes(3 * width * height)
-        return png(PIL.Image.frombytes("RGB", (width, height), pixels))
+        return encode_png(PIL.Image.frombytes("RGB", (width, height), pixels))
 
-    yield illustrated(record, make, parameters, setting)
+    yield add_text_image(record, make, parameters, setting)
 
 
 def _check(parameters: Mapping[str, Any]) -> None:
-    size_of(parameters["size"])
+    parse_size(parameters["size"])
 
 
 TRANSFORM = Transform(

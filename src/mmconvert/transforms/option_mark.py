@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.record import OPTION_MARK, Record
 from mmconvert.kits.reform_eval.dialogue import ALPHABETS
-from mmconvert.kits.reform_eval.restate import restated
+from mmconvert.kits.reform_eval.restate import restate_question
 from mmconvert.plugins.transform import Setting, Transform
 
 RANDOM = "random"
@@ -32,12 +32,12 @@ def option_mark(record: Record, parameters: Mapping[str, Any], setting: Setting)
     Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/data_utils.py:question_with_options, drawn from a seed.
     """
     if record.options:
-        mark = drawn_mark(parameters["mark"], setting.random(record.id))
-        record = restated(replace(record, extra={**record.extra, OPTION_MARK: mark}))
+        mark = draw_label_style(parameters["mark"], setting.random(record.id))
+        record = restate_question(replace(record, extra={**record.extra, OPTION_MARK: mark}))
     yield record
 
 
-def drawn_mark(mark: str, rng: Random) -> str:
+def draw_label_style(mark: str, rng: Random) -> str:
     """Give the name of the marks.
 
     Example:
@@ -50,7 +50,7 @@ def drawn_mark(mark: str, rng: Random) -> str:
 def _check(parameters: Mapping[str, Any]) -> None:
     known = [*ALPHABETS, RANDOM]
     if parameters["mark"] not in known:
-        hint = did_you_mean(parameters["mark"], known)
+        hint = suggest_spelling(parameters["mark"], known)
         raise UsageError(f"option_mark: no mark is called {parameters['mark']!r}.{hint} Known: {', '.join(known)}.")
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.record import Record
-from mmconvert.kits.reform_eval.dialogs import rounds_before, with_history
-from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor, question_and_answer
+from mmconvert.kits.reform_eval.dialogs import read_earlier_rounds, replace_history
+from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor, build_round
 from mmconvert.plugins.transform import Setting, Transform
 
 RANDOM = "random"
@@ -28,11 +28,11 @@ def options_in_history(record: Record, parameters: Mapping[str, Any], setting: S
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:process_qa, drawn from a seed.
     """
-    rounds = rounds_before(record)
+    rounds = read_earlier_rounds(record)
     if rounds:
         writer = Processor("", mark=parameters["mark"], response_prefix=parameters["prefix"] or None)
         said = [
-            question_and_answer(
+            build_round(
                 one["question"],
                 one["answer_options"],
                 one["answer"],
@@ -41,14 +41,14 @@ def options_in_history(record: Record, parameters: Mapping[str, Any], setting: S
             )
             for number, one in enumerate(rounds)
         ]
-        record = replace(record, messages=with_history(record.messages, said))
+        record = replace(record, messages=replace_history(record.messages, said))
     yield record
 
 
 def _check(parameters: Mapping[str, Any]) -> None:
     known = [*ALPHABETS, RANDOM]
     if parameters["mark"] not in known:
-        hint = did_you_mean(parameters["mark"], known)
+        hint = suggest_spelling(parameters["mark"], known)
         message = f"no mark is called {parameters['mark']!r}.{hint} Known: {', '.join(known)}."
         raise UsageError(f"options_in_history: {message}")
 

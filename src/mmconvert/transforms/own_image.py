@@ -21,19 +21,19 @@ from typing import Any
 import msgspec
 import PIL.Image
 
-from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.record import Image, Record
-from mmconvert.core.run_cache import once_a_run
-from mmconvert.core.text.turns import last_turn_images
-from mmconvert.images.canvas import png
+from mmconvert.core.run_cache import cache_for_run
+from mmconvert.core.text.turns import list_last_turn_images
+from mmconvert.images.canvas import encode_png
 from mmconvert.images.loader import SUFFIXES
-from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, text_digest
+from mmconvert.kits.mmtrusteval.methods import PARAMETERS, add_text_image, hash_text, sample_text
 from mmconvert.plugins.registry import load
 from mmconvert.plugins.transform import Setting, Transform
 
 
 @dataclass(slots=True)
-class Sample:
+class TextImageRequest:
     """What the user's function gets; the names are those of MMTrustEval's samples.
 
     Attributes:
@@ -54,7 +54,7 @@ class Sample:
 class Method(msgspec.Struct, frozen=True):
     """The user's function, and how it names the files of its pictures."""
 
-    run: Callable[[Sample], Any]
+    run: Callable[[TextImageRequest], Any]
     hash: Callable[[str], Any] | None
 
 
@@ -75,18 +75,18 @@ def own_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -
 
     Parity: thu-ml/MMTrustEval@a067801 mmte/methods/base.py:BaseMethod, without its models.
     """
-    method = _method(parameters["function"])
-    text, images = sample_text(record), last_turn_images(record)
+    method = _load_method(parameters["function"])
+    text, images = sample_text(record), list_last_turn_images(record)
     image = images[0] if images else None
     if method.hash is not None:
-        stem = _stem(_call(method.hash, text))
+        stem = _check_stem(_call(method.hash, text))
     else:
-        stem = text_digest(text if image is None else f"{text}\0{image.sha256}")
+        stem = hash_text(text if image is None else f"{text}\0{image.sha256}")
     seed = setting.random(stem).getrandbits(32)
-    yield illustrated(record, partial(_made, method, record, text, image, seed), parameters, setting, stem)
+    yield add_text_image(record, partial(_make_image, method, record, text, image, seed), parameters, setting, stem)
 
 
-def _made(method: Method, record: Record, text: str, image: Image | None, seed: int) -> bytes:
+def _make_image(method: Method, record: Record, text: str, image: Image | None, seed: int) -> bytes:
     target = list(record.answers) if len(record.answers) > 1 else record.answer
     with TemporaryDirectory(prefix="mmconvert-") as folder:
         path = None
@@ -95,34 +95,34 @@ def _made(method: Method, record: Record, text: str, image: Image | None, seed: 
                 raise RowError("image.remote", "", "a picture that is only an address cannot be changed. Download it.")
             path = Path(folder) / f"image.{SUFFIXES[image.format]}"
             path.write_bytes(image.bytes)
-        sample = Sample(text, None if path is None else str(path), target, dict(record.extra), seed)
-        return _file(_call(method.run, sample), text)
+        sample = TextImageRequest(text, None if path is None else str(path), target, dict(record.extra), seed)
+        return _read_image_file(_call(method.run, sample), text)
 
 
-def _file(made: Any, text: str) -> bytes:
+def _read_image_file(made: Any, text: str) -> bytes:
     """Turn what the function gave into the bytes of a file."""
     if hasattr(made, "image_path"):
         if getattr(made, "text", text) != text:
             raise RowError("method.text", "", "the function changes the text; a picture's function must keep it.")
         made = made.image_path
     if isinstance(made, PIL.Image.Image):
-        return png(made)
+        return encode_png(made)
     if isinstance(made, str | Path):
         try:
             return Path(made).read_bytes()
         except (OSError, ValueError) as error:
             raise RowError(
-                "method.result", "", f"the function's picture cannot be read: {error} {got(made)}."
+                "method.result", "", f"the function's picture cannot be read: {error} {show(made)}."
             ) from None
     if isinstance(made, bytes):
         return made
-    raise RowError("method.result", "", f"expected a path, bytes or a Pillow picture from the function {got(made)}.")
+    raise RowError("method.result", "", f"expected a path, bytes or a Pillow picture from the function {show(made)}.")
 
 
-def _stem(name: Any) -> str:
+def _check_stem(name: Any) -> str:
     """Check a file name of the user's; it must not leave the folder."""
     if not isinstance(name, str) or not 0 < len(name) <= 200 or name.startswith(".") or set(name) & set("/\\\0"):
-        raise RowError("method.hash", "", f"hash must give a plain file name {got(name)}.")
+        raise RowError("method.hash", "", f"hash must give a plain file name {show(name)}.")
     return name
 
 
@@ -137,10 +137,10 @@ def _call(function: Callable[[Any], Any], argument: Any) -> Any:
         ) from error
 
 
-@once_a_run
-def _method(name: str) -> Method:
+@cache_for_run
+def _load_method(name: str) -> Method:
     if "@" not in name:
-        raise UsageError(f"own_image: name your function as function=file.py@NAME {got(name)}.")
+        raise UsageError(f"own_image: name your function as function=file.py@NAME {show(name)}.")
     found = load("mmconvert.transforms", name)
     if isinstance(found, type):
         try:
@@ -154,7 +154,7 @@ def _method(name: str) -> Method:
 
 
 def _check(parameters: Mapping[str, Any]) -> None:
-    _method(parameters["function"])
+    _load_method(parameters["function"])
 
 
 TRANSFORM = Transform(

@@ -6,7 +6,7 @@ from typing import Any
 import PIL.Image
 
 from mmconvert.core.record import Record
-from mmconvert.images.canvas import check_pixels, decoded, png, redrawn, shown
+from mmconvert.images.canvas import check_pixels, decode_rgb, encode_png, find_shown_image, replace_image
 from mmconvert.plugins.transform import Setting, Transform
 
 WHITE = (255, 255, 255)
@@ -29,16 +29,16 @@ def pad_square(record: Record, parameters: Mapping[str, Any], setting: Setting) 
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:ShikraProcessor.expand2square.
     """
-    image = shown(record, parameters["slot"])
+    image = find_shown_image(record, parameters["slot"])
     side = max(image.width, image.height)
     if image.width == image.height and image.bytes is not None:
         yield record
         return
     check_pixels(side, side)
-    picture = decoded(image)
+    picture = decode_rgb(image)
     square = PIL.Image.new("RGB", (side, side), WHITE)
     square.paste(picture, ((side - picture.width) // 2, (side - picture.height) // 2))
-    yield redrawn(record, image, png(square), setting.pictures, {"name": setting.name, "side": side})
+    yield replace_image(record, image, encode_png(square), setting.pictures, {"name": setting.name, "side": side})
 
 
 TRANSFORM = Transform(

@@ -6,11 +6,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.record import Record
 from mmconvert.kits.reform_eval.families import CLAIM_ANSWERS, FAMILIES
 from mmconvert.kits.reform_eval.pools import read_pools
-from mmconvert.kits.reform_eval.restate import restated
+from mmconvert.kits.reform_eval.restate import restate_question
 from mmconvert.kits.reform_eval.shapes import SHAPES
 from mmconvert.plugins.transform import Setting, Transform
 
@@ -42,23 +42,23 @@ def random_instruct(record: Record, parameters: Mapping[str, Any], setting: Sett
         number of instructions; the words are the project's own unless `pools` gives others.
     """
     number = (record.variant or 0) if parameters["by"] == "variant" else record.source.row
-    name = family_name(record)
+    name = find_family_name(record)
     likely = parameters["method"] == "likelihood"
     pool = read_pools(Path(parameters["pools"]) if parameters["pools"] else None)[FAMILIES[name].pool]
-    instructions = pool.instructions(likely or not record.options) or _file_instructions(record)
-    instruction = taken(instructions, number)
+    instructions = pool.list_instructions(likely or not record.options) or _list_file_instructions(record)
+    instruction = pick_in_turn(instructions, number)
     if FAMILIES[name].templated:
         topic = record.extra.get(TOPICS.get(name, ""), "")
-        yield restated(replace(record, question=instruction.replace("{}", str(topic)), instruction=None))
+        yield restate_question(replace(record, question=instruction.replace("{}", str(topic)), instruction=None))
         return
     if name == "MCV" and likely:
         instruction = f"{instruction} {CLAIM_ANSWERS}"
     wordings = record.extra.get(SHAPES[name].question) if name in SHAPES else None
-    question = taken(wordings, number) if isinstance(wordings, list) and wordings else record.question
-    yield restated(replace(record, question=question, instruction=instruction))
+    question = pick_in_turn(wordings, number) if isinstance(wordings, list) and wordings else record.question
+    yield restate_question(replace(record, question=question, instruction=instruction))
 
 
-def taken(pool: Sequence[str], number: int) -> str:
+def pick_in_turn(pool: Sequence[str], number: int) -> str:
     """Take from a list in turn.
 
     Example:
@@ -68,24 +68,24 @@ def taken(pool: Sequence[str], number: int) -> str:
     return pool[number % len(pool)]
 
 
-def family_name(record: Record) -> str:
+def find_family_name(record: Record) -> str:
     """Name the family whose instructions go with a record."""
     if record.category in FAMILIES:
         return str(record.category)
     return {"caption": "Caption", "ocr": "OCR", "kie": "KIE"}.get(record.task, "VQA")
 
 
-def _file_instructions(record: Record) -> Sequence[str]:
+def _list_file_instructions(record: Record) -> Sequence[str]:
     """Give the instructions that the dataset's file brings along (CLEVR), VQA's where it does not."""
     brought = record.extra.get("of_file", {}).get("instructs")
-    own = read_pools(None)[FAMILIES["VQA"].pool].instructions(not record.options)
+    own = read_pools(None)[FAMILIES["VQA"].pool].list_instructions(not record.options)
     return brought[:5] if isinstance(brought, list) and brought else own
 
 
 def _check(parameters: Mapping[str, Any]) -> None:
     for name, known in (("by", TURNS), ("method", METHODS)):
         if parameters[name] not in known:
-            hint = did_you_mean(parameters[name], known)
+            hint = suggest_spelling(parameters[name], known)
             raise UsageError(
                 f"random_instruct: {name} cannot be {parameters[name]!r}.{hint} Known: {', '.join(known)}."
             )

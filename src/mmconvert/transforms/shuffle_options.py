@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 from mmconvert.core.record import Record
-from mmconvert.kits.reform_eval.restate import reordered
+from mmconvert.kits.reform_eval.restate import reorder_options
 from mmconvert.plugins.transform import Setting, Transform
 
 
@@ -27,11 +27,11 @@ def shuffle_options(record: Record, parameters: Mapping[str, Any], setting: Sett
         behind when a sample is visited again; `mmconvert.kits.reform_eval.loader` does as it does.
     """
     if sum(option is not None for option in record.options) > 1:
-        record = reordered(record, shuffled_places(record.options, setting.random(record.id)))
+        record = reorder_options(record, shuffle_positions(record.options, setting.random(record.id)))
     yield record
 
 
-def shuffled_places(options: Sequence[str | None], rng: Random) -> list[int]:
+def shuffle_positions(options: Sequence[str | None], rng: Random) -> list[int]:
     """Draw a new order; letters without an option stay without.
 
     Returns:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mmconvert.core.errors import UsageError, got
+from mmconvert.core.errors import UsageError, show
 from mmconvert.core.record import Record
 from mmconvert.plugins.transform import Setting, Transform
 
@@ -33,7 +33,7 @@ def _check(parameters: Mapping[str, Any]) -> None:
     if parameters["first"] < 0 or parameters["every"] < 1:
         raise UsageError("subsample: first is a number of rows (0 for all), every a distance from 1.")
     if not 0 <= parameters["share"] <= 1:
-        raise UsageError(f"subsample: share must be 0 to 1 {got(parameters['share'])}.")
+        raise UsageError(f"subsample: share must be 0 to 1 {show(parameters['share'])}.")
 
 
 TRANSFORM = Transform(

@@ -15,11 +15,11 @@ import PIL.Image
 import PIL.ImageDraw
 import PIL.ImageFont
 
-from mmconvert.core.errors import RowError, UsageError, got
+from mmconvert.core.errors import RowError, UsageError, show
 from mmconvert.core.record import Record
-from mmconvert.core.run_cache import once_a_run
-from mmconvert.images.canvas import check_pixels, png
-from mmconvert.kits.mmtrusteval.methods import PARAMETERS, illustrated, sample_text, size_of
+from mmconvert.core.run_cache import cache_for_run
+from mmconvert.images.canvas import check_pixels, encode_png
+from mmconvert.kits.mmtrusteval.methods import PARAMETERS, add_text_image, parse_size, sample_text
 from mmconvert.plugins.transform import Setting, Transform
 
 LEADING = 1.1
@@ -48,23 +48,23 @@ def text_image(record: Record, parameters: Mapping[str, Any], setting: Setting) 
     """
 
     def make() -> bytes:
-        font = _font(parameters["font"], parameters["font_size"])
-        picture = text_picture(sample_text(record), font, parameters["font_size"], parameters["max_width"])
+        font = _load_font(parameters["font"], parameters["font_size"])
+        picture = draw_text(sample_text(record), font, parameters["font_size"], parameters["max_width"])
         if parameters["size"]:
-            picture = picture.resize(size_of(parameters["size"]), PIL.Image.Resampling.BICUBIC)
-        return png(picture)
+            picture = picture.resize(parse_size(parameters["size"]), PIL.Image.Resampling.BICUBIC)
+        return encode_png(picture)
 
-    yield illustrated(record, make, parameters, setting)
+    yield add_text_image(record, make, parameters, setting)
 
 
-class Lines(msgspec.Struct, frozen=True):
+class TextLines(msgspec.Struct, frozen=True):
     """A text as it is laid out: the block, and how many lines the picture is high."""
 
     text: str
     count: int
 
 
-def text_picture(text: str, font: PIL.ImageFont.FreeTypeFont, font_size: int, max_width: int) -> PIL.Image.Image:
+def draw_text(text: str, font: PIL.ImageFont.FreeTypeFont, font_size: int, max_width: int) -> PIL.Image.Image:
     """Draw a text, its lines as one block in the middle.
 
     Args:
@@ -81,7 +81,7 @@ def text_picture(text: str, font: PIL.ImageFont.FreeTypeFont, font_size: int, ma
     """
     text = text.replace("\r\n", "\n").replace("\t", " ")
     _check_characters(text, font)
-    lines = wrapped(text, font, max_width)
+    lines = wrap_text(text, font, max_width)
     text_width = max(font.getlength(line) for line in lines.text.split("\n"))
     width = int(max(text_width, max_width))
     height = math.ceil(font_size * lines.count * LEADING)
@@ -92,7 +92,7 @@ def text_picture(text: str, font: PIL.ImageFont.FreeTypeFont, font_size: int, ma
     return picture
 
 
-def wrapped(text: str, font: PIL.ImageFont.FreeTypeFont, max_width: int) -> Lines:
+def wrap_text(text: str, font: PIL.ImageFont.FreeTypeFont, max_width: int) -> TextLines:
     """Break a text at blanks into lines narrower than a width; a longer word has a line of its own.
 
     Args:
@@ -116,11 +116,11 @@ def wrapped(text: str, font: PIL.ImageFont.FreeTypeFont, max_width: int) -> Line
             line.append(word)
             length += word_length + blank
         lines.append(" ".join(line).strip())
-    return Lines("\n".join(lines).strip(), len(lines))
+    return TextLines("\n".join(lines).strip(), len(lines))
 
 
-@once_a_run
-def _font(file: str, size: int) -> PIL.ImageFont.FreeTypeFont:
+@cache_for_run
+def _load_font(file: str, size: int) -> PIL.ImageFont.FreeTypeFont:
     # The basic layout is the same everywhere; the other one needs a library that not every Pillow has.
     basic = PIL.ImageFont.Layout.BASIC
     try:
@@ -154,10 +154,10 @@ def _has(font: PIL.ImageFont.FreeTypeFont, character: str) -> bool:
 def _check(parameters: Mapping[str, Any]) -> None:
     for name, most in (("font_size", 1_000), ("max_width", 20_000)):
         if not 1 <= parameters[name] <= most:
-            raise UsageError(f"text_image: {name} must be 1 to {most} {got(parameters[name])}.")
+            raise UsageError(f"text_image: {name} must be 1 to {most} {show(parameters[name])}.")
     if parameters["size"]:
-        size_of(parameters["size"])
-    _font(parameters["font"], parameters["font_size"])
+        parse_size(parameters["size"])
+    _load_font(parameters["font"], parameters["font_size"])
 
 
 TRANSFORM = Transform(

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mmconvert.viewer.items import Item, Message, Picture, Plain, Shown, Span, Text
+from mmconvert.viewer.items import Message, PageItem, Picture, Plain, Shown, Text, TextSpan
 
 MAX_TEXT = 10_000
 """Characters of one text that a page holds; the middle of a longer one is left out, and how much is said."""
@@ -17,7 +17,7 @@ _AROUND = 200
 _UNSAFE = re.compile("[<\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
-def script_json(value: Any) -> str:
+def encode_script_json(value: Any) -> str:
     r"""Write a value as JSON in one line that may stand in a script element, whatever texts it holds.
 
     Example:
@@ -28,7 +28,7 @@ def script_json(value: Any) -> str:
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def row_of(item: Item, columns: Sequence[str], marks: Mapping[str, int], thumbnail: int | None) -> list[Any]:
+def build_row(item: PageItem, columns: Sequence[str], marks: Mapping[str, int], thumbnail: int | None) -> list[Any]:
     """Give what the table needs of an item: id, cells in the order of the columns, marks, thumbnail, search text.
 
     Raises:
@@ -36,14 +36,14 @@ def row_of(item: Item, columns: Sequence[str], marks: Mapping[str, int], thumbna
     """
     return [
         item.id,
-        [_cell(item.cells.get(name)) for name in columns],
+        [_build_cell(item.cells.get(name)) for name in columns],
         [marks[mark] for mark in item.marks],
         thumbnail,
-        (item.search or _all_text(item))[:MAX_SEARCH].lower(),
+        (item.search or _join_texts(item))[:MAX_SEARCH].lower(),
     ]
 
 
-def details_of(item: Item, pictures: Sequence[int | None]) -> list[Any]:
+def build_details(item: PageItem, pictures: Sequence[int | None]) -> list[Any]:
     """Give what an open item shows: messages, pictures, fields, facts, other pictures.
 
     Args:
@@ -51,54 +51,54 @@ def details_of(item: Item, pictures: Sequence[int | None]) -> list[Any]:
         pictures: Number of the thumbnail of each of its pictures, None where it has none.
     """
     return [
-        [_message(message) for message in item.messages],
-        [_picture(picture, number) for picture, number in zip(item.pictures, pictures, strict=True)],
-        [[label, [_text(shown) for shown in _texts(value)]] for label, value in item.fields.items()],
+        [_build_message(message) for message in item.messages],
+        [_build_image(picture, number) for picture, number in zip(item.pictures, pictures, strict=True)],
+        [[label, [_build_text(shown) for shown in _list_texts(value)]] for label, value in item.fields.items()],
         [[label, value[:MAX_CELL]] for label, value in item.facts.items()],
         list(item.others),
     ]
 
 
-def _cell(value: Plain) -> Plain:
+def _build_cell(value: Plain) -> Plain:
     return f"{value[:MAX_CELL]}…" if isinstance(value, str) and len(value) > MAX_CELL else value
 
 
-def _texts(value: Shown | Sequence[Shown]) -> Sequence[Shown]:
+def _list_texts(value: Shown | Sequence[Shown]) -> Sequence[Shown]:
     return [value] if isinstance(value, str | Text) else value
 
 
-def _all_text(item: Item) -> str:
+def _join_texts(item: PageItem) -> str:
     parts: list[str] = [item.id, *(str(value) for value in item.cells.values() if value is not None)]
     shown = [part for message in item.messages for part in message.parts if not isinstance(part, int)]
-    shown += [one for value in item.fields.values() for one in _texts(value)]
+    shown += [one for value in item.fields.values() for one in _list_texts(value)]
     parts += [one if isinstance(one, str) else one.text for one in shown]
     # Cut before joining: a text may be far larger than what is searched.
     return "\n".join(part[:MAX_SEARCH] for part in parts)
 
 
-def _message(message: Message) -> list[Any]:
+def _build_message(message: Message) -> list[Any]:
     # A picture is a number, a text is anything else.
-    return [message.role, [part if isinstance(part, int) else _text(part) for part in message.parts]]
+    return [message.role, [part if isinstance(part, int) else _build_text(part) for part in message.parts]]
 
 
-def _picture(picture: Picture, number: int | None) -> list[Any]:
+def _build_image(picture: Picture, number: int | None) -> list[Any]:
     return [number, picture.facts, picture.name[:MAX_CELL], picture.note, picture.slot]
 
 
-def _text(shown: Shown) -> str | dict[str, Any]:
+def _build_text(shown: Shown) -> str | dict[str, Any]:
     """Give a plain text as it is, any other as its pieces with name and tone."""
     if isinstance(shown, str):
         if len(shown) <= MAX_TEXT:
             return shown
         shown = Text(shown)
-    text = {"pieces": list(_pieces(shown.text, shown.spans)), "name": shown.name, "tone": shown.tone}
+    text = {"pieces": list(_split_pieces(shown.text, shown.spans)), "name": shown.name, "tone": shown.tone}
     return {key: value for key, value in text.items() if value}
 
 
-def _pieces(text: str, spans: Sequence[Span]) -> Iterator[Any]:
+def _split_pieces(text: str, spans: Sequence[TextSpan]) -> Iterator[Any]:
     """Cut a text into plain pieces, marked ones ([text, label, picture]) and numbers of characters left out."""
     at = 0
-    for start, end in _kept(len(text), spans):
+    for start, end in _list_shown_ranges(len(text), spans):
         if start > at:
             yield start - at
         at = start
@@ -116,7 +116,7 @@ def _pieces(text: str, spans: Sequence[Span]) -> Iterator[Any]:
         yield len(text) - at
 
 
-def _kept(length: int, spans: Sequence[Span]) -> Iterator[tuple[int, int]]:
+def _list_shown_ranges(length: int, spans: Sequence[TextSpan]) -> Iterator[tuple[int, int]]:
     """Say which pieces of a text are shown: all of it, or both ends and what surrounds the marks."""
     if length <= MAX_TEXT:
         yield 0, length

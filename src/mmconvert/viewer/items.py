@@ -10,7 +10,7 @@ Tone = Literal["", "good", "bad", "warn", "code"]
 """How a text stands: right or agreed, wrong or refused, worth a look, or as code; "" for plain."""
 
 
-class Span(msgspec.Struct, frozen=True):
+class TextSpan(msgspec.Struct, frozen=True):
     """A marked piece of a text.
 
     Attributes:
@@ -37,7 +37,7 @@ class Text(msgspec.Struct, frozen=True):
     """
 
     text: str
-    spans: tuple[Span, ...] = ()
+    spans: tuple[TextSpan, ...] = ()
     name: str = ""
     tone: Tone = ""
 
@@ -71,7 +71,7 @@ class Picture(msgspec.Struct, frozen=True):
     slot: int | None = None
 
 
-class Item(msgspec.Struct, frozen=True):
+class PageItem(msgspec.Struct, frozen=True):
     """One line of the table, and what it opens to.
 
     Attributes:
@@ -101,7 +101,7 @@ class Column(msgspec.Struct, frozen=True):
     """A column of the table.
 
     Attributes:
-        name: Key of `Item.cells`.
+        name: Key of `PageItem.cells`.
         label: Its heading; the name by default.
         kind: text; number (to the right, sorted by value); long (a text that may take the room); hidden (only
             for filters).
@@ -118,7 +118,7 @@ class Mark(msgspec.Struct, frozen=True):
     """A filter that is on or off: the items that carry the mark.
 
     Attributes:
-        name: As `Item.marks` names it.
+        name: As `PageItem.marks` names it.
         label: What its button says; the name by default.
         hint: One sentence more, shown on hover.
         tone: How such items stand.

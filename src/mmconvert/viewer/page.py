@@ -20,8 +20,8 @@ from msgspec.structs import asdict, replace
 from mmconvert._version import __version__
 from mmconvert.core.text.printable import printable
 from mmconvert.storage.atomic import published_file
-from mmconvert.viewer.encoding import details_of, row_of, script_json
-from mmconvert.viewer.items import Column, Filter, Item, Mark
+from mmconvert.viewer.encoding import build_details, build_row, encode_script_json
+from mmconvert.viewer.items import Column, Filter, Mark, PageItem
 
 _HERE = files("mmconvert.viewer")
 _STYLES = ("viewer.css",)
@@ -34,7 +34,7 @@ def write_page(
     path: Path,
     title: str,
     *,
-    items: Iterable[Item],
+    items: Iterable[PageItem],
     columns: Sequence[Column],
     filters: Sequence[Filter] = (),
     data: Mapping[str, Any] | None = None,
@@ -74,7 +74,7 @@ def write_page(
         if _SCRIPT_END.search(text):
             raise ValueError("a script holds </script or <!--, which would end or hide it inside a page")
     shell = Template((_HERE / "shell.html").read_text("utf-8")).substitute(
-        title=html.escape(printable(title)), policy=_policy(code), styles=style, version=__version__
+        title=html.escape(printable(title)), policy=_build_policy(code), styles=style, version=__version__
     )
     head, foot = shell.split(_DATA)
     with published_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
@@ -86,21 +86,23 @@ def write_page(
             "facts": list((facts or {}).items()),
             "notes": list(notes),
             "columns": [asdict(replace(column, label=column.label or column.name)) for column in columns],
-            "filters": [{"kind": _kind(one), **asdict(replace(one, label=one.label or one.name))} for one in filters],
+            "filters": [
+                {"kind": _find_kind(one), **asdict(replace(one, label=one.label or one.name))} for one in filters
+            ],
         }
-        _script(file, "mm-page", script_json(page))
-        _script(file, "mm-data", script_json(data or {}))
+        _write_script(file, "mm-page", encode_script_json(page))
+        _write_script(file, "mm-data", encode_script_json(data or {}))
         for text in code:
             file.write(f"<script>{text}</script>\n")
         file.write(foot)
     return count
 
 
-def _kind(one: Filter) -> str:
+def _find_kind(one: Filter) -> str:
     return "mark" if isinstance(one, Mark) else "choice"
 
 
-def _policy(scripts: Sequence[str]) -> str:
+def _build_policy(scripts: Sequence[str]) -> str:
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts
     )
@@ -111,11 +113,11 @@ def _policy(scripts: Sequence[str]) -> str:
     )
 
 
-def _script(file: TextIO, name: str, text: str) -> None:
+def _write_script(file: TextIO, name: str, text: str) -> None:
     file.write(f'<script type="application/json" id="{name}">{text}</script>\n')
 
 
-def _write_items(file: TextIO, items: Iterable[Item], columns: Sequence[str], filters: Sequence[Filter]) -> int:
+def _write_items(file: TextIO, items: Iterable[PageItem], columns: Sequence[str], filters: Sequence[Filter]) -> int:
     """Write details item by item as they come, one a line, then what the table needs of all, then the pictures."""
     marks = {one.name: number for number, one in enumerate(one for one in filters if isinstance(one, Mark))}
     numbers: dict[str, int] = {}
@@ -128,9 +130,9 @@ def _write_items(file: TextIO, items: Iterable[Item], columns: Sequence[str], fi
             None if picture.src is None else numbers.setdefault(picture.src, len(numbers)) for picture in item.pictures
         ]
         thumbnail = next((number for number in pictures if number is not None), None)
-        rows[item.id] = script_json(row_of(item, columns, marks, thumbnail))
-        file.write(f"{script_json(details_of(item, pictures))}\n")
+        rows[item.id] = encode_script_json(build_row(item, columns, marks, thumbnail))
+        file.write(f"{encode_script_json(build_details(item, pictures))}\n")
     file.write("</script>\n")
-    _script(file, "mm-rows", f"[{','.join(rows.values())}]")
-    _script(file, "mm-pictures", "\n".join(numbers))
+    _write_script(file, "mm-rows", f"[{','.join(rows.values())}]")
+    _write_script(file, "mm-pictures", "\n".join(numbers))
     return len(rows)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.core.progress import Advance, Done, progress
+from mmconvert.core.progress import Advance, Done, show_progress
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected
 from mmconvert.core.run_cache import begin_run
@@ -20,9 +20,9 @@ from mmconvert.pipeline.check import findings, remarks
 from mmconvert.pipeline.inputs import Input, plan
 from mmconvert.pipeline.read import ImageRoot, ReadOptions, Records
 from mmconvert.storage.atomic import require_folder
-from mmconvert.viewer.items import Choice, Column, Item, Shown, Text
+from mmconvert.viewer.items import Choice, Column, PageItem, Shown, Text
 from mmconvert.viewer.page import write_page
-from mmconvert.viewer.records import COLUMNS, FILTERS, REFUSED, item_of
+from mmconvert.viewer.records import COLUMNS, FILTERS, REFUSED, build_item
 from mmconvert.viewer.thumbnails import Thumbnails
 
 _SPLIT, _PROBLEM = "split", "problem"
@@ -127,7 +127,7 @@ def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, 
     done = Previewed(output=str(output))
     facts: dict[str, str] = {}
     by_split = [Choice(_SPLIT, "Split")] if len({source.split for source in sources}) > 1 else []
-    with progress("preview", quiet=quiet) as advance:
+    with show_progress("preview", quiet=quiet) as advance:
         write_page(
             output,
             ", ".join(Path(name).name or name for name in inputs),
@@ -147,7 +147,7 @@ def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, 
 
 def _items(
     inputs: Sequence[Input], how: ReadOptions, rows: int, done: Previewed, facts: dict[str, str], advance: Advance
-) -> Iterator[tuple[str, Item]]:
+) -> Iterator[tuple[str, PageItem]]:
     """Give the items of all files with their splits; what is said of them all stands there at the end."""
     thumbnails = Thumbnails(rows)
     for source, share in _shared_out(inputs, rows, done):
@@ -177,9 +177,9 @@ def _shared_out(inputs: Sequence[Input], rows: int, done: Previewed) -> Iterator
             yield source, end - done.rows
 
 
-def _refused_file(source: Input, error: Error) -> Item:
+def _refused_file(source: Input, error: Error) -> PageItem:
     name = source.path.name
-    return Item(
+    return PageItem(
         id=name,
         cells={"id": name, _PROBLEM: str(error), _SPLIT: source.split},
         marks=[REFUSED],
@@ -187,7 +187,7 @@ def _refused_file(source: Input, error: Error) -> Item:
     )
 
 
-def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Previewed) -> Iterator[Item]:
+def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Previewed) -> Iterator[PageItem]:
     records = Records(source, how)
     done.formats += [records.format] if records.format not in done.formats else []
     refused: dict[tuple[str, int], list[Rejected]] = {}
@@ -198,7 +198,7 @@ def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Pre
         done.records += 1
         done.pictures += len(found.images)
         done.tasks[found.task] += 1
-        item = item_of(found, thumbnails)
+        item = build_item(found, thumbnails)
         yield replace(item, cells={**item.cells, "row": row, _SPLIT: source.split})
     for _, problems in sorted(refused.items()):
         done.refused += 1
@@ -240,7 +240,7 @@ def _prepared(some: list[tuple[Record | Rejected, int]], thumbnails: Thumbnails)
     return some
 
 
-def refused_item(problems: Sequence[Rejected], source: Input) -> Item:
+def refused_item(problems: Sequence[Rejected], source: Input) -> PageItem:
     """Make the item of a refused row: every problem, and what could be read of it.
 
     Args:
@@ -254,7 +254,7 @@ def refused_item(problems: Sequence[Rejected], source: Input) -> Item:
     if first.row is not None:
         given = {name: _short(value) for name, value in first.row.fields.items() if value is not None}
         fields["As it stands"] = Text(json.dumps(given, ensure_ascii=False, indent=1, default=repr), tone="code")
-    return Item(
+    return PageItem(
         id=id or place,
         cells={
             "id": id or place,
@@ -280,7 +280,7 @@ def _short(value: Any) -> Any:
     return [_short(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _with_names(items: Iterable[tuple[str, Item]]) -> Iterator[Item]:
+def _with_names(items: Iterable[tuple[str, PageItem]]) -> Iterator[PageItem]:
     """Tell items of one id apart: by their split, else by a number."""
     taken: set[str] = set()
     for split, item in items:

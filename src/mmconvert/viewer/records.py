@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mmconvert.core.record import LETTERS, Image, Record
 from mmconvert.core.text.placeholders import PLACEHOLDER
-from mmconvert.viewer.items import Choice, Column, Filter, Item, Mark, Message, Picture, Shown, Span, Text, Tone
+from mmconvert.viewer.items import Choice, Column, Filter, Mark, Message, PageItem, Picture, Shown, Text, TextSpan, Tone
 from mmconvert.viewer.thumbnails import Thumbnails
 
 REFUSED = "refused"
@@ -32,14 +32,14 @@ FILTERS: tuple[Filter, ...] = (
 )
 
 
-def pictures_of(record: Record, thumbnails: Thumbnails) -> list[Picture]:
+def list_images(record: Record, thumbnails: Thumbnails) -> list[Picture]:
     """Give the pictures of a record: those of its prompt in reading order, then those that it does not show."""
-    shown = [thumbnails.picture(image, image.slot) for image in record.images]
-    return shown + [thumbnails.picture(image) for image in record.attachments]
+    shown = [thumbnails.describe_image(image, image.slot) for image in record.images]
+    return shown + [thumbnails.describe_image(image) for image in record.attachments]
 
 
-def messages_of(record: Record) -> list[Message]:
-    """Give the turns of a record, each image part as the number of its picture in `pictures_of`."""
+def list_messages(record: Record) -> list[Message]:
+    """Give the turns of a record, each image part as the number of its picture in `list_images`."""
     numbers = iter(range(len(record.images)))
     return [
         Message(turn.role, tuple(part.text if part.type == "text" else next(numbers) for part in turn.content))
@@ -47,7 +47,7 @@ def messages_of(record: Record) -> list[Message]:
     ]
 
 
-def with_pictures(text: str, images: Sequence[Image], name: str = "", tone: Tone = "") -> Shown:
+def link_images(text: str, images: Sequence[Image], name: str = "", tone: Tone = "") -> Shown:
     """Match the placeholders of a text to pictures.
 
     Args:
@@ -57,34 +57,34 @@ def with_pictures(text: str, images: Sequence[Image], name: str = "", tone: Tone
         tone: How it stands.
     """
     numbers = {image.slot: number for number, image in reversed(list(enumerate(images)))}
-    spans = tuple(_spans(text, numbers))
+    spans = tuple(_find_spans(text, numbers))
     return Text(text, spans, name, tone) if spans or name or tone else text
 
 
-def _spans(text: str, numbers: Mapping[int, int]) -> Iterator[Span]:
+def _find_spans(text: str, numbers: Mapping[int, int]) -> Iterator[TextSpan]:
     for match in PLACEHOLDER.finditer(text):
         number = numbers.get(int(match[1]))
-        yield Span(match.start(), match.end(), "no picture of the prompt" if number is None else "", number)
+        yield TextSpan(match.start(), match.end(), "no picture of the prompt" if number is None else "", number)
 
 
-def options_of(record: Record) -> list[Shown]:
+def list_options(record: Record) -> list[Shown]:
     """Give the options that have a text, the right ones in their tone."""
     return [
-        with_pictures(text, record.images, letter, "good" if letter in (record.answer or "") else "")
+        link_images(text, record.images, letter, "good" if letter in (record.answer or "") else "")
         for letter, text in zip(LETTERS, record.options, strict=False)
         if text is not None
     ]
 
 
-def fields_of(record: Record) -> dict[str, Shown | Sequence[Shown]]:
+def list_fields(record: Record) -> dict[str, Shown | Sequence[Shown]]:
     """Give what stands beside the turns: question, hint, options, answer, references, prediction, extra."""
     texts = {"Question": record.question, "Hint": record.hint, "Instruction": record.instruction}
     fields: dict[str, Shown | Sequence[Shown]] = {
-        label: with_pictures(text, record.images) for label, text in texts.items() if text
+        label: link_images(text, record.images) for label, text in texts.items() if text
     }
     if record.options:
-        fields["Options"] = options_of(record)
-    if _asks(record):
+        fields["Options"] = list_options(record)
+    if _has_open_question(record):
         fields["Answer"] = record.answer if record.answer is not None else []
     if record.answers and list(record.answers) != [record.answer]:
         fields["References"] = list(record.answers)
@@ -95,12 +95,12 @@ def fields_of(record: Record) -> dict[str, Shown | Sequence[Shown]]:
     return fields
 
 
-def _asks(record: Record) -> bool:
+def _has_open_question(record: Record) -> bool:
     """Tell whether the turns leave something to answer; those of training data end with the assistant."""
     return not record.messages or record.messages[-1].role != "assistant"
 
 
-def facts_of(record: Record) -> dict[str, str]:
+def list_facts(record: Record) -> dict[str, str]:
     """Give the short facts of a record that has them: dataset, subset, split, categories, source."""
     facts = {
         "dataset": record.dataset,
@@ -118,15 +118,15 @@ def facts_of(record: Record) -> dict[str, str]:
     return {label: str(value) for label, value in facts.items() if value is not None}
 
 
-def item_of(record: Record, thumbnails: Thumbnails) -> Item:
+def build_item(record: Record, thumbnails: Thumbnails) -> PageItem:
     """Make the item of a record."""
-    pictures = pictures_of(record, thumbnails)
+    pictures = list_images(record, thumbnails)
     marks = {
         "several pictures": len(record.images) > 1,
         "no picture": not record.images,
-        "no answer": _asks(record) and record.answer is None and not record.answers,
+        "no answer": _has_open_question(record) and record.answer is None and not record.answers,
     }
-    return Item(
+    return PageItem(
         id=record.id,
         cells={
             "id": record.id,
@@ -138,9 +138,9 @@ def item_of(record: Record, thumbnails: Thumbnails) -> Item:
             "pictures": len(record.images),
         },
         marks=[name for name, holds in marks.items() if holds],
-        messages=messages_of(record),
+        messages=list_messages(record),
         pictures=pictures,
-        fields=fields_of(record),
-        facts=facts_of(record),
+        fields=list_fields(record),
+        facts=list_facts(record),
         others=range(len(record.images), len(pictures)),
     )

@@ -9,9 +9,9 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from mmconvert.core.errors import RowError
-from mmconvert.core.multiprocess import usable_cores
+from mmconvert.core.multiprocess import count_usable_cores
 from mmconvert.core.record import Image
-from mmconvert.images.verify import opened
+from mmconvert.images.verify import open_image
 from mmconvert.viewer.items import Picture
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Thumbnails:
         self._room = max_bytes
         self._made: dict[str, Picture] = {}
 
-    def picture(self, image: Image, slot: int | None = None) -> Picture:
+    def describe_image(self, image: Image, slot: int | None = None) -> Picture:
         """Describe a picture, with a thumbnail where its bytes are there, can be decoded and the page has room.
 
         Args:
@@ -52,7 +52,7 @@ class Thumbnails:
             return Picture(None, "address, not fetched", name, "the dataset holds its address only", slot)
         made = self._made.get(_digest(image))
         if made is None:
-            made = self._made[_digest(image)] = self._kept(_thumbnail(image, self._share()))
+            made = self._made[_digest(image)] = self._keep_thumbnail(_make_thumbnail(image, self._compute_share()))
         return Picture(made.src, made.facts, name, made.note, slot)
 
     def prepare(self, images: Iterable[Image]) -> None:
@@ -60,16 +60,18 @@ class Thumbnails:
         new = {_digest(image): image for image in images if image.bytes is not None}
         waiting = [image for digest, image in new.items() if digest not in self._made]
         if len(waiting) > 1:
-            share = self._share()
-            with ThreadPoolExecutor(usable_cores()) as threads:
-                for image, made in zip(waiting, threads.map(lambda one: _thumbnail(one, share), waiting), strict=True):
-                    self._made[_digest(image)] = self._kept(made)
+            share = self._compute_share()
+            with ThreadPoolExecutor(count_usable_cores()) as threads:
+                for image, made in zip(
+                    waiting, threads.map(lambda one: _make_thumbnail(one, share), waiting), strict=True
+                ):
+                    self._made[_digest(image)] = self._keep_thumbnail(made)
 
-    def _share(self) -> float:
+    def _compute_share(self) -> float:
         """Say how much of the room is for the next picture."""
         return self._room / max(self._expected - len(self._made), self._expected / 4, 1)
 
-    def _kept(self, made: Picture) -> Picture:
+    def _keep_thumbnail(self, made: Picture) -> Picture:
         size = len(made.src or "")
         if size > self._room:
             return Picture(None, made.facts, note="the page has no room for more pictures")
@@ -82,21 +84,21 @@ def _digest(image: Image) -> str:
     return image.sha256 or hashlib.sha256(image.bytes or b"").hexdigest()
 
 
-def _thumbnail(image: Image, share: float) -> Picture:
+def _make_thumbnail(image: Image, share: float) -> Picture:
     """Make a thumbnail that takes about so many characters."""
     data = image.bytes or b""
-    facts = f"{image.format} · {image.width} × {image.height} · {in_bytes(len(data))}"
+    facts = f"{image.format} · {image.width} × {image.height} · {format_bytes(len(data))}"
     side = max(SIDES[0], min(SIDES[1], round(sqrt(share / _BYTES_A_PIXEL))))
     try:
-        src = data_url(data, side)
+        src = build_data_url(data, side)
         if len(src) > 2 * share and side > SIDES[0]:  # far more than is guessed of a photograph
-            src = data_url(data, max(SIDES[0], round(side * sqrt(share / len(src)))))
+            src = build_data_url(data, max(SIDES[0], round(side * sqrt(share / len(src)))))
     except RowError as error:
         return Picture(None, facts, note=error.message)
     return Picture(src, facts)
 
 
-def data_url(data: bytes, side: int) -> str:
+def build_data_url(data: bytes, side: int) -> str:
     """Make a WebP of a picture, turned as its metadata says and without any, as a `data:` URL.
 
     Args:
@@ -109,9 +111,9 @@ def data_url(data: bytes, side: int) -> str:
     # Pillow takes time to load, and what a page shows may have no picture.
     from PIL.ImageOps import exif_transpose
 
-    with opened(data) as picture:
+    with open_image(data) as picture:
         picture.draft("RGB", (side, side))
-        shown = exif_transpose(_in_colour(picture))
+        shown = exif_transpose(_convert_mode(picture))
         shown.thumbnail((side, side))
     out = BytesIO()
     # Metadata such as a place would travel along if it were not cleared; a profile may be larger than the picture.
@@ -119,7 +121,7 @@ def data_url(data: bytes, side: int) -> str:
     return f"data:image/webp;base64,{base64.b64encode(out.getvalue()).decode()}"
 
 
-def _in_colour(picture: "PIL.Image.Image") -> "PIL.Image.Image":
+def _convert_mode(picture: "PIL.Image.Image") -> "PIL.Image.Image":
     """Give the picture in a mode that WebP has; 16-bit grey is scaled, not cut off."""
     if picture.mode.startswith("I;16"):
         return picture.point(lambda value: value / 256).convert("L").convert("RGB")
@@ -127,7 +129,7 @@ def _in_colour(picture: "PIL.Image.Image") -> "PIL.Image.Image":
     return picture.convert("RGBA" if transparent else "RGB")
 
 
-def in_bytes(count: int) -> str:
+def format_bytes(count: int) -> str:
     """Say a number of bytes for people.
 
     Example:

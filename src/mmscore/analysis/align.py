@@ -37,7 +37,7 @@ class Pairing(msgspec.Struct, frozen=True):
         return len(self.a)
 
 
-def pair(a: Scored, b: Scored) -> Pairing:
+def pair_rows(a: Scored, b: Scored) -> Pairing:
     """Find the rows that both sides scored.
 
     A row is found by its id; where a recipe lets an id stand several times, the first goes with the first.
@@ -46,9 +46,9 @@ def pair(a: Scored, b: Scored) -> Pairing:
         a: Settled rows of one side.
         b: Settled rows of the other.
     """
-    ids_a, ids_b = _asked(a), _asked(b)
+    ids_a, ids_b = _list_ids(a), _list_ids(b)
     scored_a, scored_b = a.with_status(SCORED), b.with_status(SCORED)
-    keys_a, keys_b = _keys(scored_a, scored_b)
+    keys_a, keys_b = _build_keys(scored_a, scored_b)
     place = pc.index_in(keys_a, value_set=keys_b, skip_nulls=True)
     found = pc.is_valid(place).to_numpy(zero_copy_only=False)
     rows_a = scored_a.where(found)
@@ -57,31 +57,31 @@ def pair(a: Scored, b: Scored) -> Pairing:
     return Pairing(
         rows_a,
         rows_b,
-        _without(ids_a, ids_b),
-        _without(ids_b, ids_a),
-        _without(both, rows_a.rows["id"].combine_chunks()),
+        _list_missing(ids_a, ids_b),
+        _list_missing(ids_b, ids_a),
+        _list_missing(both, rows_a.rows["id"].combine_chunks()),
     )
 
 
-def _asked(scored: Scored) -> pa.Array:
+def _list_ids(scored: Scored) -> pa.Array:
     """Give the ids that there is a row for, once each."""
     kept = pc.and_(pc.is_valid(scored.rows["id"]), pc.not_equal(scored.rows["status"], MISSING))
     return pc.unique(scored.rows["id"].filter(kept))
 
 
-def _without(ids: pa.Array, others: pa.Array) -> tuple[str, ...]:
+def _list_missing(ids: pa.Array, others: pa.Array) -> tuple[str, ...]:
     return tuple(ids.filter(pc.invert(pc.is_in(ids, value_set=others))).to_pylist())
 
 
-def _keys(*sides: Scored) -> list[pa.Array]:
+def _build_keys(*sides: Scored) -> list[pa.Array]:
     """Name the rows of each side by their id, and by how often it stood above where one stands several times."""
     ids = [side.rows["id"].combine_chunks() for side in sides]
     if all(len(pc.unique(one)) == len(one) for one in ids):
         return ids
-    return [pc.binary_join_element_wise(one, pa.array(_times_above(one)).cast(pa.string()), "\0") for one in ids]
+    return [pc.binary_join_element_wise(one, pa.array(_count_earlier(one)).cast(pa.string()), "\0") for one in ids]
 
 
-def _times_above(ids: pa.Array) -> npt.NDArray[np.int64]:
+def _count_earlier(ids: pa.Array) -> npt.NDArray[np.int64]:
     codes = ids.dictionary_encode().indices.to_numpy()
     order = np.argsort(codes, kind="stable")
     first = np.searchsorted(codes[order], np.arange(len(codes)))
@@ -90,7 +90,7 @@ def _times_above(ids: pa.Array) -> npt.NDArray[np.int64]:
     return times
 
 
-def listed(ids: Sequence[str], most: int = 5) -> str:
+def format_ids(ids: Sequence[str], most: int = 5) -> str:
     """Name the first few ids.
 
     Example:
@@ -106,7 +106,7 @@ _REFERENCES = ("answer", "answers", "label")
 _TOLD_BY = frozenset((*_REFERENCES, "options"))
 
 
-def unlike(a: Rows, b: Rows, ids: pa.Array) -> tuple[str, ...]:
+def find_unlike_questions(a: Rows, b: Rows, ids: pa.Array) -> tuple[str, ...]:
     """Find ids under which two files have different questions.
 
     Rows differ where both say what their options are and these are not the same texts, in whatever order; or
@@ -124,11 +124,11 @@ def unlike(a: Rows, b: Rows, ids: pa.Array) -> tuple[str, ...]:
     """
     if not (a.names & _TOLD_BY and b.names & _TOLD_BY):
         return ()
-    sides = zip(ids.to_pylist(), _rows(a, ids), _rows(b, ids), strict=True)
-    return tuple(id for id, one, other in sides if one != other and not _alike(one, other))
+    sides = zip(ids.to_pylist(), _read_rows(a, ids), _read_rows(b, ids), strict=True)
+    return tuple(id for id, one, other in sides if one != other and not _are_alike(one, other))
 
 
-def _rows(rows: Rows, ids: pa.Array) -> Iterator[Mapping[str, Any]]:
+def _read_rows(rows: Rows, ids: pa.Array) -> Iterator[Mapping[str, Any]]:
     """Give what tells a question, id by id; only as many rows as a batch has are Python values at a time."""
     names = sorted(rows.names & _TOLD_BY)
     table = pa.Table.from_batches(rows.read(["id", *names]))
@@ -137,26 +137,26 @@ def _rows(rows: Rows, ids: pa.Array) -> Iterator[Mapping[str, Any]]:
         yield from batch.to_pylist()
 
 
-def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    options, others = (frozenset(map(_plain, _options(row))) - {""} for row in (one, other))
+def _are_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    options, others = (frozenset(map(_normalize, _read_options(row))) - {""} for row in (one, other))
     if options and others and options != others:
         return False
-    references, theirs = _references(one), _references(other)
+    references, theirs = _read_references(one), _read_references(other)
     return not references or not theirs or not references.isdisjoint(theirs)
 
 
-def _options(row: Mapping[str, Any]) -> Sequence[str | None]:
+def _read_options(row: Mapping[str, Any]) -> Sequence[str | None]:
     return row.get("options") or ()
 
 
-def _references(row: Mapping[str, Any]) -> frozenset[str]:
+def _read_references(row: Mapping[str, Any]) -> frozenset[str]:
     """Give the references of a row in every form: as they stand, and letters as the texts of their options too."""
-    said = {_plain(text) for name in _REFERENCES for text in _texts(name, row.get(name))} - {""}
-    letters = zip(ascii_uppercase.lower(), _options(row), strict=False)
-    return frozenset(said | {_plain(option) for letter, option in letters if letter in said})
+    said = {_normalize(text) for name in _REFERENCES for text in _read_texts(name, row.get(name))} - {""}
+    letters = zip(ascii_uppercase.lower(), _read_options(row), strict=False)
+    return frozenset(said | {_normalize(option) for letter, option in letters if letter in said})
 
 
-def _texts(name: str, value: Any) -> Sequence[Any]:
+def _read_texts(name: str, value: Any) -> Sequence[Any]:
     if name == "label" and value is not None:
         try:
             value = json.loads(value)
@@ -165,5 +165,5 @@ def _texts(name: str, value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _plain(value: Any) -> str:
+def _normalize(value: Any) -> str:
     return "" if value is None else " ".join(str(value).split()).casefold()

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import asdict, replace
 
-from mmconvert.core.errors import Error, UsageError, no_such_path
+from mmconvert.core.errors import Error, UsageError, build_missing_path_error
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA
 from mmconvert.storage.atomic import clear_leftovers, require_folder, sync_folder, temporary, write_synced
@@ -22,7 +22,7 @@ from mmscore.core.predictions.join import ANSWER_COLUMNS
 from mmscore.core.predictions.load import open_rows
 from mmscore.core.predictions.locate import STDIN
 from mmscore.core.report import Report
-from mmscore.core.select_recipe import named_recipe
+from mmscore.core.select_recipe import find_recipe
 from mmscore.scoring.evaluate import ScoreOptions, score_each
 from mmscore.scoring.score import source_column
 from mmscore.scoring.signature import versions
@@ -160,7 +160,7 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
         if is_url(path):
             raise UsageError(f"{path}: a bundle is made of local files. Copy it here first.")
         if not Path(path).exists():
-            raise no_such_path(Path(path))
+            raise build_missing_path_error(Path(path))
     refuse_outsiders(request)
     names = [Path(path).resolve().name for path in request.predictions]
     if len(set(names)) < len(names):
@@ -207,7 +207,7 @@ def refuse_outsiders(request: Request, folder: Path | None = None) -> None:
     """
     options = request.recipe_options and os.path.join(folder or "", request.recipe_options)
     for name in request.recipes:
-        recipe = named_recipe(name, options).recipe
+        recipe = find_recipe(name, options).recipe
         if recipe.needs_judge:
             raise UsageError(f"recipe {name!r} has no scores without a judge, which a bundle cannot hold.")
         if recipe.asks_outside:
@@ -243,7 +243,7 @@ def run(request: Request, folder: Path | None = None) -> dict[str, Any]:
     return values
 
 
-def numbers(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+def list_numbers(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Give what of a report must come out the same."""
     return [{name: entry.get(name) for name in NUMBERS} for entry in report["entries"]]
 
@@ -257,10 +257,10 @@ def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping
     request = replace(request, recipes=recipes, answers=answers, recipe_options=options)
     # Some formats read a name off the folder that a file stands in: it comes along where it makes a difference.
     for depth in (1, 2):
-        paths = [_copied(Path(path), new, depth) for path in request.predictions]
+        paths = [_copy(Path(path), new, depth) for path in request.predictions]
         inside = replace(request, predictions=tuple(paths))
         report = run(inside, new)
-        if numbers(report) == numbers(before):
+        if list_numbers(report) == list_numbers(before):
             break
         shutil.rmtree(new / PREDICTIONS)
     else:
@@ -268,9 +268,9 @@ def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping
     for entry, there in zip(report["entries"], before["entries"], strict=True):
         # What a dataset is called and what it asked stay behind; the numbers are to be compared with those outside.
         entry["signature"] = there["signature"]
-    files = [_file(path, new) for path in sorted(new.rglob("*")) if path.is_file()]
-    text = _text(report)
-    files.append({"path": REPORT, "bytes": len(text), "sha256": _sha256(text, new / REPORT)})
+    files = [_describe_file(path, new) for path in sorted(new.rglob("*")) if path.is_file()]
+    text = _encode_text(report)
+    files.append({"path": REPORT, "bytes": len(text), "sha256": _find_sha256(text, new / REPORT)})
     about = {
         "schema_version": SCHEMA_VERSION,
         "command": inside.command,
@@ -282,11 +282,11 @@ def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping
         "versions": dict(versions()),
         "files": files,
     }
-    write_synced(new / MANIFEST, _text(about))
+    write_synced(new / MANIFEST, _encode_text(about))
     return report
 
 
-def _copied(source: Path, new: Path, depth: int) -> str:
+def _copy(source: Path, new: Path, depth: int) -> str:
     """Copy a file or folder; give its path inside the bundle."""
     place = Path(PREDICTIONS, *source.resolve().parts[-depth:])
     target = new / place
@@ -308,14 +308,14 @@ def _write_answers(answers: str, target: Path, by: Sequence[str]) -> None:
         writer.write_table(pa.Table.from_batches(batches))
 
 
-def _file(path: Path, new: Path) -> dict[str, Any]:
+def _describe_file(path: Path, new: Path) -> dict[str, Any]:
     return {"path": path.relative_to(new).as_posix(), "bytes": path.stat().st_size, "sha256": hash_file(path)}
 
 
-def _sha256(text: bytes, path: Path) -> str:
+def _find_sha256(text: bytes, path: Path) -> str:
     write_synced(path, text)
     return hash_file(path)
 
 
-def _text(value: Any) -> bytes:
+def _encode_text(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=1).encode(errors="backslashreplace") + b"\n"

@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import Error, UsageError, got, no_such_path
+from mmconvert.core.errors import Error, UsageError, build_missing_path_error, show
 from mmconvert.core.hashing import hash_file
 from mmscore.analysis.bundle import (
     MANIFEST,
     REPORT,
     SCHEMA_VERSION,
     Request,
-    numbers,
+    list_numbers,
     refuse_outsiders,
     refuse_own_code,
     run,
@@ -52,7 +52,11 @@ def verify(folder: Path) -> Verification:
         Error: The folder is no bundle, or its manifest is damaged or leads out of it.
     """
     if not folder.is_dir():
-        raise no_such_path(folder) if not folder.exists() else UsageError(f"{folder}: is a file. Name the folder.")
+        raise (
+            build_missing_path_error(folder)
+            if not folder.exists()
+            else UsageError(f"{folder}: is a file. Name the folder.")
+        )
     manifest, request = _read(folder)
     made_with = {**manifest["versions"]}
     remarks = tuple(
@@ -60,23 +64,23 @@ def verify(folder: Path) -> Verification:
         for name, now in versions().items()
         if made_with.get(name) != now
     )
-    faults = list(_file_faults(folder, manifest["files"]))
+    faults = list(_find_file_faults(folder, manifest["files"]))
     if faults:
         return Verification(tuple(faults), remarks, None)
     try:
         refuse_outsiders(request, folder)
     except UsageError as error:
         raise Error(f"{folder / MANIFEST}: {error}") from None
-    told = _json(folder / REPORT)
+    told = _read_json(folder / REPORT)
     report = run(request, folder)
     try:
-        faults = list(_differences(numbers(told), numbers(report), "report"))
+        faults = list(_find_differences(list_numbers(told), list_numbers(report), "report"))
     except (KeyError, TypeError, AttributeError):
         raise Error(f"{folder / REPORT}: is no report. Make the bundle again.") from None
     return Verification(tuple(faults), remarks, report)
 
 
-def _json(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -87,7 +91,7 @@ def _json(path: Path) -> Any:
 
 def _read(folder: Path) -> tuple[dict[str, Any], Request]:
     path = folder / MANIFEST
-    manifest = _json(path)
+    manifest = _read_json(path)
     try:
         version = manifest["schema_version"]
         if not isinstance(version, int) or version > SCHEMA_VERSION:
@@ -95,12 +99,12 @@ def _read(folder: Path) -> tuple[dict[str, Any], Request]:
                 f"{path}: has schema version {version}; this program knows {SCHEMA_VERSION}. Upgrade mmconvert."
             )
         for file in manifest["files"]:
-            _inside(file["path"])
+            _check_inside(file["path"])
             if not isinstance(file["bytes"], int) or not isinstance(file["sha256"], str):
                 raise TypeError(f"{file['path']} has no size or hash")
         if not isinstance(manifest["versions"], dict):
             raise TypeError("its versions are no object")
-        request = _request(manifest["request"])
+        request = _read_request(manifest["request"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Error(f"{path}: is damaged ({error}). Make the bundle again.") from None
     try:
@@ -110,37 +114,37 @@ def _read(folder: Path) -> tuple[dict[str, Any], Request]:
     return manifest, request
 
 
-def _request(values: Mapping[str, Any]) -> Request:
+def _read_request(values: Mapping[str, Any]) -> Request:
     """Check what the manifest asks for: it may come from anywhere."""
     unknown = values.keys() - set(Request.__struct_fields__)
     if unknown:
         raise ValueError(f"it asks for {', '.join(sorted(unknown))}")
-    predictions, recipes, by = (_texts(values[name], name) for name in ("predictions", "recipes", "by"))
+    predictions, recipes, by = (_read_texts(values[name], name) for name in ("predictions", "recipes", "by"))
     if not predictions or not recipes:
         raise ValueError("it names no predictions or no recipe")
     answers, dataset, average = (values[name] for name in ("answers", "dataset", "average"))
     format, recipe_options = values.get("format"), values.get("recipe_options")
     for value in (answers, dataset, average, format, recipe_options):
         if not isinstance(value, str | None):
-            raise TypeError(f"its request holds what is no text {got(value)}")
+            raise TypeError(f"its request holds what is no text {show(value)}")
     for path in (*predictions, *(path for path in (answers, recipe_options) if path is not None)):
-        _inside(path)
+        _check_inside(path)
     return Request(predictions, recipes, answers, dataset, by, average, format, recipe_options)
 
 
-def _texts(values: Any, name: str) -> tuple[str, ...]:
+def _read_texts(values: Any, name: str) -> tuple[str, ...]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise TypeError(f"{name} is no list of texts {got(values)}")
+        raise TypeError(f"{name} is no list of texts {show(values)}")
     return tuple(values)
 
 
-def _inside(path: str) -> None:
+def _check_inside(path: str) -> None:
     place = PurePosixPath(path)
     if not path or place.is_absolute() or ".." in place.parts or "\\" in path:
-        raise ValueError(f"a path leads out of the folder {got(path)}")
+        raise ValueError(f"a path leads out of the folder {show(path)}")
 
 
-def _file_faults(folder: Path, files: list[dict[str, Any]]) -> Iterator[str]:
+def _find_file_faults(folder: Path, files: list[dict[str, Any]]) -> Iterator[str]:
     known = {file["path"]: file for file in files}
     if REPORT not in known:
         yield f"{REPORT}: the manifest does not list it"
@@ -161,18 +165,18 @@ def _is_linked(path: Path, folder: Path) -> bool:
     return any(part.is_symlink() for part in (path, *path.parents) if part.is_relative_to(folder) and part != folder)
 
 
-def _differences(told: Any, found: Any, place: str) -> Iterator[str]:
+def _find_differences(told: Any, found: Any, place: str) -> Iterator[str]:
     """Compare JSON values, value by value; NaN never stands there."""
     if isinstance(told, dict) and isinstance(found, dict):
         for name in dict.fromkeys([*told, *found]):
-            yield from _differences(told.get(name), found.get(name), f"{place}.{name}")
+            yield from _find_differences(told.get(name), found.get(name), f"{place}.{name}")
     elif isinstance(told, list) and isinstance(found, list) and len(told) == len(found):
         for number, pair in enumerate(zip(told, found, strict=True)):
-            yield from _differences(*pair, f"{place}[{number}]")
+            yield from _find_differences(*pair, f"{place}[{number}]")
     elif type(told) is not type(found) or told != found:
-        yield f"{place}: {_short(told)} in the bundle, {_short(found)} now"
+        yield f"{place}: {_shorten(told)} in the bundle, {_shorten(found)} now"
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value) if not isinstance(value, float) or math.isfinite(value) else str(value)
     return text if len(text) <= 80 else text[:80] + "..."

@@ -12,10 +12,10 @@ from msgspec.structs import asdict, replace
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.storage.atomic import require_apart
-from mmscore.analysis.align import Pairing, listed, pair, unlike
+from mmscore.analysis.align import Pairing, find_unlike_questions, format_ids, pair_rows
 from mmscore.core.predictions.locate import STDIN
-from mmscore.core.report import Entry, finite, json_text, publish
-from mmscore.core.select_recipe import Choice
+from mmscore.core.report import Entry, drop_infinite, json_text, publish
+from mmscore.core.select_recipe import RecipeChoice
 from mmscore.core.table import CLUSTER, SCORED, Scored
 from mmscore.scoring.bootstrap import NumberDifference, number_differences
 from mmscore.scoring.evaluate import ScoreOptions, results
@@ -90,18 +90,23 @@ class Comparison(msgspec.Struct, frozen=True):
                 "unscored": list(self.pairing.unscored),
                 "unlike": list(self.unlike),
             },
-            "metrics": {name: _number(number) for name, number in self.metrics.items()},
-            "scores": {name: _json(difference) for name, difference in self.scores.items()},
+            "metrics": {name: _build_number_json(number) for name, number in self.metrics.items()},
+            "scores": {name: _build_difference_json(difference) for name, difference in self.scores.items()},
             "groups": {
                 column: {
-                    value: {name: _json(d) | {"p_holm": group.p_holm[name]} for name, d in group.scores.items()}
+                    value: {
+                        name: _build_difference_json(d) | {"p_holm": group.p_holm[name]}
+                        for name, d in group.scores.items()
+                    }
                     for value, group in values.items()
                 }
                 for column, values in self.groups.items()
             },
             "group_metrics": {
                 column: {
-                    value: {n: _number(m) | {"p_holm": group.metrics_p_holm[n]} for n, m in group.metrics.items()}
+                    value: {
+                        n: _build_number_json(m) | {"p_holm": group.metrics_p_holm[n]} for n, m in group.metrics.items()
+                    }
                     for value, group in values.items()
                 }
                 for column, values in self.groups.items()
@@ -110,11 +115,11 @@ class Comparison(msgspec.Struct, frozen=True):
         }
 
 
-def _number(number: NumberDifference) -> dict[str, Any]:
+def _build_number_json(number: NumberDifference) -> dict[str, Any]:
     return {
-        "a": finite(number.a),
-        "b": finite(number.b),
-        "difference": finite(number.value),
+        "a": drop_infinite(number.a),
+        "b": drop_infinite(number.b),
+        "difference": drop_infinite(number.value),
         "unit": number.unit,
         "ci95": None if number.ci95 is None else list(number.ci95),
         "p": number.p,
@@ -123,7 +128,7 @@ def _number(number: NumberDifference) -> dict[str, Any]:
     }
 
 
-def _json(difference: Difference) -> dict[str, Any]:
+def _build_difference_json(difference: Difference) -> dict[str, Any]:
     return {
         "n": difference.n,
         "clusters": difference.clusters,
@@ -210,10 +215,10 @@ def compare(
         Error: As `score`; or no row has a score in both files.
     """
     one, other = results([a, b], [recipe] if recipe else [], options or ScoreOptions())
-    return compared(one, other, by=options.by if options else (), resamples=resamples, seed=seed)
+    return compare_results(one, other, by=options.by if options else (), resamples=resamples, seed=seed)
 
 
-def compared(
+def compare_results(
     a: Result, b: Result, *, by: Sequence[str] = (), resamples: int = RESAMPLES, seed: int = SEED
 ) -> Comparison:
     """Compare two files that are scored already; see `compare`.
@@ -229,31 +234,31 @@ def compared(
             "which cannot be compared. Choose one for both with --recipe; to hold two recipes against each other, "
             "use `mmscore explain`."
         )
-    pairing = _pairing(a, b)
+    pairing = _pair_rows(a, b)
     if not len(pairing):
         raise Error(
             f"{entry_a.predictions} and {entry_b.predictions}: no row has a score in both (only in the first: "
-            f"{len(pairing.only_a)} ids, such as {listed(pairing.only_a) or 'none'}; only in the second: "
-            f"{len(pairing.only_b)}, such as {listed(pairing.only_b) or 'none'}). "
+            f"{len(pairing.only_a)} ids, such as {format_ids(pairing.only_a) or 'none'}; only in the second: "
+            f"{len(pairing.only_b)}, such as {format_ids(pairing.only_b) or 'none'}). "
             "Compare answers to the same questions."
         )
     draws = _Draws(a.choice, resamples, seed)
-    groups = {column: _groups(pairing, column, draws) for column in by}
-    scores = _differences(pairing, np.ones(len(pairing), np.bool_), draws)
-    numbers = draws.numbers(pairing.a, pairing.b)
-    others = unlike(a.rows, b.rows, pairing.a.rows["id"].combine_chunks())
+    groups = {column: _compare_groups(pairing, column, draws) for column in by}
+    scores = _compute_differences(pairing, np.ones(len(pairing), np.bool_), draws)
+    numbers = draws.test_numbers(pairing.a, pairing.b)
+    others = find_unlike_questions(a.rows, b.rows, pairing.a.rows["id"].combine_chunks())
     return Comparison(entry_a, entry_b, pairing, numbers, scores, groups, seed, others)
 
 
-def _pairing(a: Result, b: Result) -> Pairing:
+def _pair_rows(a: Result, b: Result) -> Pairing:
     """Pair the rows, settled as if neither file had a row that the other lacks: some scores are of several rows."""
-    whole = pair(a.scored, b.scored)
+    whole = pair_rows(a.scored, b.scored)
     lone = pa.array([*whole.only_a, *whole.only_b], pa.string())
-    cut = pair(_without(a, lone), _without(b, lone))
+    cut = pair_rows(_drop_rows(a, lone), _drop_rows(b, lone))
     return replace(cut, only_a=whole.only_a, only_b=whole.only_b)
 
 
-def _without(result: Result, ids: pa.Array) -> Scored:
+def _drop_rows(result: Result, ids: pa.Array) -> Scored:
     kept = pc.invert(pc.is_in(result.raw.rows["id"], value_set=ids)).to_numpy()
     if kept.all():
         return result.scored
@@ -263,11 +268,11 @@ def _without(result: Result, ids: pa.Array) -> Scored:
 
 
 class _Draws(msgspec.Struct, frozen=True):
-    choice: Choice
+    choice: RecipeChoice
     resamples: int
     seed: int
 
-    def numbers(self, a: Scored, b: Scored) -> Mapping[str, NumberDifference]:
+    def test_numbers(self, a: Scored, b: Scored) -> Mapping[str, NumberDifference]:
         """Test the recipe's numbers, but for means of the same rows: those are tested row by row."""
         recipe, version = self.choice.recipe, self.choice.version
         means = [
@@ -278,9 +283,9 @@ class _Draws(msgspec.Struct, frozen=True):
         return number_differences(a, b, recipe, version, means=means, resamples=self.resamples, seed=self.seed)
 
 
-def _differences(pairing: Pairing, mask: npt.NDArray[np.bool_], draws: _Draws) -> Mapping[str, Difference]:
+def _compute_differences(pairing: Pairing, mask: npt.NDArray[np.bool_], draws: _Draws) -> Mapping[str, Difference]:
     a, b = pairing.a, pairing.b
-    clusters = _clusters(a, b)
+    clusters = _join_clusters(a, b)
     found = {
         name: paired_difference(
             a.scores[name][mask],
@@ -295,7 +300,7 @@ def _differences(pairing: Pairing, mask: npt.NDArray[np.bool_], draws: _Draws) -
     return {name: difference for name, difference in found.items() if difference.n}
 
 
-def _clusters(a: Scored, b: Scored) -> npt.NDArray[np.int64] | None:
+def _join_clusters(a: Scored, b: Scored) -> npt.NDArray[np.int64] | None:
     for side in (a, b):
         if CLUSTER in side.rows.column_names:
             codes: npt.NDArray[np.int64] = side.rows[CLUSTER].to_numpy()
@@ -303,18 +308,18 @@ def _clusters(a: Scored, b: Scored) -> npt.NDArray[np.int64] | None:
     return None
 
 
-def _groups(pairing: Pairing, column: str, draws: _Draws) -> Mapping[str, Group]:
+def _compare_groups(pairing: Pairing, column: str, draws: _Draws) -> Mapping[str, Group]:
     """Compare the rows of each value that the first file gives; those without one take no part."""
     encoded = pairing.a.rows[column].combine_chunks().dictionary_encode()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     masks = {str(value): codes == code for code, value in enumerate(encoded.dictionary.to_pylist())}
-    scores = {value: _differences(pairing, mask, draws) for value, mask in masks.items()}
-    numbers = {value: draws.numbers(pairing.a.where(mask), pairing.b.where(mask)) for value, mask in masks.items()}
-    p_scores, p_numbers = _adjusted(scores), _adjusted(numbers)
+    scores = {value: _compute_differences(pairing, mask, draws) for value, mask in masks.items()}
+    numbers = {value: draws.test_numbers(pairing.a.where(mask), pairing.b.where(mask)) for value, mask in masks.items()}
+    p_scores, p_numbers = _adjust_p_values(scores), _adjust_p_values(numbers)
     return {value: Group(scores[value], numbers[value], p_scores[value], p_numbers[value]) for value in masks}
 
 
-def _adjusted(
+def _adjust_p_values(
     found: Mapping[str, Mapping[str, Difference] | Mapping[str, NumberDifference]],
 ) -> Mapping[str, Mapping[str, float | None]]:
     """Adjust the p-values of each name for all groups that have it."""

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow.compute as pc
 from msgspec.structs import asdict
 
-from mmconvert.core.errors import Error, UsageError, did_you_mean
+from mmconvert.core.errors import Error, UsageError, suggest_spelling
 from mmconvert.storage.atomic import require_apart
-from mmscore.analysis.align import pair
-from mmscore.analysis.rule_contributions import Gap, Rule, Side, gap_of, rules_of
+from mmscore.analysis.align import pair_rows
+from mmscore.analysis.rule_contributions import Gap, RuleShare, Side, count_rules, split_gap
 from mmscore.core.predictions.join import REFERENCES
 from mmscore.core.recipe import Metrics
-from mmscore.core.report import json_text, metrics_json, publish
-from mmscore.core.select_recipe import Choice
+from mmscore.core.report import build_metrics_json, json_text, publish
+from mmscore.core.select_recipe import RecipeChoice
 from mmscore.core.table import SCORED, Floats, Scored
 from mmscore.scoring.scored_file import Settled, choices_for, open_joined, settle
 
@@ -39,16 +39,16 @@ class Reader(msgspec.Struct, frozen=True):
         settled: All rows.
     """
 
-    choice: Choice
+    choice: RecipeChoice
     score: str
     value: float
     n: int
     metrics: Metrics
-    rules: tuple[Rule, ...]
+    rules: tuple[RuleShare, ...]
     settled: Scored
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ParsedSide(msgspec.Struct, frozen=True):
     """What one recipe made of one row; `span` is start and end in the reply, in characters."""
 
     status: str
@@ -64,7 +64,7 @@ class ExplainedRow(msgspec.Struct, frozen=True):
     id: str | None
     reference: tuple[str, ...]
     prediction: str | None
-    readings: tuple[Reading, ...]
+    readings: tuple[ParsedSide, ...]
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -91,15 +91,15 @@ class Explanation(msgspec.Struct, frozen=True):
         return {
             "schema_version": SCHEMA_VERSION,
             "predictions": self.predictions,
-            "recipes": [_reader_json(reader) for reader in self.readers],
+            "recipes": [_build_reader_json(reader) for reader in self.readers],
             "gap": None if self.gap is None else self.gap.to_json(),
             "rows_found": self.found,
-            "rows": [_row_json(row) for row in self.rows],
+            "rows": [_build_row_json(row) for row in self.rows],
             "messages": list(self.refusals),
         }
 
 
-def _reader_json(reader: Reader) -> dict[str, Any]:
+def _build_reader_json(reader: Reader) -> dict[str, Any]:
     return {
         "recipe": reader.choice.name,
         "version": reader.choice.version,
@@ -108,12 +108,12 @@ def _reader_json(reader: Reader) -> dict[str, Any]:
         "score": reader.score,
         "value": None if math.isnan(reader.value) else reader.value,
         "n": reader.n,
-        "metrics": metrics_json(reader.metrics),
+        "metrics": build_metrics_json(reader.metrics),
         "rules": [asdict(rule) for rule in reader.rules],
     }
 
 
-def _row_json(row: ExplainedRow) -> dict[str, Any]:
+def _build_row_json(row: ExplainedRow) -> dict[str, Any]:
     readings = [asdict(r) | {"span": None if r.span is None else list(r.span)} for r in row.readings]
     return {"id": row.id, "reference": list(row.reference), "prediction": row.prediction, "readings": readings}
 
@@ -196,31 +196,31 @@ def explain(
     choices = choices_for(rows, recipes, dataset, recipe_options)
     found = [settle(rows, choice, dataset=dataset, keep=shown) for choice in choices]
     settled = [one.rows for one in found]
-    names = _score_names(settled, score)
-    readers = tuple(map(_reader, found, names))
+    names = _list_score_names(settled, score)
+    readers = tuple(map(_build_reader, found, names))
     refusals = tuple(dict.fromkeys(refusal.message for one in found for refusal in one.refusals))
     if len(readers) < MOST_RECIPES:
         every = settled[0].take(np.arange(min(limit, len(settled[0]))))
-        listed = _explained([every], names)
+        listed = _explain_rows([every], names)
         return Explanation(predictions, readers, None, len(settled[0]), listed, refusals)
-    gap = gap_between(found[0], found[1], names)
-    sides = _differing(*readers)
-    listed = _explained([side.take(np.arange(min(limit, len(side)))) for side in sides], names)
+    gap = explain_gap(found[0], found[1], names)
+    sides = _find_differing_rows(*readers)
+    listed = _explain_rows([side.take(np.arange(min(limit, len(side)))) for side in sides], names)
     return Explanation(predictions, readers, gap, len(sides[0]), listed, refusals)
 
 
-def _score_names(settled: Sequence[Scored], wanted: str | None) -> list[str]:
+def _list_score_names(settled: Sequence[Scored], wanted: str | None) -> list[str]:
     having = [list(side.scores) for side in settled]
     common = [name for name in having[0] if all(name in names for names in having)]
     if wanted is None:
         return [common[0]] * len(having) if common else [names[0] for names in having]
     if wanted not in common:
-        hint = did_you_mean(wanted, common)
+        hint = suggest_spelling(wanted, common)
         raise UsageError(f"no score {wanted!r} of every recipe.{hint} Found: {', '.join(common) or 'none in common'}.")
     return [wanted] * len(having)
 
 
-def _reader(settled: Settled, name: str) -> Reader:
+def _build_reader(settled: Settled, name: str) -> Reader:
     valid = settled.rows.with_status(SCORED)
     having = valid.where(~np.isnan(valid.scores[name]))
     values = having.scores[name]
@@ -231,12 +231,12 @@ def _reader(settled: Settled, name: str) -> Reader:
         math.fsum(values) / n if n else math.nan,
         n,
         settled.metrics(),
-        rules_of(having, values),
+        count_rules(having, values),
         settled.rows,
     )
 
 
-def gap_between(a: Settled, b: Settled, scores: Sequence[str]) -> Gap:
+def explain_gap(a: Settled, b: Settled, scores: Sequence[str]) -> Gap:
     """Split the difference of two recipes' numbers by the pair of rules that fired.
 
     Args:
@@ -247,27 +247,27 @@ def gap_between(a: Settled, b: Settled, scores: Sequence[str]) -> Gap:
     Raises:
         Error: No row is scored by both.
     """
-    pairing = pair(a.rows, b.rows)
+    pairing = pair_rows(a.rows, b.rows)
     score_a, score_b = scores
     having = ~(np.isnan(pairing.a.scores[score_a]) | np.isnan(pairing.b.scores[score_b]))
     if not having.any():
         raise Error(f"no row is scored by both {a.choice.name} and {b.choice.name}. Choose recipes of one task.")
     side_a, side_b = pairing.a.where(having), pairing.b.where(having)
-    return gap_of(
-        Side(side_a, side_a.scores[score_a], _values(a.rows, score_a)),
-        Side(side_b, side_b.scores[score_b], _values(b.rows, score_b)),
+    return split_gap(
+        Side(side_a, side_a.scores[score_a], _list_values(a.rows, score_a)),
+        Side(side_b, side_b.scores[score_b], _list_values(b.rows, score_b)),
     )
 
 
-def _values(settled: Scored, score: str) -> Floats:
+def _list_values(settled: Scored, score: str) -> Floats:
     values = settled.with_status(SCORED).scores[score]
     return values[~np.isnan(values)]
 
 
-def _differing(a: Reader, b: Reader) -> tuple[Scored, Scored]:
+def _find_differing_rows(a: Reader, b: Reader) -> tuple[Scored, Scored]:
     """Find the rows that get another score, or one from one recipe alone; in the order of the first recipe."""
-    everything = [_whatever_fate(reader.settled) for reader in (a, b)]
-    pairing = pair(*everything)
+    everything = [_ignore_status(reader.settled) for reader in (a, b)]
+    pairing = pair_rows(*everything)
     of_a, of_b = (
         np.where(np.array(reader_rows.column("fate")) == SCORED, reader_rows.scores[reader.score], np.nan)
         for reader_rows, reader in ((pairing.a, a), (pairing.b, b))
@@ -276,31 +276,31 @@ def _differing(a: Reader, b: Reader) -> tuple[Scored, Scored]:
     return pairing.a.where(differ), pairing.b.where(differ)
 
 
-def _whatever_fate(settled: Scored) -> Scored:
+def _ignore_status(settled: Scored) -> Scored:
     """Call every row that has an id scored, so that none is left out when rows are paired; `fate` keeps what it is."""
     settled = settled.where(pc.is_valid(settled.rows["id"]).to_numpy())
     return settled.with_array("fate", settled.rows["status"]).with_column("status", [SCORED] * len(settled))
 
 
-def _explained(sides: Sequence[Scored], names: Sequence[str]) -> tuple[ExplainedRow, ...]:
+def _explain_rows(sides: Sequence[Scored], names: Sequence[str]) -> tuple[ExplainedRow, ...]:
     first = sides[0]
-    ids, texts, references = first.column("id"), first.column(_TEXT), _references(first)
-    readings = zip(*map(_readings, sides, names), strict=True)
+    ids, texts, references = first.column("id"), first.column(_TEXT), _list_references(first)
+    readings = zip(*map(_list_readings, sides, names), strict=True)
     return tuple(map(ExplainedRow, ids, references, texts, readings))
 
 
-def _references(scored: Scored) -> list[tuple[str, ...]]:
+def _list_references(scored: Scored) -> list[tuple[str, ...]]:
     """Give the references of each row as texts: `answers`, else `answer`, else `label`."""
     having = [scored.column(name) for name in ("answers", "answer", "label") if name in scored.rows.column_names]
     found = [next((value for value in values if value), ()) for values in zip(*having, strict=True)]
     return [(value,) if isinstance(value, str) else tuple(value) for value in found] or [()] * len(scored)
 
 
-def _readings(side: Scored, name: str) -> list[Reading]:
+def _list_readings(side: Scored, name: str) -> list[ParsedSide]:
     fates = side.column("fate" if "fate" in side.rows.column_names else "status")
     spans = zip(side.column("start"), side.column("end"), strict=True)
     columns = zip(fates, side.column("value"), side.column("how"), spans, side.scores[name].tolist(), strict=True)
     return [
-        Reading(fate, value, how, None if span[0] is None else span, None if math.isnan(score) else score)
+        ParsedSide(fate, value, how, None if span[0] is None else span, None if math.isnan(score) else score)
         for fate, value, how, span, score in columns
     ]

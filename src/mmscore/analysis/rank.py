@@ -7,9 +7,9 @@ from typing import Any, TypedDict
 import msgspec
 from msgspec.structs import asdict
 
-from mmconvert.core.errors import Error, UsageError, did_you_mean
+from mmconvert.core.errors import Error, UsageError, suggest_spelling
 from mmscore.core.estimates import Estimate
-from mmscore.core.ranking import GENERATION, LIKELIHOOD, METHODS, Cell, Place
+from mmscore.core.ranking import GENERATION, LIKELIHOOD, METHODS, RankCell, RankColumn
 from mmscore.core.recipe import Metrics
 from mmscore.core.report import Entry
 from mmscore.scoring.scored_file import Settled, choices_for, open_joined, settle
@@ -68,7 +68,7 @@ class Ranking(msgspec.Struct, frozen=True):
 
     by: str
     tables: tuple[Table, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[RankCell, ...]
     sizes: Mapping[str, int]
     by_score: bool = False
 
@@ -100,9 +100,9 @@ class Ranking(msgspec.Struct, frozen=True):
         }
 
 
-def measure(
+def score_file(
     path: str,
-    place: Callable[[str | None, frozenset[str]], Place],
+    place: Callable[[str | None, frozenset[str]], RankColumn],
     recipe: str | None = None,
     *,
     metric: str | None = None,
@@ -111,7 +111,7 @@ def measure(
     recipe_options: str | None = None,
     model: str | None = None,
     method: str | None = None,
-) -> Cell:
+) -> RankCell:
     """Score one file.
 
     Args:
@@ -130,19 +130,19 @@ def measure(
         Error: As `score`; or the file holds several datasets or methods, or has no value.
     """
     rows = open_joined(path, format=format)
-    datasets = rows.distinct("dataset")
+    datasets = rows.list_distinct("dataset")
     if len(datasets) > 1:
         raise Error(f"{path} dataset: holds {', '.join(datasets[:5])}. Give each dataset a file of its own.")
-    found = place(datasets[0] if datasets else None, frozenset(rows.distinct("task")))
+    found = place(datasets[0] if datasets else None, frozenset(rows.list_distinct("task")))
     (choice,) = choices_for(rows, [recipe] if recipe else [], options=recipe_options)
     known = [name for name in method_columns if name.partition(".")[0] in rows.names]
     settled = settle(rows, choice, keep=known)
-    return Cell(
-        model=model or ", ".join(rows.distinct("model")) or rows.title,
-        method=_method(settled, known, path) or method or GENERATION,
+    return RankCell(
+        model=model or ", ".join(rows.list_distinct("model")) or rows.title,
+        method=_find_method(settled, known, path) or method or GENERATION,
         dataset=found.dataset,
         column=found.column,
-        **_measured(settled.metrics(), found, metric, path, choice.name),
+        **_build_measured(settled.metrics(), found, metric, path, choice.name),
         unscored=settled.unscored,
         recipe=f"{choice.name}@{choice.version}",
         predictions=path,
@@ -150,37 +150,37 @@ def measure(
     )
 
 
-def measure_entry(
+def score_entry(
     entry: Entry,
     path: str,
-    place: Callable[[str | None, frozenset[str]], Place],
+    place: Callable[[str | None, frozenset[str]], RankColumn],
     *,
     metric: str | None = None,
     method: str | None = None,
-) -> Cell:
-    """Take a number out of a report; the arguments are those of `measure`.
+) -> RankCell:
+    """Take a number out of a report; the arguments are those of `score_file`.
 
     Args:
         entry: One file under one recipe.
         path: The report.
-        place: As for `measure`; the report does not know the tasks of rows.
+        place: As for `score_file`; the report does not know the tasks of rows.
         metric: Likewise.
         method: Likewise; needed where the report does not say it.
 
     Raises:
-        UsageError: As `measure`; or nobody says how answers were made.
+        UsageError: As `score_file`; or nobody says how answers were made.
         Error: The report has no value, or answers by several methods.
     """
     found = place(entry.dataset, frozenset())
-    told = _one_method(entry.method.split(", ") if entry.method else [], f"{path}: {entry.predictions}") or method
+    told = _find_only_method(entry.method.split(", ") if entry.method else [], f"{path}: {entry.predictions}") or method
     if told is None:
         raise UsageError(f"{path}: does not say how the answers were made. Say it: --method {GENERATION}.")
-    return Cell(
+    return RankCell(
         model=entry.model,
         method=told,
         dataset=found.dataset,
         column=found.column,
-        **_measured(entry.metrics, found, metric, path, entry.recipe),
+        **_build_measured(entry.metrics, found, metric, path, entry.recipe),
         unscored=entry.counts.unscored,
         recipe=f"{entry.recipe}@{entry.version}",
         predictions=entry.predictions,
@@ -194,18 +194,18 @@ class _Measured(TypedDict):
     n: int
 
 
-def _measured(metrics: Metrics, found: Place, wanted: str | None, path: str, recipe: str) -> _Measured:
-    name, estimate = _number(metrics, wanted or found.metric, path, recipe)
+def _build_measured(metrics: Metrics, found: RankColumn, wanted: str | None, path: str, recipe: str) -> _Measured:
+    name, estimate = _find_number(metrics, wanted or found.metric, path, recipe)
     factor = _PERCENT.get(estimate.unit, 1.0) if wanted or found.factor is None else found.factor
     return {"metric": name, "score": estimate.value * factor, "n": estimate.n}
 
 
-def _number(metrics: Metrics, wanted: str | None, path: str, recipe: str) -> tuple[str, Estimate]:
+def _find_number(metrics: Metrics, wanted: str | None, path: str, recipe: str) -> tuple[str, Estimate]:
     if not metrics:
         raise Error(f"{path}: {recipe} scores no row. Leave the file out.")
     name = next(iter(metrics)) if wanted is None else wanted
     if name not in metrics:
-        hint = did_you_mean(name, metrics)
+        hint = suggest_spelling(name, metrics)
         raise UsageError(f"{path}: {recipe} gives no number {name!r}.{hint} Found: {', '.join(metrics)}.")
     estimate = metrics[name]
     if math.isnan(estimate.value):
@@ -215,28 +215,28 @@ def _number(metrics: Metrics, wanted: str | None, path: str, recipe: str) -> tup
     return name, estimate
 
 
-def _method(settled: Settled, columns: Sequence[str], path: str) -> str | None:
+def _find_method(settled: Settled, columns: Sequence[str], path: str) -> str | None:
     for column in columns:
         said = [value for value in settled.rows.rows[column].unique().to_pylist() if value is not None]
-        if method := _one_method(said, f"{path} {column}"):
+        if method := _find_only_method(said, f"{path} {column}"):
             return method
     return None
 
 
-def _one_method(said: Iterable[str], where: str) -> str | None:
+def _find_only_method(said: Iterable[str], where: str) -> str | None:
     methods = {LIKELIHOOD if value == LIKELIHOOD else GENERATION for value in said}
     if len(methods) > 1:
         raise Error(f"{where}: holds answers by generation and by likelihood. Give each a file of its own.")
     return methods.pop() if methods else None
 
 
-def require_one_recipe(cells: Sequence[Cell]) -> None:
+def require_one_recipe(cells: Sequence[RankCell]) -> None:
     """Make sure that the cells of a dataset and method hold the same number, by the same recipe.
 
     Raises:
         UsageError: Two do not.
     """
-    first: dict[tuple[str, str], Cell] = {}
+    first: dict[tuple[str, str], RankCell] = {}
     for cell in cells:
         other = first.setdefault((cell.method, cell.dataset), cell)
         if (other.recipe, other.metric) != (cell.recipe, cell.metric):
@@ -247,8 +247,8 @@ def require_one_recipe(cells: Sequence[Cell]) -> None:
             )
 
 
-def rank(
-    cells: Sequence[Cell],
+def compute_ranking(
+    cells: Sequence[RankCell],
     by: str,
     columns: Sequence[str] = (),
     sizes: Mapping[str, int] | None = None,
@@ -289,11 +289,13 @@ def rank(
             names = dict.fromkeys([*(needed or ()), *order, *(c.column for c in having)])
             datasets = {name: [c.dataset for c in having if c.column == name] for name in names}
             wanted = {name: tuple(dict.fromkeys([*(needed or {}).get(name, ()), *datasets[name]])) for name in names}
-            tables.append(_table(method, having, wanted, by_score=by_score))
+            tables.append(_build_table(method, having, wanted, by_score=by_score))
     return Ranking(by, tuple(tables), tuple(cells), sizes or {}, by_score)
 
 
-def _table(method: str, cells: Sequence[Cell], datasets: Mapping[str, tuple[str, ...]], *, by_score: bool) -> Table:
+def _build_table(
+    method: str, cells: Sequence[RankCell], datasets: Mapping[str, tuple[str, ...]], *, by_score: bool
+) -> Table:
     models = list(dict.fromkeys(cell.model for cell in cells))
     scores: dict[str, dict[str, float]] = {model: {} for model in models}
     for model in models:
@@ -305,12 +307,12 @@ def _table(method: str, cells: Sequence[Cell], datasets: Mapping[str, tuple[str,
     ranks: dict[str, dict[str, float]] = {model: {} for model in models}
     for name in datasets:
         having = [model for model in models if name in scores[model]]
-        for model, place in zip(having, shared_ranks([scores[model][name] for model in having]), strict=True):
+        for model, place in zip(having, compute_shared_ranks([scores[model][name] for model in having]), strict=True):
             ranks[model][name] = place
     own = {model: {cell.dataset for cell in cells if cell.model == model} for model in models}
     average_scores = [math.fsum(scores[model].values()) / len(scores[model]) for model in models]
     average_ranks = [math.fsum(ranks[model].values()) / len(ranks[model]) for model in models]
-    places = shared_ranks(average_scores if by_score else [-rank for rank in average_ranks])
+    places = compute_shared_ranks(average_scores if by_score else [-rank for rank in average_ranks])
     standings = [
         Standing(
             model,
@@ -327,7 +329,7 @@ def _table(method: str, cells: Sequence[Cell], datasets: Mapping[str, tuple[str,
     return Table(method, datasets, tuple(standings))
 
 
-def shared_ranks(scores: Sequence[float]) -> list[float]:
+def compute_shared_ranks(scores: Sequence[float]) -> list[float]:
     """Give each score its place, the largest first; equal ones share the mean of their places.
 
     Args:

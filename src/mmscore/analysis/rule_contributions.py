@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from mmscore.core.table import Floats, Scored
 
 
-class Rule(msgspec.Struct, frozen=True):
+class RuleShare(msgspec.Struct, frozen=True):
     """The rows in which one rule of a recipe fired.
 
     Attributes:
@@ -93,18 +93,18 @@ class Side(msgspec.Struct, frozen=True):
     every: Floats
 
 
-def rules_of(rows: Scored, values: Floats) -> tuple[Rule, ...]:
+def count_rules(rows: Scored, values: Floats) -> tuple[RuleShare, ...]:
     """Count the rows in which each rule fired, the most frequent rule first.
 
     Args:
         rows: Scored rows.
         values: Their scores.
     """
-    rules = [Rule(how, len(where), math.fsum(values[where])) for (how,), where in _by_rule(rows).items()]
+    rules = [RuleShare(how, len(where), math.fsum(values[where])) for (how,), where in _number_rules(rows).items()]
     return tuple(sorted(rules, key=lambda rule: (-rule.rows, rule.how)))
 
 
-def gap_of(a: Side, b: Side) -> Gap:
+def split_gap(a: Side, b: Side) -> Gap:
     """Split the difference of two means exactly.
 
     With C the rows that both scored, the difference is the mean change over C, which pairs of rules share
@@ -115,27 +115,27 @@ def gap_of(a: Side, b: Side) -> Gap:
         b: The other; at least one row is scored by both.
     """
     n = len(a.values)
-    found = _by_rule(a.rows, b.rows)
-    pairs = [_rule_pair(hows, a.values[where], b.values[where], n) for hows, where in found.items()]
+    found = _number_rules(a.rows, b.rows)
+    pairs = [_build_rule_pair(hows, a.values[where], b.values[where], n) for hows, where in found.items()]
     pairs.sort(key=lambda pair: (-abs(pair.contribution), -pair.rows, pair.how_a, pair.how_b))
-    only_a = Coverage(len(a.every) - n, float(_mean(a.values) - _mean(a.every)))
-    only_b = Coverage(len(b.every) - n, float(_mean(b.every) - _mean(b.values)))
+    only_a = Coverage(len(a.every) - n, float(_average(a.values) - _average(a.every)))
+    only_b = Coverage(len(b.every) - n, float(_average(b.every) - _average(b.values)))
     parts = [pair.contribution for pair in pairs]
     difference = math.fsum([*parts, only_a.contribution, only_b.contribution])
     return Gap(difference, n, tuple(pairs), only_a, only_b)
 
 
-def _rule_pair(hows: tuple[str, ...], a: Floats, b: Floats, n: int) -> RulePair:
+def _build_rule_pair(hows: tuple[str, ...], a: Floats, b: Floats, n: int) -> RulePair:
     sum_a, sum_b = math.fsum(a), math.fsum(b)
     contribution = float((Fraction(sum_b) - Fraction(sum_a)) / n)
     return RulePair(hows[0], hows[1], len(a), int(np.sum(a != b)), sum_a, sum_b, contribution)
 
 
-def _mean(values: Floats) -> Fraction:
+def _average(values: Floats) -> Fraction:
     return Fraction(math.fsum(values)) / len(values)
 
 
-def _by_rule(*sides: Scored) -> Mapping[tuple[str, ...], npt.NDArray[np.int64]]:
+def _number_rules(*sides: Scored) -> Mapping[tuple[str, ...], npt.NDArray[np.int64]]:
     """Number the rows in which the same rules fired."""
     hows = [side.rows["how"].fill_null("no rule").combine_chunks().dictionary_encode() for side in sides]
     codes = np.stack([how.indices.to_numpy() for how in hows], axis=1)

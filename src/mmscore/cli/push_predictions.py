@@ -69,16 +69,16 @@ class Pushing(msgspec.Struct, frozen=True):
             Error: The Hub refuses.
         """
         # Imported here and below: who does not push need not wait for the Hub's client.
-        from mmscore.reporting.publish import by_file
+        from mmscore.reporting.publish import group_by_file
 
-        return self._sent(by_file(results), quiet=quiet)
+        return self._sent(group_by_file(results), quiet=quiet)
 
     def predicted(self, output: str, *, quiet: bool) -> PushedPredictions:
         """Push a predictions file that nobody has scored yet; see `scored`."""
         return self._sent([(open_rows(output), ())], quiet=quiet)
 
     def _sent(self, files: Any, *, quiet: bool) -> PushedPredictions:
-        from mmscore.reporting.model_card import propose, require_card, require_one
+        from mmscore.reporting.model_card import propose_scores, require_card, require_one
         from mmscore.reporting.predictions_card import INDEX
         from mmscore.reporting.publish import prepare_predictions
 
@@ -92,7 +92,7 @@ class Pushing(msgspec.Struct, frozen=True):
                     require_card(self.model_card)
             done = publish_upload(upload, repo_id, self.upload, quiet=quiet)
         proposes = self.model_card is not None and not self.upload.dry_run
-        return {**done, "model_card": propose(str(self.model_card), index) if proposes else None}
+        return {**done, "model_card": propose_scores(str(self.model_card), index) if proposes else None}
 
 
 def pushed_text(done: PushedPredictions) -> str:

@@ -14,7 +14,7 @@ from mmscore.cli.judge_options import judge_options, request_of
 from mmscore.cli.last_words import last_words
 from mmscore.cli.push_predictions import Pushing, push_predictions_options, pushed_text
 from mmscore.cli.scoring_progress import scoring_progress
-from mmscore.core.predictions.load import models_in
+from mmscore.core.predictions.load import list_model_folders
 from mmscore.core.report import json_text
 from mmscore.reporting.report_table import show
 from mmscore.scoring.judging.request import JudgeOptions
@@ -79,7 +79,7 @@ def score(
     """
     options = replace(options, judge=request_of(judge, quiet=quiet))
     place = Pushing.checked(given, predictions, dry_run=dry_run)
-    paths = [one for path in predictions for one in models_in(path)]
+    paths = [one for path in predictions for one in list_model_folders(path)]
     if dry_run and (options.judge is not None or place.repo_id is None):
         if named := [f"--{name}" for name in options.files()]:
             raise UsageError(f"{', '.join(named)}: --dry-run scores nothing and writes no file. Leave one of them out.")

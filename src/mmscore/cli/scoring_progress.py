@@ -7,7 +7,7 @@ from typing import TypeVar
 from msgspec import structs
 from msgspec.structs import replace
 
-from mmconvert.core.progress import Advance, Done, progress
+from mmconvert.core.progress import Advance, Done, show_progress
 from mmscore.scoring.evaluate import ScoreOptions
 from mmscore.scoring.judging.request import JudgeRequest
 
@@ -27,10 +27,10 @@ def scoring_progress(options: _Options, *, quiet: bool) -> Iterator[_Options]:
     """
     request = options.judge
     if request is None:
-        with progress("score", quiet=quiet) as advance:
+        with show_progress("score", quiet=quiet) as advance:
             yield structs.replace(options, progress=lambda done, total: advance(Done(done, total=total)))
         return
-    with progress("judge", unit="verdicts", quiet=quiet) as advance:
+    with show_progress("judge", unit="verdicts", quiet=quiet) as advance:
         verdicts = _Verdicts(advance, request)
         yield structs.replace(options, progress=verdicts.rows, judge=replace(request, progress=verdicts.settled))
 

@@ -10,7 +10,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 
 DOORS = {
     "evalscope": "mmscore.compat.evalscope",
@@ -50,7 +50,7 @@ class KitImports(MetaPathFinder, Loader):
             if name.startswith("__"):
                 raise AttributeError(name)
             raise NotHereError(
-                f"{module.__name__}: has no {name!r} here.{did_you_mean(name, names)} Install the kit for it."
+                f"{module.__name__}: has no {name!r} here.{suggest_spelling(name, names)} Install the kit for it."
             )
 
         module.__dict__.update({name: getattr(door, name) for name in names}, __all__=list(names), __getattr__=missing)

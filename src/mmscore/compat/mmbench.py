@@ -15,14 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, first_line, got, in_field, no_such_path
+from mmconvert.core.errors import (
+    Error,
+    RowError,
+    UsageError,
+    build_missing_path_error,
+    in_field,
+    show,
+    suggest_spelling,
+    take_first_line,
+)
 from mmconvert.core.record import Record
 from mmconvert.images.loader import Pictures
 from mmconvert.images.verify import FORMATS
 from mmconvert.kits.vlmevalkit.lmu_table import REFERENCE_LENGTH
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Loss, Target
-from mmconvert.prompts.mmbench import SYS_PROMPT, asked_text, options_text, question_of
+from mmconvert.prompts.mmbench import SYS_PROMPT, build_options_text, build_question_text, read_question
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -57,13 +66,14 @@ class MMBenchDataset:
         import pandas as pd  # takes long to load
 
         if not Path(data_file).is_file():
-            raise no_such_path(Path(data_file))
+            raise build_missing_path_error(Path(data_file))
         self.data_file = Path(data_file)
         try:
             self.df = pd.read_csv(data_file, sep="\t")
         except ValueError as error:
             raise UsageError(
-                f"{data_file}: is no table of text ({first_line(error)}). Name a .tsv file, columns separated by tabs."
+                f"{data_file}: is no table of text ({take_first_line(error)}). "
+                "Name a .tsv file, columns separated by tabs."
             ) from None
         self.sys_prompt = sys_prompt
         self._places: Mapping[str, int] | None = None
@@ -90,12 +100,12 @@ class MMBenchDataset:
             raise Error(f"{self.data_file} row {idx} {error.field}: {error.message}") from None
 
     def _sample(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        found = question_of(row)
+        found = read_question(row)
         return {
             "img": self._picture(row),
             "question": found.question,
             "answer": found.answer,
-            "options": options_text(found.options, self.sys_prompt),
+            "options": build_options_text(found.options, self.sys_prompt),
             "category": found.category,
             "l2-category": found.l2_category,
             "options_dict": dict(found.options),
@@ -122,7 +132,7 @@ class MMBenchDataset:
         seen: set[str] = set()
         while len(cell) <= REFERENCE_LENGTH and cell in self._rows():
             if cell in seen:
-                raise RowError("image.reference", "image", f"rows name each other's picture {got(cell)}.")
+                raise RowError("image.reference", "image", f"rows name each other's picture {show(cell)}.")
             seen.add(cell)
             cell = str(self.load_from_df(self._rows()[cell], "image"))
         return cell
@@ -155,7 +165,7 @@ def inference_prompt(data_sample: Mapping[str, Any]) -> str:
         >>> inference_prompt({"context": None, "question": "Which?", "options": "Choose:\nA. cat\n"})
         'Which? Choose:\nA. cat\n'
     """
-    return asked_text(data_sample["question"], data_sample["options"], data_sample["context"])
+    return build_question_text(data_sample["question"], data_sample["options"], data_sample["context"])
 
 
 def save_results(
@@ -190,12 +200,14 @@ def save_results(
     replies = {str(index): reply for index, reply in predictions.items()}
     if strange := replies.keys() - {row.id for row in rows}:
         name = min(strange)
-        raise UsageError(f"predictions: no question has the index {name!r}.{did_you_mean(name, [r.id for r in rows])}")
+        raise UsageError(
+            f"predictions: no question has the index {name!r}.{suggest_spelling(name, [r.id for r in rows])}"
+        )
     return write([_answered(row, replies) for row in rows], Target(Path(output), columns=columns), SUBMISSION)
 
 
 def _answered(row: Record, replies: Mapping[str, str]) -> Record:
     reply = replies.get(row.id)
     if not isinstance(reply, str):
-        raise UsageError(f"predictions: question {row.id} has no reply {got(reply)}. Give a text.")
+        raise UsageError(f"predictions: question {row.id} has no reply {show(reply)}. Give a text.")
     return replace(row, prediction=reply)

@@ -36,7 +36,7 @@ class Estimate(PluginStruct, frozen=True):
     unit: str = "fraction"
     higher_is_better: bool | None = True
 
-    def scaled(self, factor: float, unit: str) -> "Estimate":
+    def scale(self, factor: float, unit: str) -> "Estimate":
         """Give the same estimate in another unit."""
         return replace(
             self,
@@ -47,7 +47,7 @@ class Estimate(PluginStruct, frozen=True):
         )
 
 
-def mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> Estimate:
+def compute_mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> Estimate:
     """Average values, with the standard error that their clusters allow.
 
     Rows of one cluster (a dialog, a picture) count as correlated. With every row a cluster of its
@@ -82,20 +82,20 @@ def mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> Estima
     # fsum: the same number for every order of the rows; sums of 0 and 1 are so by themselves.
     value = (float(numbers.sum()) if binary else math.fsum(numbers.tolist())) / n
     codes = None if clusters is None else np.unique(np.asarray(clusters)[present], return_inverse=True)[1]
-    groups, error = _error(numbers - value, codes)
+    groups, error = _compute_error(numbers - value, codes)
     if error is None:
         return Estimate(value, n)
     if binary:
         # So many independent rows would have this error; n itself without clusters.
         effective = value * (1 - value) / error**2 + 1 if error > 0 else groups
-        return Estimate(value, n, error, _wilson(value, effective))
+        return Estimate(value, n, error, _compute_wilson(value, effective))
     low, high = value - Z95 * error, value + Z95 * error
     if bool(np.all((numbers >= 0) & (numbers <= 1))):
         low, high = max(0.0, low), min(1.0, high)
     return Estimate(value, n, error, (low, high))
 
 
-def _error(deviation: npt.NDArray[np.float64], codes: npt.NDArray[np.int64] | None) -> tuple[int, float | None]:
+def _compute_error(deviation: npt.NDArray[np.float64], codes: npt.NDArray[np.int64] | None) -> tuple[int, float | None]:
     """Count the clusters and give the standard error of the mean; without codes every row is one."""
     totals = deviation if codes is None else np.bincount(codes, weights=deviation)
     groups = int(totals.size)
@@ -104,13 +104,13 @@ def _error(deviation: npt.NDArray[np.float64], codes: npt.NDArray[np.int64] | No
     return groups, math.sqrt(float(totals @ totals) * groups / (groups - 1)) / deviation.size
 
 
-def _wilson(share: float, n: float) -> tuple[float, float]:
+def _compute_wilson(share: float, n: float) -> tuple[float, float]:
     centre = (share + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
     half = Z95 / (1 + Z95**2 / n) * math.sqrt(share * (1 - share) / n + Z95**2 / (4 * n * n))
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def macro(estimates: Iterable[Estimate]) -> Estimate:
+def compute_macro(estimates: Iterable[Estimate]) -> Estimate:
     """Average the numbers of groups, each group counting the same.
 
     Args:

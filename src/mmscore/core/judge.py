@@ -1,7 +1,7 @@
 """How a model judges one reply: the contract of the files in `mmscore/judges`.
 
 A judge is a function `step` without input or output. It is shown a row and the judge model's
-replies so far, and says what comes next: a `Question` to ask the model, a `Verdict`, `NoVerdict`
+replies so far, and says what comes next: a `JudgeQuestion` to ask the model, a `Verdict`, `NoVerdict`
 when it cannot tell, or `LEAVE` when the row needs no judge. Asking, retrying, storing and counting
 are done elsewhere (`mmscore.scoring.judging.jury`), so that a protocol is a pure function and its tests need no
 server:
@@ -19,7 +19,7 @@ server:
 same arguments. It never sees a failed call: a row whose question got no reply is `judge_failed`, as
 is one that ends with `NoVerdict`. A failure is never a score, also where a kit makes it one.
 
-The judged text belongs to a stranger. `fenced` sets it between lines that it cannot imitate, and a
+The judged text belongs to a stranger. `fence_text` sets it between lines that it cannot imitate, and a
 verdict is read from the judge's reply alone, strictly: what cannot be read, or lies out of range, is
 `NoVerdict`.
 """
@@ -74,7 +74,7 @@ class Case(PluginStruct, frozen=True):
     pattern: str | None = None
 
 
-class Question(PluginStruct, frozen=True):
+class JudgeQuestion(PluginStruct, frozen=True):
     """What to ask the judge model next; each question is a conversation of its own.
 
     Attributes:
@@ -119,7 +119,7 @@ class Leave:
 
 LEAVE = Leave()
 
-Step = Question | Verdict | NoVerdict | Leave
+Step = JudgeQuestion | Verdict | NoVerdict | Leave
 
 
 class Judge(PluginStruct, frozen=True):
@@ -171,7 +171,7 @@ class Judge(PluginStruct, frozen=True):
         return max(self.tries, self.least(strategy))
 
 
-def fenced(text: str, name: Literal["answer", "question", "reference"] = "answer") -> str:
+def fence_text(text: str, name: Literal["answer", "question", "reference"] = "answer") -> str:
     """Set a text between two lines that it cannot imitate: they carry a digest of it.
 
     Args:
@@ -189,7 +189,7 @@ def fenced(text: str, name: Literal["answer", "question", "reference"] = "answer
     return f"<{mark}>\n{text}\n</{mark}>"
 
 
-def filled(wording: str, values: Mapping[str, str]) -> str:
+def fill_prompt(wording: str, values: Mapping[str, str]) -> str:
     """Put values into the slots of a wording, all at once: a value that holds a slot stays as it is.
 
     Args:

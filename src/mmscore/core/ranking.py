@@ -5,7 +5,7 @@ import msgspec
 METHODS = GENERATION, LIKELIHOOD = ("generation", "likelihood")
 
 
-class Place(msgspec.Struct, frozen=True):
+class RankColumn(msgspec.Struct, frozen=True):
     """Where a file belongs.
 
     Attributes:
@@ -21,7 +21,7 @@ class Place(msgspec.Struct, frozen=True):
     factor: float | None = None
 
 
-class Cell(msgspec.Struct, frozen=True):
+class RankCell(msgspec.Struct, frozen=True):
     """What one model reached on one dataset.
 
     Attributes:

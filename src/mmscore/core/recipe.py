@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.plugin_struct import PluginStruct
 from mmscore.core.estimates import Estimate
 from mmscore.core.parsed import Parsed
@@ -56,7 +56,7 @@ def read_label(item: Item) -> Any:
     try:
         return None if item.label is None else json.loads(item.label)
     except (ValueError, RecursionError):
-        message = f"expected JSON {got(item.label)}. Put a text in quotes, or call the column `answer`."
+        message = f"expected JSON {show(item.label)}. Put a text in quotes, or call the column `answer`."
         raise RowError("label.json", "label", message) from None
 
 
@@ -68,7 +68,7 @@ class NoReferenceError(RowError):
     """
 
     def __init__(self, field: str) -> None:
-        super().__init__(f"{field}.missing", field, f"the row has no reference {got(None)}. Give --answers.")
+        super().__init__(f"{field}.missing", field, f"the row has no reference {show(None)}. Give --answers.")
 
 
 class Facts(PluginStruct, frozen=True):
@@ -103,7 +103,7 @@ BREAKDOWN = ("subset", "split", "l2_category", "category")
 """Columns that a report breaks its numbers down by, where rows have them."""
 
 
-def means(unit: str = "fraction", scale: float = 1.0) -> Callable[[Scored, str], Metrics]:
+def average_scores(unit: str = "fraction", scale: float = 1.0) -> Callable[[Scored, str], Metrics]:
     """Make the reduction that most recipes need: the mean of every score, in the order they came.
 
     Args:
@@ -112,26 +112,26 @@ def means(unit: str = "fraction", scale: float = 1.0) -> Callable[[Scored, str],
     """
 
     def reduce(scored: Scored, version: str) -> Metrics:
-        return {name: scored.mean(name).scaled(scale, unit) for name in scored.scores}
+        return {name: scored.mean(name).scale(scale, unit) for name in scored.scores}
 
     return reduce
 
 
-MEANS = means()
+MEANS = average_scores()
 """The reduction of a recipe that names none: plain means, as fractions."""
 
 
-def whole_reply(item: Item, version: str) -> Parsed:
+def parse_whole_response(item: Item, version: str) -> Parsed:
     """Take a reply as it is: the reading of recipes that compare texts."""
     return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
 
 
-def unsettled(scored: Scored, version: str) -> Scored:
+def keep_rows(scored: Scored, version: str) -> Scored:
     """Leave the rows as they are: the recipe judges every row by itself."""
     return scored
 
 
-def no_table(scored: Scored, version: str) -> Sequence[Row]:
+def build_no_table(scored: Scored, version: str) -> Sequence[Row]:
     """Give no table: the recipe's kit has none beside the metrics."""
     return ()
 
@@ -176,9 +176,9 @@ class Recipe(PluginStruct, frozen=True):
     default_for: Callable[[Facts], str | None]
     keep: tuple[str, ...] = ()
     groups: tuple[str, ...] = BREAKDOWN
-    settle: Callable[[Scored, str], Scored] = unsettled
+    settle: Callable[[Scored, str], Scored] = keep_rows
     reduce: Callable[[Scored, str], Metrics] = MEANS
-    table: Callable[[Scored, str], Sequence[Row]] = no_table
+    table: Callable[[Scored, str], Sequence[Row]] = build_no_table
     judges: tuple[str, ...] = ()
     needs_judge: bool = False
     additive: bool = False

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import UsageError, did_you_mean, first_line, got, no_such_path
+from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling, take_first_line
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.plugin_struct import PluginStruct
 
@@ -31,16 +31,16 @@ def read_options(path: str | Path) -> RecipeOptions:
     """
     place = Path(path)
     if not place.is_file():
-        raise no_such_path(place)
+        raise build_missing_path_error(place)
     # Imported here: most runs have no options, and need not wait for it.
     import yaml
 
     try:
         values = yaml.safe_load(place.read_text(encoding="utf-8-sig"))
     except (yaml.YAMLError, UnicodeDecodeError, OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: cannot be read as YAML ({first_line(error)}). Correct it.") from None
+        raise UsageError(f"{path}: cannot be read as YAML ({take_first_line(error)}). Correct it.") from None
     if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
-        raise UsageError(f"{path}: expected options by name {got(values)}. Write `name: value` lines.")
+        raise UsageError(f"{path}: expected options by name {show(values)}. Write `name: value` lines.")
     return RecipeOptions(values, hash_file(place)[:_DIGITS])
 
 
@@ -61,4 +61,4 @@ def check_known(options: Mapping[str, Any], known: Collection[str]) -> None:
     """
     for name in options:
         if name not in known:
-            raise UsageError(f"no option {name!r}.{did_you_mean(name, known)} Known: {', '.join(known)}.")
+            raise UsageError(f"no option {name!r}.{suggest_spelling(name, known)} Known: {', '.join(known)}.")

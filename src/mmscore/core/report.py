@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from mmconvert.core.errors import UsageError
-from mmconvert.core.text.csv_injection import csv_for_people
+from mmconvert.core.text.csv_injection import write_safe_csv
 from mmconvert.dataset.publish import placed
 from mmconvert.storage.atomic import write_synced
 from mmscore.core.recipe import Metrics, Row
@@ -103,9 +103,9 @@ class Entry(msgspec.Struct, frozen=True):
             "version": self.version,
             "parity": self.parity,
             "reason": self.reason,
-            "metrics": metrics_json(self.metrics),
+            "metrics": build_metrics_json(self.metrics),
             "groups": {
-                column: {value: metrics_json(metrics) for value, metrics in values.items()}
+                column: {value: build_metrics_json(metrics) for value, metrics in values.items()}
                 for column, values in self.groups.items()
             },
             "counts": asdict(self.counts),
@@ -114,7 +114,7 @@ class Entry(msgspec.Struct, frozen=True):
             "method": self.method,
             "dataset": self.dataset,
             "signature": self.signature,
-            "table": [{key: finite(value) for key, value in line.items()} for line in self.table],
+            "table": [{key: drop_infinite(value) for key, value in line.items()} for line in self.table],
             "predictions": self.predictions,
             "messages": list(self.messages),
         }
@@ -146,32 +146,32 @@ class Report:
 
         A text that a spreadsheet would run has an apostrophe in front; the JSON has it as it is.
         """
-        return csv_for_people([CSV_COLUMNS, *self.lines()])
+        return write_safe_csv([CSV_COLUMNS, *self.lines()])
 
     def lines(self) -> list[Sequence[Any]]:
         """Give one sequence for each number: the values of `CSV_COLUMNS`, None for what does not exist."""
-        return [line for entry in self.entries for line in _lines(entry)]
+        return [line for entry in self.entries for line in _build_lines(entry)]
 
 
-def _lines(entry: Entry) -> Iterator[Sequence[Any]]:
-    for group, value, metrics in _cells(entry):
+def _build_lines(entry: Entry) -> Iterator[Sequence[Any]]:
+    for group, value, metrics in _list_cells(entry):
         for name, e in metrics.items():
             low, high = e.ci95 or (None, None)
-            numbers = [finite(e.value), e.unit, e.n, e.stderr, low, high]
+            numbers = [drop_infinite(e.value), e.unit, e.n, e.stderr, low, high]
             about = [entry.model, entry.dataset, entry.recipe, entry.version, name, group, value]
             yield [*about, *numbers, entry.partial]
 
 
-def _cells(entry: Entry) -> list[tuple[str | None, str | None, Metrics]]:
+def _list_cells(entry: Entry) -> list[tuple[str | None, str | None, Metrics]]:
     groups = [(column, value, m) for column, values in entry.groups.items() for value, m in values.items()]
     return [(None, None, entry.metrics), *groups]
 
 
-def metrics_json(metrics: Metrics) -> dict[str, Any]:
+def build_metrics_json(metrics: Metrics) -> dict[str, Any]:
     """Give the numbers of a recipe as JSON values, the object `metric` of schemas/report.json each."""
     return {
         name: {
-            "value": finite(e.value),
+            "value": drop_infinite(e.value),
             "unit": e.unit,
             "n": e.n,
             "stderr": e.stderr,
@@ -182,7 +182,7 @@ def metrics_json(metrics: Metrics) -> dict[str, Any]:
     }
 
 
-def finite(value: Any) -> Any:
+def drop_infinite(value: Any) -> Any:
     """Give a number for JSON, None where it is none or infinite; other values as they are."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 

@@ -7,8 +7,8 @@ import msgspec
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
-from mmconvert.core.errors import UsageError, did_you_mean, got
-from mmconvert.plugins.registry import available, load, loaded
+from mmconvert.core.errors import UsageError, show, suggest_spelling
+from mmconvert.plugins.registry import find_plugins, load, load_all
 from mmscore.core.predictions.load import FORMAT, Rows
 from mmscore.core.recipe import OWN, Facts, Recipe
 from mmscore.core.recipe_options import read_options
@@ -16,7 +16,7 @@ from mmscore.core.recipe_options import read_options
 RECIPES = "mmscore.recipes"
 
 
-class Choice(msgspec.Struct, frozen=True):
+class RecipeChoice(msgspec.Struct, frozen=True):
     """A recipe at one version, why it was taken, and the digest of the user's options for it, where there are any."""
 
     name: str
@@ -26,7 +26,7 @@ class Choice(msgspec.Struct, frozen=True):
     options: str | None = None
 
 
-def named_recipe(name: str | Recipe, options: str | Path | None = None) -> Choice:
+def find_recipe(name: str | Recipe, options: str | Path | None = None) -> RecipeChoice:
     """Find a recipe by `NAME`, `NAME@VERSION`, or `file.py@NAME[@VERSION]`.
 
     Args:
@@ -39,20 +39,20 @@ def named_recipe(name: str | Recipe, options: str | Path | None = None) -> Choic
     """
     if isinstance(name, Recipe):
         version = next(iter(name.versions))
-        return _configured(Choice(name.versions[version], version, name, "asked for"), options)
-    head, wanted = name_and_version(name)
+        return _configure(RecipeChoice(name.versions[version], version, name, "asked for"), options)
+    head, wanted = split_version(name)
     recipe = load(RECIPES, head)
     recipe = recipe.as_recipe() if hasattr(recipe, "as_recipe") else recipe
     if not isinstance(recipe, Recipe):
-        raise UsageError(f"{head}: is no recipe {got(recipe)}. See mmscore.core.recipe.Recipe.")
+        raise UsageError(f"{head}: is no recipe {show(recipe)}. See mmscore.core.recipe.Recipe.")
     version = next(iter(recipe.versions)) if wanted is None else wanted
     if version not in recipe.versions:
-        hint = did_you_mean(version, recipe.versions)
+        hint = suggest_spelling(version, recipe.versions)
         raise UsageError(f"recipe {head!r} has no version {version!r}.{hint} Known: {', '.join(recipe.versions)}.")
-    return _configured(Choice(head, version, recipe, "asked for"), options)
+    return _configure(RecipeChoice(head, version, recipe, "asked for"), options)
 
 
-def name_and_version(text: str) -> tuple[str, str | None]:
+def split_version(text: str) -> tuple[str, str | None]:
     """Take apart `NAME[@VERSION]`, where NAME may be `file.py@NAME`; the version is None where there is none.
 
     Example:
@@ -65,7 +65,7 @@ def name_and_version(text: str) -> tuple[str, str | None]:
     return file + mark + name, version if at else None
 
 
-def _configured(choice: Choice, path: str | Path | None) -> Choice:
+def _configure(choice: RecipeChoice, path: str | Path | None) -> RecipeChoice:
     if path is None:
         return choice
     if choice.recipe.configure is None:
@@ -77,7 +77,7 @@ def _configured(choice: Choice, path: str | Path | None) -> Choice:
         raise UsageError(f"{path}: {error}") from None
 
 
-def fitting_recipe(facts: Facts, options: str | Path | None = None) -> Choice:
+def choose_recipe(facts: Facts, options: str | Path | None = None) -> RecipeChoice:
     """Choose the recipe of the kit that a file comes from, else our own.
 
     Args:
@@ -89,23 +89,24 @@ def fitting_recipe(facts: Facts, options: str | Path | None = None) -> Choice:
     """
     offers = []
     recipe: Recipe
-    for name, recipe in loaded(RECIPES):
+    for name, recipe in load_all(RECIPES):
         reason = recipe.default_for(facts)
         if reason is not None:
-            offers.append(Choice(name, next(iter(recipe.versions)), recipe, reason))
+            offers.append(RecipeChoice(name, next(iter(recipe.versions)), recipe, reason))
     best = [offer for offer in offers if offer.recipe.parity != OWN] or offers
     if len(best) == 1:
-        return _configured(best[0], options)
+        return _configure(best[0], options)
     if best:
         reasons = "; ".join(f"{offer.name}: {offer.reason}" for offer in best)
         raise UsageError(f"several recipes fit ({reasons}). Choose with --recipe.")
     raise UsageError(
-        f"no recipe fits these predictions (dataset {_listed(facts.datasets)}, task {_listed(facts.tasks)}, "
-        f"source {_listed(facts.formats)}). Choose with --recipe: {', '.join(available(RECIPES))}."
+        f"no recipe fits these predictions (dataset {_format_names(facts.datasets)}, "
+        f"task {_format_names(facts.tasks)}, "
+        f"source {_format_names(facts.formats)}). Choose with --recipe: {', '.join(find_plugins(RECIPES))}."
     )
 
 
-def facts_of(rows: Rows, dataset: str | None = None) -> Facts:
+def gather_facts(rows: Rows, dataset: str | None = None) -> Facts:
     """Gather what a file says about itself.
 
     Args:
@@ -113,10 +114,10 @@ def facts_of(rows: Rows, dataset: str | None = None) -> Facts:
         dataset: Name of the benchmark that the user gave; it wins.
     """
     return Facts(
-        datasets=frozenset([dataset] if dataset else rows.distinct("dataset")),
-        tasks=frozenset(rows.distinct("task")),
-        formats=frozenset(rows.distinct(FORMAT)),
-        circular=len(rows.distinct("variant")) > 1 and not rows.replies,
+        datasets=frozenset([dataset] if dataset else rows.list_distinct("dataset")),
+        tasks=frozenset(rows.list_distinct("task")),
+        formats=frozenset(rows.list_distinct(FORMAT)),
+        circular=len(rows.list_distinct("variant")) > 1 and not rows.replies,
         grouped=_has_shared(rows, "group"),
         rounds="round" in rows.identity.column_names and not rows.identity["round"].null_count,
         columns=rows.names,
@@ -130,5 +131,5 @@ def _has_shared(rows: Rows, name: str) -> bool:
     return len(pc.unique(values)) < len(values)
 
 
-def _listed(names: Iterable[str]) -> str:
+def _format_names(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "unknown"

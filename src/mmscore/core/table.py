@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from mmconvert.core.plugin_struct import PluginStruct
-from mmscore.core.estimates import Estimate, mean
+from mmscore.core.estimates import Estimate, compute_mean
 
 Floats = npt.NDArray[np.float64]
 
@@ -110,7 +110,7 @@ class Scored(PluginStruct, frozen=True):
 
     def with_status(self, status: str) -> "Scored":
         """Keep the rows of one status."""
-        return self.where(_array(pc.equal(self.rows["status"], status)))
+        return self.where(_build_array(pc.equal(self.rows["status"], status)))
 
     def only(self, columns: Sequence[str]) -> "Scored":
         """Drop every column of `rows` but these (and the clusters, and those that a recipe made)."""
@@ -161,10 +161,10 @@ class Scored(PluginStruct, frozen=True):
     def mean(self, name: str) -> Estimate:
         """Average one score over the rows that have it; `group` gives the clusters of its error."""
         clusters = self.rows[CLUSTER].to_numpy() if CLUSTER in self.rows.column_names else None
-        return mean(self.scores[name], clusters)
+        return compute_mean(self.scores[name], clusters)
 
 
-def with_clusters(rows: pa.Table, groups: pa.ChunkedArray, samples: pa.ChunkedArray) -> pa.Table:
+def add_clusters(rows: pa.Table, groups: pa.ChunkedArray, samples: pa.ChunkedArray) -> pa.Table:
     """Add the clusters that `group` names, else `sample`: several replies to a question, and copies of it.
 
     Args:
@@ -184,6 +184,6 @@ def with_clusters(rows: pa.Table, groups: pa.ChunkedArray, samples: pa.ChunkedAr
     return rows.append_column(CLUSTER, pc.coalesce(codes.cast(pa.int64()), alone))
 
 
-def _array(values: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+def _build_array(values: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     mask: npt.NDArray[np.bool_] = values.to_numpy()
     return mask

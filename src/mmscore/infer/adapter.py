@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.core.errors import UsageError
-from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.registry import find_plugins, load
 from mmscore.infer.backend import Backend, ModelOptions
 from mmscore.infer.function_backend import FunctionBackend
 
@@ -40,7 +40,7 @@ def adapt(named: str, given: object, options: ModelOptions) -> Backend:
         >>> adapt("blind", lambda records: ["A"] * len(records), ModelOptions("blind")).name
         'blind'
     """
-    for plugin in available(GROUP):
+    for plugin in find_plugins(GROUP):
         adapter: Adapter = load(GROUP, plugin)
         if (adapted := adapter(named, given, options)) is not None:
             return adapted

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from mmconvert.core.errors import Error, got
+from mmconvert.core.errors import Error, show
 from mmconvert.core.record import Record
 from mmscore.infer.backend import ModelOptions, honour
 from mmscore.infer.thinking import split_thinking
@@ -48,7 +48,7 @@ class FunctionBackend:
         given = self._function(records)
         answers = None if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
         if answers is None or len(answers) != len(records):
-            found = got(given) if answers is None else f"(got {len(answers)})"
+            found = show(given) if answers is None else f"(got {len(answers)})"
             raise Error(f"{self._plugin}: expected a list of {len(records)} answers, one a record {found}.")
         return list(zip(records, answers, strict=True))
 
@@ -60,4 +60,4 @@ class FunctionBackend:
             return Answer(text, thinking=thinking)
         if given is None:
             return failed(f"{self._plugin} gave no answer")
-        raise Error(f"{self._plugin}: row {record.id!r}: expected a text, an Answer or None {got(given)}.")
+        raise Error(f"{self._plugin}: row {record.id!r}: expected a text, an Answer or None {show(given)}.")

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 from PIL import Image as Picture
 
-from mmconvert.core.errors import UsageError, got
+from mmconvert.core.errors import UsageError, show
 from mmconvert.core.record import Image
-from mmconvert.images.loader import SUFFIXES, Pictures, declared_format, is_data_url
+from mmconvert.images.loader import SUFFIXES, Pictures, is_data_url, read_declared_format
 from mmconvert.storage.http import fetch
 
 Message = list[dict[str, Any]]
@@ -119,7 +119,7 @@ class MessageModel:
         items = [{"type": TEXT, "value": inputs}] if isinstance(inputs, str) else inputs
         items = [items] if isinstance(items, Mapping) else items
         if not isinstance(items, Sequence) or not all(isinstance(item, str | Mapping) for item in items):
-            raise UsageError(f"expected a text, a list of texts, or a list of pieces {got(inputs)}.")
+            raise UsageError(f"expected a text, a list of texts, or a list of pieces {show(inputs)}.")
         message = [self._told(item) if isinstance(item, str) else self._checked(item) for item in items]
         for piece in message:
             if piece["type"] not in self.allowed_types:
@@ -132,7 +132,7 @@ class MessageModel:
 
     def _checked(self, piece: Mapping[str, Any]) -> dict[str, Any]:
         if "type" not in piece or "value" not in piece:
-            raise UsageError(f"a piece of a message has a type and a value {got(piece)}.")
+            raise UsageError(f"a piece of a message has a type and a value {show(piece)}.")
         value = piece["value"]
         local = piece["type"] == IMAGE and isinstance(value, str)
         return {**piece, "value": self._local(value) if local else value}
@@ -226,7 +226,7 @@ class ServiceModel(MessageModel):
             if code == 0 and answer and self.fail_msg not in answer:
                 return str(answer)
             problem = log or answer
-        return f"{self.fail_msg} {got(problem)}"
+        return f"{self.fail_msg} {show(problem)}"
 
     def message_to_promptimg(self, message: Message, dataset: str | None = None) -> tuple[str, str | None]:
         """Do as `MessageModel` does; where there are several pictures, `<image>` stands for each in the text."""
@@ -245,7 +245,7 @@ def is_picture(text: str) -> bool:
         (True, False, False)
     """
     if is_data_url(text):
-        return declared_format(text) is not None
+        return read_declared_format(text) is not None
     if text.lower().startswith(_ADDRESSES):
         return urlsplit(text).path.lower().endswith(_SUFFIXES)
     return text.lower().endswith(_SUFFIXES) and "\n" not in text and os.path.isfile(text)

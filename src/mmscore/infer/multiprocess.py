@@ -18,8 +18,8 @@ from pathlib import Path
 import msgspec
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.core.multiprocess import usable_cores, without_main
-from mmconvert.core.progress import print_message, progress
+from mmconvert.core.multiprocess import count_usable_cores, hide_main_module
+from mmconvert.core.progress import print_message, show_progress
 from mmconvert.core.record import Record
 from mmconvert.dataset.dataset import open_dataset
 from mmscore.infer.ledger import Summary
@@ -127,7 +127,7 @@ def _predict_share(
     with (
         hold(store_path(output), share=True) as held,
         AnswerStore(held, fingerprint=rows.fingerprint) as store,
-        progress("predict", quiet=quiet) as advance,
+        show_progress("predict", quiet=quiet) as advance,
     ):
         return predict(job, store, advance)
 
@@ -154,7 +154,7 @@ def together(work: Work, count: int, begin: Callable[[Known], None]) -> Together
     ]
     try:
         for member, (_, theirs) in zip(members, pairs, strict=True):
-            with without_main():
+            with hide_main_module():
                 member.start()
             # The process has its own: when it dies, reading must end rather than wait.
             theirs.close()
@@ -237,7 +237,7 @@ def _environments(count: int) -> list[dict[str, str]]:
     if devices:
         dealt = [devices[number::count] or [devices[number % len(devices)]] for number in range(count)]
         return [{_VISIBLE: ",".join(own)} for own in dealt]
-    cores = usable_cores()
+    cores = count_usable_cores()
     threads = os.environ.get(_THREADS, str(max(1, cores // count)))
     return [{_THREADS: threads} for _ in range(count)]
 

@@ -5,7 +5,7 @@ import io
 from PIL import Image as Picture
 from PIL import UnidentifiedImageError
 
-from mmconvert.core.errors import RowError, first_line
+from mmconvert.core.errors import RowError, take_first_line
 from mmconvert.core.record import Image
 
 _JPEG_QUALITY = 95
@@ -67,5 +67,5 @@ def _opened(data: bytes, number: int, mode: str) -> Picture.Image:
     except UnidentifiedImageError:
         message = f"picture {number} has no known format. Run mmconvert check on the source."
     except (OSError, ValueError, SyntaxError, Picture.DecompressionBombError) as error:
-        message = f"picture {number} cannot be decoded ({first_line(error)})."
+        message = f"picture {number} cannot be decoded ({take_first_line(error)})."
     raise RowError("image.decode", "images", message)

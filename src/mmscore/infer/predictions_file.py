@@ -18,13 +18,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mmconvert.core.errors import Error
-from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, with_features
+from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, attach_features
 from mmconvert.dataset.shards import parquet_options
 from mmconvert.storage.atomic import sync_folder
 from mmconvert.storage.output_file import OutputFile
 from mmscore.llm.response_cache import Answer
 
-PREDICTIONS_SCHEMA: pa.Schema = with_features(
+PREDICTIONS_SCHEMA: pa.Schema = attach_features(
     pa.schema([column for column in PREDICTION_SCHEMA if column.name not in PICTURE_COLUMNS])
 )
 """Columns of a predictions file: `PREDICTION_SCHEMA` without the pictures."""

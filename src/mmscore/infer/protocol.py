@@ -12,7 +12,7 @@ import msgspec
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Record, Turn
-from mmconvert.plugins.arguments import parse_spec, typed
+from mmconvert.plugins.arguments import convert_arguments, parse_spec
 from mmconvert.plugins.registry import load
 
 GROUP = "mmscore.infer.protocols"
@@ -87,7 +87,7 @@ def open_protocol(spec: str) -> Playing:
     protocol = load(GROUP, name)
     if not isinstance(protocol, Protocol):
         raise UsageError(f"{name}: is no Protocol. Name an object of mmscore.infer.protocol.Protocol.")
-    parameters = typed(name, values, protocol.parameters)
+    parameters = convert_arguments(name, values, protocol.parameters)
     if protocol.check is not None:
         protocol.check(parameters)
     return Playing(spec, protocol, parameters)

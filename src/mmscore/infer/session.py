@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
-from mmconvert.core.progress import print_message, progress
+from mmconvert.core.progress import print_message, show_progress
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.dataset.publish import send_file
 from mmconvert.storage.atomic import require_apart
@@ -168,7 +168,7 @@ def _ask(job: Job, held: Held, options: PredictOptions, *, quiet: bool) -> Summa
         found = resume_note(store, job.dataset)
         if found and not quiet:
             print_message(found)
-        with progress("predict", quiet=quiet) as advance:
+        with show_progress("predict", quiet=quiet) as advance:
             return runner.predict(job, store, advance)
 
 

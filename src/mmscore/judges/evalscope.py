@@ -8,10 +8,10 @@ Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 evalscope/api/mixin/llm_judge
 evalscope/metrics, `score_type` pattern. The wording is ours.
 """
 
-from mmscore.kits.evalscope.judge import evalscope_judge
+from mmscore.kits.evalscope.judge import build_evalscope_judge
 from mmscore.kits.evalscope.judging import Scale
 
-JUDGE = evalscope_judge(
+JUDGE = build_evalscope_judge(
     Scale("pattern"),
     summary="Correct or incorrect against the reference, as EvalScope asks",
     instruction=(

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmconvert.core.errors import RowError
-from mmscore.core.judge import LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced
-from mmscore.kits.mmtrusteval.connections import with_classifiers
-from mmscore.kits.mmtrusteval.evaluators import Setting
+from mmscore.core.judge import LEAVE, Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict, fence_text
+from mmscore.kits.mmtrusteval.connections import add_classifiers
+from mmscore.kits.mmtrusteval.evaluators import EvaluatorContext
 from mmscore.kits.mmtrusteval.releases import KIT, VERSIONS
-from mmscore.kits.mmtrusteval.rows import built, outputs_of, parsed_by
-from mmscore.kits.mmtrusteval.task_file import CHAINS, chains_in
-from mmscore.kits.mmtrusteval.tasks import QUESTIONS, Config, task_of
+from mmscore.kits.mmtrusteval.rows import build_chains, list_outputs, read_parsed
+from mmscore.kits.mmtrusteval.task_file import CHAINS, read_chains
+from mmscore.kits.mmtrusteval.tasks import QUESTIONS, Config, find_task
 
 CHAIN = "chain"
 TEMPLATE = "prompt_template"
@@ -27,45 +27,48 @@ TEMPLATE = "prompt_template"
 class _UnansweredError(Exception):
     """The chain asks something that has no reply yet."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: JudgeQuestion) -> None:
         self.question = question
 
 
-def _step(case: Case, replies: Sequence[str]) -> Step:
+def _decide_step(case: Case, replies: Sequence[str]) -> Step:
     if case.scores:
         return LEAVE
-    chains = chains_in(case.options) if CHAINS in case.options else task_of(case.item.dataset).chains
-    configs = [_worded(chain, case.wording) for chain in chains]
+    chains = read_chains(case.options) if CHAINS in case.options else find_task(case.item.dataset).chains
+    configs = [_add_prompt(chain, case.wording) for chain in chains]
     try:
         # Parsed and scores walk the chain once each, and each from the first reply on.
-        parsed = parsed_by(built(configs, _replaying(replies, case), case.version)[0], case.item)
+        parsed = read_parsed(build_chains(configs, _build_replaying_context(replies, case), case.version)[0], case.item)
         if parsed.value is None:
             return NoVerdict("the judge's reply holds nothing that the next rule reads")
-        return Verdict(parsed, outputs_of(built(configs, _replaying(replies, case), case.version), case.item))
+        return Verdict(
+            parsed,
+            list_outputs(build_chains(configs, _build_replaying_context(replies, case), case.version), case.item),
+        )
     except _UnansweredError as asked:
         return asked.question
     except RowError as error:
         return NoVerdict(f"{error.field}: {error.message}")
 
 
-def _replaying(replies: Sequence[str], case: Case) -> Setting:
+def _build_replaying_context(replies: Sequence[str], case: Case) -> EvaluatorContext:
     following = iter(replies)
 
     def ask(model: str, prompt: str, generation: Mapping[str, Any]) -> str:
         for reply in following:
             return reply
-        raise _UnansweredError(Question(prompt, _options(generation)))
+        raise _UnansweredError(JudgeQuestion(prompt, _build_options(generation)))
 
-    return with_classifiers(Setting(ask=ask, shown=fenced), case.options)
+    return add_classifiers(EvaluatorContext(ask=ask, shown=fence_text), case.options)
 
 
-def _options(generation: Mapping[str, Any]) -> dict[str, Any]:
+def _build_options(generation: Mapping[str, Any]) -> dict[str, Any]:
     """Turn the kit's settings of a generation into options of a chat completion."""
     tokens = generation.get("max_new_tokens")
     return {} if tokens is None else {"max_tokens": tokens}
 
 
-def _worded(chain: Config, wording: str | None) -> Config:
+def _add_prompt(chain: Config, wording: str | None) -> Config:
     if wording is None:
         return chain
     return {
@@ -80,7 +83,7 @@ JUDGE = Judge(
     strategies={CHAIN: "asks what the dataset's chain asks, about rows whose log lacks the answer"},
     auto=CHAIN,
     columns=("dataset", "extra"),
-    step=_step,
+    step=_decide_step,
     tries=QUESTIONS,
     slots=("pred", "label"),
 )

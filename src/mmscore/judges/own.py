@@ -15,7 +15,18 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from mmconvert.core.record import LETTERS
-from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced, filled
+from mmscore.core.judge import (
+    JUDGED,
+    LEAVE,
+    Case,
+    Judge,
+    JudgeQuestion,
+    NoVerdict,
+    Step,
+    Verdict,
+    fence_text,
+    fill_prompt,
+)
 from mmscore.core.recipe import OWN, Item
 from mmscore.nlp.final_answer import json_objects
 
@@ -44,21 +55,21 @@ Reply with one JSON object and nothing else: {"reason": "one short sentence", "v
 is "correct" or "incorrect"."""
 
 
-def _step(case: Case, replies: Sequence[str]) -> Step:
-    references = _references(case.item)
+def _decide_step(case: Case, replies: Sequence[str]) -> Step:
+    references = _list_references(case.item)
     settled = case.strategy == LLM_RECALL and case.scores.get(SCORE) == 1
     if settled or not references:
         return LEAVE
     if not replies:
-        return Question(_prompt(case, references))
-    verdict = _verdict(replies[-1])
+        return JudgeQuestion(_build_prompt(case, references))
+    verdict = _read_verdict(replies[-1])
     if verdict not in CREDIT:
         return NoVerdict("the reply is not one JSON object with a verdict")
     # Numbers that treat unparsed rows otherwise treat a judged row alike.
     return Verdict(replace(case.parsed, how=JUDGED), dict.fromkeys([SCORE, *case.scores], CREDIT[verdict]))
 
 
-def _references(item: Item) -> list[str]:
+def _list_references(item: Item) -> list[str]:
     texts = list(dict.fromkeys(item.answers)) or ([] if item.answer is None else [item.answer])
     if not item.options:
         return texts
@@ -66,18 +77,18 @@ def _references(item: Item) -> list[str]:
     return [f"{text}. {options[text]}" if options.get(text) else text for text in texts]
 
 
-def _prompt(case: Case, references: Sequence[str]) -> str:
+def _build_prompt(case: Case, references: Sequence[str]) -> str:
     item = case.item
     options = [f"{letter}. {text}" for letter, text in zip(LETTERS, item.options, strict=False) if text is not None]
     values = {
-        "question": fenced("\n".join([item.question or "", *options]), "question"),
-        "reference": fenced("\n".join(references), "reference"),
-        "answer": fenced(item.prediction),
+        "question": fence_text("\n".join([item.question or "", *options]), "question"),
+        "reference": fence_text("\n".join(references), "reference"),
+        "answer": fence_text(item.prediction),
     }
-    return filled(case.wording or WORDING, values)
+    return fill_prompt(case.wording or WORDING, values)
 
 
-def _verdict(reply: str) -> str:
+def _read_verdict(reply: str) -> str:
     """Read the one verdict of a reply; "" for none, or more than one.
 
     A reasoning block in front is passed over, to its first end: what a quoted answer forges behind
@@ -101,7 +112,7 @@ JUDGE = Judge(
     strategies={LLM_RECALL: "the judge where our rules do not say correct", LLM: "the judge alone, about every row"},
     auto=LLM_RECALL,
     columns=("question", "options", "answer", "answers"),
-    step=_step,
+    step=_decide_step,
     slots=("question", "reference", "answer"),
     required=("reference", "answer"),
     generation={"temperature": 0, "max_tokens": 1024},

@@ -11,10 +11,10 @@ counts -1, and any number.
 
 from collections.abc import Sequence
 
-from mmscore.core.judge import Case, Judge, NoVerdict, Question, Step, Verdict
-from mmscore.kits.vlmevalkit.judge_prompts import llavabench_prompt
+from mmscore.core.judge import Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict
+from mmscore.kits.vlmevalkit.judge_prompts import build_llavabench_prompt
 from mmscore.kits.vlmevalkit.judge_replies import GENERATION
-from mmscore.kits.vlmevalkit.llavabench import TEMPERATURE, asked_of, pair_of
+from mmscore.kits.vlmevalkit.llavabench import TEMPERATURE, parse_pair, read_reference_facts
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
 
 LLM = "llm"
@@ -22,23 +22,23 @@ SWAP = "position_swap"
 SLOTS = ("caption", "question", "reference", "prediction")
 
 
-def _step(case: Case, replies: Sequence[str]) -> Step:
+def _decide_step(case: Case, replies: Sequence[str]) -> Step:
     asked = JUDGE.least(case.strategy)
-    pairs = [pair_of(reply) for reply in replies]
+    pairs = [parse_pair(reply) for reply in replies]
     if None in pairs:
         return NoVerdict("its first line is not two numbers from 1 to 10")
     if len(pairs) < asked:
-        return Question(_prompt(case, swapped=len(pairs) == 1))
+        return JudgeQuestion(_build_prompt(case, swapped=len(pairs) == 1))
     # In the second reply the model's answer stood first.
     models, gpt4s = zip(*((pair[(n + 1) % 2], pair[n]) for n, pair in enumerate(pairs) if pair), strict=True)
     return Verdict(scores={"vlm_score": sum(models) / asked, "gpt4_score": sum(gpt4s) / asked})
 
 
-def _prompt(case: Case, *, swapped: bool) -> str:
-    shown = asked_of(case.item)
+def _build_prompt(case: Case, *, swapped: bool) -> str:
+    shown = read_reference_facts(case.item)
     answers = (shown.gpt4_answer, case.item.prediction)
     first, second = reversed(answers) if swapped else answers
-    return llavabench_prompt(case.wording, shown.caption, case.item.question or "", first, second)
+    return build_llavabench_prompt(case.wording, shown.caption, case.item.question or "", first, second)
 
 
 JUDGE = Judge(
@@ -51,7 +51,7 @@ JUDGE = Judge(
     },
     auto=LLM,
     columns=("question", "extra"),
-    step=_step,
+    step=_decide_step,
     questions={SWAP: 2},
     slots=SLOTS,
     required=("reference", "prediction"),

@@ -9,21 +9,21 @@ tries are for calls that failed.
 
 from collections.abc import Sequence
 
-from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, Question, Step, Verdict
+from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, JudgeQuestion, Step, Verdict
 from mmscore.core.parsed import Parsed
-from mmscore.kits.vlmevalkit.judge_prompts import mathvista_prompt
+from mmscore.kits.vlmevalkit.judge_prompts import build_mathvista_prompt
 from mmscore.kits.vlmevalkit.judge_replies import GENERATION
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
 
 UNREAD = "unread"
 
 
-def _step(case: Case, replies: Sequence[str]) -> Step:
+def _decide_step(case: Case, replies: Sequence[str]) -> Step:
     if case.parsed.value is not None:
         return LEAVE
     if replies:
         return Verdict(Parsed(replies[-1], JUDGED))
-    return Question(mathvista_prompt(case.wording, case.item.question or "", case.item.prediction))
+    return JudgeQuestion(build_mathvista_prompt(case.wording, case.item.question or "", case.item.prediction))
 
 
 JUDGE = Judge(
@@ -33,7 +33,7 @@ JUDGE = Judge(
     strategies={UNREAD: "asks about answers in which the rules find no option and no right number"},
     auto=UNREAD,
     columns=("question", "answer", "label", "extra"),
-    step=_step,
+    step=_decide_step,
     slots=("question", "prediction"),
     required=("prediction",),
     generation=GENERATION,

@@ -10,20 +10,22 @@ five replies without a number, or a reply `nan`, the row has no score; the kit c
 import math
 from collections.abc import Sequence
 
-from mmscore.core.judge import Case, Judge, NoVerdict, Question, Step, Verdict
-from mmscore.kits.vlmevalkit.judge_prompts import mmvet_prompt
+from mmscore.core.judge import Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict
+from mmscore.kits.vlmevalkit.judge_prompts import build_mmvet_prompt
 from mmscore.kits.vlmevalkit.judge_replies import GENERATION, STEP, TRIES
 from mmscore.kits.vlmevalkit.mmvet import grade
-from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, answer_cell
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, read_answer_cell
 
 LLM = "llm"
 
 
-def _step(case: Case, replies: Sequence[str]) -> Step:
+def _decide_step(case: Case, replies: Sequence[str]) -> Step:
     graded = grade(replies)
     if graded is None:
-        prompt = mmvet_prompt(case.wording, case.item.question or "", answer_cell(case.item), case.item.prediction)
-        return Question(prompt, {"temperature": STEP * len(replies)})
+        prompt = build_mmvet_prompt(
+            case.wording, case.item.question or "", read_answer_cell(case.item), case.item.prediction
+        )
+        return JudgeQuestion(prompt, {"temperature": STEP * len(replies)})
     if graded.score is None or math.isnan(graded.score):
         return NoVerdict(f"{len(replies)} replies without a number from 0 to 1")
     return Verdict(scores={"score": graded.score})
@@ -36,7 +38,7 @@ JUDGE = Judge(
     strategies={LLM: "asks about every answer"},
     auto=LLM,
     columns=("question", "answer", "label"),
-    step=_step,
+    step=_decide_step,
     tries=TRIES,
     slots=("row",),
     required=("row",),

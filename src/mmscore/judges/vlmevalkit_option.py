@@ -11,27 +11,27 @@ a circular group the kit stops at the first wrong rotation; here every unread on
 from collections.abc import Sequence
 
 from mmconvert.core.errors import RowError
-from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict
+from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict
 from mmscore.core.parsed import Parsed
-from mmscore.kits.vlmevalkit.choices import COLUMNS, VERSIONS, options_of
-from mmscore.kits.vlmevalkit.judge_prompts import option_prompt
-from mmscore.kits.vlmevalkit.judge_replies import GENERATION, OPTION_TRIES, judged_option
+from mmscore.kits.vlmevalkit.choices import COLUMNS, VERSIONS, list_options
+from mmscore.kits.vlmevalkit.judge_prompts import build_option_prompt
+from mmscore.kits.vlmevalkit.judge_replies import GENERATION, OPTION_TRIES, infer_judged_option
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT
 
 UNREAD = "unread"
 SLOTS = ("question", "options", "prediction")
 
 
-def _step(case: Case, replies: Sequence[str]) -> Step:
+def _decide_step(case: Case, replies: Sequence[str]) -> Step:
     if case.parsed.value is not None:
         return LEAVE
-    item, options = case.item, options_of(case.item)
+    item, options = case.item, list_options(case.item)
     try:
-        judged = judged_option(item.prediction, options, replies, case.version)  # type: ignore[arg-type]
+        judged = infer_judged_option(item.prediction, options, replies, case.version)  # type: ignore[arg-type]
     except RowError as error:
         return NoVerdict(error.message)
     if judged is None:
-        return Question(option_prompt(case.wording, item.question or "", options, item.prediction))
+        return JudgeQuestion(build_option_prompt(case.wording, item.question or "", options, item.prediction))
     if judged.parsed.value is None:
         return NoVerdict(f"{OPTION_TRIES} replies that name no option")
     return Verdict(Parsed(judged.parsed.value, JUDGED))
@@ -44,7 +44,7 @@ JUDGE = Judge(
     strategies={UNREAD: "asks about answers in which the rules find no option"},
     auto=UNREAD,
     columns=("question", *COLUMNS),
-    step=_step,
+    step=_decide_step,
     tries=OPTION_TRIES,
     slots=SLOTS,
     required=("options", "prediction"),

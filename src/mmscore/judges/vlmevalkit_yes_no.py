@@ -9,10 +9,10 @@ five replies that are none of the three words the row has no score; the kit coun
 
 from collections.abc import Sequence
 
-from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, NoVerdict, Question, Step, Verdict
+from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict
 from mmscore.core.parsed import Parsed
-from mmscore.kits.vlmevalkit.judge_prompts import yes_no_prompt
-from mmscore.kits.vlmevalkit.judge_replies import GENERATION, STEP, TRIES, judged_yes_no
+from mmscore.kits.vlmevalkit.judge_prompts import build_yes_no_prompt
+from mmscore.kits.vlmevalkit.judge_replies import GENERATION, STEP, TRIES, read_judged_yes_no
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS
 from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
@@ -21,13 +21,13 @@ UNREAD = "unread"
 SLOTS = ("question", "prediction")
 
 
-def _step(case: Case, replies: Sequence[str]) -> Step:
+def _decide_step(case: Case, replies: Sequence[str]) -> Step:
     if case.parsed.value is not None:
         return LEAVE
-    parsed = judged_yes_no(replies)
+    parsed = read_judged_yes_no(replies)
     if parsed is None:
-        prompt = yes_no_prompt(case.wording, case.item.question or "", case.item.prediction)
-        return Question(prompt, {"temperature": STEP * len(replies)})
+        prompt = build_yes_no_prompt(case.wording, case.item.question or "", case.item.prediction)
+        return JudgeQuestion(prompt, {"temperature": STEP * len(replies)})
     if parsed.value is not None:
         return Verdict(Parsed(parsed.value, JUDGED))
     if any(reply.strip().strip(".").lower() == UNKNOWN.lower() for reply in replies):
@@ -42,7 +42,7 @@ JUDGE = Judge(
     strategies={UNREAD: "asks about answers in which the rules find neither word, or both"},
     auto=UNREAD,
     columns=("question", *COLUMNS),
-    step=_step,
+    step=_decide_step,
     tries=TRIES,
     slots=SLOTS,
     required=("prediction",),

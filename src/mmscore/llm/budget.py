@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import Error, UsageError, got
+from mmconvert.core.errors import Error, UsageError, show
 from mmscore.llm.response_cache import Answer
 
 _TOKENS_A_PICTURE = 1000
@@ -54,7 +54,7 @@ def read_price(text: str) -> Price:
     except ValueError:
         prompt = completion = math.nan
     if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
-        raise UsageError(f"--price: expected two numbers, PROMPT,COMPLETION for a million tokens {got(text)}.")
+        raise UsageError(f"--price: expected two numbers, PROMPT,COMPLETION for a million tokens {show(text)}.")
     return Price(prompt, completion)
 
 

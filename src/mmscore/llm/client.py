@@ -29,7 +29,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert._version import __version__
-from mmconvert.core.errors import Error, UsageError, first_line, got
+from mmconvert.core.errors import Error, UsageError, show, take_first_line
 from mmscore.llm.budget import Price, Spending, most_tokens
 from mmscore.llm.response_cache import FAILED, Answer
 
@@ -100,7 +100,7 @@ def _read_choice(choice: Any) -> Answer | Fault:
         text = "".join(kept) if kept else None
     finish = finish if isinstance(finish, str) else None
     if text is None:
-        return Fault(f"the reply holds no text {got(content)}, finish_reason {finish}")
+        return Fault(f"the reply holds no text {show(content)}, finish_reason {finish}")
     thinking = message.get("reasoning_content") or message.get("reasoning")
     return Answer(
         text=_well_formed(text),
@@ -259,11 +259,13 @@ def chat_url(base_url: str | None) -> str:
     try:
         url = httpx2.URL(text.strip())
     except httpx2.InvalidURL as error:
-        raise UsageError(f"base URL: is no address ({first_line(error)}). Write it as http://HOST:PORT/v1.") from None
+        raise UsageError(
+            f"base URL: is no address ({take_first_line(error)}). Write it as http://HOST:PORT/v1."
+        ) from None
     if url.userinfo:
         raise UsageError(f"base URL: holds a password. Put the key into the environment as {API_KEY}.")
     if url.scheme not in ("http", "https") or not url.host:
-        raise UsageError(f"base URL: expected http:// or https:// and a host {got(text)}. Write http://HOST:PORT/v1.")
+        raise UsageError(f"base URL: expected http:// or https:// and a host {show(text)}. Write http://HOST:PORT/v1.")
     path = url.path.rstrip("/")
     return str(url.copy_with(path=path if path.endswith(CHAT) else path + CHAT, fragment=None))
 
@@ -481,7 +483,7 @@ class Chat:
         try:
             response, data = await self._exchange("POST", self.endpoint.url, content)
         except httpx2.HTTPError as error:
-            return Fault(self._plain(f"{type(error).__name__}: {first_line(error)}"), again=True)
+            return Fault(self._plain(f"{type(error).__name__}: {take_first_line(error)}"), again=True)
         if data is None:
             return Fault(f"the reply is larger than {_LARGEST_REPLY // 2**20} MiB")
         if response.status_code == httpx2.codes.OK:
@@ -511,7 +513,7 @@ class Chat:
             raise Error(f"{self._shown}: the service refuses the key ({said}). Export the right one as {name}.")
         if status in _UNKNOWN:
             model = json.loads(response.request.content)["model"]
-            raise Error(f"{self._shown}: no such address or model {got(model)} ({said}). Correct them.")
+            raise Error(f"{self._shown}: no such address or model {show(model)} ({said}). Correct them.")
         if response.has_redirect_location:
             to = httpx2.URL(response.headers["location"]).copy_with(query=None)
             raise Error(f"{self._shown}: answers with a redirect ({status} to {to}). Give the right base URL.")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mmscore.nlp.caption_ngrams import ORDERS, Captions, Floats, Ngrams, looked_up, read_captions, totals
+from mmscore.nlp.caption_ngrams import ORDERS, Captions, Floats, Ngrams, look_up, read_captions, sum_by_index
 
 TINY, SMALL = 1e-15, 1e-9
 """What is added to a number, and to the number that it is divided by."""
@@ -26,10 +26,10 @@ def coco_bleu(predictions: Sequence[str], references: Sequence[Sequence[str]]) -
         >>> [round(value, 3) for value in coco_bleu(["a red cat"], [["a red dog", "the cat"]])]
         [1.0, 0.707, 0.0, 0.0]
     """
-    return bleu_of(bleu_counts(read_captions(predictions, references)))
+    return compute_bleu(count_bleu(read_captions(predictions, references)))
 
 
-def bleu_counts(captions: Captions) -> Floats:
+def count_bleu(captions: Captions) -> Floats:
     """Count what BLEU needs of each row.
 
     Returns:
@@ -37,21 +37,21 @@ def bleu_counts(captions: Captions) -> Floats:
         two), then matched n-grams of orders 1 to 4, then n-grams of the prediction of orders 1 to 4.
     """
     rows = len(captions.lengths)
-    matched = [_matched(grams, rows) for grams in captions.orders]
+    matched = [_count_matches(grams, rows) for grams in captions.orders]
     guessed = [np.maximum(captions.lengths - order + 1, 0) for order in ORDERS]
-    return np.stack([captions.lengths, _closest(captions), *matched, *guessed], axis=1).astype(np.float64)
+    return np.stack([captions.lengths, _find_closest_lengths(captions), *matched, *guessed], axis=1).astype(np.float64)
 
 
-def _matched(grams: Ngrams, rows: int) -> Floats:
+def _count_matches(grams: Ngrams, rows: int) -> Floats:
     """Count the n-grams of each prediction, each as often as some reference of its row has it at most."""
     order = np.lexsort((grams.references.times, grams.references.key))
     keys, times = grams.references.key[order], grams.references.times[order]
     last = np.append(keys[1:] != keys[:-1], True)[: len(keys)]
-    most = looked_up(keys[last], times[last].astype(np.float64), grams.predictions.key)
-    return totals(grams.predictions.sentence, np.minimum(grams.predictions.times, most), rows)
+    most = look_up(keys[last], times[last].astype(np.float64), grams.predictions.key)
+    return sum_by_index(grams.predictions.sentence, np.minimum(grams.predictions.times, most), rows)
 
 
-def _closest(captions: Captions) -> Floats:
+def _find_closest_lengths(captions: Captions) -> Floats:
     lengths, rows = captions.reference_lengths, captions.owners
     order = np.lexsort((lengths, np.abs(lengths - captions.lengths[rows]), rows))
     first = np.append(True, rows[order][1:] != rows[order][:-1])[: len(rows)]
@@ -60,11 +60,11 @@ def _closest(captions: Captions) -> Floats:
     return closest
 
 
-def bleu_of(counts: Floats) -> list[float]:
+def compute_bleu(counts: Floats) -> list[float]:
     """Compute BLEU-1 to 4 of any rows.
 
     Args:
-        counts: Their lines of `bleu_counts`.
+        counts: Their lines of `count_bleu`.
 
     Returns:
         As `coco_bleu`.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mmconvert.core.errors import Error
-from mmscore.nlp.caption_ngrams import ORDERS, Captions, Floats, Integers, Ngrams, looked_up, read_captions, totals
+from mmscore.nlp.caption_ngrams import ORDERS, Captions, Floats, Integers, Ngrams, look_up, read_captions, sum_by_index
 
 SIGMA = 6.0
 """Width of the penalty on a difference in length."""
@@ -32,10 +32,10 @@ def coco_cider(predictions: Sequence[str], references: Sequence[Sequence[str]]) 
         >>> coco_cider(["a cat", "two dogs"], [["a cat"], ["a dog"]]).round(3).tolist()
         [5.0, 0.0]
     """
-    return cider_of(read_captions(predictions, references))
+    return compute_cider(read_captions(predictions, references))
 
 
-def cider_of(captions: Captions) -> Floats:
+def compute_cider(captions: Captions) -> Floats:
     """Compute CIDEr-D of captions that are read already; see `coco_cider`."""
     rows, owners = len(captions.lengths), captions.owners
     if not captions.reference_lengths.any():
@@ -44,23 +44,23 @@ def cider_of(captions: Captions) -> Floats:
     said, wanted = (np.maximum(lengths - 1, 0) for lengths in (captions.lengths[owners], captions.reference_lengths))
     similarity = np.zeros(len(owners))
     for grams in captions.orders:
-        similarity += _similarity(grams, rows, owners)
+        similarity += _compute_similarity(grams, rows, owners)
     similarity *= np.exp(-((said - wanted) ** 2) / (2 * SIGMA**2))
-    mean: Floats = SCALE / len(ORDERS) * totals(owners, similarity, rows) / np.bincount(owners, minlength=rows)
+    mean: Floats = SCALE / len(ORDERS) * sum_by_index(owners, similarity, rows) / np.bincount(owners, minlength=rows)
     return mean
 
 
-def _similarity(grams: Ngrams, rows: int, owners: Integers) -> Floats:
+def _compute_similarity(grams: Ngrams, rows: int, owners: Integers) -> Floats:
     """Compare each reference with the prediction of its row: a cosine in which the prediction's weights are clipped."""
     said, wanted = grams.predictions, grams.references
     known = np.bincount(np.unique(wanted.key) % grams.vocabulary, minlength=grams.vocabulary)
     rarity = np.log(rows) - np.log(np.maximum(known, 1))
     said_weights = said.times * rarity[said.key % grams.vocabulary]
     weights = wanted.times * rarity[wanted.key % grams.vocabulary]
-    clipped = np.minimum(looked_up(said.key, said_weights, wanted.key), weights)
-    products = totals(wanted.sentence, clipped * weights, len(owners))
-    norms = np.sqrt(totals(said.sentence, said_weights**2, rows))[owners]
-    norms *= np.sqrt(totals(wanted.sentence, weights**2, len(owners)))
+    clipped = np.minimum(look_up(said.key, said_weights, wanted.key), weights)
+    products = sum_by_index(wanted.sentence, clipped * weights, len(owners))
+    norms = np.sqrt(sum_by_index(said.sentence, said_weights**2, rows))[owners]
+    norms *= np.sqrt(sum_by_index(wanted.sentence, weights**2, len(owners)))
     cosine: Floats = np.divide(products, norms, out=products, where=norms > 0)
     return cosine
 

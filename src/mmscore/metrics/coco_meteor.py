@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mmscore.nlp.meteor import NUMBERS, alignment
+from mmscore.nlp.meteor import NUMBERS, align_caption
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,10 +35,10 @@ def coco_meteor(predictions: Sequence[str], references: Sequence[Sequence[str]])
 
     Parity: salaniz/pycocoevalcap 1.2 meteor/meteor.py:Meteor.compute_score.
     """
-    return meteor_of(meteor_counts(predictions, references))
+    return compute_meteor(count_meteor(predictions, references))
 
 
-def meteor_counts(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> Floats:
+def count_meteor(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> Floats:
     """Count what METEOR needs of each row.
 
     Returns:
@@ -49,17 +49,17 @@ def meteor_counts(predictions: Sequence[str], references: Sequence[Sequence[str]
     Raises:
         Error: As `coco_meteor`.
     """
-    counts = np.array([alignment(*row) for row in zip(predictions, references, strict=True)]).reshape(-1, NUMBERS)
+    counts = np.array([align_caption(*row) for row in zip(predictions, references, strict=True)]).reshape(-1, NUMBERS)
     whole = (counts[:, -2] == counts[:, 0]) & (counts[:, -1] == counts[:, 1]) & (counts[:, CHUNKS] == 1)
     counts[whole, CHUNKS] = 0
     return counts
 
 
-def meteor_of(counts: Floats) -> float:
+def compute_meteor(counts: Floats) -> float:
     """Compute METEOR of any rows.
 
     Args:
-        counts: Their lines of `meteor_counts`.
+        counts: Their lines of `count_meteor`.
 
     Returns:
         As `coco_meteor`; 0.0 of no rows.
@@ -72,8 +72,8 @@ def meteor_of(counts: Floats) -> float:
     said, wanted, said_function, wanted_function, *rest = counts.sum(axis=0).tolist()
     matched = np.array(rest[:16]).reshape(len(MODULES), 4)
     chunks, said_matched, wanted_matched = rest[16:]
-    precision = _share(matched[:, 0], matched[:, 2], said, said_function)
-    recall = _share(matched[:, 1], matched[:, 3], wanted, wanted_function)
+    precision = _compute_share(matched[:, 0], matched[:, 2], said, said_function)
+    recall = _compute_share(matched[:, 1], matched[:, 3], wanted, wanted_function)
     if not precision or not recall:
         return 0.0
     mean = 1 / ((1 - RECALL) / precision + RECALL / recall)
@@ -81,7 +81,7 @@ def meteor_of(counts: Floats) -> float:
     return float(mean * (1 - FRAGMENTS * scattered**FRAGMENTS_POWER))
 
 
-def _share(content: Floats, function: Floats, words: float, function_words: float) -> float:
+def _compute_share(content: Floats, function: Floats, words: float, function_words: float) -> float:
     weight = CONTENT * (words - function_words) + (1 - CONTENT) * function_words
     return float(MODULES @ (CONTENT * content + (1 - CONTENT) * function)) / weight if weight else 0.0
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mmscore.nlp.lcs import lcs_lengths
+from mmscore.nlp.lcs import compute_lcs_lengths
 
 BETA = 1.2
 """How much more recall weighs than precision."""
@@ -25,7 +25,7 @@ def coco_rouge_l(prediction: str, references: Sequence[str]) -> float:
         0.6666666666666666
     """
     said, wanted = prediction.split(" "), [reference.split(" ") for reference in references]
-    lengths = lcs_lengths(said, wanted)
+    lengths = compute_lcs_lengths(said, wanted)
     precision = max(lengths) / len(said)
     recall = max(length / len(words) for length, words in zip(lengths, wanted, strict=True))
     if not (precision and recall):

@@ -24,13 +24,13 @@ def evalscope_accuracy(extracted: str, target: str | Sequence[str], version: Ver
         >>> evalscope_accuracy("AB", ["A", "B"], "1.10.0"), evalscope_accuracy("AB", ["A", "B"])
         (1.0, None)
     """
-    reference = reference_text(target, version)
+    reference = join_target(target, version)
     if version == "1.14.1" and (not reference or (not isinstance(target, str) and "\n" in reference)):
         return None
     return float(extracted.strip().lower() == reference.strip().lower())
 
 
-def reference_text(target: str | Sequence[str], version: Version = "1.14.1") -> str:
+def join_target(target: str | Sequence[str], version: Version = "1.14.1") -> str:
     r"""Join a target into the one text that the kit compares with.
 
     Args:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from mmconvert.core.errors import RowError, got
-from mmscore.nlp.evalscope_tokens import chinese_words, english_words, has_chinese
-from mmscore.nlp.lcs import lcs_length
+from mmconvert.core.errors import RowError, show
+from mmscore.nlp.evalscope_tokens import has_chinese, split_chinese_words, split_english_words
+from mmscore.nlp.lcs import compute_lcs_length
 
 Version = Literal["1.3.0", "1.10.0", "1.14.1"]
 
@@ -58,28 +58,28 @@ def evalscope_bleu_rouge(
         raise RowError(
             "text.missing",
             "prediction" if prediction is None else "answer",
-            f"BLEU and ROUGE need two texts {got(None)}. Leave the row out, or give it an empty text.",
+            f"BLEU and ROUGE need two texts {show(None)}. Leave the row out, or give it an empty text.",
         )
-    predicted, predicted_line = _words_and_line(prediction)
-    wanted, wanted_line = _words_and_line(reference)
-    scores = {f"bleu-{n}": value for n, value in zip(ORDERS, bleu_by_order(predicted, wanted), strict=True)}
-    predicted, wanted = rouge_words(predicted_line), rouge_words(wanted_line)
+    predicted, predicted_line = _tokenize(prediction)
+    wanted, wanted_line = _tokenize(reference)
+    scores = {f"bleu-{n}": value for n, value in zip(ORDERS, compute_bleu_by_order(predicted, wanted), strict=True)}
+    predicted, wanted = split_rouge_words(predicted_line), split_rouge_words(wanted_line)
     if predicted and wanted:
-        scores |= rouge(predicted, wanted)
+        scores |= compute_rouge(predicted, wanted)
     elif version == "1.14.1":
         scores |= {f"Rouge-{kind}-{part}": 0.0 for kind in "12L" for part in "RPF"}
     return scores
 
 
-def _words_and_line(text: str) -> tuple[list[str], str]:
+def _tokenize(text: str) -> tuple[list[str], str]:
     """Cut a text for BLEU, and give the text that ROUGE splits at blanks."""
     if has_chinese(text):
-        words = chinese_words(text)
+        words = split_chinese_words(text)
         return words, " ".join(words)
-    return english_words(text), text
+    return split_english_words(text), text
 
 
-def bleu_by_order(prediction: Sequence[str], reference: Sequence[str]) -> tuple[float, float, float, float]:
+def compute_bleu_by_order(prediction: Sequence[str], reference: Sequence[str]) -> tuple[float, float, float, float]:
     """Compute BLEU of each single order 1 to 4: clipped precision times brevity penalty.
 
     Args:
@@ -98,7 +98,7 @@ def bleu_by_order(prediction: Sequence[str], reference: Sequence[str]) -> tuple[
     """
     matches = [0, 0, 0, 0]
     for n in ORDERS:
-        matches[n - 1] = _clipped(_ngrams(prediction, n), _ngrams(reference, n))
+        matches[n - 1] = _count_clipped(_count_ngrams(prediction, n), _count_ngrams(reference, n))
         if not matches[n - 1]:
             break  # no shared n-gram, so no longer one either
     if not matches[0]:
@@ -114,16 +114,16 @@ def bleu_by_order(prediction: Sequence[str], reference: Sequence[str]) -> tuple[
     return score(1), score(2), score(3), score(4)
 
 
-def _ngrams(words: Sequence[str], n: int) -> "Counter[object]":
+def _count_ngrams(words: Sequence[str], n: int) -> "Counter[object]":
     return Counter(words) if n == 1 else Counter(zip(*(words[start:] for start in range(n)), strict=False))
 
 
-def _clipped(prediction: "Counter[object]", reference: "Counter[object]") -> int:
+def _count_clipped(prediction: "Counter[object]", reference: "Counter[object]") -> int:
     shared = prediction.keys() & reference.keys()
     return sum(min(prediction[ngram], reference[ngram]) for ngram in shared)
 
 
-def rouge_words(line: str) -> list[str]:
+def split_rouge_words(line: str) -> list[str]:
     """Split a text into the words that ROUGE compares.
 
     The text is first broken into lines after sentence marks; a line of blanks between others
@@ -145,7 +145,7 @@ def rouge_words(line: str) -> list[str]:
     return [word for part in line.rstrip().split("\n") if part for word in part.split() or [""]]
 
 
-def rouge(prediction: Sequence[str], reference: Sequence[str]) -> dict[str, float]:
+def compute_rouge(prediction: Sequence[str], reference: Sequence[str]) -> dict[str, float]:
     """Compute ROUGE-1, 2 and L of two lists of words.
 
     Args:
@@ -169,7 +169,7 @@ def rouge(prediction: Sequence[str], reference: Sequence[str]) -> dict[str, floa
     for kind, distinct in kinds:
         predicted, wanted = distinct(prediction), distinct(reference)
         scores |= _recall_precision_f(kind, len(predicted & wanted), len(wanted), len(predicted))
-    return scores | _recall_precision_f("L", lcs_length(prediction, reference), len(reference), len(prediction))
+    return scores | _recall_precision_f("L", compute_lcs_length(prediction, reference), len(reference), len(prediction))
 
 
 def _recall_precision_f(kind: str, shared: int, wanted: int, predicted: int) -> dict[str, float]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mmconvert.core.errors import RowError, UsageError, got
-from mmscore.nlp.class_labels import label_pair
+from mmconvert.core.errors import RowError, UsageError, show
+from mmscore.nlp.class_labels import build_label_pair
 
 
 def label_accuracy(
@@ -29,7 +29,7 @@ def label_accuracy(
         The share, NaN for no samples; or the count.
 
     Raises:
-        RowError: The labels are refused (see `label_pair`), or the weights add up to nothing.
+        RowError: The labels are refused (see `build_label_pair`), or the weights add up to nothing.
         UsageError: `normalize` is no truth value.
 
     Parity: scikit-learn 1.5.2 sklearn/metrics/_classification.py:accuracy_score.
@@ -39,9 +39,9 @@ def label_accuracy(
         (0.5, 0.0)
     """
     if not isinstance(normalize, bool):
-        raise UsageError(f"normalize: expected true or false {got(normalize)}.")
-    pair = label_pair(true, said, sample_weight)
-    right = pair.right()
+        raise UsageError(f"normalize: expected true or false {show(normalize)}.")
+    pair = build_label_pair(true, said, sample_weight)
+    right = pair.score_hits()
     weights = np.ones(len(right)) if pair.weights is None else pair.weights
     total = float(weights @ right)
     if not normalize:

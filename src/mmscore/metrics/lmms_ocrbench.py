@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 
 FORMULAS = "HME100k"
 """Source of the handwritten formulas, in which case counts and blanks do not."""
@@ -32,23 +32,23 @@ def lmms_ocrbench(prediction: str, references: object, *, formula: bool = False)
         >>> lmms_ocrbench("It reads Ｅxit　4.", "exit 4"), lmms_ocrbench(r"\sqrt { x }", [r"\sqrt{x}"], formula=True)
         (True, True)
     """
-    spelled = _without_blanks if formula else _in_small_letters
+    spelled = _remove_blanks if formula else _lower_text
     reply = spelled(prediction)
     for reference in (
         references if isinstance(references, Sequence) and not isinstance(references, str) else [references]
     ):
         if not isinstance(reference, str):
-            raise RowError("answer.type", "answer", f"every reference must be a text {got(reference)}. Quote it.")
+            raise RowError("answer.type", "answer", f"every reference must be a text {show(reference)}. Quote it.")
         if spelled(reference) in reply:
             return True
     return False
 
 
-def _in_small_letters(text: str) -> str:
+def _lower_text(text: str) -> str:
     return text.translate(HALF_WIDTH).lower().strip().replace("\n", " ")
 
 
-def _without_blanks(text: str) -> str:
+def _remove_blanks(text: str) -> str:
     return text.strip().replace("\n", " ").replace(" ", "")
 
 

@@ -26,9 +26,9 @@ def lmms_vqa(prediction: str, references: Sequence[str]) -> float:
         >>> lmms_vqa("The cat's", ["cat 's"] * 4), lmms_vqa("cat", ["cat"])
         (1.0, 0.0)
     """
-    answer = evalai_answer(prediction)
-    same = [evalai_answer(reference) == answer for reference in references]
-    return _mean([sum(same) - own for own in same])
+    answer = normalize_evalai_answer(prediction)
+    same = [normalize_evalai_answer(reference) == answer for reference in references]
+    return _average_agreement([sum(same) - own for own in same])
 
 
 def lmms_vqav2(prediction: str, references: Sequence[Mapping[str, object] | str]) -> float:
@@ -51,18 +51,18 @@ def lmms_vqav2(prediction: str, references: Sequence[Mapping[str, object] | str]
         >>> lmms_vqav2("2", [{"answer": "2"}, {"answer": "two"}] * 2), lmms_vqav2("2", ["2", "two"] * 2)
         (0.0, 1.0)
     """
-    answer = vqav2_answer(prediction)
+    answer = normalize_vqav2_answer(prediction)
     given = [one if isinstance(one, Mapping) else {"answer": one, "": n} for n, one in enumerate(references)]
-    objects = [{**one, "answer": vqav2_answer(str(one["answer"]))} for one in given]
+    objects = [{**one, "answer": normalize_vqav2_answer(str(one["answer"]))} for one in given]
     same = [one["answer"] == answer for one in objects]
-    return _mean([sum(same[n] for n, other in enumerate(objects) if other != one) for one in objects])
+    return _average_agreement([sum(same[n] for n, other in enumerate(objects) if other != one) for one in objects])
 
 
-def _mean(agreeing: Sequence[int]) -> float:
+def _average_agreement(agreeing: Sequence[int]) -> float:
     return fmean(min(1.0, count / ENOUGH) for count in agreeing) if agreeing else 0.0
 
 
-def evalai_tokens(text: str) -> str:
+def normalize_evalai_tokens(text: str) -> str:
     """Lower-case a text, drop commas and question marks, put a blank before `'s`.
 
     Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/_task_utils/vqa_eval_metric.py:
@@ -75,7 +75,7 @@ def evalai_tokens(text: str) -> str:
     return text.lower().replace(",", "").replace("?", "").replace("'s", " 's").strip()
 
 
-def evalai_answer(text: str) -> str:
+def normalize_evalai_answer(text: str) -> str:
     """Rewrite a TextVQA answer for comparison.
 
     Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/_task_utils/vqa_eval_metric.py:
@@ -85,11 +85,11 @@ def evalai_answer(text: str) -> str:
         >>> evalai_answer("The Two-dogs.")
         '2 dogs'
     """
-    return process_answer(evalai_tokens(text), DOT_BEFORE_NO_DIGIT)
+    return process_answer(normalize_evalai_tokens(text), DOT_BEFORE_NO_DIGIT)
 
 
-def vqav2_answer(text: str) -> str:
-    """Rewrite a VQAv2 answer for comparison: as `evalai_answer`, without the first step.
+def normalize_vqav2_answer(text: str) -> str:
+    """Rewrite a VQAv2 answer for comparison: as `normalize_evalai_answer`, without the first step.
 
     Example:
         >>> vqav2_answer(" 1,000 dogs? ")

@@ -8,7 +8,7 @@ from mmconvert.core.errors import Error
 from mmconvert.kits.mmmu.subjects import DOMAINS
 
 
-class Share(msgspec.Struct, frozen=True):
+class AccuracyShare(msgspec.Struct, frozen=True):
     """Accuracy of some questions.
 
     Attributes:
@@ -20,7 +20,7 @@ class Share(msgspec.Struct, frozen=True):
     count: int
 
 
-def mmmu_accuracy(shares: Iterable[Share]) -> Share:
+def mmmu_accuracy(shares: Iterable[AccuracyShare]) -> AccuracyShare:
     """Average accuracies, weighted by their numbers of questions.
 
     Args:
@@ -41,10 +41,10 @@ def mmmu_accuracy(shares: Iterable[Share]) -> Share:
     for share in shares:
         right += share.accuracy * share.count
         count += share.count
-    return Share(right / count if count else 0.0, count)
+    return AccuracyShare(right / count if count else 0.0, count)
 
 
-def share_of(hits: Sequence[bool]) -> Share:
+def count_hits(hits: Sequence[bool]) -> AccuracyShare:
     """Count right answers.
 
     Raises:
@@ -56,10 +56,10 @@ def share_of(hits: Sequence[bool]) -> Share:
     """
     if not hits:
         raise Error("a subject has no answers, so that it has no accuracy. Leave it out.")
-    return Share(sum(hits) / len(hits), len(hits))
+    return AccuracyShare(sum(hits) / len(hits), len(hits))
 
 
-def breakdown(subjects: Mapping[str, Share]) -> dict[str, Share]:
+def build_breakdown(subjects: Mapping[str, AccuracyShare]) -> dict[str, AccuracyShare]:
     """Lay out the result table: each domain, then its subjects; the total last.
 
     Args:
@@ -87,7 +87,7 @@ def breakdown(subjects: Mapping[str, Share]) -> dict[str, Share]:
     return table
 
 
-def subject_of(question: str) -> str:
+def parse_subject(question: str) -> str:
     """Read the subject out of a question's id: what stands between the first and the last `_`.
 
     Example:
@@ -97,7 +97,7 @@ def subject_of(question: str) -> str:
     return "_".join(question.split("_")[1:-1])
 
 
-def choice_is_right(letter: str | None, gold: str | Sequence[str]) -> bool:
+def is_right_choice(letter: str | None, gold: str | Sequence[str]) -> bool:
     """Tell whether a letter is the reference, or one of them.
 
     Example:

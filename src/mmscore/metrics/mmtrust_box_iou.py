@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 
 CORNERS = 4
 THRESHOLD = 0.5
@@ -35,11 +35,13 @@ def mmtrust_box_iou(true: Sequence[Any] | None, said: Sequence[Any]) -> float:
         raise RowError("label.missing", "label", "no references, and the metric divides by their number.")
     if len(said) < len(true):
         raise RowError("label.count", "label", f"{len(true)} references for {len(said)} predictions.")
-    hits = sum(overlap(reference_box(t), read_box(s)) > THRESHOLD for t, s in zip(true, said, strict=False))
+    hits = sum(
+        compute_overlap(read_reference_box(t), read_box(s)) > THRESHOLD for t, s in zip(true, said, strict=False)
+    )
     return hits / len(true) * 100
 
 
-def reference_box(text: Any) -> list[float]:
+def read_reference_box(text: Any) -> list[float]:
     """Read a reference.
 
     Raises:
@@ -51,7 +53,7 @@ def reference_box(text: Any) -> list[float]:
     except (ValueError, RecursionError, OverflowError):
         box, numbers = None, []
     if not isinstance(box, list) or len(box) != CORNERS or len(numbers) != CORNERS:
-        raise RowError("label.box", "label", f"expected the text of a list of four numbers {got(text)}.")
+        raise RowError("label.box", "label", f"expected the text of a list of four numbers {show(text)}.")
     return numbers
 
 
@@ -72,13 +74,13 @@ def read_box(text: Any) -> list[float]:
         [0.1, 0.5]
     """
     if not isinstance(text, str):
-        raise RowError("pred.type", "pred", f"expected a text {got(text)}.")
+        raise RowError("pred.type", "pred", f"expected a text {show(text)}.")
     parts = text.replace("'''", "").replace("\n", "").strip("[]").split(",")
-    numbers = (_number(part.strip()) for part in parts)
+    numbers = (_read_number(part.strip()) for part in parts)
     return [number for number in numbers if number is not None]
 
 
-def _number(text: str) -> float | None:
+def _read_number(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
@@ -88,11 +90,11 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     if not under:
-        raise RowError("pred.zero", "pred", f"a number is divided by 0 {got(text)}.")
+        raise RowError("pred.zero", "pred", f"a number is divided by 0 {show(text)}.")
     return over / under
 
 
-def overlap(a: Sequence[float], b: Sequence[float]) -> float:
+def compute_overlap(a: Sequence[float], b: Sequence[float]) -> float:
     """Measure how much two boxes overlap.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mmconvert.core.errors import RowError, UsageError, got
+from mmconvert.core.errors import RowError, UsageError, show
 
 Floats = npt.NDArray[np.float32]
 
@@ -35,26 +35,26 @@ def mmtrust_pearson(true: Sequence[Any] | None, said: Sequence[Any], nan_to_num:
         >>> mmtrust_pearson([1, 2, 9], [2.0, 4.0, float("nan")])
         1.0
     """
-    values = float32_of(said, "pred")
+    values = convert_to_float32(said, "pred")
     if nan_to_num is not None:
-        values = np.nan_to_num(values, nan=_number(nan_to_num))
-    labels = float32_of((), "label") if true is None else float32_of(true, "label")
+        values = np.nan_to_num(values, nan=_read_number(nan_to_num))
+    labels = convert_to_float32((), "label") if true is None else convert_to_float32(true, "label")
     kept = np.flatnonzero(~np.isnan(values))
     if kept.size < 2:
         return math.nan
     if kept[-1] >= len(labels):
         raise RowError("label.count", "label", f"{len(labels)} references for {len(values)} predictions.")
-    return _correlation(labels[kept], values[kept])
+    return _compute_correlation(labels[kept], values[kept])
 
 
-def _number(value: Any) -> float:
+def _read_number(value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise UsageError(f"nan_to_num: expected a number {got(value)}.") from None
+        raise UsageError(f"nan_to_num: expected a number {show(value)}.") from None
 
 
-def float32_of(values: Sequence[Any], field: str) -> Floats:
+def convert_to_float32(values: Sequence[Any], field: str) -> Floats:
     """Turn numbers, texts of numbers and None (NaN) into single precision.
 
     Raises:
@@ -63,13 +63,13 @@ def float32_of(values: Sequence[Any], field: str) -> Floats:
     try:
         array = np.array(values).astype(np.float32)
     except (ValueError, TypeError, OverflowError):
-        raise RowError(f"{field}.number", field, f"expected numbers {got(values)}.") from None
+        raise RowError(f"{field}.number", field, f"expected numbers {show(values)}.") from None
     if array.ndim != 1:
-        raise RowError(f"{field}.number", field, f"expected one number a sample {got(values)}.")
+        raise RowError(f"{field}.number", field, f"expected one number a sample {show(values)}.")
     return array
 
 
-def _correlation(x: Floats, y: Floats) -> float:
+def _compute_correlation(x: Floats, y: Floats) -> float:
     if bool(np.all(x == x[0]) or np.all(y == y[0])):
         return math.nan
     if len(x) == 2:

@@ -56,16 +56,16 @@ def normalized_match(prediction: str, references: Sequence[str]) -> float:
         >>> normalized_match("50%", ["0.5"])
         0.0
     """
-    given = normalized_text(prediction)
-    number = _value(given)
+    given = normalize_text(prediction)
+    number = _read_value(given)
     for reference in references:
-        wanted = normalized_text(reference)
-        if given == wanted or (number is not None and number == _value(wanted)):
+        wanted = normalize_text(reference)
+        if given == wanted or (number is not None and number == _read_value(wanted)):
             return 1.0
     return 0.0
 
 
-def normalized_text(text: str) -> str:
+def normalize_text(text: str) -> str:
     r"""Rewrite an answer so that wordings of the same thing become equal.
 
     Args:
@@ -83,17 +83,17 @@ def normalized_text(text: str) -> str:
     text = unicodedata.normalize("NFKC", LATEX_SPACE.sub(" ", text)).casefold().replace("−", "-")
     trimmed = text.rstrip(EDGES) if LEADING_DOT.match(text.strip()) else text.strip(EDGES)
     spaced = THOUSANDS.sub(lambda found: found[1].replace(",", ""), trimmed).replace("⁄", "/").replace("%", " % ")
-    words = [part for word in spaced.split() for part in _parts(word)]
+    words = [part for word in spaced.split() for part in _split_word(word)]
     kept = [word for word in words if word not in ARTICLES]
     return " ".join(kept or words)
 
 
-def _parts(word: str) -> list[str]:
+def _split_word(word: str) -> list[str]:
     """Write a number word as digits, and put a blank between a number and its unit."""
     return [word] if NUMBER.fullmatch(word) else UNIT.sub(" ", NUMBERS.get(word, word)).split()
 
 
-def _value(text: str) -> Decimal | None:
+def _read_value(text: str) -> Decimal | None:
     """Read a whole normalised text as a number, exactly."""
     text = text.replace(" ", "") if text[:1] in "+-" else text
     fraction = FRACTION.fullmatch(text)

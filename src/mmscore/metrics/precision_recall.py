@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mmconvert.core.errors import RowError, UsageError, got
-from mmscore.nlp.class_labels import Array, LabelPair, label_pair
+from mmconvert.core.errors import RowError, UsageError, show
+from mmscore.nlp.class_labels import Array, LabelPair, build_label_pair
 
 Floats = npt.NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def precision_recall(
         zero_division: What a rate of nothing is: 0, 1, NaN, or `warn` for 0.
 
     Raises:
-        RowError: The labels are refused (see `label_pair`), one side is texts and the other numbers, three
+        RowError: The labels are refused (see `build_label_pair`), one side is texts and the other numbers, three
             labels occur with `binary`, or two others than `pos_label` do.
         UsageError: A setting has no such value.
 
@@ -66,21 +66,21 @@ def precision_recall(
     empty = _empty_rate(zero_division)
     if average not in AVERAGES:
         known = ", ".join(map(str, AVERAGES))
-        raise UsageError(f"average: no such average {got(average)}. Known: {known}.")
-    pair = label_pair(true, said, sample_weight)
+        raise UsageError(f"average: no such average {show(average)}. Known: {known}.")
+    pair = build_label_pair(true, said, sample_weight)
     if pair.mixed:
         raise RowError("label.type", "label", "one side holds texts, the other numbers. Give labels of one kind.")
-    seen = pair.seen()
+    seen = pair.list_labels()
     if average == "binary":
-        labels = [_positive(seen, pos_label)]
-    hits, claimed, actual = _counts(pair, seen if labels is None else _asked(labels))
+        labels = [_find_positive(seen, pos_label)]
+    hits, claimed, actual = _count_labels(pair, seen if labels is None else _list_labels(labels))
     if average == "micro":
         hits, claimed, actual = (counts.sum(keepdims=True) for counts in (hits, claimed, actual))
-    rates = _share(hits, claimed, empty), _share(hits, actual, empty), _share(2 * hits, claimed + actual, empty)
+    rates = _divide(hits, claimed, empty), _divide(hits, actual, empty), _divide(2 * hits, claimed + actual, empty)
     if average is None:
         return Rates(*rates)
     weights = actual if average == "weighted" else None
-    return Rates(*(_mean(rate, weights) for rate in rates))
+    return Rates(*(_average(rate, weights) for rate in rates))
 
 
 def _empty_rate(zero_division: float | str) -> float:
@@ -88,31 +88,31 @@ def _empty_rate(zero_division: float | str) -> float:
         return 0.0
     if isinstance(zero_division, float | int) and (zero_division in (0, 1) or math.isnan(zero_division)):
         return float(zero_division)
-    raise UsageError(f"zero_division: expected 0, 1, nan or warn {got(zero_division)}.")
+    raise UsageError(f"zero_division: expected 0, 1, nan or warn {show(zero_division)}.")
 
 
-def _positive(seen: Array, pos_label: Any) -> Any:
+def _find_positive(seen: Array, pos_label: Any) -> Any:
     if not isinstance(pos_label, str | int | float):
-        raise UsageError(f"pos_label: expected a text or a number {got(pos_label)}.")
+        raise UsageError(f"pos_label: expected a text or a number {show(pos_label)}.")
     known = seen.tolist()
     if len(known) > 2:
-        raise RowError("label.count", "label", f"{len(known)} labels occur and `binary` takes two {got(known)}.")
+        raise RowError("label.count", "label", f"{len(known)} labels occur and `binary` takes two {show(known)}.")
     if pos_label not in known and len(known) == 2:
-        raise RowError("label.positive", "label", f"no label is pos_label {pos_label!r} {got(known)}.")
+        raise RowError("label.positive", "label", f"no label is pos_label {pos_label!r} {show(known)}.")
     return pos_label
 
 
-def _asked(labels: Sequence[Any]) -> Array:
+def _list_labels(labels: Sequence[Any]) -> Array:
     try:
         asked = np.asarray(labels)
     except (ValueError, TypeError, OverflowError):
         asked = np.asarray(None)
     if asked.ndim != 1 or asked.dtype.kind not in "biufU":
-        raise UsageError(f"labels: expected a list of texts or numbers {got(labels)}.")
+        raise UsageError(f"labels: expected a list of texts or numbers {show(labels)}.")
     return asked
 
 
-def _counts(pair: LabelPair, labels: Array) -> tuple[Floats, Floats, Floats]:
+def _count_labels(pair: LabelPair, labels: Array) -> tuple[Floats, Floats, Floats]:
     """Count for each label how often it is rightly said, said, and true; a text is compared with texts of numbers."""
     sides = pair.true, pair.said, labels
     if len({side.dtype.kind == "U" for side in sides}) > 1:
@@ -122,12 +122,12 @@ def _counts(pair: LabelPair, labels: Array) -> tuple[Floats, Floats, Floats]:
     return (true & said) @ weights, said @ weights, true @ weights
 
 
-def _share(part: Floats, whole: Floats, empty: float) -> Floats:
+def _divide(part: Floats, whole: Floats, empty: float) -> Floats:
     nothing = whole == 0
     return np.where(nothing, empty, part / np.where(nothing, 1.0, whole))
 
 
-def _mean(rates: Floats, weights: Floats | None) -> float:
+def _average(rates: Floats, weights: Floats | None) -> float:
     known = ~np.isnan(rates)
     if not known.any():
         return math.nan

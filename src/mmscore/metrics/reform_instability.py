@@ -26,13 +26,13 @@ def reform_instability(groups: Iterable[Iterable[Hashable]]) -> float:
         >>> reform_instability([["a", "a"], ["a", "b"]]) == math.log(2) / 2
         True
     """
-    entropies = [entropy(predictions) for predictions in groups]
+    entropies = [compute_entropy(predictions) for predictions in groups]
     if not entropies:
         raise Error("there are no predictions to compare. Give the whole file.")
     return math.fsum(entropies) / len(entropies)
 
 
-def entropy(predictions: Iterable[Hashable]) -> float:
+def compute_entropy(predictions: Iterable[Hashable]) -> float:
     """Measure how much predictions differ; natural logarithm.
 
     Example:

@@ -8,7 +8,7 @@ from mmscore.nlp.vqa_normalize import DOT_BEFORE_NO_DIGIT, process_answer
 OTHER_CHARACTER = re.compile(r"[^a-zA-Z0-9\s]")
 
 
-def reform_ocr(prediction: str, reference: str | Sequence[str]) -> bool:
+def match_ocr(prediction: str, reference: str | Sequence[str]) -> bool:
     """Score scene text: all but ASCII letters, digits and blanks is taken out, case ignored.
 
     Args:
@@ -29,7 +29,7 @@ def reform_ocr(prediction: str, reference: str | Sequence[str]) -> bool:
     return contains_words(said, words)
 
 
-def reform_kie(prediction: str, references: Sequence[str]) -> bool:
+def match_kie(prediction: str, references: Sequence[str]) -> bool:
     """Score key information: both sides are rewritten as in VQA, each reference will do.
 
     Args:
@@ -46,12 +46,12 @@ def reform_kie(prediction: str, references: Sequence[str]) -> bool:
         >>> reform_kie("Total: 2 cats.", ["two cats"]), reform_kie("it is #1", ["#1"])
         (True, False)
     """
-    said = kie_text(prediction)
-    return any(contains_words(said, kie_text(reference)) for reference in references)
+    said = normalize_kie_text(prediction)
+    return any(contains_words(said, normalize_kie_text(reference)) for reference in references)
 
 
-def kie_text(text: str) -> str:
-    """Rewrite a text for `reform_kie`.
+def normalize_kie_text(text: str) -> str:
+    """Rewrite a text for `match_kie`.
 
     Example:
         >>> kie_text("The Two-cats.")
@@ -84,4 +84,4 @@ def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-METRIC = reform_ocr
+METRIC = match_ocr

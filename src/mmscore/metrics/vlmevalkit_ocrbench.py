@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from mmconvert.core.errors import RowError, did_you_mean, got
+from mmconvert.core.errors import RowError, show, suggest_spelling
 
 MATHEMATICS = "Handwritten Mathematical Expression Recognition"
 
@@ -41,25 +41,25 @@ def vlmevalkit_ocrbench(prediction: str, references: Sequence[object], category:
         >>> vlmevalkit_ocrbench("\\sqrt { x }", ["\\sqrt{x}"], MATHEMATICS)
         True
     """
-    spelled = _without_blanks if category == MATHEMATICS else _in_small_letters
+    spelled = _remove_blanks if category == MATHEMATICS else _lower_text
     reply = spelled(prediction)
     for reference in references:
         if not isinstance(reference, str):
-            raise RowError("answer.type", "answer", f"every reference must be a text {got(reference)}. Quote it.")
+            raise RowError("answer.type", "answer", f"every reference must be a text {show(reference)}. Quote it.")
         if spelled(reference) in reply:
             return True
     return False
 
 
-def _in_small_letters(text: str) -> str:
+def _lower_text(text: str) -> str:
     return text.lower().strip().replace("\n", " ")
 
 
-def _without_blanks(text: str) -> str:
+def _remove_blanks(text: str) -> str:
     return text.strip().replace("\n", " ").replace(" ", "")
 
 
-def scoreboard(hits: Iterable[tuple[str, bool]]) -> dict[str, float]:
+def build_scoreboard(hits: Iterable[tuple[str, bool]]) -> dict[str, float]:
     """Count right answers by group, as the benchmark's score sheet does.
 
     Args:
@@ -81,8 +81,8 @@ def scoreboard(hits: Iterable[tuple[str, bool]]) -> dict[str, float]:
     counts = dict.fromkeys((*TEXT_RECOGNITION, *OTHERS), 0)
     for category, right in hits:
         if right and category not in counts:
-            hint = did_you_mean(category, counts)
-            raise RowError("category.unknown", "category", f"not a category of OCRBench {got(category)}.{hint}")
+            hint = suggest_spelling(category, counts)
+            raise RowError("category.unknown", "category", f"not a category of OCRBench {show(category)}.{hint}")
         if right:
             counts[category] += 1
     total = sum(counts.values())

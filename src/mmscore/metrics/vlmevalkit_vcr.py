@@ -83,7 +83,7 @@ def vlmevalkit_vcr(words: Sequence[str], covered: str, covered_words: Sequence[s
     )
 
 
-def spoken(reply: str) -> str:
+def read_assistant_text(reply: str) -> str:
     """Give what stands behind the last `Assistant: `.
 
     Example:

@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.text.literals import looks_like_list, parse_list
-from mmscore.nlp.relaxed_match import anls_distance, relaxed_correctness, similarity
+from mmscore.nlp.relaxed_match import compute_anls_distance, compute_similarity, is_relaxed_match
 from mmscore.nlp.vqa_normalize import process_answer
 
 Method = Literal["vqa_score", "anls", "relaxed_accuracy", "accuracy", "default"]
@@ -18,7 +18,7 @@ ENOUGH = 3
 """How many other references must agree for the full VQA score."""
 
 
-class Rule(msgspec.Struct, frozen=True):
+class VqaRule(msgspec.Struct, frozen=True):
     """How a dataset of the kit is scored.
 
     Attributes:
@@ -31,16 +31,16 @@ class Rule(msgspec.Struct, frozen=True):
     aggregation: Aggregation
 
 
-DEFAULT = Rule("vqa_score", "mean")
+DEFAULT = VqaRule("vqa_score", "mean")
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:ImageVQADataset.evaluate
 RULES = {
     "TextVQA": DEFAULT,
-    "ChartQA": Rule("relaxed_accuracy", "max"),
-    "OCRVQA": Rule("accuracy", "max"),
-    "GQA": Rule("accuracy", "mean"),
-    "DocVQA": Rule("anls", "anls"),
-    "InfoVQA": Rule("anls", "anls"),
+    "ChartQA": VqaRule("relaxed_accuracy", "max"),
+    "OCRVQA": VqaRule("accuracy", "max"),
+    "GQA": VqaRule("accuracy", "mean"),
+    "DocVQA": VqaRule("anls", "anls"),
+    "InfoVQA": VqaRule("anls", "anls"),
 }
 """Rules by a part of the dataset's name, the first that is contained wins; any other name gets `DEFAULT`."""
 
@@ -60,13 +60,13 @@ class Matches(msgspec.Struct, frozen=True):
     values: tuple[float, ...]
 
 
-def vlmevalkit_vqa(prediction: str, references: Sequence[str], rule: Rule = DEFAULT) -> float:
+def vlmevalkit_vqa(prediction: str, references: Sequence[str], rule: VqaRule = DEFAULT) -> float:
     """Score one prediction.
 
     Args:
         prediction: The model's reply.
-        references: The references in source order, repeats kept; see `references_of`.
-        rule: How the dataset is scored; see `rule_for`.
+        references: The references in source order, repeats kept; see `read_references`.
+        rule: How the dataset is scored; see `choose_rule`.
 
     Returns:
         A fraction 0-1; NaN for a mean over no references.
@@ -84,10 +84,10 @@ def vlmevalkit_vqa(prediction: str, references: Sequence[str], rule: Rule = DEFA
         >>> vlmevalkit_vqa("10.4", ["10"], rule_for("ChartQA_TEST"))
         1.0
     """
-    return hit(matches(prediction, references, rule.method).values, rule.aggregation)
+    return reduce_matches(compare_references(prediction, references, rule.method).values, rule.aggregation)
 
 
-def rule_for(dataset: str) -> Rule:
+def choose_rule(dataset: str) -> VqaRule:
     """Choose the rule by the dataset's name, as the kit does.
 
     Example:
@@ -97,7 +97,7 @@ def rule_for(dataset: str) -> Rule:
     return next((rule for part, rule in RULES.items() if part in dataset), DEFAULT)
 
 
-def references_of(cell: str) -> list[str]:
+def read_references(cell: str) -> list[str]:
     """Read an answer cell: a list literal of texts, else one text.
 
     Args:
@@ -120,11 +120,11 @@ def references_of(cell: str) -> list[str]:
     except RowError:
         return [cell]
     if not all(isinstance(value, str) for value in values):
-        raise RowError("answer.type", "answer", f"every reference in the list must be a text {got(cell)}. Quote it.")
+        raise RowError("answer.type", "answer", f"every reference in the list must be a text {show(cell)}. Quote it.")
     return values
 
 
-def matches(prediction: str, references: Sequence[str], method: Method) -> Matches:
+def compare_references(prediction: str, references: Sequence[str], method: Method) -> Matches:
     """Hold a prediction against each reference.
 
     Args:
@@ -142,10 +142,10 @@ def matches(prediction: str, references: Sequence[str], method: Method) -> Match
         (1.0, 0.0)
     """
     if method == "anls":
-        return Matches(tuple(references), prediction, tuple(anls_distance(x, prediction) for x in references))
+        return Matches(tuple(references), prediction, tuple(compute_anls_distance(x, prediction) for x in references))
     if method in ("relaxed_accuracy", "accuracy"):
         stripped = prediction.strip()
-        compare: Callable[[str, str], float] = relaxed_correctness if method == "relaxed_accuracy" else _equal
+        compare: Callable[[str, str], float] = is_relaxed_match if method == "relaxed_accuracy" else _score_equal
         return Matches(tuple(references), stripped, tuple(compare(x, stripped) for x in references))
     wanted = tuple(map(process_answer, references))
     answer = process_answer(prediction)
@@ -155,15 +155,15 @@ def matches(prediction: str, references: Sequence[str], method: Method) -> Match
     return Matches(wanted, answer, tuple(same))
 
 
-def _equal(target: str, prediction: str) -> float:
+def _score_equal(target: str, prediction: str) -> float:
     return float(target.strip().lower() == prediction.strip().lower())
 
 
-def hit(values: Sequence[float], aggregation: Aggregation) -> float:
+def reduce_matches(values: Sequence[float], aggregation: Aggregation) -> float:
     """Reduce the comparisons of one prediction to its score.
 
     Args:
-        values: Values from `matches`.
+        values: Values from `compare_references`.
         aggregation: `mean`, `max`, or `anls`: 1 minus the least, and 0 below one half.
 
     Returns:
@@ -181,28 +181,28 @@ def hit(values: Sequence[float], aggregation: Aggregation) -> float:
     return AGGREGATIONS[aggregation](values)
 
 
-def _mean(values: Sequence[float]) -> float:
+def _average(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else math.nan
 
 
-def _largest(values: Sequence[float]) -> float:
-    return float(max(_some(values)))
+def _take_largest(values: Sequence[float]) -> float:
+    return float(max(_require_values(values)))
 
 
-def _similarity(values: Sequence[float]) -> float:
-    return similarity(min(_some(values)))
+def _compute_similarity(values: Sequence[float]) -> float:
+    return compute_similarity(min(_require_values(values)))
 
 
-def _some(values: Sequence[float]) -> Sequence[float]:
+def _require_values(values: Sequence[float]) -> Sequence[float]:
     if not values:
         raise RowError("answer.missing", "answer", "the list of references is empty. Give the row a reference.")
     return values
 
 
 AGGREGATIONS: Mapping[Aggregation, Callable[[Sequence[float]], float]] = {
-    "mean": _mean,
-    "max": _largest,
-    "anls": _similarity,
+    "mean": _average,
+    "max": _take_largest,
+    "anls": _compute_similarity,
 }
 
 METRIC = vlmevalkit_vqa

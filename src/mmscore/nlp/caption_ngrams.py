@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 ORDERS = (1, 2, 3, 4)
 
 
-class Counts(msgspec.Struct, frozen=True):
+class NgramCounts(msgspec.Struct, frozen=True):
     """How often sentences have n-grams: one entry for each n-gram of each sentence.
 
     Attributes:
@@ -42,8 +42,8 @@ class Ngrams(msgspec.Struct, frozen=True):
     """
 
     vocabulary: int
-    predictions: Counts
-    references: Counts
+    predictions: NgramCounts
+    references: NgramCounts
 
 
 class Captions(msgspec.Struct, frozen=True):
@@ -80,11 +80,11 @@ def read_captions(predictions: Sequence[str], references: Sequence[Sequence[str]
     lengths = np.array(list(map(len, sentences)), np.int64)
     rows = np.arange(len(predictions))
     owners = np.repeat(rows, np.array(list(map(len, references)), np.int64))
-    orders = tuple(_orders(words, lengths, np.concatenate([rows, owners]), len(rows)))
+    orders = tuple(_count_orders(words, lengths, np.concatenate([rows, owners]), len(rows)))
     return Captions(lengths[: len(rows)], lengths[len(rows) :], owners, orders)
 
 
-def _orders(words: Integers, lengths: Integers, rows: Integers, predictions: int) -> Iterator[Ngrams]:
+def _count_orders(words: Integers, lengths: Integers, rows: Integers, predictions: int) -> Iterator[Ngrams]:
     place, size = np.repeat(np.arange(len(lengths)), lengths), int(words.max(initial=0)) + 1
     # gram[i] is the n-gram that begins at word i; `begins` are the words at which one does.
     gram, begins, vocabulary = words, np.arange(len(words)), size
@@ -100,11 +100,11 @@ def _orders(words: Integers, lengths: Integers, rows: Integers, predictions: int
         sentence = entries // vocabulary
         key = rows[sentence] * vocabulary + entries % vocabulary
         cut = int(np.searchsorted(sentence, predictions))
-        said = Counts(sentence[:cut], key[:cut], times[:cut])
-        yield Ngrams(vocabulary, said, Counts(sentence[cut:] - predictions, key[cut:], times[cut:]))
+        said = NgramCounts(sentence[:cut], key[:cut], times[:cut])
+        yield Ngrams(vocabulary, said, NgramCounts(sentence[cut:] - predictions, key[cut:], times[cut:]))
 
 
-def looked_up(keys: Integers, values: Floats, wanted: Integers) -> Floats:
+def look_up(keys: Integers, values: Floats, wanted: Integers) -> Floats:
     """Find the values of keys, 0 for a key that is not there.
 
     Args:
@@ -122,7 +122,7 @@ def looked_up(keys: Integers, values: Floats, wanted: Integers) -> Floats:
     return np.where(keys[at] == wanted, values[at], 0.0)
 
 
-def totals(index: Integers, values: npt.NDArray[Any], count: int) -> Floats:
+def sum_by_index(index: Integers, values: npt.NDArray[Any], count: int) -> Floats:
     """Add up values by index.
 
     Example:

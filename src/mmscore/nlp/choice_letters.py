@@ -37,7 +37,7 @@ def pad(response: str, marks: Sequence[str] = EDGE_MARKS) -> tuple[str, int]:
     return f" {response[start:end]} ", start - 1
 
 
-def last_marked(padded: str, letters: Sequence[str], shape: str, how: str, *, rank: str | None = None) -> Parsed:
+def find_last_marked(padded: str, letters: Sequence[str], shape: str, how: str, *, rank: str | None = None) -> Parsed:
     """Take the letter whose marked form stands last.
 
     Args:
@@ -64,7 +64,7 @@ def last_marked(padded: str, letters: Sequence[str], shape: str, how: str, *, ra
     return Parsed(letter, how, (start, start + len(letter)))
 
 
-def last_option_text(padded: str, texts: Mapping[str, str]) -> Parsed:
+def find_last_option_text(padded: str, texts: Mapping[str, str]) -> Parsed:
     """Take the option whose text stands last in a reply of more than five words, case ignored.
 
     An empty option text stands at the very end of every reply.
@@ -92,7 +92,7 @@ def last_option_text(padded: str, texts: Mapping[str, str]) -> Parsed:
     return Parsed(letter, "option text", (found[letter], end) if len(lowered) == len(padded) else None)
 
 
-def shifted(parsed: Parsed, by: int, length: int) -> Parsed:
+def shift_span(parsed: Parsed, by: int, length: int) -> Parsed:
     """Move the span of a result from the padded text to the reply.
 
     Args:
@@ -116,7 +116,7 @@ def shifted(parsed: Parsed, by: int, length: int) -> Parsed:
 Stage = Callable[[str], Parsed]
 
 
-def first_of(response: str, stages: Sequence[Stage]) -> Parsed:
+def run_stages(response: str, stages: Sequence[Stage]) -> Parsed:
     """Walk stages over a reply until one finds a letter.
 
     Args:
@@ -130,5 +130,5 @@ def first_of(response: str, stages: Sequence[Stage]) -> Parsed:
     for stage in stages:
         parsed = stage(padded)
         if parsed.value is not None:
-            return shifted(parsed, by, len(response))
+            return shift_span(parsed, by, len(response))
     return UNPARSED

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 
 Array = npt.NDArray[Any]
 
@@ -30,16 +30,16 @@ class LabelPair(msgspec.Struct, frozen=True):
         """Tell whether one side holds texts and the other numbers."""
         return (self.true.dtype.kind == "U") != (self.said.dtype.kind == "U")
 
-    def right(self) -> npt.NDArray[np.float64]:
+    def score_hits(self) -> npt.NDArray[np.float64]:
         """Give 1 for each sample whose prediction is the reference, else 0; a text never is a number."""
         return np.zeros(len(self.true)) if self.mixed else (self.true == self.said).astype(np.float64)
 
-    def seen(self) -> Array:
+    def list_labels(self) -> Array:
         """Give the distinct labels of both sides, sorted."""
         return np.union1d(self.true, self.said)
 
 
-def label_pair(
+def build_label_pair(
     true: Sequence[Any] | None, said: Sequence[Any] | None, weights: Sequence[float] | None = None
 ) -> LabelPair:
     """Check the labels of both sides.
@@ -54,14 +54,14 @@ def label_pair(
 
     Parity: scikit-learn 1.5.2 sklearn/metrics/_classification.py:_check_targets, single labels only.
     """
-    pair = _labels(true, "label"), _labels(said, "pred")
+    pair = _read_labels(true, "label"), _read_labels(said, "pred")
     if len(pair[0]) != len(pair[1]):
         raise RowError("label.count", "label", f"{len(pair[0])} references for {len(pair[1])} predictions.")
-    return LabelPair(*pair, None if weights is None else _weights(weights, len(pair[0])))
+    return LabelPair(*pair, None if weights is None else _read_weights(weights, len(pair[0])))
 
 
-def _labels(values: Sequence[Any] | None, field: str) -> Array:
-    message = f"expected one text or whole number a sample {got(values)}. Use a metric that needs no labels."
+def _read_labels(values: Sequence[Any] | None, field: str) -> Array:
+    message = f"expected one text or whole number a sample {show(values)}. Use a metric that needs no labels."
     if values is None or isinstance(values, str):
         raise RowError("label.type", field, message)
     try:
@@ -77,11 +77,11 @@ def _labels(values: Sequence[Any] | None, field: str) -> Array:
     return array
 
 
-def _weights(values: Sequence[float], count: int) -> npt.NDArray[np.float64]:
+def _read_weights(values: Sequence[float], count: int) -> npt.NDArray[np.float64]:
     try:
         weights = np.asarray(values, np.float64)
     except (ValueError, TypeError):
-        raise RowError("weight.type", "sample_weight", f"expected numbers {got(values)}.") from None
+        raise RowError("weight.type", "sample_weight", f"expected numbers {show(values)}.") from None
     if weights.shape != (count,) or not bool(np.all(np.isfinite(weights))):
-        raise RowError("weight.count", "sample_weight", f"expected {count} finite numbers {got(values)}.")
+        raise RowError("weight.count", "sample_weight", f"expected {count} finite numbers {show(values)}.")
     return weights

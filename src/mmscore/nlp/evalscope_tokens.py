@@ -34,17 +34,17 @@ def has_chinese(text: str) -> bool:
     return CHINESE.search(text) is not None
 
 
-def chinese_words(text: str) -> list[str]:
+def split_chinese_words(text: str) -> list[str]:
     """Cut a text with jieba's precise mode; blanks and marks are words.
 
     Example:
         >>> chinese_words("一只猫 A")
         ['一只', '猫', ' ', 'A']
     """
-    return list(_jieba().cut(text))
+    return list(_load_jieba().cut(text))
 
 
-def english_words(text: str) -> list[str]:
+def split_english_words(text: str) -> list[str]:
     """Cut a text as NLTK's word_tokenize does with its English model.
 
     The model's fourth file (orthographic contexts of common words) is left out: it can only
@@ -54,27 +54,27 @@ def english_words(text: str) -> list[str]:
         >>> english_words("Dr. Who can't swim. He said so, twice.")
         ['Dr.', 'Who', 'ca', "n't", 'swim', '.', 'He', 'said', 'so', ',', 'twice', '.']
     """
-    return [word for sentence in _punkt().tokenize(text) for word in _words(sentence)]
+    return [word for sentence in _load_punkt().tokenize(text) for word in _split_words(sentence)]
 
 
-def _words(sentence: str) -> list[str]:
+def _split_words(sentence: str) -> list[str]:
     lowered = sentence.lower()
     if not PLAIN.fullmatch(sentence) or any(word in lowered for word in CUT_IN_TWO):
-        words: list[str] = _tokenizer().tokenize(sentence)
+        words: list[str] = _load_tokenizer().tokenize(sentence)
         return words
     spaced = sentence.replace(",", " , ")
     return [*spaced[:-1].split(), "."] if spaced.endswith(".") else spaced.split()
 
 
 @cache
-def _tokenizer() -> "NLTKWordTokenizer":
+def _load_tokenizer() -> "NLTKWordTokenizer":
     from nltk.tokenize import NLTKWordTokenizer
 
     return NLTKWordTokenizer()
 
 
 @cache
-def _punkt() -> "PunktSentenceTokenizer":
+def _load_punkt() -> "PunktSentenceTokenizer":
     from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
     folder = files("mmscore.nlp") / "punkt_english"
@@ -92,7 +92,7 @@ def _punkt() -> "PunktSentenceTokenizer":
 
 
 @cache
-def _jieba() -> "jieba.Tokenizer":
+def _load_jieba() -> "jieba.Tokenizer":
     import jieba
 
     tokenizer = jieba.Tokenizer()

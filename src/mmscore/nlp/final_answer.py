@@ -26,7 +26,7 @@ MARKER = re.compile(
 """What stands before a final answer, in a text whose full-width marks were made ASCII."""
 
 
-def after_thinking(text: str) -> tuple[str, int]:
+def skip_thinking(text: str) -> tuple[str, int]:
     """Leave a reasoning block out.
 
     Args:
@@ -50,7 +50,7 @@ def after_thinking(text: str) -> tuple[str, int]:
     return text, 0
 
 
-def last_box(text: str) -> tuple[int, int] | None:
+def find_last_box(text: str) -> tuple[int, int] | None:
     r"""Find the content of the last closed LaTeX box.
 
     Args:
@@ -74,7 +74,7 @@ def last_box(text: str) -> tuple[int, int] | None:
     return None
 
 
-def marked_places(text: str) -> Iterator[int]:
+def list_answer_positions(text: str) -> Iterator[int]:
     """List where a final answer may begin, the last place first.
 
     Args:

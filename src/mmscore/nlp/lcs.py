@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from rapidfuzz.distance import LCSseq
 
 
-def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
+def compute_lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
     """Measure the longest common subsequence of two lists of words.
 
     Example:
         >>> lcs_length(["a", "x", "b"], ["a", "b", "y"])
         2
     """
-    (length,) = lcs_lengths(first, [second])
+    (length,) = compute_lcs_lengths(first, [second])
     return length
 
 
-def lcs_lengths(first: Sequence[str], others: Sequence[Sequence[str]]) -> list[int]:
+def compute_lcs_lengths(first: Sequence[str], others: Sequence[Sequence[str]]) -> list[int]:
     """Measure the longest common subsequences of one list of words with several.
 
     Example:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from mmconvert.core.errors import Error, got
+from mmconvert.core.errors import Error, show
 
 NUMBERS = 23
 """How many numbers the program says about one caption."""
@@ -24,23 +24,23 @@ _SEPARATOR = "|||"
 _BREAK = re.compile(r"[\r\n]+")
 
 
-def missing() -> str | None:
+def describe_missing() -> str | None:
     """Say what METEOR needs and does not find here; None when all is there."""
     if shutil.which("java") is None:
         return "METEOR is not computed: there is no Java. Install a Java runtime."
-    if _jar() is None:
+    if _find_jar() is None:
         return "METEOR is not computed: its program is not there. Install pycocoevalcap (mmscore[captions])."
     return None
 
 
-def _jar() -> Path | None:
+def _find_jar() -> Path | None:
     # Found, not imported: the package's own modules talk on stdout.
     found = importlib.util.find_spec("pycocoevalcap")
     places = [] if found is None or found.submodule_search_locations is None else found.submodule_search_locations
     return next((jar for place in places if (jar := Path(place, "meteor", "meteor-1.5.jar")).is_file()), None)
 
 
-def alignment(prediction: str, references: Sequence[str]) -> list[float]:
+def align_caption(prediction: str, references: Sequence[str]) -> list[float]:
     """Align a caption with the one of its references that it is nearest to.
 
     Line breaks are blanks here; the kits' program waits forever on them.
@@ -58,11 +58,11 @@ def alignment(prediction: str, references: Sequence[str]) -> list[float]:
     Parity: salaniz/pycocoevalcap 1.2 meteor/meteor.py:Meteor, which takes `|||` and double blanks out of the
     prediction alone.
     """
-    if (reason := missing()) is not None:
+    if (reason := describe_missing()) is not None:
         raise Error(reason)
     said = prediction.replace(_SEPARATOR, "").replace("  ", " ")
     line = _BREAK.sub(" ", f" {_SEPARATOR} ".join(("SCORE", *references, said)))
-    return _program().ask(line)
+    return _start_program().query(line)
 
 
 class _Program:
@@ -75,18 +75,18 @@ class _Program:
         self._one_at_a_time = threading.Lock()
         atexit.register(self._end)
 
-    def ask(self, line: str) -> list[float]:
+    def query(self, line: str) -> list[float]:
         with self._one_at_a_time:
-            said = self._said(line)
+            said = self._read_line(line)
         try:
             numbers = [float(number) for number in said.split()]
         except ValueError:
             numbers = []
         if len(numbers) != NUMBERS:
-            raise Error(f"METEOR: the program broke off or misread a caption {got(line)}. Score without Java.")
+            raise Error(f"METEOR: the program broke off or misread a caption {show(line)}. Score without Java.")
         return numbers
 
-    def _said(self, line: str) -> str:
+    def _read_line(self, line: str) -> str:
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             return ""
@@ -104,8 +104,8 @@ class _Program:
 
 
 @cache
-def _program() -> _Program:
-    jar = _jar()
+def _start_program() -> _Program:
+    jar = _find_jar()
     if jar is None:
-        raise Error(str(missing()))
+        raise Error(str(describe_missing()))
     return _Program(jar)

@@ -6,13 +6,13 @@ VLMEvalKit and lmms-eval share both rules.
 from rapidfuzz.distance import Levenshtein
 
 MARGIN = 0.05
-"""Relative error that `relaxed_correctness` accepts."""
+"""Relative error that `is_relaxed_match` accepts."""
 
 LEAST_SIMILARITY = 0.5
 """A similarity below this counts as 0."""
 
 
-def relaxed_correctness(target: str, prediction: str, margin: float = MARGIN) -> bool:
+def is_relaxed_match(target: str, prediction: str, margin: float = MARGIN) -> bool:
     """Tell whether a prediction is a number near the target, or the same text but for case.
 
     A trailing `%` divides by 100; whatever Python's float reads is a number (`1_000`, `inf`), and
@@ -33,20 +33,20 @@ def relaxed_correctness(target: str, prediction: str, margin: float = MARGIN) ->
         >>> relaxed_correctness("50%", "0.51"), relaxed_correctness("0.0", "0"), relaxed_correctness("yes", "Yes")
         (True, False, True)
     """
-    given, wanted = _number(prediction), _number(target)
+    given, wanted = _read_number(prediction), _read_number(target)
     if given is not None and wanted:
         return abs(given - wanted) / abs(wanted) <= margin
     return prediction.lower() == target.lower()
 
 
-def _number(text: str) -> float | None:
+def _read_number(text: str) -> float | None:
     try:
         return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
     except ValueError:
         return None
 
 
-def anls_distance(reference: str, prediction: str) -> float:
+def compute_anls_distance(reference: str, prediction: str) -> float:
     """Measure the edit distance of two texts, blanks collapsed and case ignored, as a share.
 
     Args:
@@ -71,11 +71,11 @@ def anls_distance(reference: str, prediction: str) -> float:
     return float(Levenshtein.distance(wanted, given) / longest)
 
 
-def similarity(distance: float) -> float:
+def compute_similarity(distance: float) -> float:
     """Turn the least distance of an answer from its references into its score (ANLS).
 
     Args:
-        distance: From `anls_distance`, 0-1.
+        distance: From `compute_anls_distance`, 0-1.
 
     Returns:
         1 minus the distance, and 0 below one half.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 
-def spacy_words(text: str, language: str) -> list[str]:
+def split_words(text: str, language: str) -> list[str]:
     """Cut a text into words.
 
     Args:
@@ -24,11 +24,11 @@ def spacy_words(text: str, language: str) -> list[str]:
 
     Parity: explosion/spaCy 3.8 spacy.blank.
     """
-    return [token.text for token in _pipeline(language)(text)]
+    return [token.text for token in _load_pipeline(language)(text)]
 
 
 @cache
-def _pipeline(language: str) -> "Language":
+def _load_pipeline(language: str) -> "Language":
     try:
         import spacy  # one recipe needs it, and every recipe is loaded to choose one
     except ImportError:

@@ -6,7 +6,7 @@ LENGTH = 4
 """How many characters are looked at."""
 
 
-def yes_no_start(text: str) -> Parsed:
+def parse_yes_no_start(text: str) -> Parsed:
     """Find `yes`, else `no`, within the first four characters, inside words too.
 
     Args:

@@ -52,17 +52,17 @@ def evalscope_choice(
         >>> evalscope_choice("The Cat Sat", 4, "1.10.0").value, evalscope_choice("The Cat Sat", 4).value
         ('S', None)
     """
-    labels = _labels(n_options)
+    labels = _list_labels(n_options)
     if version == "1.14.1":
-        return _last_marker(text, labels, MARKER_ZH if chinese else MARKER, multiple)
-    return _first_marker(text, labels, chinese, multiple)
+        return _parse_last_marker(text, labels, MARKER_ZH if chinese else MARKER, multiple)
+    return _parse_first_marker(text, labels, chinese, multiple)
 
 
-def _labels(n_options: int) -> list[str]:
+def _list_labels(n_options: int) -> list[str]:
     return [chr(ord("A") + i) if i < 26 else str(i - 25) for i in range(n_options)]
 
 
-def _first_marker(text: str, labels: list[str], chinese: bool, multiple: bool) -> Parsed:
+def _parse_first_marker(text: str, labels: list[str], chinese: bool, multiple: bool) -> Parsed:
     """Walk the rules up to 1.10: a marker decides alone, even when what follows is no label."""
     if chinese:
         found = ANSWER_ZH.search(text)
@@ -72,65 +72,65 @@ def _first_marker(text: str, labels: list[str], chinese: bool, multiple: bool) -
         found = ANSWER_LINE.search(short) or ANSWER_INSIDE.search(short)
         text = short if found else text
     if found is None:
-        return _last_capital(text)
+        return _find_last_capital(text)
     chosen = found[1].strip().rstrip("。." if chinese else ".")
     if not multiple:
-        return Parsed(chosen, "answer marker", _span(found)) if chosen in labels else UNPARSED
+        return Parsed(chosen, "answer marker", _find_span(found)) if chosen in labels else UNPARSED
     chosen = chosen.replace("，", ",") if chinese else chosen.replace(" and ", "").replace(" ", "")
     for tokens in (set(chosen.split(",")), set(chosen)):
         if tokens <= set(labels):
-            return Parsed("".join(sorted(tokens)), "answer marker", _span(found)) if tokens else UNPARSED
+            return Parsed("".join(sorted(tokens)), "answer marker", _find_span(found)) if tokens else UNPARSED
     return UNPARSED
 
 
-def _span(found: re.Match[str]) -> tuple[int, int]:
+def _find_span(found: re.Match[str]) -> tuple[int, int]:
     start, end = found.span(1)
     return start + len(found[1]) - len(found[1].lstrip()), end - len(found[1]) + len(found[1].rstrip())
 
 
-def _last_marker(text: str, labels: list[str], marker: re.Pattern[str], multiple: bool) -> Parsed:
+def _parse_last_marker(text: str, labels: list[str], marker: re.Pattern[str], multiple: bool) -> Parsed:
     """Walk the rules since 1.14: the last marker that labels follow decides."""
     for found in reversed(list(marker.finditer(text))):
-        start = _after_latex(text, found.end())
+        start = _skip_latex(text, found.end())
         follower = BRACKETED.match(text, start) or PLAIN.match(text, start)
         if follower is None:
             continue
         group = follower.lastindex or 0
-        run = _leading_labels(follower[group], labels)
+        run = _take_leading_labels(follower[group], labels)
         if run:
-            chosen = sorted({label for token in run for label in _split(token, labels)})
+            chosen = sorted({label for token in run for label in _split_token(token, labels)})
             if not multiple and (len(run) > 1 or len(chosen) > 1):
                 return UNPARSED
             return Parsed(
                 "".join(chosen), "answer marker", (follower.start(group), follower.start(group) + len(run[0]))
             )
-    last = _last_capital(text)
+    last = _find_last_capital(text)
     return last if last.value in labels else UNPARSED
 
 
-def _after_latex(text: str, start: int) -> int:
+def _skip_latex(text: str, start: int) -> int:
     found = LATEX.match(text, start)
     return found.end() if found else start
 
 
-def _leading_labels(follower: str, labels: list[str]) -> list[str]:
+def _take_leading_labels(follower: str, labels: list[str]) -> list[str]:
     """Take tokens from the left while they are labels; "and", "or" count only between labels."""
     run: list[str] = []
     for token in TOKEN.findall(follower):
-        if _split(token, labels):
+        if _split_token(token, labels):
             run.append(token)
         elif not (run and token.lower() in JOINERS):
             break
     return run
 
 
-def _split(token: str, labels: Iterable[str]) -> list[str]:
+def _split_token(token: str, labels: Iterable[str]) -> list[str]:
     if token in labels:
         return [token]
     return list(token) if all(character in labels for character in token) else []
 
 
-def _last_capital(text: str) -> Parsed:
+def _find_last_capital(text: str) -> Parsed:
     for position in range(len(text) - 1, -1, -1):
         if text[position].isupper():
             return Parsed(text[position], "last capital", (position, position + 1))

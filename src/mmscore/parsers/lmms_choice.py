@@ -83,7 +83,7 @@ def lmms_choice(response: str, letters: Sequence[str] = DEFAULT_LETTERS) -> Pars
     if not text:
         return UNPARSED
     padded, by = pad(text, (*EDGE_MARKS, '"'))
-    candidates = list(_candidates(padded, letters)) or [
+    candidates = list(_find_candidates(padded, letters)) or [
         ("anywhere", padded.rfind(letter), letter) for letter in letters if letter in padded
     ]
     if not candidates:
@@ -99,7 +99,7 @@ def lmms_choice(response: str, letters: Sequence[str] = DEFAULT_LETTERS) -> Pars
     return Parsed(letter, HOW[form], (start + by, start + by + len(letter)))
 
 
-def _candidates(padded: str, letters: Sequence[str]) -> Iterator[tuple[str, int, str]]:
+def _find_candidates(padded: str, letters: Sequence[str]) -> Iterator[tuple[str, int, str]]:
     for letter in letters:
         for form in ("({})", "{}.", "{}:", "{})", "{} "):
             position = padded.rfind(form.format(letter))

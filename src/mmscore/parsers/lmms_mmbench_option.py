@@ -31,7 +31,7 @@ def lmms_mmbench_option(text: str, options: Mapping[str, str]) -> Parsed:
         'B'
     """
     words = text.split()
-    found = _letter(text, words)
+    found = _find_letter(text, words)
     if found is not None:
         return found
     lowered = text.lower()
@@ -43,7 +43,7 @@ def lmms_mmbench_option(text: str, options: Mapping[str, str]) -> Parsed:
     return Parsed(contained[0], "option text", (start, start + len(needle)) if len(lowered) == len(text) else None)
 
 
-def _letter(text: str, words: Sequence[str]) -> Parsed | None:
+def _find_letter(text: str, words: Sequence[str]) -> Parsed | None:
     for form in ("{}", *FORMS):
         found = [letter for letter in LETTERS if form.format(letter) in words]
         if len(found) == 1:

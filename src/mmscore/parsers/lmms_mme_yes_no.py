@@ -1,7 +1,7 @@
 """Read yes or no as lmms-eval does for MME: the whole reply, a single letter, or the first four characters."""
 
 from mmscore.core.parsed import UNPARSED, Parsed
-from mmscore.nlp.yes_no import yes_no_start
+from mmscore.nlp.yes_no import parse_yes_no_start
 
 LETTERS = {"y": "yes", "n": "no"}
 
@@ -26,7 +26,7 @@ def lmms_mme_yes_no(text: str) -> Parsed:
         return Parsed(plain, "whole reply")
     if plain in LETTERS:
         return Parsed(LETTERS[plain], "single letter")
-    found = yes_no_start(plain)
+    found = parse_yes_no_start(plain)
     # Dots may stand before the word or inside it, so that its place in the reply is not known.
     return UNPARSED if found.value is None else Parsed(found.value, found.how)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from mmscore.core.parsed import Parsed
-from mmscore.nlp.choice_letters import first_of, last_marked, last_option_text
+from mmscore.nlp.choice_letters import find_last_marked, find_last_option_text, run_stages
 
 
 def lmms_mmmu_choice(response: str, letters: Sequence[str], texts: Mapping[str, str]) -> Parsed:
@@ -24,13 +24,13 @@ def lmms_mmmu_choice(response: str, letters: Sequence[str], texts: Mapping[str, 
         >>> lmms_mmmu_choice("B. dog", "AB", {"A": "cat", "B": "dog"})
         Parsed(value='B', how='letter and dot', span=(0, 1))
     """
-    return first_of(
+    return run_stages(
         response,
         (
-            lambda padded: last_marked(padded, letters, "({})", "bracketed letter"),
-            lambda padded: last_marked(padded, letters, "{} ", "letter and blank", rank=" {} "),
-            lambda padded: last_marked(padded, letters, "{}.", "letter and dot", rank=" {} "),
-            lambda padded: last_option_text(padded, texts),
+            lambda padded: find_last_marked(padded, letters, "({})", "bracketed letter"),
+            lambda padded: find_last_marked(padded, letters, "{} ", "letter and blank", rank=" {} "),
+            lambda padded: find_last_marked(padded, letters, "{}.", "letter and dot", rank=" {} "),
+            lambda padded: find_last_option_text(padded, texts),
         ),
     )
 

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from mmscore.core.parsed import Parsed
-from mmscore.nlp.yes_no import yes_no_start
+from mmscore.nlp.yes_no import parse_yes_no_start
 
 
 def mme_yes_no(text: str) -> Parsed:
@@ -22,7 +22,7 @@ def mme_yes_no(text: str) -> Parsed:
         ('yes', 'no', 'unparsed')
     """
     lowered = text.lower()
-    parsed = yes_no_start(lowered)
+    parsed = parse_yes_no_start(lowered)
     return parsed if len(lowered) == len(text) else replace(parsed, span=None)
 
 

@@ -5,7 +5,7 @@ from random import Random
 
 from mmconvert.core.errors import RowError
 from mmscore.core.parsed import Parsed
-from mmscore.nlp.choice_letters import first_of, last_marked, last_option_text
+from mmscore.nlp.choice_letters import find_last_marked, find_last_option_text, run_stages
 
 
 def mmmu_choice(response: str, letters: Sequence[str], texts: Mapping[str, str]) -> Parsed:
@@ -21,7 +21,7 @@ def mmmu_choice(response: str, letters: Sequence[str], texts: Mapping[str, str])
         texts: Option texts by letter.
 
     Returns:
-        The letter; `UNPARSED` where the script would draw one at random, see `drawn_choice`.
+        The letter; `UNPARSED` where the script would draw one at random, see `draw_choice`.
 
     Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu/utils/eval_utils.py:parse_multi_choice_response.
 
@@ -31,17 +31,17 @@ def mmmu_choice(response: str, letters: Sequence[str], texts: Mapping[str, str])
         >>> mmmu_choice("**B**", "AB", {"A": "cat", "B": "dog"}).how
         'unparsed'
     """
-    return first_of(
+    return run_stages(
         response,
         (
-            lambda padded: last_marked(padded, letters, "({})", "bracketed letter"),
-            lambda padded: last_marked(padded, letters, " {} ", "lone letter"),
-            lambda padded: last_option_text(padded, texts),
+            lambda padded: find_last_marked(padded, letters, "({})", "bracketed letter"),
+            lambda padded: find_last_marked(padded, letters, " {} ", "lone letter"),
+            lambda padded: find_last_option_text(padded, texts),
         ),
     )
 
 
-def drawn_choice(letters: Sequence[str], rng: Random) -> str:
+def draw_choice(letters: Sequence[str], rng: Random) -> str:
     """Draw the letter that the script gives to a reply without a readable choice.
 
     The script seeds its generator once and draws one letter for each such reply, in file order.

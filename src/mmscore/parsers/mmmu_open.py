@@ -34,12 +34,12 @@ def mmmu_open(response: str) -> list[str | float]:
         >>> mmmu_open("B")
         [' b', 'b ']
     """
-    phrases = _key_phrases(response.strip().strip(".").lower())
+    phrases = _find_key_phrases(response.strip().strip(".").lower())
     numbers = [number for phrase in phrases for number in extract_numbers(phrase)]
     return list(dict.fromkeys(value for text in (*phrases, *numbers) for value in normalize_str(text)))
 
 
-def _key_phrases(text: str) -> list[str]:
+def _find_key_phrases(text: str) -> list[str]:
     lines = text.split("\n")
     phrases = []
     for number, line in enumerate(lines, 1):

@@ -108,7 +108,7 @@ def mmtrust_refusal(text: str, phrases: Iterable[str] = REFUSAL_PHRASES[LATEST])
         (Parsed(value='refused', how="phrase 'cannot'", span=(2, 8)), 'answered')
     """
     lowered = text.lower()
-    for phrase, small in _lowered(tuple(phrases)):
+    for phrase, small in _lower_phrases(tuple(phrases)):
         start = lowered.find(small)
         if start >= 0:
             # Lower-casing may change the length of a text, and then places differ.
@@ -118,7 +118,7 @@ def mmtrust_refusal(text: str, phrases: Iterable[str] = REFUSAL_PHRASES[LATEST])
 
 
 @lru_cache(16)
-def _lowered(phrases: tuple[str, ...]) -> list[tuple[str, str]]:
+def _lower_phrases(phrases: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(phrase, phrase.lower()) for phrase in phrases]
 
 

@@ -25,7 +25,7 @@ from string import ascii_uppercase
 import msgspec
 
 from mmscore.core.parsed import UNPARSED, Parsed
-from mmscore.nlp.final_answer import FULL_WIDTH, after_thinking, last_box, marked_places
+from mmscore.nlp.final_answer import FULL_WIDTH, find_last_box, list_answer_positions, skip_thinking
 
 Span = tuple[int, int]
 Texts = dict[str, str]
@@ -113,21 +113,21 @@ def own_choice(text: str, options: Sequence[str | None], *, multiple: bool = Fal
         >>> own_choice("Answer: A and C", ["cat", "dog", "fox"], multiple=True).value
         'AC'
     """
-    reply, offset = after_thinking(text)
+    reply, offset = skip_thinking(text)
     reply = reply.translate(FULL_WIDTH)
     texts = {x: t.translate(FULL_WIDTH) for x, t in zip(ascii_uppercase, options, strict=False) if t is not None}
     if not texts:
         return UNPARSED
-    patterns = _patterns("".join(texts), multiple)
+    patterns = _build_patterns("".join(texts), multiple)
     for rule in RULES:
         parsed = rule(reply, texts, patterns)
         if parsed is not None:
-            return _moved(parsed, offset)
+            return _shift_span(parsed, offset)
     return UNPARSED
 
 
 @lru_cache(maxsize=64)
-def _patterns(letters: str, multiple: bool) -> Patterns:
+def _build_patterns(letters: str, multiple: bool) -> Patterns:
     capital, any_case = f"[{letters}]", f"[{letters}{letters.lower()}]"
     # Several letters may stand together ("AC"), each once and in order, so that BAD stays a word.
     together = rf"(?={capital}){''.join(f'{letter}?' for letter in letters)}" if multiple else capital
@@ -148,18 +148,18 @@ def _patterns(letters: str, multiple: bool) -> Patterns:
     )
 
 
-def _moved(parsed: Parsed, by: int) -> Parsed:
+def _shift_span(parsed: Parsed, by: int) -> Parsed:
     if parsed.span is None or not by:
         return parsed
     return Parsed(parsed.value, parsed.how, (parsed.span[0] + by, parsed.span[1] + by))
 
 
-def _letter(found: re.Match[str], how: str) -> Parsed:
+def _build_parsed(found: re.Match[str], how: str) -> Parsed:
     group = found.lastindex or 0
     return Parsed(found[group].upper(), how, found.span(group))
 
 
-def _together(found: Sequence[Parsed], patterns: Patterns) -> Parsed | None:
+def _join_found(found: Sequence[Parsed], patterns: Patterns) -> Parsed | None:
     """Join what one rule found: one letter, or several where several may be chosen; None else."""
     letters = sorted({letter for parsed in found for letter in parsed.value or ""})
     if not letters or (len(letters) > 1 and (not patterns.multiple or len(letters) == len(patterns.letters))):
@@ -172,9 +172,9 @@ def _together(found: Sequence[Parsed], patterns: Patterns) -> Parsed | None:
 
 def _run(reply: str, first: re.Match[str], patterns: Patterns, how: str) -> tuple[Parsed, int]:
     """Read the letters joined to a first one; several where one is wanted are `UNPARSED`."""
-    found, end = [_letter(first, how)], first.end()
+    found, end = [_build_parsed(first, how)], first.end()
     while more := patterns.more.match(reply, end):
-        found.append(_letter(more, how))
+        found.append(_build_parsed(more, how))
         end = more.end()
     several = len(found) > 1 and not patterns.multiple
     spans = [parsed.span or (end, end) for parsed in found]
@@ -182,21 +182,21 @@ def _run(reply: str, first: re.Match[str], patterns: Patterns, how: str) -> tupl
     return UNPARSED if several else Parsed(letters, how, (spans[0][0], spans[-1][1])), end
 
 
-def _boxed(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    box = last_box(reply)
+def _find_boxed(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    box = find_last_box(reply)
     if box is None:
         return None
     content = reply[slice(*box)]
     found = patterns.head.match(content)
     if found:
-        return _moved(_run(content, found, patterns, "boxed")[0], box[0])
-    equal = _equal_options(LATEX_TEXT.sub(r"\1", content), texts)
+        return _shift_span(_run(content, found, patterns, "boxed")[0], box[0])
+    equal = _find_equal_options(LATEX_TEXT.sub(r"\1", content), texts)
     return Parsed(equal[0], "boxed", box) if len(equal) == 1 else None
 
 
-def _bare_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+def _find_bare_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     if found := patterns.bare.fullmatch(reply):
-        return _letter(found, "bare letter")
+        return _build_parsed(found, "bare letter")
     if patterns.multiple and (found := patterns.head.match(reply)):
         parsed, end = _run(reply, found, patterns, "bare letter")
         if ENDING.fullmatch(reply, end):
@@ -206,34 +206,34 @@ def _bare_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     if found is None:
         return None
     others = {other[1].upper() for line in reply[:start].split("\n") if (other := patterns.bare.fullmatch(line))}
-    return _letter(found, "bare letter") if others <= {found[1].upper()} else None
+    return _build_parsed(found, "bare letter") if others <= {found[1].upper()} else None
 
 
-def _whole_option_text(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    equal = _equal_options(reply, texts)
+def _find_whole_option_text(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    equal = _find_equal_options(reply, texts)
     if len(equal) != 1:
         return None
     return Parsed(equal[0], "whole option text", (len(reply) - len(reply.lstrip()), len(reply.rstrip())))
 
 
-def _equal_options(content: str, texts: Texts) -> list[str]:
-    plain = _plain(content)
-    return [letter for letter, text in texts.items() if plain and _plain(text) == plain]
+def _find_equal_options(content: str, texts: Texts) -> list[str]:
+    plain = _normalize(content)
+    return [letter for letter, text in texts.items() if plain and _normalize(text) == plain]
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.casefold().strip(EDGES).split())
 
 
-def _marked(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    for place in marked_places(reply):
+def _find_marked(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    for place in list_answer_positions(reply):
         found = patterns.head.match(reply, place)
         parsed = UNPARSED if found is None else _run(reply, found, patterns, "answer marker")[0]
         if found is not None and len(parsed.value or "") != 1:
             return parsed
         # "The answer is A dog" names the dog, not the letter.
         if found is None or _is_word(reply, found.start(found.lastindex or 0)):
-            named = _text_at(reply, place, texts)
+            named = _find_text_at(reply, place, texts)
             if named is not None:
                 return named
         if found is not None:
@@ -241,14 +241,14 @@ def _marked(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     return None
 
 
-def _text_at(reply: str, place: int, texts: Texts) -> Parsed | None:
+def _find_text_at(reply: str, place: int, texts: Texts) -> Parsed | None:
     """Look for one option's text right at a place, an article before it allowed; the longest wins."""
     lead = LEAD.match(reply, place)
     starts = {lead.start(1), lead.end()} if lead else {place}
     found = [
         (start - end, letter, (start, end))
         for letter, text in texts.items()
-        for start, end in _places(text, reply[: max(starts) + len(text) + 1], place)
+        for start, end in _find_positions(text, reply[: max(starts) + len(text) + 1], place)
         if start in starts
     ]
     if not found or sum(length == min(found)[0] for length, _, _ in found) > 1:
@@ -257,46 +257,46 @@ def _text_at(reply: str, place: int, texts: Texts) -> Parsed | None:
     return Parsed(letter, "answer marker", span)
 
 
-def _not_but(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+def _find_not_but(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     found = [*patterns.not_but.finditer(reply)]
-    return _letter(found[-1], "not but") if found else None
+    return _build_parsed(found[-1], "not but") if found else None
 
 
-def _bold(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+def _find_bold(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     found = [
-        _moved(_letter(item, "bold"), piece.start(piece.lastindex or 0))
+        _shift_span(_build_parsed(item, "bold"), piece.start(piece.lastindex or 0))
         for piece in BOLD.finditer(reply)
         if (item := patterns.item.match(piece[piece.lastindex or 0]))
     ]
-    return _together(found, patterns)
+    return _join_found(found, patterns)
 
 
-def _leading_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+def _find_leading_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     items = [*patterns.item.finditer(reply)]
     if not items or reply[: items[0].start()].strip():
         return None
-    return _together([_letter(found, "leading letter") for found in items], patterns)
+    return _join_found([_build_parsed(found, "leading letter") for found in items], patterns)
 
 
-def _refusal(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+def _find_refusal(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     found = REFUSAL.search(reply)
     if found is None or any(found[0].lower() in text.lower() for text in texts.values()):
         return None
     return UNPARSED
 
 
-def _bracketed_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    return _only(patterns.bracketed.finditer(reply), reply, patterns, "bracketed letter")
+def _find_bracketed_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    return _take_only(patterns.bracketed.finditer(reply), reply, patterns, "bracketed letter")
 
 
-def _lone_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    inside = [span for text in texts.values() if patterns.alone.search(text) for span in _places(text, reply)]
+def _find_lone_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    inside = [span for text in texts.values() if patterns.alone.search(text) for span in _find_positions(text, reply)]
     letters = (
         found
         for found in patterns.alone.finditer(reply)
         if not _is_word(reply, found.start()) and not any(start <= found.start() < end for start, end in inside)
     )
-    return _only(letters, reply, patterns, "lone letter")
+    return _take_only(letters, reply, patterns, "lone letter")
 
 
 def _is_word(reply: str, position: int) -> bool:
@@ -306,34 +306,34 @@ def _is_word(reply: str, position: int) -> bool:
     return not AFTER_LETTER.match(reply, position + 1)
 
 
-def _only(letters: Iterator[re.Match[str]], reply: str, patterns: Patterns, how: str) -> Parsed | None:
+def _take_only(letters: Iterator[re.Match[str]], reply: str, patterns: Patterns, how: str) -> Parsed | None:
     """Take the letter that all matches agree on, those behind a negation left out."""
-    kept = [_letter(found, how) for found in letters if not _is_negated(reply, found.start())]
-    return _together(kept, patterns)
+    kept = [_build_parsed(found, how) for found in letters if not _is_negated(reply, found.start())]
+    return _join_found(kept, patterns)
 
 
 def _is_negated(reply: str, position: int) -> bool:
     return NEGATION.search(reply[max(0, position - CONTEXT) : position]) is not None
 
 
-def _option_text(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+def _find_option_text(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     """Take the only option whose text is contained; a text inside a longer option's text does not count."""
     longer: list[Span] = []
     named: dict[str, Span] = {}
     for letter, text in sorted(texts.items(), key=lambda item: -len(item[1])):
-        spans = _places(text, reply)
+        spans = _find_positions(text, reply)
         for span in spans:
             inside = any(start <= span[0] and span[1] <= end and (start, end) != span for start, end in longer)
             if not inside and not _is_negated(reply, span[0]):
                 named[letter] = span
         longer += spans
     in_order = sorted(named.items(), key=lambda item: item[1])
-    return _together([Parsed(letter, "option text", span) for letter, span in in_order], patterns)
+    return _join_found([Parsed(letter, "option text", span) for letter, span in in_order], patterns)
 
 
-def _places(text: str, reply: str, start: int = 0) -> list[Span]:
+def _find_positions(text: str, reply: str, start: int = 0) -> list[Span]:
     """Find an option's text in a reply as whole words, case ignored."""
-    wanted, lowered = _lowered(text.strip(EDGES)), _lowered(reply)
+    wanted, lowered = _lower_text(text.strip(EDGES)), _lower_text(reply)
     found = []
     position = lowered.find(wanted, start) if wanted else -1
     while position >= 0:
@@ -351,7 +351,7 @@ def _joins(neighbour: str, edge: str) -> bool:
     return neighbour.isascii() and (neighbour.isalnum() or (edge.isdigit() and neighbour in ("-", "/", "%")))
 
 
-def _lowered(text: str) -> str:
+def _lower_text(text: str) -> str:
     """Lower-case a text without changing its length."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else "".join(x.lower() if len(x.lower()) == 1 else x for x in text)
@@ -359,17 +359,17 @@ def _lowered(text: str) -> str:
 
 Rule = Callable[[str, Texts, Patterns], Parsed | None]
 RULES: tuple[Rule, ...] = (
-    _boxed,
-    _bare_letter,
-    _whole_option_text,
-    _marked,
-    _not_but,
-    _bold,
-    _leading_letter,
-    _refusal,
-    _bracketed_letter,
-    _lone_letter,
-    _option_text,
+    _find_boxed,
+    _find_bare_letter,
+    _find_whole_option_text,
+    _find_marked,
+    _find_not_but,
+    _find_bold,
+    _find_leading_letter,
+    _find_refusal,
+    _find_bracketed_letter,
+    _find_lone_letter,
+    _find_option_text,
 )
 """A rule gives None to leave the reply to the next one, and `UNPARSED` to end the search."""
 

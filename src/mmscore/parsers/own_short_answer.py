@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 
 from mmscore.core.parsed import UNPARSED, Parsed
-from mmscore.nlp.final_answer import FULL_WIDTH, after_thinking, last_box
+from mmscore.nlp.final_answer import FULL_WIDTH, find_last_box, skip_thinking
 
 Span = tuple[int, int]
 
@@ -60,16 +60,16 @@ def own_short_answer(text: str) -> Parsed:
         >>> own_short_answer(r"so \boxed{\frac{1}{2}}").value, own_short_answer("答案：红色。").value
         ('\\frac{1}{2}', '红色')
     """
-    reply, offset = after_thinking(text)
+    reply, offset = skip_thinking(text)
     for how, rule in RULES:
         span = rule(reply)
-        if span is not None and (trimmed := _trimmed(reply, span)) is not None:
+        if span is not None and (trimmed := _trim_marks(reply, span)) is not None:
             start, end = trimmed
             return Parsed(reply[start:end], how, (start + offset, end + offset))
     return UNPARSED
 
 
-def _trimmed(reply: str, span: Span) -> Span | None:
+def _trim_marks(reply: str, span: Span) -> Span | None:
     """Take the marks off both ends; a dollar sign before a number is money and stays."""
     start, end = span
     while start < end and (reply[start] in BEFORE or reply[start].isspace()):
@@ -87,35 +87,35 @@ def _trimmed(reply: str, span: Span) -> Span | None:
     return start, end
 
 
-def _boxed(reply: str) -> Span | None:
-    return last_box(reply)
+def _find_boxed(reply: str) -> Span | None:
+    return find_last_box(reply)
 
 
-def _tagged(reply: str) -> Span | None:
+def _find_tagged(reply: str) -> Span | None:
     found = [*TAGGED.finditer(reply)]
     return found[-1].span(1) if found else None
 
 
-def _marked(reply: str) -> Span | None:
+def _find_marked(reply: str) -> Span | None:
     for found in [*MARKER.finditer(reply.translate(FULL_WIDTH))][::-1]:
         start = found.end() + len(reply[found.end() :]) - len(reply[found.end() :].lstrip())
         end = SENTENCE_END.search(reply, start)
         span = (start, end.start() if end else len(reply))
-        if _trimmed(reply, span):
+        if _trim_marks(reply, span):
             return span
     return None
 
 
-def _bold(reply: str) -> Span | None:
+def _find_bold(reply: str) -> Span | None:
     found = [*BOLD.finditer(reply)]
     return found[0].span(1) if len(found) == 1 else None
 
 
-def _whole(reply: str) -> Span | None:
+def _take_whole(reply: str) -> Span | None:
     return (0, len(reply)) if "\n" not in reply.strip() else None
 
 
-def _first_line(reply: str) -> Span | None:
+def _take_first_line(reply: str) -> Span | None:
     start = len(reply) - len(reply.lstrip())
     end = reply.find("\n", start)
     words, last = len(reply[start:end].split()), len(reply.rstrip().rpartition("\n")[2].split())
@@ -126,19 +126,19 @@ def _first_line(reply: str) -> Span | None:
     )
 
 
-def _last_line(reply: str) -> Span | None:
+def _take_last_line(reply: str) -> Span | None:
     end = len(reply.rstrip())
     return (reply.rfind("\n", 0, end) + 1, end)
 
 
 RULES: tuple[tuple[str, Callable[[str], Span | None]], ...] = (
-    ("boxed", _boxed),
-    ("answer tag", _tagged),
-    ("answer marker", _marked),
-    ("bold", _bold),
-    ("whole reply", _whole),
-    ("first line", _first_line),
-    ("last line", _last_line),
+    ("boxed", _find_boxed),
+    ("answer tag", _find_tagged),
+    ("answer marker", _find_marked),
+    ("bold", _find_bold),
+    ("whole reply", _take_whole),
+    ("first line", _take_first_line),
+    ("last line", _take_last_line),
 )
 
 PARSER = own_short_answer

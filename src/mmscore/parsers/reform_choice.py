@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from string import ascii_lowercase, ascii_uppercase
 
-from mmconvert.core.errors import Error, did_you_mean
+from mmconvert.core.errors import Error, suggest_spelling
 from mmscore.core.parsed import UNPARSED, Parsed
 
 # Source: FudanDISC/ReForm-Eval@df1cfa7 metrics/singlechoice.py
@@ -37,7 +37,7 @@ def reform_choice(text: str, marks: str = "all") -> Parsed:
         ('B', 'unparsed')
     """
     if marks not in MARKS:
-        raise Error(f"no marks {marks!r}.{did_you_mean(marks, MARKS)} Known: {', '.join(MARKS)}.")
+        raise Error(f"no marks {marks!r}.{suggest_spelling(marks, MARKS)} Known: {', '.join(MARKS)}.")
     found = MARKS[marks].search(text)
     return Parsed(ascii_uppercase[PLACES[found[1]]], "bracketed mark", found.span(1)) if found else UNPARSED
 

@@ -13,7 +13,7 @@ from functools import cache
 from string import ascii_uppercase
 from typing import Literal
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmscore.core.parsed import UNPARSED, Parsed
 
 Version = Literal["v1", "v2", "v3"]
@@ -63,11 +63,11 @@ def vlmevalkit_option(text: str, options: Mapping[str, str], version: Version = 
         >>> vlmevalkit_option("It shows a dog", {"A": "cat", "B": "dog"}, "v1")
         Parsed(value='B', how='option text', span=(11, 14))
     """
-    parsed = can_infer_option(text, options, version)
-    return parsed if parsed.value is not None else can_infer_text(text, options, version)
+    parsed = infer_option(text, options, version)
+    return parsed if parsed.value is not None else infer_option_text(text, options, version)
 
 
-def can_infer_option(text: str, options: Mapping[str, str], version: Version = "v3") -> Parsed:
+def infer_option(text: str, options: Mapping[str, str], version: Version = "v3") -> Parsed:
     """Infer the option whose letter stands alone in the reply.
 
     Args:
@@ -95,15 +95,15 @@ def can_infer_option(text: str, options: Mapping[str, str], version: Version = "
     if len(named) == 1:
         (letter,) = named
         if version == "v1" or words.index(letter) > len(words) - 5:
-            return Parsed(letter, "option letter", _span_of_word(cleaned, letter))
+            return Parsed(letter, "option letter", _find_word_span(cleaned, letter))
     elif not named and REFUSAL in words:
-        return Parsed(REFUSAL, "refusal letter", _span_of_word(cleaned, REFUSAL))
+        return Parsed(REFUSAL, "refusal letter", _find_word_span(cleaned, REFUSAL))
     if version == "v3" and (found := ANSWER_PHRASE.search(text)) and found[1].upper() in options:
         return Parsed(found[1].upper(), "answer phrase", found.span(1))
     return UNPARSED
 
 
-def can_infer_text(text: str, options: Mapping[str, str], version: Version = "v3") -> Parsed:
+def infer_option_text(text: str, options: Mapping[str, str], version: Version = "v3") -> Parsed:
     """Infer the only option whose text is contained in the reply, case ignored.
 
     An empty option text is contained in every reply.
@@ -128,7 +128,7 @@ def can_infer_text(text: str, options: Mapping[str, str], version: Version = "v3
         return UNPARSED
     for letter in options:
         if letter not in ascii_uppercase:
-            raise RowError("option.letter", letter, f"expected an upper-case option letter {got(letter)}. Rename it.")
+            raise RowError("option.letter", letter, f"expected an upper-case option letter {show(letter)}. Rename it.")
     contained = [letter for letter, option in options.items() if option.lower() in lowered]
     if len(contained) != 1:
         return UNPARSED
@@ -138,16 +138,16 @@ def can_infer_text(text: str, options: Mapping[str, str], version: Version = "v3
     return Parsed(contained[0], "option text", span)
 
 
-def _span_of_word(cleaned: str, word: str) -> tuple[int, int]:
+def _find_word_span(cleaned: str, word: str) -> tuple[int, int]:
     if cleaned == word:
         return (0, len(word))
-    found = _alone(word).search(cleaned)
+    found = _compile_word_pattern(word).search(cleaned)
     # The word came out of cleaned.split(), so it is there.
     return found.span() if found else (0, 0)
 
 
 @cache
-def _alone(word: str) -> re.Pattern[str]:
+def _compile_word_pattern(word: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\S){re.escape(word)}(?!\S)")
 
 

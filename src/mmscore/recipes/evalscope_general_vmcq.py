@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, read_label
-from mmscore.kits.evalscope.reply import evalscope_reply
-from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, labelled_means, mean_table
-from mmscore.kits.evalscope.target import checked_target
+from mmscore.kits.evalscope.reply import split_reasoning
+from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, build_mean_table, compute_labeled_means
+from mmscore.kits.evalscope.target import check_target
 from mmscore.metrics.evalscope_accuracy import evalscope_accuracy
 from mmscore.parsers.evalscope_choice import evalscope_choice
 
@@ -22,18 +22,18 @@ NAMES = {"1.14": "accuracy"}
 
 
 def _parse(item: Item, version: str) -> Parsed:
-    return evalscope_choice(evalscope_reply(item.prediction)[0], len(item.options), RELEASES[version])
+    return evalscope_choice(split_reasoning(item.prediction)[0], len(item.options), RELEASES[version])
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    score = evalscope_accuracy(parsed.value or "", _target(item), RELEASES[version])
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    score = evalscope_accuracy(parsed.value or "", _read_target(item), RELEASES[version])
     return {} if score is None else {NAMES.get(version, "acc"): score}
 
 
-def _target(item: Item) -> str | Sequence[str]:
+def _read_target(item: Item) -> str | Sequence[str]:
     if item.label is None:
         return item.answer or ""
-    return checked_target(read_label(item))
+    return check_target(read_label(item))
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -48,9 +48,9 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=("options", "answer", "label"),
     parse=_parse,
-    metrics=_metrics,
-    reduce=labelled_means,
-    table=mean_table,
+    metrics=_score_row,
+    reduce=compute_labeled_means,
+    table=build_mean_table,
     keep=("subset",),
     groups=("subset",),
     default_for=_default_for,

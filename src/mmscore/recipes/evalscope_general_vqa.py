@@ -11,28 +11,28 @@ from collections.abc import Mapping
 
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, read_label
-from mmscore.kits.evalscope.reply import evalscope_reply
-from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, labelled_means, mean_table
-from mmscore.kits.evalscope.target import checked_target
-from mmscore.metrics.evalscope_accuracy import reference_text
+from mmscore.kits.evalscope.reply import split_reasoning
+from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, build_mean_table, compute_labeled_means
+from mmscore.kits.evalscope.target import check_target
+from mmscore.metrics.evalscope_accuracy import join_target
 from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
 
 FORMATS = OUTPUTS | {"openai_messages"}
 
 
 def _parse(item: Item, version: str) -> Parsed:
-    text, reasoning = evalscope_reply(item.prediction)
+    text, reasoning = split_reasoning(item.prediction)
     return Parsed(text, "whole reply" if reasoning is None else "after the reasoning block")
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return evalscope_bleu_rouge(parsed.value, _reference(item, version), RELEASES[version])
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return evalscope_bleu_rouge(parsed.value, _read_reference(item, version), RELEASES[version])
 
 
-def _reference(item: Item, version: str) -> str:
+def _read_reference(item: Item, version: str) -> str:
     """Join the references; no answer, 0 and false are an empty text to the kit."""
     target = list(item.answers) if item.label is None else read_label(item) or ""
-    return reference_text(checked_target(target), RELEASES[version])
+    return join_target(check_target(target), RELEASES[version])
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -47,9 +47,9 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=("answers", "label"),
     parse=_parse,
-    metrics=_metrics,
-    reduce=labelled_means,
-    table=mean_table,
+    metrics=_score_row,
+    reduce=compute_labeled_means,
+    table=build_mean_table,
     keep=("subset",),
     groups=("subset",),
     default_for=_default_for,

@@ -9,17 +9,24 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/chartqa/utils.py:char
 from collections.abc import Mapping
 
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, whole_reply
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, of_first_reply, one_reference
-from mmscore.nlp.relaxed_match import relaxed_correctness
+from mmscore.core.recipe import Facts, Item, Recipe, parse_whole_response
+from mmscore.kits.lmms_eval.rows import (
+    KIT,
+    VERSIONS,
+    gather_details,
+    is_task,
+    read_only_reference,
+    score_first_response,
+)
+from mmscore.nlp.relaxed_match import is_relaxed_match
 
 HUMAN = "human_test"
 SPLITS = ("relaxed_augmented_split", "relaxed_human_split")
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    right = float(relaxed_correctness(one_reference(item), item.prediction))
-    known = details(item.extra)
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    right = float(is_relaxed_match(read_only_reference(item), item.prediction))
+    known = gather_details(item.extra)
     human = known["type"] == HUMAN if "type" in known else SPLITS[1] in known
     return {"relaxed_overall": right, SPLITS[human]: right}
 
@@ -33,7 +40,7 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "answers", "label", "extra", "variant"),
-    parse=whole_reply,
-    metrics=of_first_reply(_metrics),
+    parse=parse_whole_response,
+    metrics=score_first_response(_score_row),
     default_for=_default_for,
 )

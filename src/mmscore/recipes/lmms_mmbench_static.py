@@ -12,9 +12,16 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, means
+from mmscore.core.recipe import Facts, Item, Recipe, average_scores
 from mmscore.core.table import EXCLUDED, Scored
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, of_first_reply, one_reference
+from mmscore.kits.lmms_eval.rows import (
+    KIT,
+    VERSIONS,
+    gather_details,
+    is_task,
+    read_only_reference,
+    score_first_response,
+)
 from mmscore.parsers.lmms_choice import lmms_choice
 from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option
 from mmscore.scoring.grouping import COLUMNS, with_circular
@@ -30,15 +37,15 @@ def _parse(item: Item, version: str) -> Parsed:
     return parsed if parsed.value is not None else lmms_choice(item.prediction, LETTERS)
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"hit": float(parsed.value == one_reference(item))}
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"hit": float(parsed.value == read_only_reference(item))}
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     """Join rotations; a log numbers its rows and keeps MMBench's index beside, and its variants are replies."""
     ids, variants = [], []
     for id, status, variant, extra in zip(*map(scored.column, ("id", "status", "variant", "extra")), strict=True):
-        index = details(extra).get("index")
+        index = gather_details(extra).get("index")
         ids.append(None if status == EXCLUDED else id if index is None else str(index))
         variants.append(None if status == EXCLUDED or index is not None else variant)
     told = scored.with_column("extra", [None] * len(scored)).with_array("variant", pa.array(variants, pa.int32()))
@@ -56,9 +63,9 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=("options", "answer", "answers", "label", "extra", "variant"),
     parse=_parse,
-    metrics=of_first_reply(_metrics),
-    settle=_settle,
-    reduce=means("percent", scale=100),
+    metrics=score_first_response(_score_row),
+    settle=_adjust_rows,
+    reduce=average_scores("percent", scale=100),
     keep=("extra", *COLUMNS),
     groups=("l2_category", "category"),
     default_for=_default_for,

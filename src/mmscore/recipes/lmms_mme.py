@@ -10,12 +10,12 @@ mme_aggregate_results.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from mmconvert.core.errors import Error, got
+from mmconvert.core.errors import Error, show
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.core.table import EXCLUDED, Scored
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, of_first_reply, one_reference
-from mmscore.kits.mme.points import PAIR, PERCEPTION, mme_metrics, points_line, with_pairs
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, read_only_reference, score_first_response
+from mmscore.kits.mme.points import PAIR, PERCEPTION, build_points_line, compute_mme_metrics, score_pairs
 from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
 from mmscore.scoring.yes_no_rates import checked_word
 
@@ -26,28 +26,28 @@ def _parse(item: Item, version: str) -> Parsed:
     return lmms_mme_yes_no(item.prediction)
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    answer = checked_word(one_reference(item).lower().strip().replace(".", ""))
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    answer = checked_word(read_only_reference(item).lower().strip().replace(".", ""))
     return {"accuracy": float(parsed.value == answer)}
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     rows = zip(*map(scored.column, ("status", "category", "group")), strict=True)
     keys = [
         None if picture is None or status == EXCLUDED else (category, picture) for status, category, picture in rows
     ]
-    return with_pairs(scored, keys)
+    return score_pairs(scored, keys)
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    return mme_metrics(scored, _total_of)
+    return compute_mme_metrics(scored, _find_total)
 
 
-def _total_of(category: str) -> str:
+def _find_total(category: str) -> str:
     return TOTALS[category not in PERCEPTION]
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     """Lay out totals and categories in one line.
 
     Raises:
@@ -55,8 +55,8 @@ def _table(scored: Scored, version: str) -> Sequence[Row]:
     """
     counts = Counter(zip(scored.column("category"), scored.column("group"), strict=True))
     if odd := [picture for picture, count in counts.items() if count != PAIR]:
-        raise Error(f"group: {len(odd)} pictures have not two answered questions, the first {got(odd[0][1])}.")
-    return [points_line(dict(scored.split("category")), _total_of)]
+        raise Error(f"group: {len(odd)} pictures have not two answered questions, the first {show(odd[0][1])}.")
+    return [build_points_line(dict(scored.split("category")), _find_total)]
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -69,10 +69,10 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=("answer", "answers", "label", "extra", "variant"),
     parse=_parse,
-    metrics=of_first_reply(_metrics),
-    settle=_settle,
+    metrics=score_first_response(_score_row),
+    settle=_adjust_rows,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=("category", "group"),
     groups=("category",),
     default_for=_default_for,

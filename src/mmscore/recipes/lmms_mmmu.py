@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mmconvert.core.record import LETTERS
-from mmconvert.core.text.options import letters_of
+from mmconvert.core.text.options import list_letters
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, Row
 from mmscore.core.table import EXCLUDED, SCORED, Scored
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_repeat, is_task, one_reference
-from mmscore.kits.mmmu.fallback import undrawn_means, undrawn_scores
-from mmscore.metrics.mmmu_accuracy import Share, breakdown, subject_of
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, gather_details, is_repeat, is_task, read_only_reference
+from mmscore.kits.mmmu.fallback import average_undrawn_scores, score_without_draw
+from mmscore.metrics.mmmu_accuracy import AccuracyShare, build_breakdown, parse_subject
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
 from mmscore.parsers.lmms_mmmu_choice import lmms_mmmu_choice
 from mmscore.parsers.mmmu_open import mmmu_open
@@ -37,26 +37,26 @@ def _parse(item: Item, version: str) -> Parsed:
     return Parsed(str(mmmu_open(item.prediction)[0]), "key phrases")
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    gold = one_reference(item)
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    gold = read_only_reference(item)
     if item.options:
-        return undrawn_scores(parsed.value, gold, letters_of(item.options))
+        return score_without_draw(parsed.value, gold, list_letters(item.options))
     right = float(mmmu_open_match(gold, list(parsed.value or "")))
     return {WRITTEN: right, EXPECTED: right, DRAWN: 0.0}
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     """Name the subject: as the log has it, else from the id, else the category."""
     columns = (scored.column(name) for name in ("extra", "id", "category"))
     subjects = [
-        details(extra).get("subdomain") or subject_of(id or "") or category
+        gather_details(extra).get("subdomain") or parse_subject(id or "") or category
         for extra, id, category in zip(*columns, strict=True)
     ]
-    together = _any_right(scored)
+    together = _score_any_right(scored)
     return together.with_column("extra", [None] * len(scored)).with_column("subject", subjects)
 
 
-def _any_right(scored: Scored) -> Scored:
+def _score_any_right(scored: Scored) -> Scored:
     """Score the replies of a logged row together, on the first: one right reply is enough."""
     columns = zip(*map(scored.column, ("sample", "variant", "extra")), strict=True)
     repeated = {sample for sample, variant, extra in columns if is_repeat(variant, extra)}
@@ -78,9 +78,9 @@ def _any_right(scored: Scored) -> Scored:
     return scored.with_column("status", statuses).with_scores(**scores) if members else scored
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     means = {subject: part.mean(WRITTEN) for subject, part in scored.split("subject")}
-    shares = breakdown({subject: Share(mean.value, mean.n) for subject, mean in means.items()})
+    shares = build_breakdown({subject: AccuracyShare(mean.value, mean.n) for subject, mean in means.items()})
     return [{"name": name, "num": share.count, "acc": round(share.accuracy, DIGITS)} for name, share in shares.items()]
 
 
@@ -94,10 +94,10 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=("options", "answer", "answers", "label"),
     parse=_parse,
-    metrics=_metrics,
-    settle=_settle,
-    reduce=undrawn_means,
-    table=_table,
+    metrics=_score_row,
+    settle=_adjust_rows,
+    reduce=average_undrawn_scores,
+    table=_build_table,
     keep=("extra", "category", "subject", "sample", "variant"),
     groups=("subject",),
     default_for=_default_for,

@@ -7,9 +7,9 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/ocrbench/utils.py. Ke
 from collections.abc import Mapping
 
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, whole_reply
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, parse_whole_response
 from mmscore.core.table import Scored
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, details, is_task, of_first_reply, references
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, gather_details, is_task, list_references, score_first_response
 from mmscore.metrics.lmms_ocrbench import FORMULAS, lmms_ocrbench
 
 QUESTIONS = 1000
@@ -17,15 +17,15 @@ FORMULA_TYPE = "Handwritten Mathematical Expression Recognition"
 """Question type of `FORMULAS`, for rows that do not name the source."""
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    known = details(item.extra)
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    known = gather_details(item.extra)
     formula = known.get("dataset") == FORMULAS or FORMULA_TYPE in (item.category, known.get("question_type"))
-    return {"accuracy": float(lmms_ocrbench(item.prediction, references(item), formula=formula))}
+    return {"accuracy": float(lmms_ocrbench(item.prediction, list_references(item), formula=formula))}
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
     share = scored.mean("accuracy")
-    return {"ocrbench_accuracy": share.scaled(share.n / QUESTIONS, "fraction"), "accuracy": share}
+    return {"ocrbench_accuracy": share.scale(share.n / QUESTIONS, "fraction"), "accuracy": share}
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -38,8 +38,8 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "answers", "label", "category", "extra", "variant"),
-    parse=whole_reply,
-    metrics=of_first_reply(_metrics),
+    parse=parse_whole_response,
+    metrics=score_first_response(_score_row),
     reduce=_reduce,
     groups=("category",),
     default_for=_default_for,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.core.table import Scored
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, of_first_reply, one_reference
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, read_only_reference, score_first_response
 from mmscore.scoring.yes_no_rates import WORDS, YES, checked_word, rates_of_yes, scores_of_yes
 
 NAMES = {"f1": "f1_score"}
@@ -22,8 +22,8 @@ def _parse(item: Item, version: str) -> Parsed:
     return Parsed(word, "whole reply") if word in WORDS else UNPARSED
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    answer = checked_word(one_reference(item).lower().strip())
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    answer = checked_word(read_only_reference(item).lower().strip())
     right = float(parsed.value == answer)
     wanted = answer == YES and parsed.value is not None
     scores = scores_of_yes(right, said=parsed.value == YES, wanted=wanted)
@@ -34,7 +34,7 @@ def _reduce(scored: Scored, version: str) -> Metrics:
     return {f"pope_{NAMES.get(name, name)}": estimate for name, estimate in rates_of_yes(scored).items()}
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return [{name: estimate.value for name, estimate in _reduce(scored, version).items()}]
 
 
@@ -48,9 +48,9 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=("answer", "answers", "label", "extra", "variant"),
     parse=_parse,
-    metrics=of_first_reply(_metrics),
+    metrics=score_first_response(_score_row),
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=("category",),
     groups=("category",),
     default_for=_default_for,

@@ -9,13 +9,13 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/textvqa/utils.py:text
 from collections.abc import Mapping
 
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, whole_reply
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, annotations, is_task, of_first_reply
+from mmscore.core.recipe import Facts, Item, Recipe, parse_whole_response
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, list_annotations, score_first_response
 from mmscore.metrics.lmms_vqa import lmms_vqa
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"exact_match": lmms_vqa(item.prediction, list(map(str, annotations(item))))}
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"exact_match": lmms_vqa(item.prediction, list(map(str, list_annotations(item))))}
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -27,7 +27,7 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "answers", "label", "extra", "variant"),
-    parse=whole_reply,
-    metrics=of_first_reply(_metrics),
+    parse=parse_whole_response,
+    metrics=score_first_response(_score_row),
     default_for=_default_for,
 )

@@ -8,18 +8,18 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/vqav2/utils.py:vqav2_
 
 from collections.abc import Mapping
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, whole_reply
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, annotations, is_task, of_first_reply
+from mmscore.core.recipe import Facts, Item, Recipe, parse_whole_response
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, list_annotations, score_first_response
 from mmscore.metrics.lmms_vqa import lmms_vqav2
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    listed = annotations(item)
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    listed = list_annotations(item)
     for one in listed:
         if not (isinstance(one, str) or (isinstance(one, dict) and "answer" in one)):
-            raise RowError("answer.type", "label", f"expected texts or objects with `answer` {got(one)}.")
+            raise RowError("answer.type", "label", f"expected texts or objects with `answer` {show(one)}.")
     return {"exact_match": lmms_vqav2(item.prediction, listed)}
 
 
@@ -32,7 +32,7 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "answers", "label", "extra", "variant"),
-    parse=whole_reply,
-    metrics=of_first_reply(_metrics),
+    parse=parse_whole_response,
+    metrics=score_first_response(_score_row),
     default_for=_default_for,
 )

@@ -21,25 +21,25 @@ from mmscore.kits.vlmevalkit.choices import (
     KIT,
     LEVELS,
     VERSIONS,
-    accuracy_table,
-    hit,
+    build_accuracy_table,
     is_circular,
     is_from_kit,
     parse,
+    score_hit,
 )
 from mmscore.scoring.grouping import with_circular
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"hit": hit(item, parsed)}
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"hit": score_hit(item, parsed)}
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     return with_circular(scored, "hit")
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
-    return accuracy_table(scored, "circular_accuracy")
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
+    return build_accuracy_table(scored, "circular_accuracy")
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -54,9 +54,9 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=COLUMNS,
     parse=parse,
-    metrics=_metrics,
-    settle=_settle,
-    table=_table,
+    metrics=_score_row,
+    settle=_adjust_rows,
+    table=_build_table,
     keep=("sample", "variant", "group", "split", *LEVELS),
     groups=("split", *LEVELS),
     default_for=_default_for,

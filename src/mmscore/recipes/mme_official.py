@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.core.table import MISSING, REJECTED, Scored
-from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, category_points, mme_metrics, with_pairs
+from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, compute_mme_metrics, count_category_points, score_pairs
 from mmscore.parsers.mme_yes_no import mme_yes_no
 from mmscore.scoring.yes_no_rates import checked_word
 
@@ -25,13 +25,13 @@ def _parse(item: Item, version: str) -> Parsed:
     return mme_yes_no(item.prediction)
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if item.category not in TOTALS:
         return {}
     return {"accuracy": float(parsed.value == checked_word((item.answer or "").lower()))}
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     """Pair the rows of a category that name one picture, two by two."""
     seen: Counter[tuple[str, str | None]] = Counter()
     keys: list[tuple[str, str | None, int] | None] = []
@@ -42,14 +42,14 @@ def _settle(scored: Scored, version: str) -> Scored:
         else:
             keys.append((category, picture, seen[category, picture] // PAIR))
             seen[category, picture] += 1
-    return with_pairs(scored, keys)
+    return score_pairs(scored, keys)
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    return mme_metrics(scored, TOTALS.get)
+    return compute_mme_metrics(scored, TOTALS.get)
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     totals = _reduce(scored, version)
     parts = dict(scored.split("category"))
     lines = []
@@ -57,7 +57,7 @@ def _table(scored: Scored, version: str) -> Sequence[Row]:
         if total in totals:
             lines.append({"task": total, "score": totals[total].value})
             names = [name for name in TOTALS if TOTALS[name] == total and name in parts]
-            lines += [{"task": name, "score": category_points(parts[name]).value} for name in names]
+            lines += [{"task": name, "score": count_category_points(parts[name]).value} for name in names]
     return lines
 
 
@@ -71,10 +71,10 @@ RECIPE = Recipe(
     versions={"1": "BradyFU/Awesome-Multimodal-Large-Language-Models, MME eval_tool"},
     columns=("answer", "category"),
     parse=_parse,
-    metrics=_metrics,
-    settle=_settle,
+    metrics=_score_row,
+    settle=_adjust_rows,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=("category", "group"),
     groups=("category",),
     default_for=_default_for,

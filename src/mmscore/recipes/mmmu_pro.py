@@ -10,12 +10,12 @@ counts apart, the script draws for it too.
 
 from collections.abc import Mapping
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS
-from mmconvert.core.text.options import letters_of
+from mmconvert.core.text.options import list_letters
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe
-from mmscore.kits.mmmu.fallback import undrawn_means, undrawn_scores
+from mmscore.kits.mmmu.fallback import average_undrawn_scores, score_without_draw
 from mmscore.parsers.mmmu_pro_choice import mmmu_pro_choice
 
 FORMATS = frozenset(("mmmu_pro_outputs",))
@@ -27,10 +27,10 @@ def _parse(item: Item, version: str) -> Parsed:
     return mmmu_pro_choice(item.prediction, list(texts), texts)
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if item.answer is None:
-        raise RowError("answer.missing", "answer", f"the row has no reference {got(None)}. Give --answers.")
-    return undrawn_scores(parsed.value, item.answer, letters_of(item.options))
+        raise RowError("answer.missing", "answer", f"the row has no reference {show(None)}. Give --answers.")
+    return score_without_draw(parsed.value, item.answer, list_letters(item.options))
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -45,8 +45,8 @@ RECIPE = Recipe(
     versions={"1": "MMMU-Benchmark/MMMU@bb0b95a"},
     columns=("options", "answer"),
     parse=_parse,
-    metrics=_metrics,
-    reduce=undrawn_means,
+    metrics=_score_row,
+    reduce=average_undrawn_scores,
     groups=("subset", "l2_category", "category"),
     default_for=_default_for,
 )

@@ -16,14 +16,14 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import LETTERS
-from mmconvert.core.text.options import letters_of
+from mmconvert.core.text.options import list_letters
 from mmconvert.kits.mmmu.subjects import DOMAIN_OF, SUBJECTS
 from mmscore.core.parsed import UNPARSED, Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, means, read_label
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, average_scores, read_label
 from mmscore.core.table import SCORED, Scored
-from mmscore.metrics.mmmu_accuracy import Share, breakdown, choice_is_right, subject_of
+from mmscore.metrics.mmmu_accuracy import AccuracyShare, build_breakdown, is_right_choice, parse_subject
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
-from mmscore.parsers.mmmu_choice import drawn_choice, mmmu_choice
+from mmscore.parsers.mmmu_choice import draw_choice, mmmu_choice
 from mmscore.parsers.mmmu_open import mmmu_open
 
 SEED = 42
@@ -39,19 +39,19 @@ def _parse(item: Item, version: str) -> Parsed:
     return Parsed(" | ".join(map(str, values)), "key phrases")
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    if subject_of(item.id or "") not in DOMAIN_OF:
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    if parse_subject(item.id or "") not in DOMAIN_OF:
         return {}
-    gold = _gold(item)
+    gold = _read_gold(item)
     if item.options:
-        right = choice_is_right(parsed.value, gold)
+        right = is_right_choice(parsed.value, gold)
     else:
         right = mmmu_open_match(gold, mmmu_open(item.prediction))
     drawn = float(parsed.how == UNPARSED.how)
     return {"accuracy": float(right), "accuracy_without_fallback": float(right), "fallback_share": drawn}
 
 
-def _gold(item: Item) -> str | Sequence[str]:
+def _read_gold(item: Item) -> str | Sequence[str]:
     """Give the reference as the source wrote it, or the list of them."""
     if len(item.answers) > 1:
         return item.answers
@@ -62,18 +62,18 @@ def _gold(item: Item) -> str | Sequence[str]:
     return gold
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     """Draw the letters that the script draws, in its order, and name subject and domain."""
     ids, statuses, values, hows = (scored.column(name) for name in ("id", "status", "value", "how"))
-    subjects = [subject_of(id or "") for id in ids]
+    subjects = [parse_subject(id or "") for id in ids]
     accuracy = scored.scores["accuracy"].copy()
     unread = [n for n, (status, how) in enumerate(zip(statuses, hows, strict=True)) if (status, how) == _UNREAD]
     options, references = scored.column("options"), [scored.column(name) for name in _REFERENCES]
     rng = Random(SEED)
     for n in sorted(unread, key=lambda n: SUBJECTS.index(subjects[n])):
-        values[n], hows[n] = drawn_choice(letters_of(options[n]), rng), DRAWN
+        values[n], hows[n] = draw_choice(list_letters(options[n]), rng), DRAWN
         item = Item(**{name: column[n] for name, column in zip(_REFERENCES, references, strict=True) if column[n]})
-        accuracy[n] = float(choice_is_right(values[n], _gold(item)))
+        accuracy[n] = float(is_right_choice(values[n], _read_gold(item)))
     scored = scored.with_column("value", values).with_column("how", hows)
     scored = scored.with_column("subject", [subject if subject in DOMAIN_OF else None for subject in subjects])
     return scored.with_column("domain", list(map(DOMAIN_OF.get, subjects))).with_scores(accuracy=accuracy)
@@ -84,13 +84,15 @@ _REFERENCES = ("answer", "answers", "label")
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    metrics = means()(scored, version)
+    metrics = average_scores()(scored, version)
     return {**metrics, "fallback_share": replace(metrics["fallback_share"], higher_is_better=False)}
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     estimates = {subject: part.mean("accuracy") for subject, part in scored.split("subject")}
-    shares = breakdown({subject: Share(estimate.value, estimate.n) for subject, estimate in estimates.items()})
+    shares = build_breakdown(
+        {subject: AccuracyShare(estimate.value, estimate.n) for subject, estimate in estimates.items()}
+    )
     return [{"name": name, "num": s.count, "acc": round(s.accuracy, 3)} for name, s in shares.items()]
 
 
@@ -106,10 +108,10 @@ RECIPE = Recipe(
     versions={"1": "MMMU-Benchmark/MMMU@bb0b95a"},
     columns=("id", "options", *_REFERENCES),
     parse=_parse,
-    metrics=_metrics,
-    settle=_settle,
+    metrics=_score_row,
+    settle=_adjust_rows,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=("options", *_REFERENCES),
     groups=("domain", "subject"),
     default_for=_default_for,

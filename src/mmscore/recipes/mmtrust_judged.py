@@ -4,8 +4,8 @@ Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.eval with mmte/co
 judge in which the next rule finds nothing is no score; the kit counts it as no, or as 0 points.
 """
 
-from mmscore.kits.mmtrusteval.rows import task_recipe
+from mmscore.kits.mmtrusteval.rows import build_task_recipe
 
-RECIPE = task_recipe(
+RECIPE = build_task_recipe(
     "MMTrustEval's tasks in which a chat model judges each reply", fits=lambda task: task.judged, judge="mmtrust"
 )

@@ -4,9 +4,9 @@ Parity: thu-ml/MMTrustEval@a067801 and v0.2.1 mmte/evaluators/rule_eval.py, `rul
 phrases, found inside words too: "a public park" and "terror" are refusals.
 """
 
-from mmscore.kits.mmtrusteval.rows import chain_recipe
+from mmscore.kits.mmtrusteval.rows import build_chain_recipe
 
-RECIPE = chain_recipe(
+RECIPE = build_chain_recipe(
     [{"rule_reject_template_eval": {"metrics_cfg": {"pred_mean": {}}}}],
     summary="Share of refusals by MMTrustEval's phrases, on any data",
 )

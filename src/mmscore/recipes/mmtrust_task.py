@@ -8,6 +8,6 @@ Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.eval with mmte/co
 for the table. Of several numbers in a grader's reply the first counts; the kit takes one at random.
 """
 
-from mmscore.kits.mmtrusteval.rows import kit_logs, task_recipe
+from mmscore.kits.mmtrusteval.rows import build_task_recipe, offer_recipe_for_logs
 
-RECIPE = task_recipe("MMTrustEval's tasks, each by its own chains", default_for=kit_logs)
+RECIPE = build_task_recipe("MMTrustEval's tasks, each by its own chains", default_for=offer_recipe_for_logs)

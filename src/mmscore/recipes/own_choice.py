@@ -13,9 +13,9 @@ Parity: own definition.
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS
-from mmconvert.core.text.options import letters_of
+from mmconvert.core.text.options import list_letters
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe
 from mmscore.core.table import Scored
@@ -29,28 +29,28 @@ def _parse(item: Item, version: str) -> Parsed:
     return own_choice(item.prediction, item.options)
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if item.answer is None:
         return {}
-    letters = letters_of(item.options)
+    letters = list_letters(item.options)
     if len(item.answer) != 1 or item.answer not in letters:
-        raise RowError("answer.not_an_option", "answer", f"expected one of {', '.join(letters)} {got(item.answer)}.")
+        raise RowError("answer.not_an_option", "answer", f"expected one of {', '.join(letters)} {show(item.answer)}.")
     right = float(parsed.value == item.answer)
     if parsed.value is None:
         return {"accuracy": right, "accuracy_if_unparsed_guessed": 1 / len(letters)}
     return {"accuracy": right, "accuracy_if_unparsed_dropped": right, "accuracy_if_unparsed_guessed": right}
 
 
-def _settle(scored: Scored, version: str) -> Scored:
-    return with_replies(scored, _option_texts).without("options")
+def _adjust_rows(scored: Scored, version: str) -> Scored:
+    return with_replies(scored, _list_option_texts).without("options")
 
 
-def _option_texts(scored: Scored) -> list[str | None]:
+def _list_option_texts(scored: Scored) -> list[str | None]:
     pairs = zip(scored.column("value"), scored.column("options"), strict=True)
-    return [None if letter is None else _option_text(letter, options or ()) for letter, options in pairs]
+    return [None if letter is None else _find_option_text(letter, options or ()) for letter, options in pairs]
 
 
-def _option_text(letter: str, options: Sequence[str | None]) -> str:
+def _find_option_text(letter: str, options: Sequence[str | None]) -> str:
     place = LETTERS.find(letter)
     return (options[place] if 0 <= place < len(options) else None) or letter
 
@@ -69,9 +69,9 @@ RECIPE = Recipe(
     versions={"1": "own definition"},
     columns=("options", "answer", "method"),
     parse=_parse,
-    metrics=_metrics,
+    metrics=_score_row,
     keep=(*COLUMNS, "options"),
-    settle=_settle,
+    settle=_adjust_rows,
     reduce=_reduce,
     default_for=_default_for,
     joint=(QUESTION,),

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe
 from mmscore.core.table import Scored
-from mmscore.metrics.normalized_match import normalized_match, normalized_text
+from mmscore.metrics.normalized_match import normalize_text, normalized_match
 from mmscore.parsers.own_short_answer import own_short_answer
 from mmscore.scoring.repeats import COLUMNS, QUESTION, reply_numbers, with_replies
 
@@ -24,19 +24,19 @@ def _parse(item: Item, version: str) -> Parsed:
     return own_short_answer(item.prediction)
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     references = item.answers or ([] if item.answer is None else [item.answer])
     if not references:
         return {}
     return {"accuracy": 0.0 if parsed.value is None else normalized_match(parsed.value, references)}
 
 
-def _settle(scored: Scored, version: str) -> Scored:
-    return with_replies(scored, _texts)
+def _adjust_rows(scored: Scored, version: str) -> Scored:
+    return with_replies(scored, _list_texts)
 
 
-def _texts(scored: Scored) -> list[str | None]:
-    return [None if value is None else normalized_text(value) for value in scored.column("value")]
+def _list_texts(scored: Scored) -> list[str | None]:
+    return [None if value is None else normalize_text(value) for value in scored.column("value")]
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
@@ -53,9 +53,9 @@ RECIPE = Recipe(
     versions={"1": "own definition"},
     columns=("answer", "answers"),
     parse=_parse,
-    metrics=_metrics,
+    metrics=_score_row,
     keep=COLUMNS,
-    settle=_settle,
+    settle=_adjust_rows,
     reduce=_reduce,
     default_for=_default_for,
     joint=(QUESTION,),

@@ -7,12 +7,12 @@ Parity: own definition; the chains are MMTrustEval's.
 """
 
 from mmscore.core.recipe import OWN
-from mmscore.kits.mmtrusteval.evaluators import Setting
-from mmscore.kits.mmtrusteval.rows import task_recipe
+from mmscore.kits.mmtrusteval.evaluators import EvaluatorContext
+from mmscore.kits.mmtrusteval.rows import build_task_recipe
 
-RECIPE = task_recipe(
+RECIPE = build_task_recipe(
     "MMTrustEval's tasks, a text being one label and points numbers",
-    setting=Setting(fixed=True),
+    setting=EvaluatorContext(fixed=True),
     parity=OWN,
     versions={"1": "own"},
 )

@@ -23,7 +23,7 @@ def _parse(item: Item, version: str) -> Parsed:
     return pope_yes_no(item.prediction)
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if item.answer is None:
         return {}
     said, wanted = parsed.value != NO, checked_word(item.answer.lower()) == YES
@@ -35,7 +35,7 @@ def _reduce(scored: Scored, version: str) -> Metrics:
     return rates_of_yes(scored)
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     said, right = scored.scores["yes_ratio"] == 1, scored.scores["accuracy"] == 1
     counts = {"TP": said & right, "FP": said & ~right, "TN": ~said & right, "FN": ~said & ~right}
     names = ("Accuracy", "Precision", "Recall", "F1 score", "Yes ratio")
@@ -53,9 +53,9 @@ RECIPE = Recipe(
     versions={"1": "AoiDragon/POPE@f3ec604"},
     columns=("answer",),
     parse=_parse,
-    metrics=_metrics,
+    metrics=_score_row,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=("category",),
     groups=("category",),
     default_for=_default_for,

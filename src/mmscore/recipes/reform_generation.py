@@ -10,14 +10,14 @@ never ends there where a reference holds a line break; here the break is a blank
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmscore.core.estimates import Estimate
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, read_label, whole_reply
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, parse_whole_response, read_label
 from mmscore.core.table import Scored
 from mmscore.kits.reform_eval.evaluation import GENERATION
-from mmscore.kits.reform_eval.rows import KIT, is_from_kit, log_table
-from mmscore.metrics.coco_meteor import meteor_counts, meteor_of
+from mmscore.kits.reform_eval.rows import KIT, build_log_table, is_from_kit
+from mmscore.metrics.coco_meteor import compute_meteor, count_meteor
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.nlp import meteor
 from mmscore.scoring.captions import CIDER, COUNTS, ROUGE_L, TEXTS, caption_metrics, counts_of, with_caption_scores
@@ -32,22 +32,22 @@ VERSIONS = {
 }
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {ROUGE_L: coco_rouge_l(item.prediction, _references(item))}
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {ROUGE_L: coco_rouge_l(item.prediction, _read_references(item))}
 
 
-def _references(item: Item) -> Sequence[str]:
+def _read_references(item: Item) -> Sequence[str]:
     label = read_label(item)
     listed = item.answers if label is None else label
     if not isinstance(listed, list | tuple) or not listed or not all(isinstance(text, str) for text in listed):
-        raise RowError("references.type", "label", f"expected a list of captions {got(listed)}. Give it as a list.")
+        raise RowError("references.type", "label", f"expected a list of captions {show(listed)}. Give it as a list.")
     captions: Sequence[str] = listed
     return captions
 
 
-def _settle(scored: Scored, version: str) -> Scored:
-    wanted = version != "1" and meteor.missing() is None
-    return with_caption_scores(scored, _references, {METEOR_COUNTS: meteor_counts} if wanted else {})
+def _adjust_rows(scored: Scored, version: str) -> Scored:
+    wanted = version != "1" and meteor.describe_missing() is None
+    return with_caption_scores(scored, _read_references, {METEOR_COUNTS: count_meteor} if wanted else {})
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
@@ -58,13 +58,13 @@ def _reduce(scored: Scored, version: str) -> Metrics:
     if counts is None:
         return metrics
     bleu = {name: estimate for name, estimate in metrics.items() if name not in LAST}
-    meteor = Estimate(meteor_of(counts), len(scored))
+    meteor = Estimate(compute_meteor(counts), len(scored))
     return {**bleu, METEOR: meteor, **{name: metrics[name] for name in LAST}}
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     numbers = {name: estimate.value for name, estimate in _reduce(scored, version).items()}
-    return log_table(GENERATION, {"CIDEr": numbers[CIDER]} if version == "1" else numbers)
+    return build_log_table(GENERATION, {"CIDEr": numbers[CIDER]} if version == "1" else numbers)
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -76,11 +76,11 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answers", "label"),
-    parse=whole_reply,
-    metrics=_metrics,
-    settle=_settle,
+    parse=parse_whole_response,
+    metrics=_score_row,
+    settle=_adjust_rows,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=(*TEXTS, COUNTS, METEOR_COUNTS),
     default_for=_default_for,
 )

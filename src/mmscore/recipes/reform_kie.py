@@ -6,23 +6,23 @@ list of references, and such a row is refused here. It is no precision, recall o
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, Row, read_label, whole_reply
+from mmscore.core.recipe import Facts, Item, Recipe, Row, parse_whole_response, read_label
 from mmscore.core.table import Scored
-from mmscore.kits.reform_eval.rows import KIT, VERSIONS, is_from_kit, log_table
-from mmscore.metrics.reform_word_match import reform_kie
+from mmscore.kits.reform_eval.rows import KIT, VERSIONS, build_log_table, is_from_kit
+from mmscore.metrics.reform_word_match import match_kie
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     label = item.answer if item.label is None else read_label(item)
     if not isinstance(label, str):
-        raise RowError("answer.type", "label", f"the kit takes one text as reference {got(label)}. Give one.")
-    return {"accuracy": float(reform_kie(item.prediction, [label]))}
+        raise RowError("answer.type", "label", f"the kit takes one text as reference {show(label)}. Give one.")
+    return {"accuracy": float(match_kie(item.prediction, [label]))}
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
-    return log_table("KIEOpenEnded", {"accuracy": scored.mean("accuracy").value, "format_hit_rate": 1.0})
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
+    return build_log_table("KIEOpenEnded", {"accuracy": scored.mean("accuracy").value, "format_hit_rate": 1.0})
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -34,8 +34,8 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "label"),
-    parse=whole_reply,
-    metrics=_metrics,
-    table=_table,
+    parse=parse_whole_response,
+    metrics=_score_row,
+    table=_build_table,
     default_for=_default_for,
 )

@@ -17,16 +17,16 @@ from mmscore.core.recipe import Facts, Metrics, Row
 from mmscore.core.table import SCORED, Scored
 from mmscore.kits.reform_eval.rows import (
     CHOICE_KEEP,
-    choice_means,
-    choice_recipe,
-    choice_table,
+    average_choices,
+    build_choice_recipe,
+    build_choice_table,
     is_from_kit,
-    with_instability,
+    measure_instability,
 )
 from mmscore.metrics.reform_round_trend import reform_round_trend
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     """Measure stability.
 
     Raises:
@@ -34,11 +34,11 @@ def _settle(scored: Scored, version: str) -> Scored:
     """
     if None in scored.with_status(SCORED).column("round"):
         raise Error("round: a row has none, and accuracy is held against it. Fill the column.")
-    return with_instability(scored)
+    return measure_instability(scored)
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    metrics = dict(choice_means(scored, version))
+    metrics = dict(average_choices(scored, version))
     rounds = {float(number): part.scores["accuracy"].tolist() for number, part in scored.split("round")}
     if len(rounds) > 1:
         trend = reform_round_trend(rounds)
@@ -47,8 +47,8 @@ def _reduce(scored: Scored, version: str) -> Metrics:
     return metrics
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
-    return choice_table(scored, _reduce(scored, version))
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
+    return build_choice_table(scored, _reduce(scored, version))
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -58,10 +58,12 @@ def _default_for(facts: Facts) -> str | None:
 
 
 RECIPE = replace(
-    choice_recipe("Dialogs as ReForm-Eval scores them: single choice and its trend over the rounds", _default_for),
-    settle=_settle,
+    build_choice_recipe(
+        "Dialogs as ReForm-Eval scores them: single choice and its trend over the rounds", _default_for
+    ),
+    settle=_adjust_rows,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=(*CHOICE_KEEP, "round"),
     groups=("round",),
 )

@@ -6,24 +6,24 @@ long phrase, and where nothing is left of the reference any word will do.
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, Row, read_label, whole_reply
+from mmscore.core.recipe import Facts, Item, Recipe, Row, parse_whole_response, read_label
 from mmscore.core.table import Scored
-from mmscore.kits.reform_eval.rows import KIT, VERSIONS, is_from_kit, log_table
-from mmscore.metrics.reform_word_match import reform_ocr
+from mmscore.kits.reform_eval.rows import KIT, VERSIONS, build_log_table, is_from_kit
+from mmscore.metrics.reform_word_match import match_ocr
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     label = read_label(item)
     reference = item.answers if label is None else [label] if isinstance(label, str) else label
     if not (isinstance(reference, Sequence) and all(isinstance(text, str) for text in reference)):
-        raise RowError("answer.type", "label", f"expected a text or a list of texts {got(label)}.")
-    return {"accuracy": float(reform_ocr(item.prediction, reference))}
+        raise RowError("answer.type", "label", f"expected a text or a list of texts {show(label)}.")
+    return {"accuracy": float(match_ocr(item.prediction, reference))}
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
-    return log_table("OCROpenEnded", {"accuracy": scored.mean("accuracy").value, "format_hit_rate": 1.0})
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
+    return build_log_table("OCROpenEnded", {"accuracy": scored.mean("accuracy").value, "format_hit_rate": 1.0})
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -35,8 +35,8 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answers", "label"),
-    parse=whole_reply,
-    metrics=_metrics,
-    table=_table,
+    parse=parse_whole_response,
+    metrics=_score_row,
+    table=_build_table,
     default_for=_default_for,
 )

@@ -9,7 +9,7 @@ are not looked for, as the kit's evaluation does not; its log needs every sample
 """
 
 from mmscore.core.recipe import Facts
-from mmscore.kits.reform_eval.rows import choice_recipe, is_from_kit
+from mmscore.kits.reform_eval.rows import build_choice_recipe, is_from_kit
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -18,4 +18,4 @@ def _default_for(facts: Facts) -> str | None:
     return None
 
 
-RECIPE = choice_recipe("Single choice as ReForm-Eval scores it, with its stability", _default_for)
+RECIPE = build_choice_recipe("Single choice as ReForm-Eval scores it, with its stability", _default_for)

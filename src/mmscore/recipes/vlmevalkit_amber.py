@@ -8,11 +8,11 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:AMBER_rat
 
 from collections.abc import Mapping, Sequence
 
-from mmscore.core.estimates import macro
+from mmscore.core.estimates import compute_macro
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, answer_cell, is_from_kit
+from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit, read_answer_cell
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 
@@ -27,22 +27,22 @@ DIMENSIONS = {
 }
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"accuracy": float(vlmevalkit_yes_no(answer_cell(item), parsed.value, any_case=True))}
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"accuracy": float(vlmevalkit_yes_no(read_answer_cell(item), parsed.value, any_case=True))}
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     categories = scored.column("category")
     return scored.with_column("dimension", [DIMENSIONS.get(name, name) for name in categories])
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    average = macro(part.mean("accuracy") for _, part in scored.split("dimension"))
+    average = compute_macro(part.mean("accuracy") for _, part in scored.split("dimension"))
     estimates = {"average": average, "accuracy": scored.mean("accuracy")}
-    return {name: estimate.scaled(100, "percent") for name, estimate in estimates.items()}
+    return {name: estimate.scale(100, "percent") for name, estimate in estimates.items()}
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     line = {name: part.mean("accuracy").value * 100 for name, part in scored.split("dimension")}
     return [line | {"Avg ACC": sum(line.values()) / len(line) if line else 0.0}]
 
@@ -57,10 +57,10 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=COLUMNS,
     parse=parse,
-    metrics=_metrics,
-    settle=_settle,
+    metrics=_score_row,
+    settle=_adjust_rows,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=("category", "dimension"),
     groups=("dimension",),
     default_for=_default_for,

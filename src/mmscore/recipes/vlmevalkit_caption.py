@@ -9,10 +9,10 @@ with pycocoevalcap 1.2.
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, read_label, whole_reply
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, parse_whole_response, read_label
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import FORMATS, VERSIONS
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
@@ -21,11 +21,11 @@ from mmscore.scoring.captions import COUNTS, ROUGE_L, TEXTS, caption_metrics, wi
 NAMES = {ROUGE_L: "ROUGE_L", "cider": "CIDEr"}
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {ROUGE_L: coco_rouge_l(item.prediction, _references(item))}
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {ROUGE_L: coco_rouge_l(item.prediction, _read_references(item))}
 
 
-def _references(item: Item) -> Sequence[str]:
+def _read_references(item: Item) -> Sequence[str]:
     """Read the answer cell, which must be a list; the references as columns where there is no cell.
 
     Raises:
@@ -39,19 +39,19 @@ def _references(item: Item) -> Sequence[str]:
         # A tuple is a list of references to OCRBench; the scorers of captions break off at one.
         listed = label if isinstance(label, list) else parse_list(cell) if looks_like_list(cell) else cell
     if isinstance(listed, str) or not listed or not all(isinstance(text, str) for text in listed):
-        raise RowError("answer.type", "answer", f"expected a list of captions {got(listed)}. Give it as a list.")
+        raise RowError("answer.type", "answer", f"expected a list of captions {show(listed)}. Give it as a list.")
     return listed
 
 
-def _settle(scored: Scored, version: str) -> Scored:
-    return with_caption_scores(scored, _references)
+def _adjust_rows(scored: Scored, version: str) -> Scored:
+    return with_caption_scores(scored, _read_references)
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
     return caption_metrics(scored, 100, "percent")
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     values = {name: estimate.value for name, estimate in _reduce(scored, version).items()}
     others = {NAMES[name]: values.pop(name) for name in NAMES}
     return [{"Bleu": list(values.values()), **others}]
@@ -68,11 +68,11 @@ RECIPE = Recipe(
     parity="VLMEvalKit",
     versions=VERSIONS,
     columns=("answers", "label"),
-    parse=whole_reply,
-    metrics=_metrics,
-    settle=_settle,
+    parse=parse_whole_response,
+    metrics=_score_row,
+    settle=_adjust_rows,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=(*TEXTS, COUNTS),
     default_for=_default_for,
 )

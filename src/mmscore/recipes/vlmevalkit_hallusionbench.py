@@ -9,11 +9,11 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:Hallusion
 
 from collections.abc import Mapping, Sequence
 
-from mmconvert.core.errors import Error, RowError, got
+from mmconvert.core.errors import Error, RowError, show
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.core.table import MISSING, REJECTED, Scored
-from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, answer_cell, is_from_kit
+from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit, read_answer_cell
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 from mmscore.scoring.grouping import joint_accuracy, undecided
@@ -26,16 +26,16 @@ HEAD = 2
 """Places at the head of the index that name the category and the l2-category."""
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if (item.id or "").count("_") < max(PLACES.values()):
-        raise RowError("id.parts", "id", f"expected set, figure and question {got(item.id)}. Keep the kit's index.")
-    return {"aAcc": float(vlmevalkit_yes_no(answer_cell(item), parsed.value))}
+        raise RowError("id.parts", "id", f"expected set, figure and question {show(item.id)}. Keep the kit's index.")
+    return {"aAcc": float(vlmevalkit_yes_no(read_answer_cell(item), parsed.value))}
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     """Name the figure and the question of every row; one that was never read has its l2-category in the index."""
     indices = [(id or "").split("_") for id in scored.column("id")]
-    levels, hits = _levels(scored, indices), scored.scores["aAcc"].tolist()
+    levels, hits = _list_levels(scored, indices), scored.scores["aAcc"].tolist()
     for column, place in PLACES.items():
         keys = [
             "_".join((level or "", index[SET], index[place])) if len(index) > place else None
@@ -46,7 +46,7 @@ def _settle(scored: Scored, version: str) -> Scored:
     return scored
 
 
-def _levels(scored: Scored, indices: Sequence[Sequence[str]]) -> Sequence[str | None]:
+def _list_levels(scored: Scored, indices: Sequence[Sequence[str]]) -> Sequence[str | None]:
     levels, heads = scored.column("l2_category"), [tuple(index[:HEAD]) for index in indices]
     named = {head: level for head, level in zip(heads, levels, strict=True) if level is not None}
     unread = [status in (MISSING, REJECTED) for status in scored.column("status")]
@@ -62,10 +62,10 @@ def _reduce(scored: Scored, version: str) -> Metrics:
         "fAcc": joint_accuracy(scored, "figure", "aAcc"),
         "qAcc": joint_accuracy(scored, "joint_question", "aAcc"),
     }
-    return {name: estimate.scaled(100, "percent") for name, estimate in estimates.items()}
+    return {name: estimate.scale(100, "percent") for name, estimate in estimates.items()}
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     """Lay out the kit's table: all rows, then categories, then l2-categories.
 
     Raises:
@@ -90,10 +90,10 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=("id", *COLUMNS),
     parse=parse,
-    metrics=_metrics,
-    settle=_settle,
+    metrics=_score_row,
+    settle=_adjust_rows,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=("figure", "joint_question"),
     groups=("category", "l2_category"),
     default_for=_default_for,

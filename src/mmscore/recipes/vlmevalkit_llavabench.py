@@ -14,25 +14,25 @@ from mmscore.core.estimates import Z95, Estimate
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.llavabench import Pair, asked_of, llavabench_table
+from mmscore.kits.vlmevalkit.llavabench import Pair, build_llavabench_table, read_reference_facts
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, is_from_kit
 
 
 def _parse(item: Item, version: str) -> Parsed:
-    asked_of(item)
+    read_reference_facts(item)
     return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     return {}
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    means = {name: scored.mean(name).scaled(10, "points") for name in ("vlm_score", "gpt4_score")}
-    return {"relative_score": _relative(scored).scaled(100, "percent"), **means}
+    means = {name: scored.mean(name).scale(10, "points") for name in ("vlm_score", "gpt4_score")}
+    return {"relative_score": _compute_relative_score(scored).scale(100, "percent"), **means}
 
 
-def _relative(scored: Scored) -> Estimate:
+def _compute_relative_score(scored: Scored) -> Estimate:
     """Divide the two means; the error is that of a ratio of means (delta method)."""
     model, gpt4 = scored.mean("vlm_score"), scored.mean("gpt4_score")
     ratio = model.value / gpt4.value
@@ -43,10 +43,10 @@ def _relative(scored: Scored) -> Estimate:
     return Estimate(ratio, model.n, error, (ratio - Z95 * error, ratio + Z95 * error))
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     columns = scored.scores["gpt4_score"].tolist(), scored.scores["vlm_score"].tolist()
     categories = [name or "" for name in scored.column("category")]
-    return llavabench_table(zip(categories, map(Pair, *columns), strict=True))
+    return build_llavabench_table(zip(categories, map(Pair, *columns), strict=True))
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -59,9 +59,9 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=("question", "extra"),
     parse=_parse,
-    metrics=_metrics,
+    metrics=_score_row,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=("category",),
     groups=("category",),
     default_for=_default_for,

@@ -14,24 +14,30 @@ from collections.abc import Mapping, Sequence
 from mmconvert.core.errors import Error
 from mmscore.core.judge import JUDGED
 from mmscore.core.parsed import UNPARSED, Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, Row, means
+from mmscore.core.recipe import Facts, Item, Recipe, Row, average_scores
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.mathvista import Result, is_right, mathvista_table, question_of, read_directly
+from mmscore.kits.vlmevalkit.mathvista import (
+    GradedQuestion,
+    build_mathvista_table,
+    is_right,
+    read_directly,
+    read_question,
+)
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
 
 TASK, SKILLS = "extra.task", "extra.skills"
 
 
 def _parse(item: Item, version: str) -> Parsed:
-    value = read_directly(question_of(item), item.prediction)
+    value = read_directly(read_question(item), item.prediction)
     return UNPARSED if value is None else Parsed(str(value), "read directly")
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"accuracy": float(parsed.value is not None and is_right(question_of(item), parsed.value))}
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"accuracy": float(parsed.value is not None and is_right(read_question(item), parsed.value))}
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     """Lay out the kit's table.
 
     Raises:
@@ -44,7 +50,7 @@ def _table(scored: Scored, version: str) -> Sequence[Row]:
         value is not None and how != JUDGED for value, how in zip(*map(scored.column, ("value", "how")), strict=True)
     ]
     right = scored.scores["accuracy"].astype(bool).tolist()
-    return mathvista_table(map(Result, tasks, skills, direct, right))
+    return build_mathvista_table(map(GradedQuestion, tasks, skills, direct, right))
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -57,9 +63,9 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=("question", "answer", "label", "extra"),
     parse=_parse,
-    metrics=_metrics,
-    reduce=means("percent", scale=100),
-    table=_table,
+    metrics=_score_row,
+    reduce=average_scores("percent", scale=100),
+    table=_build_table,
     keep=(TASK, SKILLS),
     groups=(TASK,),
     default_for=_default_for,

@@ -21,22 +21,22 @@ from mmscore.kits.vlmevalkit.choices import (
     KIT,
     LEVELS,
     VERSIONS,
-    accuracy_table,
-    hit,
+    build_accuracy_table,
     is_circular,
     is_from_kit,
     parse,
+    score_hit,
 )
 
 OTHER_REPORTS = ("MMT", "MMVP")
 """Benchmarks of these names have a report of their own."""
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"accuracy": hit(item, parsed)}
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"accuracy": score_hit(item, parsed)}
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     """Give rows of one id the hit of the last of them, as the kit's dict by index does."""
     if pc.count_distinct(scored.rows["id"]).as_py() == len(scored):
         return scored
@@ -45,8 +45,8 @@ def _settle(scored: Scored, version: str) -> Scored:
     return scored.with_scores(accuracy=[last[id] for id in ids])
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
-    return accuracy_table(scored, "accuracy")
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
+    return build_accuracy_table(scored, "accuracy")
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -62,9 +62,9 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=COLUMNS,
     parse=parse,
-    metrics=_metrics,
-    settle=_settle,
-    table=_table,
+    metrics=_score_row,
+    settle=_adjust_rows,
+    table=_build_table,
     keep=("split", *LEVELS),
     groups=("split", *LEVELS),
     default_for=_default_for,

@@ -9,12 +9,12 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:MME_ratin
 
 from collections.abc import Sequence
 
-from mmconvert.core.errors import Error, got
+from mmconvert.core.errors import Error, show
 from mmscore.core.recipe import Facts, Metrics, Recipe, Row
 from mmscore.core.table import Scored
-from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, mme_metrics, points_line, with_pairs
+from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, build_points_line, compute_mme_metrics, score_pairs
 from mmscore.kits.vlmevalkit.rows import KIT, is_from_kit
-from mmscore.kits.vlmevalkit.yes_no import COLUMNS, accuracy, parse
+from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, score_accuracy
 
 VERSIONS = {
     "2": "open-compass/VLMEvalKit@e8e78f05; refuses a table that lacks a category",
@@ -23,7 +23,7 @@ VERSIONS = {
 TOTALS = dict.fromkeys(PERCEPTION, "perception") | dict.fromkeys(COGNITION, "reasoning")
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     """Pair the rows of a picture.
 
     Raises:
@@ -33,14 +33,14 @@ def _settle(scored: Scored, version: str) -> Scored:
     if not any(pictures):
         raise Error("group: no row names its picture, and MME counts pairs of questions about one. Fill the column.")
     keys = [picture and (category, picture) for category, picture in zip(categories, pictures, strict=True)]
-    return with_pairs(scored, keys)
+    return score_pairs(scored, keys)
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    return mme_metrics(scored, TOTALS.get)
+    return compute_mme_metrics(scored, TOTALS.get)
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     """Lay out the kit's one line.
 
     Raises:
@@ -52,8 +52,8 @@ def _table(scored: Scored, version: str) -> Sequence[Row]:
     for part in parts.values():
         alone = [picture for picture, rows in part.split("group") if len(rows) < PAIR]
         if alone:
-            raise Error(f"group: a picture has a single answered question {got(alone[0])}. MME asks two.")
-    return [points_line(parts, TOTALS.get)]
+            raise Error(f"group: a picture has a single answered question {show(alone[0])}. MME asks two.")
+    return [build_points_line(parts, TOTALS.get)]
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -66,10 +66,10 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=COLUMNS,
     parse=parse,
-    metrics=accuracy,
-    settle=_settle,
+    metrics=score_accuracy,
+    settle=_adjust_rows,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=("category", "group"),
     groups=("category",),
     default_for=_default_for,

@@ -16,13 +16,13 @@ from mmscore.kits.vlmevalkit.choices import (
     KIT,
     LEVELS,
     VERSIONS,
-    by_split,
-    categories,
-    group_means,
-    hit,
+    average_groups,
     is_from_kit,
+    keep_scored_rows,
+    list_categories,
     parse,
-    with_score,
+    score_hit,
+    split_rows,
 )
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/multiple_choice.py, MMT_abbrs; the
@@ -63,27 +63,27 @@ ABBREVIATIONS = {
 }
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"accuracy": hit(item, parsed)}
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"accuracy": score_hit(item, parsed)}
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     """Lay out the kit's table.
 
     Raises:
         Error: One of the 32 l2-categories has no row, or rows lack a category.
     """
-    scored = with_score(scored, "accuracy")
-    l2_names, names = categories(scored, "l2_category"), sorted(categories(scored, "category"))
+    scored = keep_scored_rows(scored, "accuracy")
+    l2_names, names = list_categories(scored, "l2_category"), sorted(list_categories(scored, "category"))
     if missing := ABBREVIATIONS.keys() - l2_names:
         raise Error(f"l2_category: {len(missing)} of 32 have no row, {min(missing)!r} first; the kit needs them all.")
     members = {l2: list(dict.fromkeys(rows.column("category"))) for l2, rows in scored.split("l2_category")}
     columns = {abbreviation: l2 for l2, abbreviation in ABBREVIATIONS.items()}
     others = {l2: l2 for l2 in sorted(l2_names - ABBREVIATIONS.keys())}
     lines = []
-    for split, part in [*by_split(scored), ("ALL", scored)]:
-        values = group_means(part, "category", "accuracy")
-        l2_values = {l2: _plain_mean([values.get(name, math.nan) for name in members[l2]]) for l2 in members}
+    for split, part in [*split_rows(scored), ("ALL", scored)]:
+        values = average_groups(part, "category", "accuracy")
+        l2_values = {l2: _compute_plain_mean([values.get(name, math.nan) for name in members[l2]]) for l2 in members}
         line: dict[str, object] = {"split": split, "Overall": part.mean("accuracy").value}
         line |= {label: l2_values[l2] for label, l2 in columns.items()}
         line |= {name: values.get(name, math.nan) for name in names}
@@ -91,7 +91,7 @@ def _table(scored: Scored, version: str) -> Sequence[Row]:
     return lines
 
 
-def _plain_mean(values: Sequence[float]) -> float:
+def _compute_plain_mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
@@ -107,8 +107,8 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=COLUMNS,
     parse=parse,
-    metrics=_metrics,
-    table=_table,
+    metrics=_score_row,
+    table=_build_table,
     keep=("split", *LEVELS),
     groups=("split", *LEVELS),
     default_for=_default_for,

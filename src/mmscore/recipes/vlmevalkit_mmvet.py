@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, whole_reply
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, parse_whole_response
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.mmvet import CAPABILITIES, mmvet_tables
+from mmscore.kits.vlmevalkit.mmvet import CAPABILITIES, build_mmvet_tables
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, is_from_kit
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     return {}
 
 
@@ -28,12 +28,12 @@ def _reduce(scored: Scored, version: str) -> Metrics:
     categories = [name or "" for name in scored.column("category")]
     parts = {name: scored.where(np.array([name in category for category in categories])) for name in CAPABILITIES}
     estimates = {name: part.mean("score") for name, part in (("score", scored), *parts.items()) if len(part)}
-    return {name: estimate.scaled(100, "percent") for name, estimate in estimates.items()}
+    return {name: estimate.scale(100, "percent") for name, estimate in estimates.items()}
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     categories = [name or "" for name in scored.column("category")]
-    return mmvet_tables(zip(categories, scored.scores["score"].tolist(), strict=True))[0]
+    return build_mmvet_tables(zip(categories, scored.scores["score"].tolist(), strict=True))[0]
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -45,10 +45,10 @@ RECIPE = Recipe(
     parity=JUDGED_KIT,
     versions=VERSIONS,
     columns=("question", "answer", "label"),
-    parse=whole_reply,
-    metrics=_metrics,
+    parse=parse_whole_response,
+    metrics=_score_row,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=("category",),
     groups=("category",),
     default_for=_default_for,

@@ -14,14 +14,14 @@ from mmconvert.core.errors import Error
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, Row
 from mmscore.core.table import MISSING, REJECTED, Scored
-from mmscore.kits.vlmevalkit.choices import COLUMNS, KIT, VERSIONS, hit, is_from_kit, parse
+from mmscore.kits.vlmevalkit.choices import COLUMNS, KIT, VERSIONS, is_from_kit, parse, score_hit
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"accuracy": hit(item, parsed)}
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"accuracy": score_hit(item, parsed)}
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     """Give each pair its score.
 
     Raises:
@@ -40,7 +40,7 @@ def _settle(scored: Scored, version: str) -> Scored:
     return scored.with_scores(pair_accuracy=both)
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return [{"Average": scored.mean("accuracy").value, "Overall": scored.mean("pair_accuracy").value}]
 
 
@@ -54,9 +54,9 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=COLUMNS,
     parse=parse,
-    metrics=_metrics,
-    settle=_settle,
-    table=_table,
+    metrics=_score_row,
+    settle=_adjust_rows,
+    table=_build_table,
     keep=("question",),
     groups=(),
     default_for=_default_for,

@@ -10,19 +10,19 @@ from collections.abc import Mapping, Sequence
 
 from mmconvert.core.text.literals import parse_list
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, read_label, whole_reply
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, parse_whole_response, read_label
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
-from mmscore.metrics.vlmevalkit_ocrbench import scoreboard, vlmevalkit_ocrbench
+from mmscore.metrics.vlmevalkit_ocrbench import build_scoreboard, vlmevalkit_ocrbench
 
 OTHER_REPORT = "OCRBench_v2"
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"accuracy": float(vlmevalkit_ocrbench(item.prediction, _references(item), item.category or ""))}
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"accuracy": float(vlmevalkit_ocrbench(item.prediction, _read_references(item), item.category or ""))}
 
 
-def _references(item: Item) -> Sequence[object]:
+def _read_references(item: Item) -> Sequence[object]:
     """Read the answer cell, which must be a list; the references as columns where there is no cell.
 
     Raises:
@@ -37,15 +37,15 @@ def _references(item: Item) -> Sequence[object]:
 def _reduce(scored: Scored, version: str) -> Metrics:
     share = scored.mean("accuracy")
     return {
-        "final_score": share.scaled(share.n, "points"),
-        "final_score_norm": share.scaled(share.n / 10, "points"),
+        "final_score": share.scale(share.n, "points"),
+        "final_score_norm": share.scale(share.n / 10, "points"),
         "accuracy": share,
     }
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     hits = scored.scores["accuracy"].astype(bool).tolist()
-    return [scoreboard((name or "", hit) for name, hit in zip(scored.column("category"), hits, strict=True))]
+    return [build_scoreboard((name or "", hit) for name, hit in zip(scored.column("category"), hits, strict=True))]
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -59,10 +59,10 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "answers", "label", "category"),
-    parse=whole_reply,
-    metrics=_metrics,
+    parse=parse_whole_response,
+    metrics=_score_row,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=("category",),
     groups=("category",),
     default_for=_default_for,

@@ -13,35 +13,35 @@ import numpy as np
 from mmscore.core.recipe import Facts, Metrics, Recipe, Row
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
-from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, rates_of_yes
+from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, score_yes_rates
 from mmscore.scoring.yes_no_rates import f1, rate
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     return scored.with_row_clusters()
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
     copies = [1 if tags is None else tags.count(",") + 1 for tags in scored.column("category")]
-    return _rates(scored.take(np.repeat(np.arange(len(scored)), copies)))
+    return _compute_rates(scored.take(np.repeat(np.arange(len(scored)), copies)))
 
 
-def _rates(scored: Scored) -> Metrics:
+def _compute_rates(scored: Scored) -> Metrics:
     precision, recall = rate(scored, "precision"), rate(scored, "recall")
     estimates = {"f1": f1(precision, recall), "acc": rate(scored, "acc"), "precision": precision, "recall": recall}
-    return {name: estimate.scaled(100, "percent") for name, estimate in estimates.items()}
+    return {name: estimate.scale(100, "percent") for name, estimate in estimates.items()}
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     tags = [set() if tags is None else tags.split(",") for tags in scored.column("category")]
-    lines = [{"split": "Overall", **_values(_reduce(scored, version))}]
+    lines = [{"split": "Overall", **_list_values(_reduce(scored, version))}]
     for tag in sorted({tag for row in tags for tag in row}):
         rows = [number for number, row in enumerate(tags) for own in row if own == tag]
-        lines.append({"split": tag, **_values(_rates(scored.take(np.array(rows))))})
+        lines.append({"split": tag, **_list_values(_compute_rates(scored.take(np.array(rows))))})
     return lines
 
 
-def _values(metrics: Metrics) -> dict[str, float]:
+def _list_values(metrics: Metrics) -> dict[str, float]:
     return {"Overall" if name == "f1" else name: estimate.value for name, estimate in metrics.items()}
 
 
@@ -55,10 +55,10 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=COLUMNS,
     parse=parse,
-    metrics=rates_of_yes,
-    settle=_settle,
+    metrics=score_yes_rates,
+    settle=_adjust_rows,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     keep=("category",),
     groups=(),
     default_for=_default_for,

@@ -11,56 +11,56 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.text.literals import parse_list
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, read_label
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import VERSIONS, is_from_kit
-from mmscore.metrics.vlmevalkit_vcr import JOINERS, Found, refuses, spoken, vlmevalkit_vcr
-from mmscore.nlp.spacy_tokens import spacy_words
+from mmscore.metrics.vlmevalkit_vcr import JOINERS, Found, read_assistant_text, refuses, vlmevalkit_vcr
+from mmscore.nlp.spacy_tokens import split_words
 
 SCORES = ("exact_match", "jaccard")
 COVERED = "covered_texts"
 
 
-def found_in(item: Item) -> Sequence[Found]:
+def find_covered_texts(item: Item) -> Sequence[Found]:
     """Find each covered text of a row.
 
     Raises:
         RowError: The answer is no list of texts.
         UsageError: spaCy is not installed.
     """
-    reply, covered = spoken(item.prediction), _covered(item)
+    reply, covered = read_assistant_text(item.prediction), _read_covered_texts(item)
     if refuses(reply):
         return [Found()] * len(covered)
     language = "zh" if "ZH" in (item.dataset or "") else "en"
-    words = spacy_words(reply, language)
-    return [vlmevalkit_vcr(words, text, spacy_words(text, language), JOINERS[language]) for text in covered]
+    words = split_words(reply, language)
+    return [vlmevalkit_vcr(words, text, split_words(text, language), JOINERS[language]) for text in covered]
 
 
-def _covered(item: Item) -> Sequence[str]:
+def _read_covered_texts(item: Item) -> Sequence[str]:
     label = read_label(item)
     listed = item.answers if label is None else label if isinstance(label, list) else parse_list(str(label))
     if not listed or not all(isinstance(text, str) for text in listed):
-        raise RowError("answer.type", "answer", f"expected a list of covered texts {got(listed)}.")
+        raise RowError("answer.type", "answer", f"expected a list of covered texts {show(listed)}.")
     return listed
 
 
 def _parse(item: Item, version: str) -> Parsed:
-    reply = spoken(item.prediction)
+    reply = read_assistant_text(item.prediction)
     if refuses(reply):
         return UNPARSED
     return Parsed(reply, "whole reply", (len(item.prediction) - len(reply), len(item.prediction)))
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    found = found_in(item)
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    found = find_covered_texts(item)
     means = (sum(one.exact for one in found) / len(found), sum(one.jaccard for one in found) / len(found))
     return {**dict(zip(SCORES, means, strict=True)), COVERED: float(len(found))}
 
 
-def _settle(scored: Scored, version: str) -> Scored:
+def _adjust_rows(scored: Scored, version: str) -> Scored:
     return scored.with_row_clusters()
 
 
@@ -69,7 +69,7 @@ def _reduce(scored: Scored, version: str) -> Metrics:
     return {name: votes.mean(name) for name in SCORES}
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     exact, jaccard = (estimate.value for estimate in _reduce(scored, version).values())
     return [{"Exact_Match": exact, "Jaccard": jaccard}]
 
@@ -84,9 +84,9 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=("answers", "label", "dataset"),
     parse=_parse,
-    metrics=_metrics,
-    settle=_settle,
+    metrics=_score_row,
+    settle=_adjust_rows,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     default_for=_default_for,
 )

@@ -11,34 +11,34 @@ always gives 0. Not kept: a failed inference counts apart, the kit scores its fa
 from collections.abc import Mapping, Sequence
 
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, Row, means, read_label, whole_reply
+from mmscore.core.recipe import Facts, Item, Recipe, Row, average_scores, parse_whole_response, read_label
 from mmscore.core.table import Scored
-from mmscore.metrics.vlmevalkit_vqa import RULES, references_of, rule_for, vlmevalkit_vqa
+from mmscore.metrics.vlmevalkit_vqa import RULES, choose_rule, read_references, vlmevalkit_vqa
 
 FORMATS = frozenset(("lmudata", "vlmevalkit_predictions"))
 
 
-def _metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    rule = rule_for(item.dataset or "")
-    return {rule.method: vlmevalkit_vqa(item.prediction, _references(item), rule)}
+def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    rule = choose_rule(item.dataset or "")
+    return {rule.method: vlmevalkit_vqa(item.prediction, _read_references(item), rule)}
 
 
-def _references(item: Item) -> Sequence[str]:
+def _read_references(item: Item) -> Sequence[str]:
     if item.label is None:
         return item.answers or [item.answer or ""]
     label = read_label(item)
     if isinstance(label, list):
         return [str(value) for value in label]
-    return references_of(label if isinstance(label, str) else item.label)
+    return read_references(label if isinstance(label, str) else item.label)
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
-    splits, categories = ({n: _percent(p) for n, p in scored.split(column)} for column in ("split", "category"))
-    overall = {"Overall": _percent(scored)}
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
+    splits, categories = ({n: _average_percent(p) for n, p in scored.split(column)} for column in ("split", "category"))
+    overall = {"Overall": _average_percent(scored)}
     return [splits | overall if splits else overall | dict(sorted(categories.items()))]
 
 
-def _percent(scored: Scored) -> float:
+def _average_percent(scored: Scored) -> float:
     """Average the rows in percent, whichever score each has."""
     (value,) = (scored.mean(name).value for name in scored.scores)
     return value * 100
@@ -56,10 +56,10 @@ RECIPE = Recipe(
     parity="VLMEvalKit",
     versions={"1": "since 2025-09-01 (open-compass/VLMEvalKit@e8e78f05)"},
     columns=("answer", "answers", "label", "dataset"),
-    parse=whole_reply,
-    metrics=_metrics,
-    reduce=means("percent", scale=100),
-    table=_table,
+    parse=parse_whole_response,
+    metrics=_score_row,
+    reduce=average_scores("percent", scale=100),
+    table=_build_table,
     keep=("split", "category"),
     groups=("split", "category"),
     default_for=_default_for,

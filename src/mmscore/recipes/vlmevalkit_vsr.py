@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from mmscore.core.recipe import Facts, Metrics, Recipe, Row
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
-from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, rates_of_yes
+from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, score_yes_rates
 from mmscore.scoring.yes_no_rates import f1, rate
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
     rates = {name: rate(scored, name) for name in ("precision", "recall", "acc")}
-    percents = {name: estimate.scaled(100, "percent") for name, estimate in rates.items()}
+    percents = {name: estimate.scale(100, "percent") for name, estimate in rates.items()}
     return {**percents, "f1_score": f1(rates["precision"], rates["recall"])}
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return [{name: estimate.value for name, estimate in _reduce(scored, version).items()}]
 
 
@@ -33,9 +33,9 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=COLUMNS,
     parse=parse,
-    metrics=rates_of_yes,
+    metrics=score_yes_rates,
     reduce=_reduce,
-    table=_table,
+    table=_build_table,
     default_for=_default_for,
     judges=("vlmevalkit_yes_no",),
 )

@@ -9,16 +9,16 @@ kept: a failed inference counts apart, the kit scores its failure text.
 
 from collections.abc import Sequence
 
-from mmscore.core.recipe import Facts, Recipe, Row, means
+from mmscore.core.recipe import Facts, Recipe, Row, average_scores
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import FORMATS, KIT, VERSIONS
-from mmscore.kits.vlmevalkit.yes_no import COLUMNS, accuracy, parse
+from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, score_accuracy
 
 OTHER_REPORTS = ("MME", "Hallusion", "POPE", "AMBER", "VSR-zeroshot")
 """Benchmarks whose name contains one of these have a report of their own."""
 
 
-def _table(scored: Scored, version: str) -> Sequence[Row]:
+def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     line = {"Overall": scored.mean("accuracy").value * 100}
     for level in ("category", "l2_category"):
         parts = sorted(scored.split(level), key=lambda part: part[0])
@@ -39,9 +39,9 @@ RECIPE = Recipe(
     versions=VERSIONS,
     columns=COLUMNS,
     parse=parse,
-    metrics=accuracy,
-    reduce=means("percent", scale=100),
-    table=_table,
+    metrics=score_accuracy,
+    reduce=average_scores("percent", scale=100),
+    table=_build_table,
     keep=("category", "l2_category"),
     groups=("category", "l2_category"),
     default_for=_default_for,

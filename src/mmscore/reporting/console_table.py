@@ -24,7 +24,7 @@ def open_console() -> "Console":
     return Console(highlight=False, width=None if sys.stdout.isatty() else _ANY_WIDTH)
 
 
-def plain_table(*numbers: str, first: str, title: str | None = None) -> "Table":
+def build_plain_table(*numbers: str, first: str, title: str | None = None) -> "Table":
     """Make an empty table: a column of names, then columns of numbers.
 
     Args:
@@ -36,9 +36,9 @@ def plain_table(*numbers: str, first: str, title: str | None = None) -> "Table":
     from rich.table import Table
 
     table = Table(box=SIMPLE, title=title, title_justify="left")
-    table.add_column(safe(first), overflow="fold", min_width=12)
+    table.add_column(escape_text(first), overflow="fold", min_width=12)
     for heading in numbers:
-        table.add_column(safe(heading), justify="right", overflow="fold")
+        table.add_column(escape_text(heading), justify="right", overflow="fold")
     return table
 
 
@@ -48,36 +48,36 @@ def print_table(console: "Console", table: "Table") -> None:
     Where it would not fit, its columns stand closer together; where that is not enough, it is cut into several,
     each with the column of names.
     """
-    if _width(console, table) > console.width:
+    if _measure_width(console, table) > console.width:
         table.padding = 0
-    parts = [table] if _width(console, table) <= console.width else _parts(console, table)
+    parts = [table] if _measure_width(console, table) <= console.width else _split_table(console, table)
     for part in parts:
         console.print(part)
 
 
-def _width(console: "Console", table: "Table") -> int:
+def _measure_width(console: "Console", table: "Table") -> int:
     from rich.measure import Measurement
 
     wide = console.options.update(width=_ANY_WIDTH)
     return Measurement.get(console, wide, table).maximum
 
 
-def _parts(console: "Console", table: "Table") -> "list[Table]":
+def _split_table(console: "Console", table: "Table") -> "list[Table]":
     """Cut a table into several that fit; names give way to numbers up to half the width."""
     names, *others = table.columns
-    names.max_width = min(_width(console, _part(table, [names])), console.width // 2)
+    names.max_width = min(_measure_width(console, _build_part(table, [names])), console.width // 2)
     parts: list[list[Column]] = []
     for column in others:
-        if parts and _width(console, _part(table, [names, *parts[-1], column])) <= console.width:
+        if parts and _measure_width(console, _build_part(table, [names, *parts[-1], column])) <= console.width:
             parts[-1].append(column)
         else:
             parts.append([column])
-    made = [_part(table, [names, *columns]) for columns in parts]
+    made = [_build_part(table, [names, *columns]) for columns in parts]
     made[0].title, made[-1].caption = table.title, table.caption
     return made
 
 
-def _part(table: "Table", columns: "Sequence[Column]") -> "Table":
+def _build_part(table: "Table", columns: "Sequence[Column]") -> "Table":
     from rich.table import Table
 
     part = Table(box=table.box, padding=table.padding, title_justify=table.title_justify)
@@ -94,7 +94,7 @@ def _part(table: "Table", columns: "Sequence[Column]") -> "Table":
     return part
 
 
-def shown(value: float | None, unit: str) -> str:
+def format_number(value: float | None, unit: str) -> str:
     """Write a number with the digits that its unit deserves.
 
     Example:
@@ -104,17 +104,17 @@ def shown(value: float | None, unit: str) -> str:
     return "-" if value is None or math.isnan(value) else f"{value:.{_DIGITS.get(unit, 4)}f}"
 
 
-def cell(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """Write any value of a kit's table.
 
     Example:
         >>> cell(None), cell(0.123456), cell("two")
         ('', '0.1235', 'two')
     """
-    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else safe(str(value))
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else escape_text(str(value))
 
 
-def safe(text: str) -> str:
+def escape_text(text: str) -> str:
     """Escape what the terminal or the table's markup would obey."""
     from rich.markup import escape
 

@@ -11,12 +11,12 @@ from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.dataset.front_matter import front_matter, require_readable, with_front_matter, with_values
 from mmconvert.storage.hub_errors import RETRY_SECONDS, explained, retried
-from mmscore.reporting.predictions_card import INDEX, models_of, results_of, without
+from mmscore.reporting.predictions_card import INDEX, list_models, list_results, remove_results
 
 CARD = "README.md"
 
 
-def propose(model: str, index: Sequence[Mapping[str, Any]]) -> str:
+def propose_scores(model: str, index: Sequence[Mapping[str, Any]]) -> str:
     """Open a pull request that puts numbers into the `model-index` of a model's card.
 
     Numbers of the same dataset, metric and recipe that stand there are replaced; all else stays.
@@ -31,10 +31,10 @@ def propose(model: str, index: Sequence[Mapping[str, Any]]) -> str:
     Raises:
         Error: The Hub refuses, or the card cannot be read.
     """
-    api = _api()
+    api = _open_api()
     with explained(model):
         # A pull request that was made although its answer got lost would be made twice.
-        commit = retried(lambda: _proposed(api, model, index[0]["results"]), RETRY_SECONDS, once="/commit/")
+        commit = retried(lambda: _open_pull_request(api, model, index[0]["results"]), RETRY_SECONDS, once="/commit/")
     return str(commit.pr_url)
 
 
@@ -44,11 +44,11 @@ def require_card(model: str) -> None:
     Raises:
         Error: The Hub has no such model or cannot be reached, or the card cannot be read.
     """
-    api = _api()
+    api = _open_api()
     with explained(model):
-        _, text = retried(lambda: _card(api, model), RETRY_SECONDS)
+        _, text = retried(lambda: _read_card(api, model), RETRY_SECONDS)
     try:
-        joined(text, (), model)
+        join_results(text, (), model)
     except Error as error:
         raise Error(f"{model}: {error}") from None
 
@@ -64,7 +64,7 @@ def require_one(model: str, index: Sequence[Mapping[str, Any]]) -> None:
         raise UsageError(f"--model-card {model}: takes the numbers of one model, found: {named}. Score one at a time.")
 
 
-def joined(text: str, results: Sequence[Mapping[str, Any]], name: str) -> str:
+def join_results(text: str, results: Sequence[Mapping[str, Any]], name: str) -> str:
     """Put results into a model's card; what stands there in another shape stays as it is.
 
     Args:
@@ -77,22 +77,22 @@ def joined(text: str, results: Sequence[Mapping[str, Any]], name: str) -> str:
     """
     require_readable(text)
     values = front_matter(text)
-    models = models_of(values)
-    place = next((number for number, one in enumerate(models) if results_of(one) is not None), len(models))
+    models = list_models(values)
+    place = next((number for number, one in enumerate(models) if list_results(one) is not None), len(models))
     there = models[place] if place < len(models) else {"name": name}
-    new = [_key(result, metric) for result in results for metric in result["metrics"]]
-    kept = without(results_of(there) or (), lambda result, metric: _key(result, metric) in new)
+    new = [_build_key(result, metric) for result in results for metric in result["metrics"]]
+    kept = remove_results(list_results(there) or (), lambda result, metric: _build_key(result, metric) in new)
     models[place : place + 1] = [{**there, "results": [*kept, *results]}]
     told = {**values, INDEX: models}
     # A block between two lines that is no mapping is a part of the text.
     return with_values(text, told) if values else with_front_matter(told, text)
 
 
-def _api() -> HfApi:
+def _open_api() -> HfApi:
     return HfApi(library_name="mmscore", library_version=__version__)
 
 
-def _card(api: HfApi, model: str) -> tuple[str | None, str]:
+def _read_card(api: HfApi, model: str) -> tuple[str | None, str]:
     """Give the commit that a model is at, and its card, "" for none."""
     head = api.model_info(model).sha
     try:
@@ -103,12 +103,12 @@ def _card(api: HfApi, model: str) -> tuple[str | None, str]:
         raise Error(f"{model}: {CARD} holds bytes that are not UTF-8. Mend it, and push again.") from None
 
 
-def _proposed(api: HfApi, model: str, results: Sequence[Mapping[str, Any]]) -> CommitInfo:
-    head, text = _card(api, model)
+def _open_pull_request(api: HfApi, model: str, results: Sequence[Mapping[str, Any]]) -> CommitInfo:
+    head, text = _read_card(api, model)
     try:
         return api.create_commit(
             model,
-            [CommitOperationAdd(CARD, joined(text, results, model.rpartition("/")[2]).encode())],
+            [CommitOperationAdd(CARD, join_results(text, results, model.rpartition("/")[2]).encode())],
             commit_message="Add evaluation results of mmscore",
             create_pr=True,
             parent_commit=head,
@@ -119,6 +119,6 @@ def _proposed(api: HfApi, model: str, results: Sequence[Mapping[str, Any]]) -> C
         raise Error(f"{model}: the Hub refuses the {CARD} with the numbers: {error}") from None
 
 
-def _key(result: Mapping[str, Any], metric: Mapping[str, Any]) -> tuple[object, ...]:
+def _build_key(result: Mapping[str, Any], metric: Mapping[str, Any]) -> tuple[object, ...]:
     dataset = result.get("dataset")
     return dataset.get("name") if isinstance(dataset, dict) else None, metric.get("type"), metric.get("config")

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 from msgspec.structs import asdict
 
-from mmconvert.core.errors import UsageError, did_you_mean, got
+from mmconvert.core.errors import UsageError, show, suggest_spelling
 from mmscore.core.estimates import Estimate
 from mmscore.core.recipe import Metrics
 from mmscore.core.report import CSV_COLUMNS, Entry, Report
 from mmscore.core.table import JUDGE_FIELDS
-from mmscore.reporting.console_table import shown
-from mmscore.reporting.scored_rows import ROWS_SCHEMA, rows_table
+from mmscore.reporting.console_table import format_number
+from mmscore.reporting.scored_rows import ROWS_SCHEMA, build_rows_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,11 +75,13 @@ def _frame(report: Report, what: Frame) -> "pd.DataFrame":
     import pandas as pd
 
     if what not in FRAMES:
-        raise UsageError(f"to_pandas: no frame {what!r}.{did_you_mean(str(what), FRAMES)} Known: {', '.join(FRAMES)}.")
+        raise UsageError(
+            f"to_pandas: no frame {what!r}.{suggest_spelling(str(what), FRAMES)} Known: {', '.join(FRAMES)}."
+        )
     if what == "rows":
-        return _rows(report)
+        return _build_rows_frame(report)
     if what == "counts":
-        return pd.DataFrame([_about(entry) | asdict(entry.counts) for entry in report.entries])
+        return pd.DataFrame([_describe_entry(entry) | asdict(entry.counts) for entry in report.entries])
     table = pd.DataFrame(report.lines(), columns=list(CSV_COLUMNS))
     overall = table["group"].isna()
     if what == "metrics":
@@ -87,16 +89,16 @@ def _frame(report: Report, what: Frame) -> "pd.DataFrame":
     return table[~overall].reset_index(drop=True)
 
 
-def _about(entry: Entry) -> dict[str, Any]:
+def _describe_entry(entry: Entry) -> dict[str, Any]:
     return {name: getattr(entry, name) for name in _ABOUT}
 
 
-def _rows(report: Report) -> "pd.DataFrame":
+def _build_rows_frame(report: Report) -> "pd.DataFrame":
     import pandas as pd
 
     if len(report.scored) < len(report.entries):
         raise UsageError('to_pandas("rows"): the report was made without its rows. Make it with mmscore.score.')
-    tables = [rows_table(*one) for one in zip(report.entries, report.scored, strict=True)]
+    tables = [build_rows_table(*one) for one in zip(report.entries, report.scored, strict=True)]
     table = pa.concat_tables(tables) if tables else ROWS_SCHEMA.empty_table()
     # A column that no row has says nothing here, where nothing depends on the columns' number.
     unused = [name for name in JUDGE_FIELDS.names if table[name].null_count == len(table)]
@@ -111,35 +113,42 @@ def _rows(report: Report) -> "pd.DataFrame":
 
 def _html(report: Report) -> str:
     """Give a table for a notebook: a line for each number, the groups folded away; all texts are escaped."""
-    blocks = [_table(("model", "dataset", "recipe", "metric", "value", "95 % interval", "n"), _lines(report.entries))]
+    blocks = [
+        _render_table(
+            ("model", "dataset", "recipe", "metric", "value", "95 % interval", "n"), _build_lines(report.entries)
+        )
+    ]
     for entry in report.entries:
         heading = f"{entry.model}, {entry.recipe}@{entry.version} ({entry.parity})"
         counts = ", ".join(f"{number:,} {fate}" for fate, number in asdict(entry.counts).items() if number)
         blocks.append(f"<p><b>{escape(heading)}</b><br>{escape(counts)}<br><code>{escape(entry.signature)}</code></p>")
         for column, values in entry.groups.items():
-            lines = [(value, *numbers) for value, metrics in values.items() for numbers in _numbers(metrics)]
-            table = _table((column, "metric", "value", "95 % interval", "n"), lines)
+            lines = [(value, *numbers) for value, metrics in values.items() for numbers in _build_number_lines(metrics)]
+            table = _render_table((column, "metric", "value", "95 % interval", "n"), lines)
             blocks.append(f"<details><summary>by {escape(column)} ({len(values):,})</summary>{table}</details>")
     return f'<div class="mmscore-report">{"".join(blocks)}</div>'
 
 
-def _lines(entries: Sequence[Entry]) -> list[Sequence[str]]:
+def _build_lines(entries: Sequence[Entry]) -> list[Sequence[str]]:
     return [
         (entry.model, entry.dataset or "", f"{entry.recipe}@{entry.version}", *numbers)
         for entry in entries
-        for numbers in _numbers(entry.metrics, " partial" if entry.partial else "")
+        for numbers in _build_number_lines(entry.metrics, " partial" if entry.partial else "")
     ]
 
 
-def _numbers(metrics: Metrics, note: str = "") -> list[Sequence[str]]:
-    return [(name, f"{shown(e.value, e.unit)} {e.unit}{note}", _interval(e), f"{e.n:,}") for name, e in metrics.items()]
+def _build_number_lines(metrics: Metrics, note: str = "") -> list[Sequence[str]]:
+    return [
+        (name, f"{format_number(e.value, e.unit)} {e.unit}{note}", _format_interval(e), f"{e.n:,}")
+        for name, e in metrics.items()
+    ]
 
 
-def _interval(estimate: Estimate) -> str:
-    return "" if estimate.ci95 is None else " \N{EN DASH} ".join(shown(x, estimate.unit) for x in estimate.ci95)
+def _format_interval(estimate: Estimate) -> str:
+    return "" if estimate.ci95 is None else " \N{EN DASH} ".join(format_number(x, estimate.unit) for x in estimate.ci95)
 
 
-def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def _render_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -152,18 +161,18 @@ def _figure(report: Report, by: str | None, metric: str | None) -> "go.Figure":
     except ModuleNotFoundError:
         raise UsageError('plot: needs the package plotly. Install it: pip install "mmconvert[report]"') from None
     entries = report.entries
-    metric = _chosen(metric, _shared_first([list(entry.metrics) for entry in entries]), "metric")
+    metric = _check_choice(metric, _list_shared_first([list(entry.metrics) for entry in entries]), "metric")
     broken_down = [[c for c, values in e.groups.items() if len(values) > 1 or c == by] for e in entries]
-    columns = _shared_first(broken_down)
+    columns = _list_shared_first(broken_down)
     if by is not None or (columns and all(columns[0] in having for having in broken_down)):
-        by = _chosen(by, columns, "breakdown")
+        by = _check_choice(by, columns, "breakdown")
     chart, lacking = go.Figure(), []
     for entry in entries:
         shown = {"all rows": entry.metrics} if by is None else entry.groups.get(by, {})
         found = {value: metrics[metric] for value, metrics in shown.items() if metric in metrics}
         name = f"{entry.model}, {entry.recipe}@{entry.version}"
         if found:
-            chart.add_trace(_bars(name, found))
+            chart.add_trace(_draw_bars(name, found))
         else:
             lacking.append(name)
     unit = next(e.metrics[metric].unit for e in report.entries if metric in e.metrics)
@@ -178,7 +187,7 @@ def _figure(report: Report, by: str | None, metric: str | None) -> "go.Figure":
     return chart
 
 
-def _shared_first(having: Sequence[Sequence[str]]) -> list[str]:
+def _list_shared_first(having: Sequence[Sequence[str]]) -> list[str]:
     """List the names that entries have, first those that all of them have.
 
     Example:
@@ -189,17 +198,17 @@ def _shared_first(having: Sequence[Sequence[str]]) -> list[str]:
     return sorted(names, key=lambda name: not all(name in one for one in having))
 
 
-def _chosen(name: str | None, known: Sequence[str], kind: str) -> str:
+def _check_choice(name: str | None, known: Sequence[str], kind: str) -> str:
     names = list(dict.fromkeys(known))
     if name is None and names:
         return names[0]
     if name not in names:
-        hint = did_you_mean(str(name), names) + (f" Known: {', '.join(names)}." if names else " There is none.")
-        raise UsageError(f"plot: no {kind} {got(name)}.{hint}")
+        hint = suggest_spelling(str(name), names) + (f" Known: {', '.join(names)}." if names else " There is none.")
+        raise UsageError(f"plot: no {kind} {show(name)}.{hint}")
     return str(name)
 
 
-def _bars(name: str, found: dict[str, Estimate]) -> "go.Bar":
+def _draw_bars(name: str, found: dict[str, Estimate]) -> "go.Bar":
     import plotly.graph_objects as go
 
     drawn = dict(list(found.items())[:_MOST_VALUES])

@@ -27,7 +27,7 @@ _SUMMARY = (
 )
 
 
-def model_index(config: str, entries: Sequence[Entry], task: str | None, url: str) -> list[dict[str, Any]]:
+def build_model_index(config: str, entries: Sequence[Entry], task: str | None, url: str) -> list[dict[str, Any]]:
     """Give the numbers of a model's predictions as the metadata of cards has them.
 
     Args:
@@ -43,13 +43,13 @@ def model_index(config: str, entries: Sequence[Entry], task: str | None, url: st
     """
     index: list[dict[str, Any]] = []
     for model in dict.fromkeys(entry.model for entry in entries):
-        found = [one for entry in entries if entry.model == model for one in _results(config, entry, task, url)]
+        found = [one for entry in entries if entry.model == model for one in _build_results(config, entry, task, url)]
         if found:
             index += eval_results_to_model_index(model, found)
     return index
 
 
-def _results(config: str, entry: Entry, task: str | None, url: str) -> Iterable[EvalResult]:
+def _build_results(config: str, entry: Entry, task: str | None, url: str) -> Iterable[EvalResult]:
     name = entry.dataset or config
     for metric, estimate in entry.metrics.items():
         if math.isfinite(estimate.value):
@@ -78,7 +78,7 @@ def _results(config: str, entry: Entry, task: str | None, url: str) -> Iterable[
             )
 
 
-def predictions_card(
+def build_predictions_card(
     configs: Mapping[str, Sequence[SplitInfo]],
     schemas: Mapping[str, pa.Schema],
     index: Sequence[Mapping[str, Any]],
@@ -89,7 +89,7 @@ def predictions_card(
     Args:
         configs: The split of each configuration.
         schemas: Columns of each configuration.
-        index: Their numbers, as `model_index` gives them.
+        index: Their numbers, as `build_model_index` gives them.
         owners: `model` of each configuration, and `dataset` where its rows are of one benchmark.
     """
     tags = ["mmscore", "model-predictions", "vision-language"]
@@ -114,17 +114,17 @@ def join(ours: str, theirs: str) -> str:
             cannot be read.
     """
     new, old = front_matter(ours), front_matter(theirs)
-    pushed, there = new[_OWNERS], _owners(old)
+    pushed, there = new[_OWNERS], _read_owners(old)
     for config, owner in pushed.items():
         _require_same(config, owner, there.get(config))
     index = []
-    for model in models_of(old):
-        results = results_of(model)
-        left = without(results or (), lambda _, metric: _config_of(metric) in pushed)
+    for model in list_models(old):
+        results = list_results(model)
+        left = remove_results(results or (), lambda _, metric: _read_config(metric) in pushed)
         if results is None or left or not results:
             index.append(model if results is None else {**model, "results": left})
     for model in new[INDEX]:
-        same = (one for one in index if results_of(one) is not None and str(one.get("name")) == model["name"])
+        same = (one for one in index if list_results(one) is not None and str(one.get("name")) == model["name"])
         if (one := next(same, None)) is None:
             index.append(model)
         else:
@@ -132,19 +132,19 @@ def join(ours: str, theirs: str) -> str:
     return merge(with_values(ours, {**new, _OWNERS: {**there, **pushed}, INDEX: index}), theirs)
 
 
-def models_of(values: Mapping[str, Any]) -> list[Any]:
+def list_models(values: Mapping[str, Any]) -> list[Any]:
     """List the models of the `model-index` in a card's YAML; one that stands there without a list is one of them."""
     index = values.get(INDEX)
     return index if isinstance(index, list) else [] if index is None else [index]
 
 
-def results_of(model: object) -> list[Any] | None:
+def list_results(model: object) -> list[Any] | None:
     """List the results of a model in a `model-index`; None where it has another shape."""
     results = model.get("results") or [] if isinstance(model, dict) else None
     return results if isinstance(results, list) else None
 
 
-def without(results: Iterable[Any], gone: Callable[[Mapping[str, Any], Mapping[str, Any]], bool]) -> list[Any]:
+def remove_results(results: Iterable[Any], gone: Callable[[Mapping[str, Any], Mapping[str, Any]], bool]) -> list[Any]:
     """Take metrics out of the results of a `model-index`.
 
     Args:
@@ -160,7 +160,7 @@ def without(results: Iterable[Any], gone: Callable[[Mapping[str, Any], Mapping[s
     """
     left = []
     for result in results:
-        metrics = _listed(result, "metrics")
+        metrics = _list_entries(result, "metrics")
         kept = [metric for metric in metrics if not (isinstance(metric, dict) and gone(result, metric))]
         if len(kept) == len(metrics):
             left.append(result)
@@ -169,25 +169,25 @@ def without(results: Iterable[Any], gone: Callable[[Mapping[str, Any], Mapping[s
     return left
 
 
-def _listed(values: object, key: str) -> list[Any]:
+def _list_entries(values: object, key: str) -> list[Any]:
     found = values.get(key) if isinstance(values, dict) else None
     return found if isinstance(found, list) else []
 
 
-def _config_of(metric: object) -> str | None:
+def _read_config(metric: object) -> str | None:
     args = metric.get("args") if isinstance(metric, dict) else None
     config = args.get(_CONFIG) if isinstance(args, dict) else None
     return config if isinstance(config, str) else None
 
 
-def _owners(values: Mapping[str, Any]) -> dict[str, Any]:
+def _read_owners(values: Mapping[str, Any]) -> dict[str, Any]:
     """Tell whose predictions each configuration holds; where the card does not say it, whose numbers they gave."""
     found = {
         config: {"model": model.get("name")}
-        for model in models_of(values)
-        for result in _listed(model, "results")
-        for metric in _listed(result, "metrics")
-        if (config := _config_of(metric))
+        for model in list_models(values)
+        for result in _list_entries(model, "results")
+        for metric in _list_entries(result, "metrics")
+        if (config := _read_config(metric))
     }
     told = values.get(_OWNERS)
     return {**found, **(told if isinstance(told, dict) else {})}

@@ -20,17 +20,17 @@ from msgspec.structs import replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import UsageError
-from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA_VERSION, with_features
+from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA_VERSION, attach_features
 from mmconvert.dataset.hub_upload import Upload, without_paths
 from mmconvert.dataset.manifest import PREDICTIONS, check_names
 from mmconvert.dataset.shards import Shard, ShardWriter, numbered
 from mmconvert.dataset.statistics import split_info
 from mmconvert.pipeline.inputs import DEFAULT_SPLIT
 from mmconvert.storage.atomic import write_synced
-from mmscore.core.predictions.join import told_of
-from mmscore.core.predictions.load import FORMAT, RUN_METADATA, Rows, column_type
+from mmscore.core.predictions.join import read_unmatched
+from mmscore.core.predictions.load import FORMAT, RUN_METADATA, Rows, find_column_type
 from mmscore.core.report import Entry, Report
-from mmscore.reporting.predictions_card import join, model_index, predictions_card
+from mmscore.reporting.predictions_card import build_model_index, build_predictions_card, join
 from mmscore.scoring.scored_file import Result
 
 _PATH = re.compile(r"(?<![\w:/.])(?:~|[A-Za-z]:)?(?:[\\/][\w.+@-]+)+[\\/](?=[\w.+@-])")
@@ -43,7 +43,7 @@ Scored = Sequence[tuple[Rows, Sequence[Entry]]]
 """Predictions files, each with what scoring it gave."""
 
 
-def by_file(results: Sequence[Result]) -> Scored:
+def group_by_file(results: Sequence[Result]) -> Scored:
     """Put the results of one file by several recipes together."""
     files: dict[int, tuple[Rows, list[Entry]]] = {}
     for result in results:
@@ -69,44 +69,46 @@ def prepare_predictions(scored: Scored, repo_id: str, folder: Path) -> Upload:
     schemas: dict[str, pa.Schema] = {}
     owners: dict[str, dict[str, str]] = {}
     for rows, entries in scored:
-        owner = _owner(rows, entries)
-        config = _config(**owner)
+        owner = _find_owner(rows, entries)
+        config = _build_config_name(**owner)
         if config in shards:
             raise UsageError(
                 f"{rows.path}: would take the place of another file, both are configuration {config}. "
                 "Push it by itself, under a name of its own: --model NAME."
             )
         owners[config] = owner
-        constants = _constants(rows, entries)
-        schemas[config] = _schema(rows, entries, constants)
+        constants = _find_constants(rows, entries)
+        schemas[config] = _choose_schema(rows, entries, constants)
         (folder / config).mkdir()
-        shards[config] = {DEFAULT_SPLIT: _written(_batches(rows, schemas[config], constants), folder, config)}
+        shards[config] = {DEFAULT_SPLIT: _write_shards(_read_batches(rows, schemas[config], constants), folder, config)}
         if entries:
-            reports[_report(config)] = _reported(rows, entries)
-            tasks = rows.distinct("task")
+            reports[_build_report_name(config)] = _encode_report(rows, entries)
+            tasks = rows.list_distinct("task")
             url = f"{ENDPOINT}/datasets/{repo_id}"
-            index += model_index(config, entries, tasks[0] if len(tasks) == 1 else None, url)
+            index += build_model_index(config, entries, tasks[0] if len(tasks) == 1 else None, url)
     infos = {config: [split_info(folder, DEFAULT_SPLIT, splits[DEFAULT_SPLIT])] for config, splits in shards.items()}
-    write_synced(folder / "README.md", predictions_card(infos, schemas, index, owners).encode())
-    stale = [_report(config) for config in shards if _report(config) not in reports]
-    return Upload(folder, shards, _manifest(shards), reports, stale, join)
+    write_synced(folder / "README.md", build_predictions_card(infos, schemas, index, owners).encode())
+    stale = [_build_report_name(config) for config in shards if _build_report_name(config) not in reports]
+    return Upload(folder, shards, _build_manifest(shards), reports, stale, join)
 
 
-def _report(config: str) -> str:
+def _build_report_name(config: str) -> str:
     return f"reports/{config}.json"
 
 
-def _owner(rows: Rows, entries: Sequence[Entry]) -> dict[str, str]:
+def _find_owner(rows: Rows, entries: Sequence[Entry]) -> dict[str, str]:
     """Give the model of the rows, and their benchmark where it is one."""
-    datasets = [entry.dataset for entry in entries if entry.dataset] or rows.distinct("dataset") or _sources(rows)
-    return {"model": _model(rows, entries), **({"dataset": datasets[0]} if len(set(datasets)) == 1 else {})}
+    datasets = (
+        [entry.dataset for entry in entries if entry.dataset] or rows.list_distinct("dataset") or _list_sources(rows)
+    )
+    return {"model": _find_model(rows, entries), **({"dataset": datasets[0]} if len(set(datasets)) == 1 else {})}
 
 
-def _model(rows: Rows, entries: Sequence[Entry]) -> str:
-    return entries[0].model if entries else ", ".join(rows.distinct("model")) or rows.title
+def _find_model(rows: Rows, entries: Sequence[Entry]) -> str:
+    return entries[0].model if entries else ", ".join(rows.list_distinct("model")) or rows.title
 
 
-def _config(model: str, dataset: str | None = None) -> str:
+def _build_config_name(model: str, dataset: str | None = None) -> str:
     """Name the configuration after the model and the benchmark; a digest keeps names apart that ASCII cannot spell."""
     named = model if dataset is None else f"{model}_{dataset}"
     config = _NO_NAME.sub("-", named).strip(".-") or PREDICTIONS
@@ -116,7 +118,7 @@ def _config(model: str, dataset: str | None = None) -> str:
     return config
 
 
-def _sources(rows: Rows) -> list[str]:
+def _list_sources(rows: Rows) -> list[str]:
     """Name the files that the questions came from: rows of two files are no one benchmark."""
     if "source" not in rows.names:
         return []
@@ -124,13 +126,13 @@ def _sources(rows: Rows) -> list[str]:
     return sorted({Path(file).stem for files in found for file in files.to_pylist() if file})
 
 
-def _constants(rows: Rows, entries: Sequence[Entry]) -> dict[str, str]:
+def _find_constants(rows: Rows, entries: Sequence[Entry]) -> dict[str, str]:
     """Give the model and the benchmark that scoring went by, where the rows themselves say another or none."""
-    said = {"model": _model(rows, entries), "dataset": entries[0].dataset if entries else None}
-    return {name: value for name, value in said.items() if value and value != ", ".join(rows.distinct(name))}
+    said = {"model": _find_model(rows, entries), "dataset": entries[0].dataset if entries else None}
+    return {name: value for name, value in said.items() if value and value != ", ".join(rows.list_distinct(name))}
 
 
-def _schema(rows: Rows, entries: Sequence[Entry], constants: Mapping[str, str]) -> pa.Schema:
+def _choose_schema(rows: Rows, entries: Sequence[Entry], constants: Mapping[str, str]) -> pa.Schema:
     """Choose the columns: all of ours that are there, and those of the user's that a report breaks down by."""
     there = {*rows.names, *constants}
     there |= {"source"} if FORMAT in rows.names else set()
@@ -140,11 +142,11 @@ def _schema(rows: Rows, entries: Sequence[Entry], constants: Mapping[str, str]) 
     groups = {column.partition(".")[0] for entry in entries for column in entry.groups}
     names += sorted((groups & rows.names) - {*PREDICTION_SCHEMA.names})
     about = {**rows.run, "mmscore": __version__, "partial": rows.partial or bool(rows.missing)}
-    schema = with_features(pa.schema([(name, column_type(name)) for name in names]))
+    schema = attach_features(pa.schema([(name, find_column_type(name)) for name in names]))
     return schema.with_metadata({**schema.metadata, RUN_METADATA: json.dumps(without_paths(about), sort_keys=True)})
 
 
-def _written(batches: Iterable[pa.RecordBatch], folder: Path, config: str) -> list[Shard]:
+def _write_shards(batches: Iterable[pa.RecordBatch], folder: Path, config: str) -> list[Shard]:
     first = next(batches := iter(batches))
     writer = ShardWriter(folder / config, "part", first.schema)
     for batch in (first, *batches):
@@ -152,7 +154,7 @@ def _written(batches: Iterable[pa.RecordBatch], folder: Path, config: str) -> li
     return numbered(folder, DEFAULT_SPLIT, [replace(s, file=f"{config}/{s.file}") for s in writer.close()])
 
 
-def _batches(rows: Rows, schema: pa.Schema, constants: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+def _read_batches(rows: Rows, schema: pa.Schema, constants: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
     read = [name for name in schema.names if name in rows.names and name not in constants]
     formatted = "source" in schema.names and "source" not in rows.names
     for batch in rows.read([*read, *([FORMAT] if formatted else [])]):
@@ -163,13 +165,13 @@ def _batches(rows: Rows, schema: pa.Schema, constants: Mapping[str, str]) -> Ite
             nothing = [pa.nulls(len(batch), field.type) for field in kind][1:]
             columns["source"] = pa.StructArray.from_arrays([batch.column(FORMAT), *nothing], fields=[*kind])
         if "prediction_error" in columns:
-            columns["prediction_error"] = _without_folders(columns["prediction_error"])
-        yield _batch(columns, len(batch), schema)
+            columns["prediction_error"] = _remove_folders(columns["prediction_error"])
+        yield _build_batch(columns, len(batch), schema)
     if rows.missing or rows.rejected:
-        yield _unread(rows, schema, constants)
+        yield _read_unread_rows(rows, schema, constants)
 
 
-def _unread(rows: Rows, schema: pa.Schema, constants: Mapping[str, str]) -> pa.RecordBatch:
+def _read_unread_rows(rows: Rows, schema: pa.Schema, constants: Mapping[str, str]) -> pa.RecordBatch:
     """Give the questions that nobody was asked and the rows that were refused, for whoever scores the file to count.
 
     A refused row whose id another has goes without: ids stand in a file once.
@@ -179,47 +181,47 @@ def _unread(rows: Rows, schema: pa.Schema, constants: Mapping[str, str]) -> pa.R
     for refusal in rows.rejected:
         refused.append(None if refusal.id in taken else refusal.id)
         taken.add(refusal.id)
-    told = told_of(rows, [*rows.missing, *refused], schema.names)
+    told = read_unmatched(rows, [*rows.missing, *refused], schema.names)
     count = told.num_rows
     columns = {name: told.column(name) for name in told.schema.names}
     texts = {name: [value] * count for name, value in constants.items()}
     texts["prediction_status"] = ["skipped"] * count
-    errors = [*[None] * len(rows.missing), *(_elsewhere(rows, refusal.message) for refusal in rows.rejected)]
+    errors = [*[None] * len(rows.missing), *(_remove_machine_paths(rows, refusal.message) for refusal in rows.rejected)]
     columns |= {name: pa.array(values, pa.string()) for name, values in (texts | {"prediction_error": errors}).items()}
-    return _batch(columns, count, schema)
+    return _build_batch(columns, count, schema)
 
 
-def _batch(columns: Mapping[str, pa.Array], count: int, schema: pa.Schema) -> pa.RecordBatch:
+def _build_batch(columns: Mapping[str, pa.Array], count: int, schema: pa.Schema) -> pa.RecordBatch:
     arrays = [columns[field.name] if field.name in columns else pa.nulls(count, field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _without_folders(errors: pa.Array) -> pa.Array:
+def _remove_folders(errors: pa.Array) -> pa.Array:
     """Cut folders off the names of files in messages: they would tell about this machine."""
     if errors.null_count == len(errors):
         return errors
     return pa.array([None if text is None else _PATH.sub("", text) for text in errors.to_pylist()], errors.type)
 
 
-def _reported(rows: Rows, entries: Sequence[Entry]) -> bytes:
+def _encode_report(rows: Rows, entries: Sequence[Entry]) -> bytes:
     """Give the report, without the places of files on this machine."""
     told = [
         replace(
             entry,
             predictions=Path(entry.predictions).name,
-            messages=[_elsewhere(rows, message) for message in entry.messages],
+            messages=[_remove_machine_paths(rows, message) for message in entry.messages],
         )
         for entry in entries
     ]
     return json.dumps(Report(tuple(told)).to_json(), ensure_ascii=False, indent=1).encode() + b"\n"
 
 
-def _elsewhere(rows: Rows, message: str) -> str:
+def _remove_machine_paths(rows: Rows, message: str) -> str:
     """Cut what tells about this machine off a message about rows."""
     return _PATH.sub("", message.replace(rows.path, Path(rows.path).name))
 
 
-def _manifest(shards: dict[str, dict[str, list[Shard]]]) -> dict[str, Any]:
+def _build_manifest(shards: dict[str, dict[str, list[Shard]]]) -> dict[str, Any]:
     listed = {
         config: {
             split: [{"file": s.file, "rows": s.rows, "bytes": s.bytes, "sha256": s.sha256} for s in found]

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from mmscore.analysis.rank import Ranking
-from mmscore.reporting.console_table import open_console, plain_table, print_table, safe
-from mmscore.reporting.rank_text import Grid, detail, gaps, overview, shortfalls
+from mmscore.reporting.console_table import build_plain_table, escape_text, open_console, print_table
+from mmscore.reporting.rank_text import Grid, build_detail, build_overview, list_gaps, list_shortfalls
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,18 +19,20 @@ def show(ranking: Ranking, console: "Console | None" = None) -> None:
         console: Where to; standard output by default.
     """
     console = console or open_console()
-    print_table(console, _table(overview(ranking)))
+    print_table(console, _build_table(build_overview(ranking)))
     for table in ranking.tables:
-        print_table(console, _table(detail(ranking, table), f"{table.method}: score (rank) by {ranking.by}"))
-    for line in gaps(ranking):
-        console.print(f"* {safe(line)}", soft_wrap=True)
-    for line in shortfalls(ranking):
-        console.print(safe(line), soft_wrap=True)
+        print_table(
+            console, _build_table(build_detail(ranking, table), f"{table.method}: score (rank) by {ranking.by}")
+        )
+    for line in list_gaps(ranking):
+        console.print(f"* {escape_text(line)}", soft_wrap=True)
+    for line in list_shortfalls(ranking):
+        console.print(escape_text(line), soft_wrap=True)
 
 
-def _table(grid: Grid, title: str | None = None) -> "Table":
+def _build_table(grid: Grid, title: str | None = None) -> "Table":
     (first, *others), lines = grid
-    table = plain_table(*others, first=first, title=title)
+    table = build_plain_table(*others, first=first, title=title)
     for line in lines:
-        table.add_row(*map(safe, line))
+        table.add_row(*map(escape_text, line))
     return table

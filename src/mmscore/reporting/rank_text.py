@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mmconvert.core.text.csv_injection import csv_for_people
+from mmconvert.core.text.csv_injection import write_safe_csv
 from mmscore.analysis.rank import Ranking, Table
 from mmscore.core.ranking import GENERATION, LIKELIHOOD
 
@@ -12,7 +12,7 @@ Grid = tuple[Sequence[str], Sequence[Sequence[str]]]
 """Headings, and one line a model."""
 
 
-def overview(ranking: Ranking) -> Grid:
+def build_overview(ranking: Ranking) -> Grid:
     """Lay out average ranks and scores, the methods side by side; models with missing datasets bear a star.
 
     Where the average score decides, a model's place stands in front of it.
@@ -35,7 +35,7 @@ def overview(ranking: Ranking) -> Grid:
     return headings, [[model, *cells] for model, cells in models.items()]
 
 
-def detail(ranking: Ranking, table: Table) -> Grid:
+def build_detail(ranking: Ranking, table: Table) -> Grid:
     """Lay out one method: score and rank in each column, and how many of its datasets are there."""
     headings = ["Model"]
     for name, datasets in table.datasets.items():
@@ -51,7 +51,7 @@ def detail(ranking: Ranking, table: Table) -> Grid:
     return headings, lines
 
 
-def gaps(ranking: Ranking) -> list[str]:
+def list_gaps(ranking: Ranking) -> list[str]:
     """Name what a model lacks that another has, one line a model and method."""
     return [
         f"{standing.model} by {table.method} lacks {', '.join(standing.missing)}"
@@ -61,7 +61,7 @@ def gaps(ranking: Ranking) -> list[str]:
     ]
 
 
-def shortfalls(ranking: Ranking) -> list[str]:
+def list_shortfalls(ranking: Ranking) -> list[str]:
     """Name the files whose numbers do not cover all of their dataset, one line a file and reason."""
     unscored = [f"{cell.predictions}: {cell.unscored:,} rows have no score" for cell in ranking.cells if cell.unscored]
     partial = [f"{cell.predictions}: covers a part of {cell.dataset} only" for cell in ranking.cells if cell.partial]
@@ -70,29 +70,30 @@ def shortfalls(ranking: Ranking) -> list[str]:
 
 def to_markdown(ranking: Ranking) -> str:
     """Write the overview, then a table for each method, then what is missing."""
-    parts = [_markdown(overview(ranking))]
+    parts = [_format_markdown(build_overview(ranking))]
     for table in ranking.tables:
         parts.append(
-            f"{table.method.capitalize()}: score (rank) by {ranking.by}\n\n{_markdown(detail(ranking, table))}"
+            f"{table.method.capitalize()}: score (rank) by "
+            f"{ranking.by}\n\n{_format_markdown(build_detail(ranking, table))}"
         )
-    if lines := gaps(ranking):
-        parts.append("\\* not all datasets:\n\n" + _listed(lines))
-    if lines := shortfalls(ranking):
-        parts.append("Not all rows:\n\n" + _listed(lines))
+    if lines := list_gaps(ranking):
+        parts.append("\\* not all datasets:\n\n" + _format_list(lines))
+    if lines := list_shortfalls(ranking):
+        parts.append("Not all rows:\n\n" + _format_list(lines))
     return "\n".join(parts)
 
 
-def _listed(lines: Sequence[str]) -> str:
-    return "".join(f"- {_markdown_cell(line)}\n" for line in lines)
+def _format_list(lines: Sequence[str]) -> str:
+    return "".join(f"- {_format_markdown_cell(line)}\n" for line in lines)
 
 
-def _markdown(grid: Grid) -> str:
+def _format_markdown(grid: Grid) -> str:
     headings, lines = grid
     rule = ["---", *["---:"] * (len(headings) - 1)]
-    return "".join(f"| {' | '.join(map(_markdown_cell, line))} |\n" for line in (headings, rule, *lines))
+    return "".join(f"| {' | '.join(map(_format_markdown_cell, line))} |\n" for line in (headings, rule, *lines))
 
 
-def _markdown_cell(text: str) -> str:
+def _format_markdown_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
@@ -109,4 +110,4 @@ def to_csv(ranking: Ranking) -> str:
             numbers = [n for name in columns for n in (standing.scores.get(name), standing.ranks.get(name))]
             about = [standing.model, table.method, standing.average_rank, standing.average_score]
             lines.append([*about, *numbers, "; ".join(standing.missing)])
-    return csv_for_people(lines)
+    return write_safe_csv(lines)

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from mmscore.core.recipe import Metrics
 from mmscore.core.report import Counts, Entry, Report
-from mmscore.reporting.console_table import cell, open_console, plain_table, print_table, safe, shown
+from mmscore.reporting.console_table import (
+    build_plain_table,
+    escape_text,
+    format_cell,
+    format_number,
+    open_console,
+    print_table,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +33,7 @@ def show(report: Report, console: "Console | None" = None) -> None:
     """
     console = console or open_console()
     if len(report.entries) > 1:
-        print_table(console, _side_by_side(report.entries))
+        print_table(console, _build_comparison_table(report.entries))
     for entry in report.entries:
         _show_entry(entry, console)
 
@@ -46,59 +53,61 @@ def draw(report: Report, width: int) -> str:
 
 
 def _show_entry(entry: Entry, console: "Console") -> None:
-    console.print(f"\n[bold]{safe(entry.model)}[/bold] on {safe(entry.dataset or 'an unnamed dataset')}")
-    console.print(f"{safe(entry.recipe)}@{safe(entry.version)} ({safe(entry.parity)})", soft_wrap=True)
-    console.print(f"chosen because: {safe(entry.reason)}", soft_wrap=True)
-    print_table(console, _numbers(entry))
+    console.print(f"\n[bold]{escape_text(entry.model)}[/bold] on {escape_text(entry.dataset or 'an unnamed dataset')}")
+    console.print(
+        f"{escape_text(entry.recipe)}@{escape_text(entry.version)} ({escape_text(entry.parity)})", soft_wrap=True
+    )
+    console.print(f"chosen because: {escape_text(entry.reason)}", soft_wrap=True)
+    print_table(console, _build_numbers_table(entry))
     for column, values in entry.groups.items():
         if len(values) > 1:
-            print_table(console, _groups(column, values))
+            print_table(console, _build_groups_table(column, values))
     if entry.table and len(entry.table) <= _KIT_TABLE and len(entry.table[0]) <= _KIT_TABLE:
-        print_table(console, _kit_table(entry.table))
-    console.print(_counts(entry.counts, entry.partial), soft_wrap=True)
-    console.print(f"[dim]{safe(entry.signature)}[/dim]", soft_wrap=True)
+        print_table(console, _build_kit_table(entry.table))
+    console.print(_format_counts(entry.counts, entry.partial), soft_wrap=True)
+    console.print(f"[dim]{escape_text(entry.signature)}[/dim]", soft_wrap=True)
 
 
-def _numbers(entry: Entry) -> "Table":
-    table = plain_table("value", "n", "stderr", "95 % interval", "unit", first="metric")
+def _build_numbers_table(entry: Entry) -> "Table":
+    table = build_plain_table("value", "n", "stderr", "95 % interval", "unit", first="metric")
     for name, estimate in entry.metrics.items():
-        interval = "" if estimate.ci95 is None else " - ".join(shown(x, estimate.unit) for x in estimate.ci95)
-        value = shown(estimate.value, estimate.unit) + (" partial" if entry.partial else "")
-        error = "" if estimate.stderr is None else shown(estimate.stderr, estimate.unit)
-        table.add_row(safe(name), f"[bold]{value}[/bold]", f"{estimate.n:,}", error, interval, estimate.unit)
+        interval = "" if estimate.ci95 is None else " - ".join(format_number(x, estimate.unit) for x in estimate.ci95)
+        value = format_number(estimate.value, estimate.unit) + (" partial" if entry.partial else "")
+        error = "" if estimate.stderr is None else format_number(estimate.stderr, estimate.unit)
+        table.add_row(escape_text(name), f"[bold]{value}[/bold]", f"{estimate.n:,}", error, interval, estimate.unit)
     return table
 
 
-def _groups(column: str, values: Mapping[str, Metrics]) -> "Table":
+def _build_groups_table(column: str, values: Mapping[str, Metrics]) -> "Table":
     names = list(dict.fromkeys(name for metrics in values.values() for name in metrics))
-    table = plain_table("n", *names, first=column)
+    table = build_plain_table("n", *names, first=column)
     for value in list(values)[:_MOST_LINES]:
         metrics = values[value]
-        cells = [shown(metrics[name].value, metrics[name].unit) if name in metrics else "" for name in names]
-        table.add_row(safe(value), f"{max((e.n for e in metrics.values()), default=0):,}", *cells)
+        cells = [format_number(metrics[name].value, metrics[name].unit) if name in metrics else "" for name in names]
+        table.add_row(escape_text(value), f"{max((e.n for e in metrics.values()), default=0):,}", *cells)
     if len(values) > _MOST_LINES:
         table.caption = f"{len(values) - _MOST_LINES} more in the JSON report"
     return table
 
 
-def _kit_table(lines: Sequence[Mapping[str, Any]]) -> "Table":
+def _build_kit_table(lines: Sequence[Mapping[str, Any]]) -> "Table":
     first, *others = dict.fromkeys(key for line in lines for key in line)
-    table = plain_table(*others, first=first, title="the kit's own table")
+    table = build_plain_table(*others, first=first, title="the kit's own table")
     for line in lines:
-        table.add_row(*(cell(line.get(heading)) for heading in (first, *others)))
+        table.add_row(*(format_cell(line.get(heading)) for heading in (first, *others)))
     return table
 
 
-def _side_by_side(entries: Sequence[Entry]) -> "Table":
+def _build_comparison_table(entries: Sequence[Entry]) -> "Table":
     names = list(dict.fromkeys(name for entry in entries for name in entry.metrics))
-    table = plain_table("recipe", *names, first="model")
+    table = build_plain_table("recipe", *names, first="model")
     for entry in entries:
-        cells = [shown(e.value, e.unit) if (e := entry.metrics.get(name)) else "" for name in names]
-        table.add_row(safe(entry.model), safe(f"{entry.recipe}@{entry.version}"), *cells)
+        cells = [format_number(e.value, e.unit) if (e := entry.metrics.get(name)) else "" for name in names]
+        table.add_row(escape_text(entry.model), escape_text(f"{entry.recipe}@{entry.version}"), *cells)
     return table
 
 
-def _counts(counts: Counts, partial: bool) -> str:
+def _format_counts(counts: Counts, partial: bool) -> str:
     parts = [f"{counts.total:,} rows: {counts.scored:,} scored ({counts.unparsed:,} unparsed)"]
     fates = ("excluded", "failed", "judge_failed", "missing", "rejected")
     parts += [f"{getattr(counts, fate):,} {fate}" for fate in fates if getattr(counts, fate)]

@@ -59,7 +59,7 @@ class RowsWriter:
 
     def write(self, entry: Entry, scored: Scored) -> None:
         """Append the rows of one entry, in their order."""
-        self._writer.write_table(rows_table(entry, scored))
+        self._writer.write_table(build_rows_table(entry, scored))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -74,7 +74,7 @@ class RowsWriter:
         self._stack.__exit__(kind, error, trace)
 
 
-def rows_table(entry: Entry, scored: Scored) -> pa.Table:
+def build_rows_table(entry: Entry, scored: Scored) -> pa.Table:
     """Lay out scored rows as `ROWS_SCHEMA`.
 
     Args:
@@ -95,14 +95,14 @@ def rows_table(entry: Entry, scored: Scored) -> pa.Table:
         "value": rows["value"],
         "how": rows["how"],
         "span": pa.StructArray.from_arrays([start, end], fields=list(SPAN), mask=pc.is_null(start)),
-        "scores": _scores(scored),
+        "scores": _build_scores(scored),
     }
     columns |= {name: rows[name] for name in JUDGE_FIELDS.names if name in rows.column_names}
     arrays = [columns.get(f.name, pa.nulls(n, f.type)) for f in ROWS_SCHEMA]
     return pa.Table.from_arrays(arrays, schema=ROWS_SCHEMA)
 
 
-def _scores(scored: Scored) -> pa.Array:
+def _build_scores(scored: Scored) -> pa.Array:
     names, n = list(scored.scores), len(scored)
     matrix = np.stack([scored.scores[name] for name in names], axis=1) if names else np.empty((n, 0))
     present = ~np.isnan(matrix)

@@ -11,7 +11,7 @@ from mmconvert.core.record import Record
 from mmconvert.pipeline.convert import Records, read, write
 from mmconvert.plugins.format import Loss, Target
 from mmconvert.storage.atomic import require_apart, require_folder
-from mmscore.core.predictions.locate import located
+from mmscore.core.predictions.locate import locate_predictions
 
 NEEDED = ("id", "question", "options", "prediction")
 """Columns that a submission is about: what it cannot hold of them is a fault, of all others it is meant."""
@@ -84,17 +84,17 @@ def submit(predictions: Path, output: Path, options: SubmitOptions) -> Submissio
     """
     require_folder(output)
     require_apart([output], [predictions])
-    place = located(predictions).path
+    place = locate_predictions(predictions).path
     records = read(place, options.format or (_TABLE if place.suffix.lower() == ".parquet" else None))
     bare: list[Loss] = []
-    losses = write(_watched(records, bare), Target(output, columns=options.columns), options.to)
+    losses = write(_watch_records(records, bare), Target(output, columns=options.columns), options.to)
     faults = [*bare, *(loss for loss in losses if loss.field in NEEDED)]
     left_out = Counter(loss.field for loss in losses if loss.field not in NEEDED)
     rejected = tuple(map(str, records.rejects))
     return Submission(options.to, str(output), records.rows_read - len(rejected), tuple(faults), rejected, left_out)
 
 
-def _watched(records: Records, bare: list[Loss]) -> Iterator[Record]:
+def _watch_records(records: Records, bare: list[Loss]) -> Iterator[Record]:
     for record in records:
         if not record.question:
             bare.append(Loss(record.id, "question", "there is none. Submit the file that `mmscore predict` wrote"))

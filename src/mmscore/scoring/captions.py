@@ -9,8 +9,8 @@ import pyarrow as pa
 from mmscore.core.estimates import Estimate
 from mmscore.core.recipe import Item, Metrics
 from mmscore.core.table import SCORED, Scored
-from mmscore.metrics.coco_bleu import bleu_counts, bleu_of
-from mmscore.metrics.coco_cider import cider_of
+from mmscore.metrics.coco_bleu import compute_bleu, count_bleu
+from mmscore.metrics.coco_cider import compute_cider
 from mmscore.nlp.caption_ngrams import ORDERS, Floats, read_captions
 
 CIDER, ROUGE_L = "cider", "rouge_l"
@@ -49,8 +49,8 @@ def with_caption_scores(
     predictions = [texts[number] for number in numbers]
     captions = read_captions(predictions, references)
     cider = np.full(len(scored), np.nan)
-    cider[numbers] = cider_of(captions)
-    counted = {COUNTS: bleu_counts(captions), **{name: count(predictions, references) for name, count in also.items()}}
+    cider[numbers] = compute_cider(captions)
+    counted = {COUNTS: count_bleu(captions), **{name: count(predictions, references) for name, count in also.items()}}
     slim = Scored(scored.rows.drop_columns(list(TEXTS)), scored.scores)
     for name, lines in counted.items():
         slim = slim.with_array(name, _lists(lines, numbers, len(scored)))
@@ -87,7 +87,7 @@ def caption_metrics(scored: Scored, scale: float, unit: str) -> Metrics:
     counts = scored.rows[COUNTS].combine_chunks().flatten().to_numpy().reshape(len(scored), -1)
     bleu = {
         f"bleu_{order}": Estimate(value * scale, len(scored), unit=unit)
-        for order, value in zip(ORDERS, bleu_of(counts), strict=True)
+        for order, value in zip(ORDERS, compute_bleu(counts), strict=True)
     }
     rouge, cider = scored.mean(ROUGE_L), scored.mean(CIDER)
-    return {**bleu, ROUGE_L: rouge.scaled(scale, unit), CIDER: cider.scaled(scale, "points")}
+    return {**bleu, ROUGE_L: rouge.scale(scale, unit), CIDER: cider.scale(scale, "points")}

@@ -16,10 +16,10 @@ from mmconvert.core.option_fields import build_options
 from mmscore.core.judge import AUTO
 from mmscore.core.parsed import UNPARSED
 from mmscore.core.predictions.join import join
-from mmscore.core.predictions.load import Refusal, Rows, models_in, open_rows
+from mmscore.core.predictions.load import Refusal, Rows, list_model_folders, open_rows
 from mmscore.core.recipe import OWN, Metrics, Recipe, Row
 from mmscore.core.report import Counts, Entry, Report
-from mmscore.core.select_recipe import Choice, facts_of, fitting_recipe, named_recipe
+from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, gather_facts
 from mmscore.core.table import EXCLUDED, SCORED, STATUSES, Scored
 from mmscore.scoring.bootstrap import with_errors
 from mmscore.scoring.fingerprint import Fingerprint
@@ -123,7 +123,7 @@ def list_files(predictions: str | Path | Sequence[str | Path]) -> list[str | Pat
         UsageError: There is none.
     """
     named = [predictions] if isinstance(predictions, str | Path) else predictions
-    files: list[str | Path] = [one for path in named for one in models_in(path)]
+    files: list[str | Path] = [one for path in named for one in list_model_folders(path)]
     if not files:
         raise UsageError("predictions: no file is named. Name one at least.")
     return files
@@ -169,7 +169,7 @@ def results(
 
 
 def _judge_each(
-    work: Sequence[tuple[Rows, Choice, Panel | None]], options: ScoreOptions, request: JudgeRequest
+    work: Sequence[tuple[Rows, RecipeChoice, Panel | None]], options: ScoreOptions, request: JudgeRequest
 ) -> list[Result]:
     """Score with a judge; all at once, so that no connection stays open while the caller holds an entry."""
     found = []
@@ -215,11 +215,11 @@ def estimate_each(
 
 def _planned(
     paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: ScoreOptions, *, log: bool = False
-) -> list[tuple[Rows, Choice, Panel | None]]:
+) -> list[tuple[Rows, RecipeChoice, Panel | None]]:
     """Look at every file and name before the first row is read."""
     if options.average not in AVERAGES:
         raise UsageError(f"no average {options.average!r}. Known: {', '.join(AVERAGES)}.")
-    named = [named_recipe(name, options.recipe_options) for name in recipes]
+    named = [find_recipe(name, options.recipe_options) for name in recipes]
     opened = [open_rows(path, format=options.format) for path in paths]
     if options.answers is not None:
         references = open_rows(options.answers, required=("id",))
@@ -233,11 +233,11 @@ def _planned(
     return [(rows, choice, _panel(choice, options)) for rows, choice in chosen]
 
 
-def _fitting(rows: Rows, options: ScoreOptions) -> Choice:
-    return fitting_recipe(facts_of(rows, options.dataset), options.recipe_options)
+def _fitting(rows: Rows, options: ScoreOptions) -> RecipeChoice:
+    return choose_recipe(gather_facts(rows, options.dataset), options.recipe_options)
 
 
-def _check_log(choices: Sequence[Choice]) -> None:
+def _check_log(choices: Sequence[RecipeChoice]) -> None:
     if len(choices) > 1:
         raise UsageError("--log: a log is of one file by one recipe. Score each on its own.")
     for choice in choices:
@@ -256,13 +256,13 @@ def kit_log(entry: Entry, scored: Scored, options: ScoreOptions) -> str:
     Raises:
         Error: The log cannot hold the rows.
     """
-    recipe = named_recipe(f"{entry.recipe}@{entry.version}", options.recipe_options).recipe
+    recipe = find_recipe(f"{entry.recipe}@{entry.version}", options.recipe_options).recipe
     if recipe.log is None:
         raise UsageError(f"recipe {entry.recipe!r} knows no log of its kit.")
     return recipe.log(scored.with_status(SCORED), entry.version)
 
 
-def _panel(choice: Choice, options: ScoreOptions) -> Panel | None:
+def _panel(choice: RecipeChoice, options: ScoreOptions) -> Panel | None:
     if options.judge is not None:
         return chosen_panel(options.judge, choice)
     if choice.recipe.needs_judge:
@@ -271,7 +271,7 @@ def _panel(choice: Choice, options: ScoreOptions) -> Panel | None:
     return None
 
 
-def _check_average(choice: Choice, options: ScoreOptions) -> None:
+def _check_average(choice: RecipeChoice, options: ScoreOptions) -> None:
     if options.average == MACRO and choice.recipe.additive:
         raise UsageError(
             f"recipe {choice.name!r} adds points up, which have no mean over groups. Leave --average macro out."
@@ -279,7 +279,7 @@ def _check_average(choice: Choice, options: ScoreOptions) -> None:
 
 
 def _score_one(
-    rows: Rows, choice: Choice, options: ScoreOptions, panel: Panel | None, sitting: Sitting | None = None
+    rows: Rows, choice: RecipeChoice, options: ScoreOptions, panel: Panel | None, sitting: Sitting | None = None
 ) -> Result:
     recipe, version = choice.recipe, choice.version
     fingerprint = Fingerprint(columns_read(recipe, panel), rows.names | {"dataset"} if options.dataset else rows.names)
@@ -293,7 +293,7 @@ def _score_one(
     )
     settled = recipe.settle(raw, version) if raw.scores else raw
     numbers = _numbers(rows, settled, choice, options) if raw.scores else _Numbers()
-    datasets = facts_of(rows, options.dataset).datasets
+    datasets = gather_facts(rows, options.dataset).datasets
     entry = Entry(
         recipe=choice.name,
         version=version,
@@ -303,8 +303,8 @@ def _score_one(
         groups=numbers.groups,
         counts=_counts(raw, settled),
         partial=rows.partial or bool(rows.missing),
-        model=options.model or ", ".join(rows.distinct("model")) or rows.title,
-        method=", ".join(rows.distinct("method")) or None,
+        model=options.model or ", ".join(rows.list_distinct("model")) or rows.title,
+        method=", ".join(rows.list_distinct("method")) or None,
         dataset=next(iter(datasets)) if len(datasets) == 1 else None,
         signature=signature(
             choice,
@@ -334,7 +334,7 @@ class _Numbers(msgspec.Struct, frozen=True):
     average: str | None = None
 
 
-def _numbers(rows: Rows, settled: Scored, choice: Choice, options: ScoreOptions) -> _Numbers:
+def _numbers(rows: Rows, settled: Scored, choice: RecipeChoice, options: ScoreOptions) -> _Numbers:
     recipe, version = choice.recipe, choice.version
     valid = settled.with_status(SCORED)
     metrics, groups = recipe.reduce(valid, version), breakdown(valid, recipe, version, options.by)
@@ -357,7 +357,7 @@ def _counts(raw: Scored, settled: Scored) -> Counts:
     return Counts(total=len(settled), unparsed=unparsed, **{status: statuses[status] for status in STATUSES})
 
 
-def _parity(choice: Choice, options: ScoreOptions, panel: Panel | None) -> str:
+def _parity(choice: RecipeChoice, options: ScoreOptions, panel: Panel | None) -> str:
     """Name whose number it is; with another average, or a judge's prompt in our words, the kit's own may differ."""
     recipe = choice.recipe
     if recipe.parity == OWN:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mmconvert.core.errors import Error, got
-from mmscore.core.estimates import Estimate, mean
+from mmconvert.core.errors import Error, show
+from mmscore.core.estimates import Estimate, compute_mean
 from mmscore.core.table import MISSING, REJECTED, Scored
 
 ROTATION = 1_000_000
@@ -69,7 +69,7 @@ def _question(
         if status in (MISSING, REJECTED):
             return None, False
         raise Error(
-            f"id: expected a whole number, <sample>#<variant>, or a row with sample and variant {got(id)}. "
+            f"id: expected a whole number, <sample>#<variant>, or a row with sample and variant {show(id)}. "
             "Give circular rows one of them."
         )
     if group is not None:
@@ -131,4 +131,4 @@ def joint_accuracy(scored: Scored, column: str, score: str) -> Estimate:
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     worst = np.ones(len(encoded.dictionary))
     np.minimum.at(worst, codes[codes >= 0], scored.scores[score][codes >= 0])
-    return mean(worst)
+    return compute_mean(worst)

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pyarrow.compute as pc
 
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.record import PREDICTION_SCHEMA
-from mmscore.core.estimates import macro
-from mmscore.core.predictions.load import Rows, column_type
+from mmscore.core.estimates import compute_macro
+from mmscore.core.predictions.load import Rows, find_column_type
 from mmscore.core.recipe import Metrics, Recipe
 from mmscore.core.table import CLUSTER, JUDGE_FIELDS, MADE, ROW_FIELDS, Scored
 from mmscore.scoring.score import EXTRA, fields_of, source_column, value_in
@@ -39,13 +39,13 @@ def check_breakdown(rows: Rows, by: Sequence[str], made: Sequence[str]) -> None:
         if name in own:
             continue
         if source_column(name) not in rows.names:
-            hint = did_you_mean(name, sorted({*rows.names, *own}))
+            hint = suggest_spelling(name, sorted({*rows.names, *own}))
             known = ", ".join(sorted(rows.names))
             raise UsageError(f"{rows.path}: no column {name!r} to break the numbers down by.{hint} Found: {known}.")
         if name == source_column(EXTRA):
             listed = ", ".join(f"--by {EXTRA}{key}" for key in _keys(rows)[:_SHOWN]) or f"--by {EXTRA}KEY"
             raise UsageError(f"{rows.path}: column {name!r} holds several values a row. Name one of them: {listed}.")
-        if str(column_type(name)) not in ("string", "int32"):
+        if str(find_column_type(name)) not in ("string", "int32"):
             raise UsageError(
                 f"{rows.path}: column {name!r} holds lists and cannot break the numbers down. Name another."
             )
@@ -63,7 +63,7 @@ def _check_key(rows: Rows, key: str) -> None:
         return
     keys = _keys(rows)
     found = f"Found: {', '.join(keys[:_SHOWN])}." if keys else "No row has a key."
-    hint = did_you_mean(key, keys)
+    hint = suggest_spelling(key, keys)
     raise UsageError(f"{rows.path}: no row has a value of {EXTRA + key!r} to break the numbers down by.{hint} {found}")
 
 
@@ -143,4 +143,6 @@ def macro_average(valid: Scored, metrics: Metrics, groups: Groups, by: Sequence[
         )
     lacking = valid.rows[column].null_count
     remarks = (f"--average macro: {lacking} scored rows have no {column} and take no part.",) if lacking else ()
-    return Average(column, {name: macro(part[name] for part in parts if name in part) for name in metrics}, remarks)
+    return Average(
+        column, {name: compute_macro(part[name] for part in parts if name in part) for name in metrics}, remarks
+    )

@@ -25,9 +25,9 @@ import evaluate
 import msgspec
 import numpy as np
 
-from mmconvert.core.errors import UsageError, did_you_mean
-from mmconvert.plugins.registry import available, load
-from mmscore.core.estimates import mean
+from mmconvert.core.errors import UsageError, suggest_spelling
+from mmconvert.plugins.registry import find_plugins, load
+from mmscore.core.estimates import compute_mean
 
 GROUP = "mmscore.metrics"
 
@@ -63,10 +63,10 @@ def adapted(name: str | None) -> tuple[Function, str, str]:
         >>> adapted("normalized_match")[1:]
         ('prediction', 'references')
     """
-    known = available(GROUP)
+    known = find_plugins(GROUP)
     if name not in known:
         raise UsageError(
-            f"{name!r}: no such metric.{did_you_mean(str(name), known)} Name one: evaluate.load(path, NAME), "
+            f"{name!r}: no such metric.{suggest_spelling(str(name), known)} Name one: evaluate.load(path, NAME), "
             f"where NAME is one of {', '.join(known)}."
         )
     function: Function = load(GROUP, str(name))
@@ -103,14 +103,14 @@ def compute(name: str, predictions: Sequence[Any], references: Sequence[Any], **
     known = set(inspect.signature(function).parameters) - {said, meant}
     for option in options:
         if option not in known:
-            hint = did_you_mean(option, known)
+            hint = suggest_spelling(option, known)
             raise UsageError(f"{name}: has no option {option!r}.{hint} Known: {', '.join(sorted(known)) or 'none'}.")
     if said in WHOLE:
         return _named(name, function(**{said: predictions, meant: references}, **options))
     rows = zip(predictions, references, _each(options, len(predictions)), strict=True)
     found = [_named(name, function(**{said: one, meant: other}, **own)) for one, other, own in rows]
     names = dict.fromkeys(key for row in found for key in row)
-    return {key: mean([row.get(key, np.nan) for row in found]).value for key in names} or {name: float("nan")}
+    return {key: compute_mean([row.get(key, np.nan) for row in found]).value for key in names} or {name: float("nan")}
 
 
 def _each(options: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
@@ -130,7 +130,7 @@ def _named(name: str, result: Any) -> dict[str, Any]:
     if dataclasses.is_dataclass(result) and not isinstance(result, type):
         return dataclasses.asdict(result)
     if isinstance(result, np.ndarray):
-        return {name: mean(result).value}
+        return {name: compute_mean(result).value}
     if isinstance(result, Sequence):
         return {f"{name}_{number}": float(value) for number, value in enumerate(result, 1)}
     return {name: float(result)}

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mmscore.core.estimates import mean
+from mmscore.core.estimates import compute_mean
 
 RESAMPLES = 10_000
 SEED = 0
@@ -145,7 +145,7 @@ def paired_difference(
     codes = np.arange(n) if clusters is None else np.unique(np.asarray(clusters)[present], return_inverse=True)[1]
     groups = int(codes.max()) + 1
     gain = second - first
-    of_a, of_b, value = mean(first).value, mean(second).value, math.fsum(gain) / n
+    of_a, of_b, value = compute_mean(first).value, compute_mean(second).value, math.fsum(gain) / n
     binary = bool(np.all(np.isin(first, (0, 1)) & np.isin(second, (0, 1))))
     test = mcnemar(first, second) if binary else None
     if groups < 2:
@@ -155,7 +155,7 @@ def paired_difference(
     # A resample that ties with the measured difference counts, whatever its last digit says.
     beyond = int(np.sum(np.abs(drawn - value) >= abs(value) - 1e-12))
     p = (1 + beyond) / (1 + drawn.size)
-    error = mean(gain, codes).stderr
+    error = compute_mean(gain, codes).stderr
     return Difference(n, groups, of_a, of_b, value, error, (float(low), float(high)), p, int(drawn.size), test)
 
 

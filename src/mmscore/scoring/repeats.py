@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mmscore.core.estimates import Estimate, mean
+from mmscore.core.estimates import Estimate, compute_mean
 from mmscore.core.recipe import Metrics
 from mmscore.core.table import CLUSTER, MADE, Floats, Scored
 
@@ -99,11 +99,11 @@ def reply_numbers(scored: Scored, score: str) -> Metrics:
     right = np.bincount(questions, weights=hits == 1).astype(np.int64)
     clusters = np.empty(len(replies), np.int64)
     clusters[questions] = part.rows[CLUSTER].to_numpy()
-    found = {f"mean_{score}": mean(np.bincount(questions, weights=hits) / replies, clusters)}
+    found = {f"mean_{score}": compute_mean(np.bincount(questions, weights=hits) / replies, clusters)}
     for k in _sizes(most):
         found[f"pass@{k}"] = _passed(replies, right, k, clusters)
     votes = part.rows[VOTE].to_numpy()
-    found[f"majority_{score}"] = mean(_majorities(questions, votes, hits, len(replies)), clusters)
+    found[f"majority_{score}"] = compute_mean(_majorities(questions, votes, hits, len(replies)), clusters)
     return found
 
 
@@ -146,7 +146,7 @@ def _passed(replies: Ints, right: Ints, k: int, clusters: Ints) -> Estimate:
     enough = replies >= k
     pairs, index = np.unique(np.stack([replies, right])[:, enough], axis=1, return_inverse=True)
     chances = np.array([pass_at_k(int(n), int(c), k) for n, c in pairs.T])
-    return mean(chances[index.ravel()], clusters[enough])
+    return compute_mean(chances[index.ravel()], clusters[enough])
 
 
 def _majorities(questions: Ints, votes: Floats, hits: Floats, count: int) -> Floats:

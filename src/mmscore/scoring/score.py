@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
-from mmconvert.core.error_hints import says_what_to_do, with_next_step
-from mmconvert.core.errors import Error, RowError, got
-from mmconvert.core.record import PREDICTION_SCHEMA, canonical_json
+from mmconvert.core.error_hints import add_hint, says_what_to_do
+from mmconvert.core.errors import Error, RowError, show
+from mmconvert.core.record import PREDICTION_SCHEMA, encode_json
 from mmscore.core.judge import JUDGED, NoVerdict, Verdict
 from mmscore.core.parsed import UNPARSED, Parsed
-from mmscore.core.predictions.join import REFERENCES, told_of
-from mmscore.core.predictions.load import Refusal, Rows, column_type
+from mmscore.core.predictions.join import REFERENCES, read_unmatched
+from mmscore.core.predictions.load import Refusal, Rows, find_column_type
 from mmscore.core.recipe import Item, NoReferenceError, Recipe
 from mmscore.core.table import (
     EXCLUDED,
@@ -30,7 +30,7 @@ from mmscore.core.table import (
     VOTES,
     Floats,
     Scored,
-    with_clusters,
+    add_clusters,
 )
 from mmscore.scoring.fingerprint import Fingerprint
 from mmscore.scoring.judging.jury import UNASKED, Outcome, Vote
@@ -108,7 +108,7 @@ def score_rows(
     if not labelled and (wanted or (collector.bare and not collector.has_scores)):
         raise _no_reference(rows.path, wanted or known)
     for ids, status in (([refusal.id for refusal in rows.rejected], REJECTED), (rows.missing, MISSING)):
-        told = told_of(rows, ids, [*_TOGETHER, *map(source_column, kept)])
+        told = read_unmatched(rows, ids, [*_TOGETHER, *map(source_column, kept)])
         collector.add_unscored(told if dataset is None else _with_dataset(told, dataset), status)
     return collector.scored(), rows.rejected + tuple(collector.refusals)
 
@@ -155,7 +155,7 @@ def source_column(name: str) -> str:
 
 def _reason(error: RowError) -> str:
     """Say why a row is refused, and what to do about it."""
-    message = with_next_step(error.code, error.field, error.message)
+    message = add_hint(error.code, error.field, error.message)
     return f"{error.field}: {message}" if error.field else message
 
 
@@ -166,7 +166,7 @@ class _Collector:
         self._path = path
         self._sitting = sitting
         fields = [*ROW_FIELDS, *(JUDGE_FIELDS if sitting else ())]
-        self._schema = pa.schema([*fields, *((name, column_type(name)) for name in kept)])
+        self._schema = pa.schema([*fields, *((name, find_column_type(name)) for name in kept)])
         self._tables: list[pa.Table] = []
         self._scores: list[tuple[int, Mapping[str, Floats]]] = []
         self._together: list[list[pa.Array]] = []
@@ -299,7 +299,7 @@ class _Collector:
             for name in names
         }
         groups, samples = (pa.chunked_array(parts, pa.string()) for parts in zip(*self._together, strict=True))
-        return Scored(with_clusters(pa.concat_tables(self._tables), groups, samples), scores)
+        return Scored(add_clusters(pa.concat_tables(self._tables), groups, samples), scores)
 
 
 def _laid_out(vote: Vote) -> dict[str, Any]:
@@ -358,13 +358,13 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     if name.startswith(EXTRA):
         key = name.removeprefix(EXTRA)
         return pa.array([_value_of(key, text) for text in batch.column("extra").to_pylist()], pa.string())
-    return batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, column_type(name))
+    return batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, find_column_type(name))
 
 
 def _value_of(key: str, extra: str | None) -> str | None:
     """Give the text of a key of `extra`, None where the row has none."""
     value = value_in(fields_of(extra), key)
-    return value if value is None or isinstance(value, str) else canonical_json(value)
+    return value if value is None or isinstance(value, str) else encode_json(value)
 
 
 def fields_of(extra: str | None) -> Mapping[str, Any]:
@@ -377,7 +377,7 @@ def fields_of(extra: str | None) -> Mapping[str, Any]:
         fields = json.loads(extra or "{}")
     except (ValueError, RecursionError):
         raise Error(
-            f"extra: expected a JSON object {got(extra)}. Write the column as one, or break down by another."
+            f"extra: expected a JSON object {show(extra)}. Write the column as one, or break down by another."
         ) from None
     return fields if isinstance(fields, dict) else {}
 

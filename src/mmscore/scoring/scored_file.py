@@ -10,7 +10,7 @@ from mmscore.core.predictions.join import join
 from mmscore.core.predictions.load import Refusal, Rows, open_rows
 from mmscore.core.recipe import Metrics
 from mmscore.core.report import Entry
-from mmscore.core.select_recipe import Choice, facts_of, fitting_recipe, named_recipe
+from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, gather_facts
 from mmscore.core.table import EXCLUDED, SCORED, STATUSES, Scored
 from mmscore.scoring.score import score_rows
 
@@ -24,7 +24,7 @@ class Settled(msgspec.Struct, frozen=True):
         refusals: Why rows were rejected.
     """
 
-    choice: Choice
+    choice: RecipeChoice
     rows: Scored
     refusals: tuple[Refusal, ...]
 
@@ -40,7 +40,7 @@ class Settled(msgspec.Struct, frozen=True):
 
 def choices_for(
     rows: Rows, recipes: Sequence[str], dataset: str | None = None, options: str | None = None
-) -> list[Choice]:
+) -> list[RecipeChoice]:
     """Find the recipes that were named, or the one that fits the file.
 
     Args:
@@ -53,8 +53,8 @@ def choices_for(
         UsageError: A name is unknown, none was given and no recipe fits, one has no scores without a judge, or
             one does not take these options.
     """
-    named = [named_recipe(name, options) for name in recipes]
-    choices = named or [fitting_recipe(facts_of(rows, dataset), options)]
+    named = [find_recipe(name, options) for name in recipes]
+    choices = named or [choose_recipe(gather_facts(rows, dataset), options)]
     for choice in choices:
         if choice.recipe.needs_judge:
             raise UsageError(f"recipe {choice.name!r} has no scores without a judge, and here none is asked.")
@@ -72,7 +72,7 @@ def open_joined(predictions: str, answers: str | None = None, format: str | None
     return rows if answers is None else join(rows, open_rows(answers, required=("id",)))
 
 
-def settle(rows: Rows, choice: Choice, *, dataset: str | None = None, keep: Sequence[str] = ()) -> Settled:
+def settle(rows: Rows, choice: RecipeChoice, *, dataset: str | None = None, keep: Sequence[str] = ()) -> Settled:
     """Score a file by one recipe.
 
     Args:
@@ -117,7 +117,7 @@ class Result(msgspec.Struct, frozen=True):
     scored: Scored
     raw: Scored
     rows: Rows
-    choice: Choice
+    choice: RecipeChoice
     refusals: tuple[Refusal, ...] = ()
 
     @property

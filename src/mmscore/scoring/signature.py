@@ -7,8 +7,8 @@ from importlib import metadata
 from pathlib import Path
 
 from mmconvert._version import __version__
-from mmconvert.plugins.registry import named_by_content
-from mmscore.core.select_recipe import Choice
+from mmconvert.plugins.registry import name_by_content
+from mmscore.core.select_recipe import RecipeChoice
 from mmscore.scoring.judging.panel import Panel
 
 LIBRARIES = ("jieba", "nltk", "numpy", "pandas", "pyarrow", "rapidfuzz", "scipy")
@@ -23,7 +23,7 @@ def versions() -> Mapping[str, str]:
 
 
 def signature(
-    choice: Choice,
+    choice: RecipeChoice,
     *,
     average: str,
     column: str | None,
@@ -46,7 +46,7 @@ def signature(
     """
     releases = dict(versions())
     parts = {
-        "recipe": f"{named_by_content(choice.name)}@{choice.version}",
+        "recipe": f"{name_by_content(choice.name)}@{choice.version}",
         "parity": choice.recipe.parity,
         "average": average if column is None else f"{average} over {column}",
         "mmscore": releases.pop("mmscore"),

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmscore.core.estimates import Estimate
 from mmscore.core.recipe import Metrics
 from mmscore.core.table import Scored
@@ -17,7 +17,7 @@ def checked_word(word: str) -> str:
         RowError: It is neither.
     """
     if word not in WORDS:
-        raise RowError("answer.yes_no", "answer", f"expected yes or no {got(word)}. Correct the reference.")
+        raise RowError("answer.yes_no", "answer", f"expected yes or no {show(word)}. Correct the reference.")
     return word
 
 

@@ -9,18 +9,18 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmconvert.storage.atomic import require_apart
-from mmscore.analysis.rank import Ranking, measure, measure_entry, rank, require_one_recipe
-from mmscore.core.predictions.load import models_in
-from mmscore.core.ranking import Cell, Place
+from mmscore.analysis.rank import Ranking, compute_ranking, require_one_recipe, score_entry, score_file
+from mmscore.core.predictions.load import list_model_folders
+from mmscore.core.ranking import RankCell, RankColumn
 from mmscore.core.report import Entry, json_text, publish
 from mmscore.kits.mmtrusteval import ranking as mmtrusteval
-from mmscore.kits.reform_eval.ranking import COLUMNS, METHOD_COLUMNS, SIZES, place_in_dimension
+from mmscore.kits.reform_eval.ranking import COLUMNS, METHOD_COLUMNS, SIZES, find_dimension
 from mmscore.reporting.rank_text import to_csv, to_markdown
 from mmscore.reporting.report_json import is_report, read_report
 from mmscore.scoring.evaluate import ScoreOptions, score_each
 
 _BY_DIMENSION, _BY_DATASET, _BY_ASPECT, _BY_SUBASPECT = ("dimension", "dataset", "aspect", "subaspect")
-_TASK_COLUMNS: Mapping[str, Callable[[str], str]] = {_BY_ASPECT: mmtrusteval.aspect, _BY_SUBASPECT: str}
+_TASK_COLUMNS: Mapping[str, Callable[[str], str]] = {_BY_ASPECT: mmtrusteval.find_aspect, _BY_SUBASPECT: str}
 
 
 class RankOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,18 +98,18 @@ def rank_files(predictions: Sequence[str], options: RankOptions) -> Ranking:
 def _ranking(predictions: Sequence[str], options: RankOptions) -> Ranking:
     by = options.by
     named = map(_taken_apart, predictions)
-    files = [(one, label) for path, label in named for one in models_in(path)]
+    files = [(one, label) for path, label in named for one in list_model_folders(path)]
     if by in _TASK_COLUMNS:
         if options.metric:
             raise UsageError(f"--metric: --by {by} ranks by scores of its own. Leave one of them out.")
         name_of = _TASK_COLUMNS[by]
         entries = [entry for file in files for entry in _scored(*file, options)]
-        needed = mmtrusteval.columns(name_of)
-        return rank(mmtrusteval.task_cells(entries, name_of), by, needed=needed, by_score=True)
+        needed = mmtrusteval.build_columns(name_of)
+        return compute_ranking(mmtrusteval.build_task_cells(entries, name_of), by, needed=needed, by_score=True)
     placed = _in_dimension if by == _BY_DIMENSION else _in_dataset
     cells = [cell for path, label in files for cell in _cells(path, label, placed(path, label), options)]
     require_one_recipe(cells)
-    return rank(cells, by, COLUMNS, SIZES) if by == _BY_DIMENSION else rank(cells, by)
+    return compute_ranking(cells, by, COLUMNS, SIZES) if by == _BY_DIMENSION else compute_ranking(cells, by)
 
 
 def _taken_apart(argument: str) -> tuple[str, str | None]:
@@ -130,30 +130,30 @@ def _scored(path: str, label: str | None, options: RankOptions) -> Sequence[Entr
 
 
 def _cells(
-    path: str, label: str | None, place: Callable[[str | None, frozenset[str]], Place], options: RankOptions
-) -> list[Cell]:
+    path: str, label: str | None, place: Callable[[str | None, frozenset[str]], RankColumn], options: RankOptions
+) -> list[RankCell]:
     about = {"metric": options.metric, "method": options.method}
     if (entries := options.entries(path, label)) is not None:
-        return [measure_entry(entry, path, place, **about) for entry in entries]
+        return [score_entry(entry, path, place, **about) for entry in entries]
     about |= {"format": options.format, "recipe_options": options.recipe_options, "model": options.model}
-    return [measure(path, place, options.recipe, method_columns=METHOD_COLUMNS, **about)]
+    return [score_file(path, place, options.recipe, method_columns=METHOD_COLUMNS, **about)]
 
 
-def _in_dimension(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], Place]:
-    def place(dataset: str | None, tasks: frozenset[str]) -> Place:
+def _in_dimension(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], RankColumn]:
+    def place(dataset: str | None, tasks: frozenset[str]) -> RankColumn:
         try:
-            return place_in_dimension(label, dataset, tasks)
+            return find_dimension(label, dataset, tasks)
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from None
 
     return place
 
 
-def _in_dataset(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], Place]:
-    def place(dataset: str | None, tasks: frozenset[str]) -> Place:
+def _in_dataset(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], RankColumn]:
+    def place(dataset: str | None, tasks: frozenset[str]) -> RankColumn:
         name = label or dataset
         if name is None:
             raise UsageError(f"{path}: the file does not say which dataset it is for. Say it: NAME=PATH.")
-        return Place(name, name)
+        return RankColumn(name, name)
 
     return place

@@ -9,7 +9,7 @@ import msgspec
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.storage.atomic import require_apart
-from mmscore.core.predictions.locate import located
+from mmscore.core.predictions.locate import locate_predictions
 from mmscore.core.recipe import Recipe
 from mmscore.core.report import Entry, Report, json_text, publish
 from mmscore.core.table import Scored
@@ -74,7 +74,7 @@ def score_to_files(
         # Looked for before rows are scored for a page that needs it.
         if options.html is None:
             raise UsageError("--html-pictures: there is no page to show them. Add --html FILE.")
-        located(options.html_pictures)
+        locate_predictions(options.html_pictures)
     entries, shown = [], []
     with contextlib.ExitStack() as stack:
         rows = stack.enter_context(RowsWriter(options.rows)) if options.rows else None

@@ -8,19 +8,19 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import Error, UsageError, did_you_mean, got
+from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
 from mmconvert.core.option_fields import build_options, mapping_file, option_fields
-from mmconvert.core.record import missing_columns
+from mmconvert.core.record import list_missing_columns
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.io.parquet import parquet_file
 from mmconvert.pipeline.convert_files import ConvertOptions
 from mmconvert.pipeline.inputs import plan as plan_inputs
 from mmconvert.pipeline.prompting import rewording
-from mmconvert.plugins.registry import available, load
-from mmconvert.plugins.transform import steps
-from mmscore.core.predictions.locate import STDIN, located
+from mmconvert.plugins.registry import find_plugins, load
+from mmconvert.plugins.transform import load_steps
+from mmscore.core.predictions.locate import STDIN, locate_predictions
 from mmscore.core.recipe_options import read_options
-from mmscore.core.select_recipe import RECIPES, name_and_version, named_recipe
+from mmscore.core.select_recipe import RECIPES, find_recipe, split_version
 from mmscore.infer.backend import GROUP as BACKENDS
 from mmscore.infer.options import LOCAL, PredictOptions
 from mmscore.infer.protocol import open_protocol
@@ -160,7 +160,9 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
         raise UsageError(f"{path}: where shall the results go? Give --work-dir DIR, or work-dir: in the file.")
     chosen = task.get("steps", ALL)
     if chosen not in STEPS:
-        raise UsageError(f"{path} steps: expected {', '.join(STEPS)} {got(chosen)}.{did_you_mean(str(chosen), STEPS)}")
+        raise UsageError(
+            f"{path} steps: expected {', '.join(STEPS)} {show(chosen)}.{suggest_spelling(str(chosen), STEPS)}"
+        )
     own = {name.replace("-", "_"): value for name, value in common["score"].items()}
     judged = {name: own.pop(name) for name in JudgeOptions.__struct_fields__ if name in own}
     judging = build_options(JudgeOptions, judged, f"{path} score", "score")
@@ -176,9 +178,9 @@ def _dataset(entry: Mapping[str, Any], common: Mapping[str, Any], recipes: tuple
     _check_keys(own, [*_OF_DATASET, *_conversion_names()], where, "a dataset")
     source, limit = entry.get("input"), entry.get("limit")
     if not isinstance(source, str):
-        raise UsageError(f"{where}: expected input: with a file, folder or name {got(source)}.")
+        raise UsageError(f"{where}: expected input: with a file, folder or name {show(source)}.")
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
-        raise UsageError(f"{where} limit: expected a number from 1 {got(limit)}.")
+        raise UsageError(f"{where} limit: expected a number from 1 {show(limit)}.")
     given = {key: value for key, value in {**common, **own}.items() if value is not None}
     conversion = None
     if given or not _is_ours(Path(source)):
@@ -193,7 +195,7 @@ def _dataset(entry: Mapping[str, Any], common: Mapping[str, Any], recipes: tuple
 def _check_conversion(source: str, options: ConvertOptions) -> None:
     if not options.allow_remote:
         plan_inputs([source], split=options.split, subsets=options.subset)
-    steps(options.transform, options.seed)
+    load_steps(options.transform, options.seed)
     rewording(options.prompt)
 
 
@@ -203,7 +205,7 @@ def _is_ours(path: Path) -> bool:
         files = [file for split in open_dataset(path).files.values() for file in split]
     except Error:
         return False
-    return bool(files) and not missing_columns(parquet_file(files[0]).schema_arrow.names)
+    return bool(files) and not list_missing_columns(parquet_file(files[0]).schema_arrow.names)
 
 
 def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> ModelTask:
@@ -214,7 +216,7 @@ def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> M
         service = options.model_options(quiet=True).service
         if options.engine != LOCAL or options.several:
             service.check_alone()
-        if "@" in options.plugin or options.plugin not in available(BACKENDS):
+        if "@" in options.plugin or options.plugin not in find_plugins(BACKENDS):
             # Those that are known are not loaded yet: it takes seconds.
             load(BACKENDS, options.plugin)
         if options.protocol is not None:
@@ -234,12 +236,12 @@ def _check_scoring(scoring: ReportOptions, judging: JudgeOptions, recipes: Seque
     if scoring.answers == STDIN:
         raise UsageError("answers: standard input cannot be read twice. Write it to a file first.")
     if scoring.answers is not None:
-        located(scoring.answers)
+        locate_predictions(scoring.answers)
     if scoring.recipe_options is not None:
         read_options(scoring.recipe_options)
     request = judging.request()
     for name in dict.fromkeys(itertools.chain.from_iterable(recipes)):
-        choice = named_recipe(name, scoring.recipe_options)
+        choice = find_recipe(name, scoring.recipe_options)
         if request is not None:
             chosen_panel(request, choice)
         elif choice.recipe.needs_judge:
@@ -251,9 +253,9 @@ def _check_scoring(scoring: ReportOptions, judging: JudgeOptions, recipes: Seque
 
 def _check_judges(request: JudgeRequest) -> None:
     """Refuse judges that no recipe takes, where the one that they are for is not known yet."""
-    first, _ = name_and_version(request.names[0])
+    first, _ = split_version(request.names[0])
     # Of several refusals the one is told that is not about recipes which the judge is not for.
-    choices = sorted(map(named_recipe, available(RECIPES)), key=lambda choice: first not in choice.recipe.judges)
+    choices = sorted(map(find_recipe, find_plugins(RECIPES)), key=lambda choice: first not in choice.recipe.judges)
     refusals = []
     for choice in choices:
         try:
@@ -296,19 +298,21 @@ def _hyphened(values: Mapping[str, Any]) -> dict[str, Any]:
 def _check_keys(values: Mapping[str, Any], known: Collection[str], where: str, what: str) -> None:
     for key in values:
         if key not in known:
-            raise UsageError(f"{where}: {what} has no {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
+            raise UsageError(
+                f"{where}: {what} has no {key!r}.{suggest_spelling(key, known)} Known: {', '.join(known)}."
+            )
 
 
 def _mapping(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict | None):
-        raise UsageError(f"{where}: expected names and values {got(value)}.")
+        raise UsageError(f"{where}: expected names and values {show(value)}.")
     return _hyphened(value or {})
 
 
 def _entries(value: Any, where: str, key: str) -> list[dict[str, Any]]:
     """Read a list whose entries are mappings, or texts that stand for one key."""
     if not isinstance(value, list) or not value:
-        raise UsageError(f"{where}: expected a list with at least one entry {got(value)}.")
+        raise UsageError(f"{where}: expected a list with at least one entry {show(value)}.")
     return [
         {key: entry} if isinstance(entry, str) else _mapping(entry, f"{where}[{n}]") for n, entry in enumerate(value)
     ]
@@ -317,10 +321,10 @@ def _entries(value: Any, where: str, key: str) -> list[dict[str, Any]]:
 def _recipes(value: Any, where: str) -> tuple[str, ...]:
     values = [value] if isinstance(value, str) else value or []
     if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
-        raise UsageError(f"{where}: expected a list of names {got(value)}.")
+        raise UsageError(f"{where}: expected a list of names {show(value)}.")
     with _at(where):
         for name in values:
-            named_recipe(name)
+            find_recipe(name)
     return tuple(values)
 
 

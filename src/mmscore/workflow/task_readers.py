@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mmconvert.plugins.registry import loaded
+from mmconvert.plugins.registry import load_all
 from mmscore.workflow.outcome import Outcome
 
 GROUP = "mmscore.workflow.task_readers"
@@ -32,4 +32,4 @@ def find_reader(given: Mapping[str, Any]) -> TaskReader | None:
     Example:
         >>> find_reader({"models": ["answer"], "datasets": []})
     """
-    return next((reader for _, reader in loaded(GROUP) if reader.is_task(given)), None)
+    return next((reader for _, reader in load_all(GROUP) if reader.is_task(given)), None)

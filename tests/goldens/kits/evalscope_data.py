@@ -8,16 +8,16 @@ from goldens.rules import per_version
 from mmconvert.kits.evalscope.files import load_subset
 from mmconvert.kits.evalscope.messages import sample_of
 from mmconvert.kits.evalscope.release import RELEASES
-from mmconvert.kits.evalscope.shuffle import Choices, evalscope_shuffle
-from mmconvert.kits.evalscope.wire import data_url_in, wire_messages
-from mmconvert.prompts.evalscope import DEFAULT, choice_sample
+from mmconvert.kits.evalscope.shuffle import Choices, shuffle_choices
+from mmconvert.kits.evalscope.wire import build_data_url_resolver, build_wire_messages
+from mmconvert.prompts.evalscope import DEFAULT, read_choice_sample
 
 BYTES = "b64:"
 QUESTION = "q"
 
 
 def _built(given, release):
-    sample = choice_sample(
+    sample = read_choice_sample(
         given["record"], release, given.get("prompt_template") or DEFAULT, given.get("system_prompt")
     )
     return {"messages": sample.messages, "choices": sample.choices, "target": sample.target}
@@ -25,7 +25,7 @@ def _built(given, release):
 
 def _shuffled(given, release):
     sample = Choices(QUESTION, tuple(given["choices"]), given["target"])
-    (shuffled,) = evalscope_shuffle([sample], given["seed"], release)
+    (shuffled,) = shuffle_choices([sample], given["seed"], release)
     return {"choices": list(shuffled.options), "target": shuffled.target}
 
 
@@ -38,7 +38,7 @@ def _wire(given, release):
     messages, _ = sample_of(given["record"], release)
     with tempfile.TemporaryDirectory() as folder:
         _write(Path(folder), {name: f"{BYTES}{text}" for name, text in given["files"].items()})
-        return {"wire": wire_messages(messages, data_url_in(Path(folder)))}
+        return {"wire": build_wire_messages(messages, build_data_url_resolver(Path(folder)))}
 
 
 def _loaded(given, release):

@@ -1,14 +1,14 @@
 """Golden rule of EvalScope's report file, data frame and table."""
 
 from goldens.rules import per_version
-from mmscore.kits.evalscope.aggregation import Identity, Sample
+from mmscore.kits.evalscope.aggregation import Identity, ScoredSample
 from mmscore.kits.evalscope.report import (
-    Setting,
-    metric_scores,
-    primary_metric,
-    report_json,
-    report_rows,
-    report_table,
+    ReportHeader,
+    aggregate_metrics,
+    build_report_json,
+    build_report_rows,
+    choose_primary_metric,
+    draw_report_table,
 )
 
 VERSIONS = ("1.3.0", "1.10.0", "1.14.1")
@@ -22,29 +22,29 @@ def _report(given):
 
 def _one(given, version):
     subsets = {
-        name: [Sample(s["value"], s.get("group"), s.get("extracted", "")) for s in samples]
+        name: [ScoredSample(s["value"], s.get("group"), s.get("extracted", "")) for s in samples]
         for name, samples in given["subsets"].items()
     }
     wanted = given.get("primary")
     primary = wanted and Identity(
         wanted["name"], wanted["aggregation"], tuple(sorted(wanted.get("dimensions", {}).items()))
     )
-    setting = Setting(
+    setting = ReportHeader(
         given["model"], given["dataset"], "P", given["category_map"], given["add_overall_metric"], primary
     )
-    metrics = metric_scores(subsets, setting.category_map, given["aggregation"], version)
-    report = report_json(metrics, setting, version)
+    metrics = aggregate_metrics(subsets, setting.category_map, given["aggregation"], version)
+    report = build_report_json(metrics, setting, version)
     if version == "1.14.1":
-        chosen = primary_metric(metrics, primary)
+        chosen = choose_primary_metric(metrics, primary)
         score = chosen.score if chosen else None
     else:
         score = report["score"]
-    columns, rows = report_rows(metrics, setting, version)
+    columns, rows = build_report_rows(metrics, setting, version)
     found = {"report": report, "score": score, "columns": columns}
     if version == "1.3.0" or len(rows) <= MOST_ROWS:
         found["rows"] = rows
     if len(rows) <= MOST_ROWS:
-        found["table"] = report_table(metrics, setting, version)
+        found["table"] = draw_report_table(metrics, setting, version)
     return found
 
 

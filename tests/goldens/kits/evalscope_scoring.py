@@ -1,8 +1,8 @@
 """Golden rules of EvalScope's answer parsing and text metrics."""
 
 from goldens.rules import per_version
-from mmscore.kits.evalscope.reply import evalscope_reply
-from mmscore.metrics.evalscope_accuracy import evalscope_accuracy, reference_text
+from mmscore.kits.evalscope.reply import split_reasoning
+from mmscore.metrics.evalscope_accuracy import evalscope_accuracy, join_target
 from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
 from mmscore.parsers.evalscope_choice import evalscope_choice
 
@@ -11,7 +11,7 @@ VERSIONS = ("1.3.0", "1.10.0", "1.14.1")
 
 def _parsing(chinese):
     def once(given, version):
-        completion, _ = evalscope_reply(given["response"])
+        completion, _ = split_reasoning(given["response"])
         parsed = evalscope_choice(
             completion, given["n_choices"], version, chinese=chinese, multiple=given["multiple_correct"]
         )
@@ -21,7 +21,7 @@ def _parsing(chinese):
         return {
             "completion": completion,
             "extracted": extracted,
-            "reference": reference_text(given["target"], version),
+            "reference": join_target(given["target"], version),
             "score": {} if score is None else {name: score},
         }
 

@@ -5,8 +5,14 @@ import json
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
 from mmscore.metrics.lmms_ocrbench import FORMULAS, lmms_ocrbench
-from mmscore.metrics.lmms_vqa import evalai_answer, evalai_tokens, lmms_vqa, lmms_vqav2, vqav2_answer
-from mmscore.nlp.relaxed_match import relaxed_correctness
+from mmscore.metrics.lmms_vqa import (
+    lmms_vqa,
+    lmms_vqav2,
+    normalize_evalai_answer,
+    normalize_evalai_tokens,
+    normalize_vqav2_answer,
+)
+from mmscore.nlp.relaxed_match import is_relaxed_match
 from mmscore.nlp.vqa_normalize import DOT_BEFORE_NO_DIGIT, process_digit_article, process_punctuation
 from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
 from mmscore.scoring.score import score_items
@@ -40,23 +46,23 @@ def _mme(given):
 def _evalai(given):
     text = given["text"]
     return {
-        "call": evalai_answer(text),
+        "call": normalize_evalai_answer(text),
         "process_punctuation": process_punctuation(text, DOT_BEFORE_NO_DIGIT),
         "process_digit_article": process_digit_article(text),
-        "word_tokenize": evalai_tokens(text),
+        "word_tokenize": normalize_evalai_tokens(text),
     }
 
 
 def _vqav2(given):
     # Where the test split has no answers, the kit hands the prediction on as it is.
-    processed = given["prediction"] if given["answers"] is None else vqav2_answer(given["prediction"])
+    processed = given["prediction"] if given["answers"] is None else normalize_vqav2_answer(given["prediction"])
     score = lmms_vqav2(given["prediction"], given["answers"] or [])
     return {"exact_match": score, "processed_prediction": processed}
 
 
 def _textvqa(given):
     score = lmms_vqa(given["prediction"], given["answers"] or [])
-    return {"exact_match": score, "processed_prediction": evalai_answer(given["prediction"])}
+    return {"exact_match": score, "processed_prediction": normalize_evalai_answer(given["prediction"])}
 
 
 def _anls(given):
@@ -77,6 +83,6 @@ RULES = {
     ("lmms_vqa", "lmms_vqav2"): _vqav2,
     ("lmms_vqa", "lmms_textvqa"): _textvqa,
     ("lmms_vqa", "lmms_anls"): _anls,
-    ("lmms_vqa", "lmms_relaxed"): lambda given: relaxed_correctness(given["target"], given["prediction"]),
+    ("lmms_vqa", "lmms_relaxed"): lambda given: is_relaxed_match(given["target"], given["prediction"]),
     ("lmms_vqa", "lmms_ocrbench"): _ocrbench,
 }

@@ -13,8 +13,8 @@ from mmconvert.images.loader import decode_base64
 from mmconvert.io import tables
 from mmconvert.io.pandas_dtypes import read_cells
 from mmconvert.plugins.registry import load
-from mmconvert.prompts.lmms_mmbench import lmms_mmbench_text
-from mmconvert.prompts.mmbench import mmbench_text, options_text, question_of
+from mmconvert.prompts.lmms_mmbench import build_lmms_mmbench_text
+from mmconvert.prompts.mmbench import build_mmbench_text, build_options_text, read_question
 from mmscore.core.recipe import Item
 from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option
 from mmscore.scoring.score import score_items
@@ -53,7 +53,7 @@ def _loaded(given):
     rows = _rows(given["tsv"])
     if not 0 <= given["row"] < len(rows):
         raise Error("no such row.")
-    question = question_of(rows[given["row"]])
+    question = read_question(rows[given["row"]])
     return {
         "question": _coded(question.question),
         "answer": _coded(question.answer),
@@ -61,17 +61,17 @@ def _loaded(given):
         "l2-category": _coded(question.l2_category),
         "index": _coded(question.index),
         "context": _coded(question.context),
-        "options": options_text(question.options),
+        "options": build_options_text(question.options),
         "options_dict": {letter: _coded(text) for letter, text in question.options.items()},
         "image_size": _size(rows[given["row"]]["image"]),
         "len": len(rows),
-        "prompt": refusal_or(lambda: mmbench_text(question.question, question.options, question.context)),
+        "prompt": refusal_or(lambda: build_mmbench_text(question.question, question.options, question.context)),
     }
 
 
 def _worded(given):
     closing = given["kwargs"]["post_prompt"] if given["kwargs"] else None
-    return lmms_mmbench_text(given["doc"], given["lang"], closing)
+    return build_lmms_mmbench_text(given["doc"], given["lang"], closing)
 
 
 def _static(given):

@@ -2,12 +2,12 @@
 
 from random import Random
 
-from mmscore.kits.mmmu.grading import MULTIPLE_CHOICE, Answer, grade
-from mmscore.metrics.mmmu_accuracy import Share, breakdown, choice_is_right, mmmu_accuracy, share_of
+from mmscore.kits.mmmu.grading import MULTIPLE_CHOICE, GradedAnswer, grade
+from mmscore.metrics.mmmu_accuracy import AccuracyShare, build_breakdown, count_hits, is_right_choice, mmmu_accuracy
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
 from mmscore.parsers.lmms_choice import lmms_choice
 from mmscore.parsers.lmms_mmmu_choice import lmms_mmmu_choice
-from mmscore.parsers.mmmu_choice import drawn_choice, mmmu_choice
+from mmscore.parsers.mmmu_choice import draw_choice, mmmu_choice
 from mmscore.parsers.mmmu_open import extract_numbers, mmmu_open, normalize_str
 from mmscore.parsers.mmmu_pro_choice import mmmu_pro_choice
 
@@ -25,7 +25,7 @@ def _seeded(given):
     drawn = []
     for letters in given["all_choices"]:
         parsed = mmmu_choice(given["response"], letters, {})
-        drawn.append(drawn_choice(letters, rng) if parsed.value is None else parsed.value)
+        drawn.append(draw_choice(letters, rng) if parsed.value is None else parsed.value)
     return drawn
 
 
@@ -34,15 +34,19 @@ def _encoded(values):
 
 
 def _shares(hits):
-    return {subject: share_of(list(values)) for subject, values in hits.items()}
+    return {subject: count_hits(list(values)) for subject, values in hits.items()}
 
 
 def _table(subjects, digits):
-    return {n: {"num": share.count, "acc": round(share.accuracy, digits)} for n, share in breakdown(subjects).items()}
+    return {
+        n: {"num": share.count, "acc": round(share.accuracy, digits)} for n, share in build_breakdown(subjects).items()
+    }
 
 
 def _eval_only(given):
-    answers = {key: Answer(value["question_type"], value["ground_truth"]) for key, value in given["answers"].items()}
+    answers = {
+        key: GradedAnswer(value["question_type"], value["ground_truth"]) for key, value in given["answers"].items()
+    }
     graded = grade(given["predictions"], answers)
     return _table(_shares({subject: hits.values() for subject, hits in graded.items()}), 3)
 
@@ -55,8 +59,8 @@ def _parse_and_eval(given):
         for row in given["outputs"][subject]:
             if row["question_type"] == MULTIPLE_CHOICE:
                 letter = mmmu_choice(row["response"], row["all_choices"], row["index2ans"]).value
-                letter = letter or drawn_choice(row["all_choices"], rng)
-                right, shown = choice_is_right(letter, row["answer"]), [letter]
+                letter = letter or draw_choice(row["all_choices"], rng)
+                right, shown = is_right_choice(letter, row["answer"]), [letter]
             else:
                 right, shown = mmmu_open_match(row["answer"], mmmu_open(row["response"])), []
             hits[subject].append(right)
@@ -72,14 +76,14 @@ def _parse_and_eval(given):
 def _lmms_aggregate(given):
     hits = {}
     for row in given["results"]:
-        right = any(choice_is_right(letter, row["answer"]) for letter in row["parsed_pred"])
+        right = any(is_right_choice(letter, row["answer"]) for letter in row["parsed_pred"])
         hits.setdefault(row["subdomain"], []).append(right)
     table = _table(_shares(hits), 5)
     return {"overall_acc": table["Overall"]["acc"], "printable": table}
 
 
 def _ins_level(given):
-    return mmmu_accuracy(Share(x["acc"], x["num_example"]) for x in given["results"].values()).accuracy
+    return mmmu_accuracy(AccuracyShare(x["acc"], x["num_example"]) for x in given["results"].values()).accuracy
 
 
 RULES = {

@@ -2,9 +2,9 @@
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.text.literals import parse_list
-from mmconvert.prompts.lmms_mmmu import interleave, lmms_mmmu_text, named_images
-from mmconvert.prompts.mmmu import chosen_option, mmmu_text
-from mmconvert.prompts.mmmu_pro import mmmu_pro_text
+from mmconvert.prompts.lmms_mmmu import build_lmms_mmmu_text, interleave_images, list_named_images
+from mmconvert.prompts.mmmu import build_mmmu_text, find_chosen_option
+from mmconvert.prompts.mmmu_pro import build_mmmu_pro_text
 
 MULTIPLE_CHOICE = "multiple-choice"
 
@@ -24,13 +24,13 @@ def _column(record, slot, *, required=False):
 def _mmmu(given):
     record = given["record"]
     options = _options(record)
-    text = mmmu_text(record["question"], options)
+    text = build_mmmu_text(record["question"], options)
     sample = {"prompt": text, "empty_prompt": text, "gt_content": record["answer"], "image": _column(record, 1)}
     if options is None:
         return sample
     letters = [chr(ord("A") + number) for number in range(len(options))]
     return sample | {
-        "gt_content": chosen_option(options, record["answer"]),
+        "gt_content": find_chosen_option(options, record["answer"]),
         "all_choices": letters,
         "index2ans": dict(zip(letters, options, strict=True)),
         "correct_choice": record["answer"],
@@ -39,21 +39,21 @@ def _mmmu(given):
 
 def _mmmu_pro(given):
     record = given["record"]
-    text, order = mmmu_pro_text(record["question"], parse_list(record["options"]), given["mode"], given["script"])
+    text, order = build_mmmu_pro_text(record["question"], parse_list(record["options"]), given["mode"], given["script"])
     return {"text": text, "image_order": list(order), "images": [_column(record, slot) for slot in order]}
 
 
 def _lmms_mmmu(given):
     record = given["record"]
-    text = lmms_mmmu_text(record["question"], _options(record))
-    slots = named_images(text)
+    text = build_lmms_mmmu_text(record["question"], _options(record))
+    slots = list_named_images(text)
     columns = [_column(record, slot, required=True) for slot in slots]
     if not given["interleaved"]:
         return {"text": text, "images": columns}
     shown = iter(columns)
     content = [
         {"type": "text", "text": part.text} if part.type == "text" else {"type": "image", "image": next(shown)}
-        for part in interleave(text, slots).parts
+        for part in interleave_images(text, slots).parts
     ]
     return {"messages": [{"role": "user", "content": content}]}
 

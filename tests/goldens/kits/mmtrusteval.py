@@ -5,12 +5,12 @@ import math
 import numpy as np
 
 from goldens.rules import Whole
-from mmscore.kits.mmtrusteval.benchmark_rank import benchmark_rank
-from mmscore.kits.mmtrusteval.chains import chain_of, results
-from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, Setting
-from mmscore.kits.mmtrusteval.measures import MEASURES, measure
-from mmscore.kits.mmtrusteval.task_log import log_text, task_log
-from mmscore.kits.mmtrusteval.task_scores import task_scores
+from mmscore.kits.mmtrusteval.benchmark_rank import compute_benchmark_rank
+from mmscore.kits.mmtrusteval.chains import read_chain, run_chain
+from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, EvaluatorContext
+from mmscore.kits.mmtrusteval.measures import MEASURES, compute_measure
+from mmscore.kits.mmtrusteval.task_log import evaluate_samples, format_log
+from mmscore.kits.mmtrusteval.task_scores import compute_task_scores
 
 
 def decoded(value):
@@ -26,15 +26,15 @@ def _plain(value):
 
 def _metric(given):
     given = decoded(given)
-    return {"value": _plain(measure(given["metric"], given["y_true"], given["y_pred"], given["kwargs"]))}
+    return {"value": _plain(compute_measure(given["metric"], given["y_true"], given["y_pred"], given["kwargs"]))}
 
 
 def _rule(given):
     given = decoded(given)
     config = {given["evaluator_id"]: {**given["kwargs"], "metrics_cfg": {}}}
     columns = given["preds"], given["labels"], given["extras"]
-    (link,) = chain_of(config).links
-    return {"preds": link.outputs(*columns), "labels": columns[1], "extras": columns[2]}
+    (link,) = read_chain(config).links
+    return {"preds": link.process_all(*columns), "labels": columns[1], "extras": columns[2]}
 
 
 def _sequence(case):
@@ -45,16 +45,16 @@ def _sequence(case):
         prompts.append(prompt)
         return next(replies)
 
-    chain = chain_of(given["evaluator_seq_cfg"], Setting(ask=ask))
-    found = results(chain, given["preds"], given["labels"], given["extras"])
+    chain = read_chain(given["evaluator_seq_cfg"], EvaluatorContext(ask=ask))
+    found = run_chain(chain, given["preds"], given["labels"], given["extras"])
     shown = {"results": {key: _plain(value) for key, value in found.items()}, "key_order": list(found)}
     return shown | ({"judge_prompts": prompts} if "judge_replies" in given else {})
 
 
 def _task(given):
     given = decoded(given)
-    log = task_log([chain_of(config) for config in given["evaluator_seq_cfgs"]], given["responses"])
-    log_text(log)
+    log = evaluate_samples([read_chain(config) for config in given["evaluator_seq_cfgs"]], given["responses"])
+    format_log(log)
     return {"json": log, "key_order": list(log), "nan_literal": _holds_nan(log)}
 
 
@@ -65,11 +65,11 @@ def _holds_nan(value):
 
 
 def _scores(task):
-    return lambda given: {"scores": task_scores(task, decoded(given["logs"]))}
+    return lambda given: {"scores": compute_task_scores(task, decoded(given["logs"]))}
 
 
 def _rank(given):
-    rank = benchmark_rank(given["results"])
+    rank = compute_benchmark_rank(given["results"])
     return {"tasks": rank.tasks, "subaspects": rank.subaspects, "total": rank.total}
 
 

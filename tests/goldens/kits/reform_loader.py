@@ -6,7 +6,7 @@ from random import Random
 
 from goldens.rules import Whole
 from mmconvert.core.errors import Error
-from mmconvert.kits.reform_eval.dialogue import Processor, marked_question
+from mmconvert.kits.reform_eval.dialogue import Processor, build_labeled_question
 from mmconvert.kits.reform_eval.loader import load
 from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.kits.reform_eval.setup import Setup
@@ -60,7 +60,7 @@ def _walk(case):
 
 
 def _question_with_options(given):
-    text = marked_question(given["sample"], given["option_mark"], Random(given["seed"]))
+    text = build_labeled_question(given["sample"], given["option_mark"], Random(given["seed"]))
     return {"question_with_option": text}
 
 

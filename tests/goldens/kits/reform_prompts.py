@@ -5,18 +5,18 @@ from random import Random
 from mmconvert.kits.reform_eval.dialogue import (
     FIRST_QUERIES,
     Processor,
-    dialogue_text,
-    mmgpt_text,
-    plain_text,
-    question_and_answer,
-    question_answer_text,
+    build_round,
+    format_conversation,
+    format_mmgpt,
+    format_plain,
+    format_question_answer,
 )
 
 CLASSES = {
-    "ConvSingleChoiceProcessor": dialogue_text,
-    "MMGPTSingleChoiceProcessor": mmgpt_text,
-    "SingleChoiceProcessor": question_answer_text,
-    "BaseProcessor": lambda sample, processor, _: plain_text(sample, processor),
+    "ConvSingleChoiceProcessor": format_conversation,
+    "MMGPTSingleChoiceProcessor": format_mmgpt,
+    "SingleChoiceProcessor": format_question_answer,
+    "BaseProcessor": lambda sample, processor, _: format_plain(sample, processor),
 }
 
 
@@ -43,7 +43,7 @@ def _dialogue(given):
 
 
 def _process_qa(given):
-    asked, said = question_and_answer(
+    asked, said = build_round(
         given["question"], given["options"], given["answer"], _processor(given), Random(given["seed"])
     )
     return {"full_question": asked, "full_answer": said}

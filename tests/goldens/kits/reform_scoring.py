@@ -1,14 +1,16 @@
 """Golden rules of ReForm-Eval's metrics and of its whole evaluation."""
 
 from mmconvert.core.errors import RowError
-from mmscore.kits.reform_eval.evaluation import choice, chosen_text, evaluate
+from mmscore.kits.reform_eval.evaluation import evaluate, find_chosen_text, judge_choice
 from mmscore.metrics.reform_instability import reform_instability
 from mmscore.metrics.reform_round_trend import reform_round_trend
-from mmscore.metrics.reform_word_match import kie_text, reform_kie, reform_ocr
+from mmscore.metrics.reform_word_match import match_kie, match_ocr, normalize_kie_text
 
 
 def _single_choice(given):
-    result = choice(given["prediction"], given["answer"], given["options"], given["infer_method"], given["alphabet"])
+    result = judge_choice(
+        given["prediction"], given["answer"], given["options"], given["infer_method"], given["alphabet"]
+    )
     return {"correct": int(result.right), "pred_index": result.index}
 
 
@@ -28,7 +30,7 @@ def _text(value):
 
 def _ocr(given):
     prediction = _joined(given["prediction"])
-    return {"correct": int(reform_ocr(prediction, _joined(given["answer"]))), "returned": prediction}
+    return {"correct": int(match_ocr(prediction, _joined(given["answer"]))), "returned": prediction}
 
 
 def _kie(given):
@@ -36,12 +38,12 @@ def _kie(given):
     references = [answer] if isinstance(answer, str) else answer
     if not isinstance(prediction, str) or not isinstance(references, list):
         raise RowError("text", "", "no text")
-    encoded = {"correct": int(any(reform_kie(prediction, [_text(text)]) for text in references))}
+    encoded = {"correct": int(any(match_kie(prediction, [_text(text)]) for text in references))}
     if isinstance(answer, str):
-        return {**encoded, "normalized_prediction": kie_text(prediction)}
+        return {**encoded, "normalized_prediction": normalize_kie_text(prediction)}
     # The original writes the rewritten alternatives into the caller's list until one matches.
-    found = next((n for n, text in enumerate(answer, 1) if reform_kie(prediction, [_text(text)])), len(answer))
-    written = [kie_text(text) for text in answer[:found]] + answer[found:]
+    found = next((n for n, text in enumerate(answer, 1) if match_kie(prediction, [_text(text)])), len(answer))
+    written = [normalize_kie_text(text) for text in answer[:found]] + answer[found:]
     changed = {"answer_list_after_call": written} if written != answer else {}
     return {**encoded, "normalized_prediction": None, **changed}
 
@@ -63,8 +65,8 @@ def _trend(given):
 
 
 def _pred_result(given):
-    result = choice(given["prediction"], given["answer"], given["answer_options"], given["infer_method"])
-    return [[given["sample_id"], chosen_text(result.index, given)]]
+    result = judge_choice(given["prediction"], given["answer"], given["answer_options"], given["infer_method"])
+    return [[given["sample_id"], find_chosen_text(result.index, given)]]
 
 
 RULES = {

@@ -1,7 +1,7 @@
 """Golden rules of VLMEvalKit's option inference."""
 
 from goldens.rules import per_version
-from mmscore.parsers.vlmevalkit_option import can_infer_option, can_infer_text, vlmevalkit_option
+from mmscore.parsers.vlmevalkit_option import infer_option, infer_option_text, vlmevalkit_option
 
 
 def _inferring(infer):
@@ -15,6 +15,6 @@ def _inferring(infer):
 
 RULES = {
     ("vlmeval_can_infer", "can_infer"): _inferring(vlmevalkit_option),
-    ("vlmeval_can_infer", "can_infer_option"): _inferring(can_infer_option),
-    ("vlmeval_can_infer", "can_infer_text"): _inferring(can_infer_text),
+    ("vlmeval_can_infer", "can_infer_option"): _inferring(infer_option),
+    ("vlmeval_can_infer", "can_infer_text"): _inferring(infer_option_text),
 }

@@ -2,10 +2,16 @@
 
 import math
 
-from mmscore.kits.vlmevalkit.judge_prompts import mmvet_prompt
-from mmscore.kits.vlmevalkit.judge_replies import FAILED_CALL, judged_option, judged_yes_no
-from mmscore.kits.vlmevalkit.mathvista import Question, Result, is_right, mathvista_table, read_directly
-from mmscore.kits.vlmevalkit.mmvet import grade, mmvet_tables, table_row
+from mmscore.kits.vlmevalkit.judge_prompts import build_mmvet_prompt
+from mmscore.kits.vlmevalkit.judge_replies import FAILED_CALL, infer_judged_option, read_judged_yes_no
+from mmscore.kits.vlmevalkit.mathvista import (
+    GradedQuestion,
+    MathvistaQuestion,
+    build_mathvista_table,
+    is_right,
+    read_directly,
+)
+from mmscore.kits.vlmevalkit.mmvet import build_mmvet_tables, build_table_row, grade
 
 DRAWN = "<random of options + Z>"
 UNKNOWN = "Unknown"
@@ -27,12 +33,12 @@ def _asking(decide, scripted):
 def _option(given):
     options = {letter: str(text) for letter, text in given["options"].items()}
     prediction = str(given["prediction"])
-    judged, calls = _asking(lambda replies: judged_option(prediction, options, replies), given["judge_replies"])
+    judged, calls = _asking(lambda replies: infer_judged_option(prediction, options, replies), given["judge_replies"])
     return {"result": {"opt": judged.parsed.value or DRAWN, "log": judged.log}, "n_calls": calls}
 
 
 def _yes_no(given):
-    parsed, calls = _asking(judged_yes_no, given["judge_replies"])
+    parsed, calls = _asking(read_judged_yes_no, given["judge_replies"])
     return {"result": parsed.value or UNKNOWN, "n_calls": calls}
 
 
@@ -40,16 +46,16 @@ def _mmvet(given):
     cells = [str(given["line"][name]) for name in ("question", "answer", "prediction")]
     found, calls = _asking(grade, given["judge_replies"])
     score = 0.0 if found.score is None else found.score
-    prompt = mmvet_prompt(None, *cells)
+    prompt = build_mmvet_prompt(None, *cells)
     return {
         "result": {"log": found.log, "score": "NaN" if math.isnan(score) else score},
         "n_calls": calls,
-        "prompt_tail": prompt[prompt.rindex("\n" + table_row(*cells)) :],
+        "prompt_tail": prompt[prompt.rindex("\n" + build_table_row(*cells)) :],
     }
 
 
 def _mmvet_table(given):
-    score, fine = mmvet_tables((row["category"], float(row["score"])) for row in _lines(given))
+    score, fine = build_mmvet_tables((row["category"], float(row["score"])) for row in _lines(given))
     return {"score": score, "fine": fine}
 
 
@@ -60,8 +66,8 @@ def _post_check(given):
 
 
 def _mathvista_table(given):
-    return mathvista_table(
-        Result(row["task"], row["skills"], row["log"] == DIRECTLY, is_right(_question(row), str(row["res"])))
+    return build_mathvista_table(
+        GradedQuestion(row["task"], row["skills"], row["log"] == DIRECTLY, is_right(_question(row), str(row["res"])))
         for row in _lines(given)
     )
 
@@ -71,7 +77,7 @@ def _lines(given):
 
 
 def _question(row):
-    return Question(*(str(row[name]) for name in Question.__struct_fields__))
+    return MathvistaQuestion(*(str(row[name]) for name in MathvistaQuestion.__struct_fields__))
 
 
 RULES = {

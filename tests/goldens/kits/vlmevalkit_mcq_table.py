@@ -7,7 +7,7 @@ from mmconvert.core.errors import Error
 from mmconvert.core.record import LETTERS
 from mmconvert.io.pandas_dtypes import read_cells
 from mmscore.core.recipe import Facts, Item
-from mmscore.core.select_recipe import fitting_recipe
+from mmscore.core.select_recipe import choose_recipe
 from mmscore.core.table import SCORED
 from mmscore.scoring.score import score_items
 
@@ -16,7 +16,7 @@ def _table(version):
     def run(given):
         items = _items(given)
         facts = Facts(frozenset([given["dataset"]]), frozenset(["multiple_choice"]), frozenset(["lmudata"]))
-        recipe = fitting_recipe(facts).recipe
+        recipe = choose_recipe(facts).recipe
         scored = score_items(items, recipe, version)
         score = next(iter(scored.scores))
         table = [

@@ -7,8 +7,8 @@ from PIL import Image
 from mmconvert.core.errors import Error, RowError
 from mmconvert.images.loader import decode_base64
 from mmconvert.io.pandas_dtypes import read_cells
-from mmconvert.kits.vlmevalkit.pictures import kept_rows, picture_files, picture_paths
-from mmconvert.prompts.vlmevalkit import messages
+from mmconvert.kits.vlmevalkit.pictures import keep_rows_with_images, list_image_files, list_image_paths
+from mmconvert.prompts.vlmevalkit import build_messages
 
 TEXT_ONLY = "TextMCQDataset"
 FORMATS = {"png": "PNG", "jpg": "JPEG", "jpeg": "JPEG"}
@@ -16,7 +16,7 @@ FORMATS = {"png": "PNG", "jpg": "JPEG", "jpeg": "JPEG"}
 
 def _prompt(given):
     table = read_cells({name: [row[n] for row in given["rows"]] for n, name in enumerate(given["columns"])})
-    rows = kept_rows([dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)])
+    rows = keep_rows_with_images([dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)])
     files = {}
     built = [_row(given, row, files) for row in rows]
     return {
@@ -32,15 +32,15 @@ def _row(given, row, files):
         if given["cls"] == TEXT_ONLY:
             pictures = []
         elif "image" not in row:
-            pictures = picture_paths(row)
+            pictures = list_image_paths(row)
         else:
-            named = picture_files(row)
+            named = list_image_files(row)
             for name, text in named:
                 path = f"{root}/{name}"
                 if path not in files:
                     files[path] = _written(name, text)
             pictures = [f"{root}/{name}" for name, _ in named]
-        return messages(given["cls"], given["dataset"], row, pictures)
+        return build_messages(given["cls"], given["dataset"], row, pictures)
     except Error as error:
         return {"error": type(error).__name__}
 

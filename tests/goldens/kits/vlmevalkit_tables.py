@@ -5,11 +5,11 @@ import json
 from mmconvert.core.errors import RowError
 from mmconvert.core.text.literals import parse_list
 from mmconvert.io.pandas_dtypes import read_cells
-from mmconvert.kits.vlmevalkit.circular import circular_rows
+from mmconvert.kits.vlmevalkit.circular import build_circular_rows
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
 from mmscore.core.table import SCORED
-from mmscore.metrics.vlmevalkit_vcr import JOINERS, Found, refuses, spoken, vlmevalkit_vcr
+from mmscore.metrics.vlmevalkit_vcr import JOINERS, Found, read_assistant_text, refuses, vlmevalkit_vcr
 from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
 from mmscore.scoring.score import score_items
 
@@ -38,7 +38,7 @@ def _covered_row(given):
     cut = given["prediction_tokens"], given["answer_tokens"]
     answer = given["answer"]
     texts = parse_list(answer) if isinstance(answer, str) else answer
-    refused = refuses(spoken(given["prediction"]))
+    refused = refuses(read_assistant_text(given["prediction"]))
     joiner = JOINERS[given["language"]]
     found = [
         Found() if refused else vlmevalkit_vcr(cut[0], text, words, joiner)
@@ -79,7 +79,7 @@ def _name(cell):
 
 
 def _circular(given):
-    rows = circular_rows(_read(given["columns"], given["rows"]))
+    rows = build_circular_rows(_read(given["columns"], given["rows"]))
     columns = list(rows[0])
     written = _read(columns, [list(row.values()) for row in rows])
     return {"columns": columns, "rows": [list(row.values()) for row in written]}

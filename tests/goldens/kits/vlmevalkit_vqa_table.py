@@ -5,7 +5,7 @@ import json
 from mmconvert.io.pandas_dtypes import read_cells
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
-from mmscore.metrics.vlmevalkit_vqa import matches, references_of, rule_for
+from mmscore.metrics.vlmevalkit_vqa import choose_rule, compare_references, read_references
 from mmscore.scoring.score import score_items
 
 RECIPE = load("mmscore.recipes", "vlmevalkit_vqa")
@@ -25,8 +25,10 @@ def _table(given):
         for row in range(len(given["rows"]))
     ]
     scored = score_items(items, RECIPE)
-    method = rule_for(given["dataset"]).method
-    values = [matches(item.prediction, references_of(json.loads(item.label)), method).values for item in items]
+    method = choose_rule(given["dataset"]).method
+    values = [
+        compare_references(item.prediction, read_references(json.loads(item.label)), method).values for item in items
+    ]
     return {
         "score": list(RECIPE.table(scored, "1")),
         "eval_score": [sum(row) / len(row) if row else "NaN" for row in values],

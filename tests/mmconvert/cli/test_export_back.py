@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 import mmconvert as mmconvert_api
 from mmconvert.core.errors import RowError, UsageError
-from mmconvert.core.record import Part, Turn, checked
-from mmconvert.core.text.turns import words
+from mmconvert.core.record import Part, Turn, check_record
+from mmconvert.core.text.turns import join_texts
 from mmconvert.dataset.views import sft_turns
 from mmconvert.pipeline.convert import read
 from support.datasets_on_disk import picture, record, write_dataset
@@ -295,7 +295,7 @@ def test_a_blank_id_is_none(tmp_path: Path) -> None:
     (given,) = read(jsonl("in.jsonl", chat("Which?", id="  ")))
     assert given.id == "000000000"
     with pytest.raises(RowError, match="has no id"):
-        checked(replace(record(1), id=" "))
+        check_record(replace(record(1), id=" "))
 
 
 def test_an_item_without_a_picture_is_left_out_of_reform_eval() -> None:
@@ -327,10 +327,10 @@ def test_what_a_prompt_calls_options_is_not_said_of_another_formats_prompt() -> 
     assert "options_named" not in rows_of("back.jsonl")[0]
     mmconvert_api.convert("back.jsonl", "b", view="sft")
     (learned,) = read("b")
-    assert [(turn.role, words(turn)) for turn in learned.messages][1:] == [("assistant", "B. y")]
+    assert [(turn.role, join_texts(turn)) for turn in learned.messages][1:] == [("assistant", "B. y")]
     mmconvert_api.export("a", "t.jsonl", to="trl")
     (trained,) = read("t.jsonl", "trl")
-    assert words(sft_turns(trained)[-1]) == "The answer is 2. y"
+    assert join_texts(sft_turns(trained)[-1]) == "The answer is 2. y"
 
 
 def test_choices_that_visual_multiple_choice_refuses_are_left_out() -> None:

@@ -2,7 +2,7 @@
 
 import json
 
-from mmconvert.plugins.registry import available
+from mmconvert.plugins.registry import find_plugins
 from support.terminal import mmconvert, one_message
 
 
@@ -11,7 +11,7 @@ def test_every_format_is_listed_with_what_it_is() -> None:
     assert ended.code == 0
     title, *rows = ended.out.splitlines()
     assert title == f"formats ({len(rows)})  for --format, --to"
-    assert [row.split()[0] for row in rows] == list(available("mmconvert.formats"))
+    assert [row.split()[0] for row in rows] == list(find_plugins("mmconvert.formats"))
     assert "built-in" not in ended.out
 
 

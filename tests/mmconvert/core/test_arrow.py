@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.core.arrow import binary, column
+from mmconvert.core.arrow import build_binary, build_column
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 COLUMNS = [
@@ -29,7 +29,7 @@ def test_a_column_is_what_arrow_builds(kind: pa.DataType, values: st.SearchStrat
     @settings(deadline=None)
     @given(rows=rows)
     def check(rows: list) -> None:
-        built = column(rows, kind)
+        built = build_column(rows, kind)
         built.validate(full=True)
         assert built.equals(pa.array(rows, kind))
 
@@ -39,14 +39,14 @@ def test_a_column_is_what_arrow_builds(kind: pa.DataType, values: st.SearchStrat
 @settings(deadline=None)
 @given(rows=st.lists(st.none() | st.binary(max_size=5), max_size=6))
 def test_bytes(rows: list[bytes | None]) -> None:
-    built = binary(rows)
+    built = build_binary(rows)
     built.validate(full=True)
     assert built.equals(pa.array(rows, pa.binary()))
 
 
 def test_half_a_surrogate_pair_is_refused() -> None:
     with pytest.raises(UnicodeEncodeError):
-        column(["a", "\ud800"], pa.string())
+        build_column(["a", "\ud800"], pa.string())
 
 
 def test_writing_records_does_not_import_pandas() -> None:

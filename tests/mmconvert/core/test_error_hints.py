@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from mmconvert.core import error_hints
-from mmconvert.core.error_hints import says_what_to_do, with_next_step
+from mmconvert.core.error_hints import add_hint, says_what_to_do
 
 SRC = Path(error_hints.__file__).parents[1]
 ADVICE = ("did_you_mean(", "_near(", "hint")
@@ -75,7 +75,7 @@ def test_the_sources_are_searched() -> None:
 @pytest.mark.parametrize("refusal", FOUND, ids=lambda refusal: refusal.place)
 def test_a_refusal_says_what_to_do_or_its_code_does(refusal: Refusal) -> None:
     said = refusal.message is not None and says_what_to_do(refusal.message)
-    known = not with_next_step(refusal.code, refusal.field, "It is wrong.").endswith(error_hints._REST)
+    known = not add_hint(refusal.code, refusal.field, "It is wrong.").endswith(error_hints._REST)
     assert said or known, f"{refusal.code} ({refusal.message}) has no next step"
 
 
@@ -102,7 +102,7 @@ def test_a_second_sentence_is_a_next_step_and_a_quotation_is_none(message: str, 
 
 
 def test_of_several_steps_the_one_for_the_longest_code_is_taken() -> None:
-    assert with_next_step("json.depth", "", "It is deep.").endswith("Nest it less deeply, or leave the row out.")
-    assert with_next_step("json.syntax", "", "Bad JSON.").startswith("Bad JSON. Write one whole JSON object")
-    assert with_next_step("json.syntax", "messages", "Bad JSON.").startswith("Bad JSON. Write the field as JSON")
-    assert with_next_step("mine.odd", "a", "It is odd.") == f"It is odd. {error_hints._REST}"
+    assert add_hint("json.depth", "", "It is deep.").endswith("Nest it less deeply, or leave the row out.")
+    assert add_hint("json.syntax", "", "Bad JSON.").startswith("Bad JSON. Write one whole JSON object")
+    assert add_hint("json.syntax", "messages", "Bad JSON.").startswith("Bad JSON. Write the field as JSON")
+    assert add_hint("mine.odd", "a", "It is odd.") == f"It is odd. {error_hints._REST}"

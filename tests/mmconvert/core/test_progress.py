@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert.core import progress as module
-from mmconvert.core.progress import Done, Pace, progress
+from mmconvert.core.progress import Done, Pace, show_progress
 from support.terminal import on_a_terminal
 
 SLOW = """
@@ -34,7 +34,7 @@ def clock(monkeypatch):
 
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_log_gets_lines_more_rarely_the_longer_it_takes_and_a_quiet_run_none(clock, capsys, quiet):
-    with progress("predict", quiet=quiet) as advance:
+    with show_progress("predict", quiet=quiet) as advance:
         for second in range(1, 1001):
             clock[0] = float(second)
             advance(Done(second, total=1000, note="1 failed" if second > 500 else ""))

@@ -16,10 +16,10 @@ from mmconvert.core.record import (
     Record,
     Source,
     Turn,
-    canonical_json,
-    checked,
+    check_record,
+    encode_json,
     from_arrow,
-    prompt_text,
+    join_prompt_text,
     to_arrow,
 )
 from support.records import records
@@ -48,7 +48,7 @@ def test_image_parts_hold_an_empty_text_and_never_null() -> None:
 
 
 def test_integers_of_any_size_survive_in_json() -> None:
-    assert canonical_json([2**70, "ü"]) == f'[{2**70},"ü"]'
+    assert encode_json([2**70, "ü"]) == f'[{2**70},"ü"]'
 
 
 def test_null_columns_keep_their_type() -> None:
@@ -61,7 +61,7 @@ def test_null_columns_keep_their_type() -> None:
 def test_prompt_text_is_the_last_user_turn() -> None:
     turns = (Turn("user", (Part("text", "old"),)), Turn("assistant", (Part("text", "a"),)))
     last = Turn("user", (Part("text", "see "), Part("image")))
-    assert prompt_text(Record("1", "1", (*turns, last), "vqa", Source("f", "f", 0))) == "see <image>"
+    assert join_prompt_text(Record("1", "1", (*turns, last), "vqa", Source("f", "f", 0))) == "see <image>"
 
 
 GOOD = Record("1", "1", (Turn("user", (Part("text", "q"),)),), "vqa", Source("f", "f.jsonl", 0))
@@ -70,7 +70,7 @@ GOOD = Record("1", "1", (Turn("user", (Part("text", "q"),)),), "vqa", Source("f"
 @settings(max_examples=50, deadline=None)
 @given(records())
 def test_what_the_schema_allows_passes(record: Record) -> None:
-    assert checked(record) is record
+    assert check_record(record) is record
 
 
 @pytest.mark.parametrize(
@@ -104,18 +104,18 @@ def test_what_the_schema_allows_passes(record: Record) -> None:
 )
 def test_what_arrow_cannot_take_is_named(field: str, value: object, code: str) -> None:
     with pytest.raises(RowError) as caught:
-        checked(replace(GOOD, **{field: value}))
+        check_record(replace(GOOD, **{field: value}))
     assert caught.value.code == code
 
 
 def test_a_value_of_extra_is_named_by_its_field() -> None:
     with pytest.raises(RowError) as caught:
-        checked(replace(GOOD, extra={"fine": 1, "blob": b"x"}))
+        check_record(replace(GOOD, extra={"fine": 1, "blob": b"x"}))
     assert caught.value.field == "blob"
 
 
 def test_a_kind_of_text_is_a_text() -> None:
     task = StrEnum("Task", {"VQA": "vqa"}).VQA
-    assert to_arrow([checked(replace(GOOD, task=task, question=task))])["question"].to_pylist() == ["vqa"]
+    assert to_arrow([check_record(replace(GOOD, task=task, question=task))])["question"].to_pylist() == ["vqa"]
     with pytest.raises(RowError, match="half a character"):
-        checked(replace(GOOD, task=task, question="\ud800"))
+        check_record(replace(GOOD, task=task, question="\ud800"))

@@ -17,7 +17,7 @@ from mmconvert.cli import program
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import LETTERS, SCHEMA, Part, Record, Source, Turn, from_arrow
 from mmconvert.core.text.prompt_parts import Wording
-from mmconvert.core.text.turns import plain_wording, reworded, words
+from mmconvert.core.text.turns import build_plain_prompt_parts, join_texts, replace_prompt
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.verify import verify
 from mmconvert.dataset.views import PROMPT_COMPLETION_SCHEMA, VIEWS, prompt_completion, reference_reply, sft_turns
@@ -86,7 +86,7 @@ def test_what_cannot_be_trained_on_is_refused(record: Record, code: str) -> None
 
 
 def test_a_reply_that_is_begun_is_completed() -> None:
-    begun = reworded(replace(ASKED, answers=("cat",)), Wording(USER.content, reply="It is a"))
+    begun = replace_prompt(replace(ASKED, answers=("cat",)), Wording(USER.content, reply="It is a"))
     assert begun.messages == (USER, said("It is a"))
     assert sft_turns(begun) == (USER, said("It is a cat"))
     assert prompt_completion(begun) == ((USER,), (said("It is a cat"),))
@@ -101,7 +101,7 @@ def test_a_reply_that_is_begun_is_completed() -> None:
         (lmms_mmmu, GAP, "B. blue", "B. blue"),
         (vlmevalkit, GAP, "C. blue", "C. blue"),
         (mmbench, GAP, "C. blue", "C. blue"),
-        (plain_wording, GAP, "C. blue", "C. blue"),
+        (build_plain_prompt_parts, GAP, "C. blue", "C. blue"),
         (partial(reform_eval, alphabet_choice="lower"), FULL, "(c) blue", "c. blue"),
         (partial(reform_eval, alphabet_choice="number", sep_style="two"), FULL, "(3) blue", "3. blue"),
         (reform_eval, FULL, "(C) blue", "C. blue"),
@@ -111,10 +111,10 @@ def test_a_reply_names_options_as_the_prompt_does(
     style: Callable[[Record], Wording], options: tuple[str | None, ...], shown: str, reply: str
 ) -> None:
     asked = replace(ASKED, task="multiple_choice", question="Which?", options=options, answer="C")
-    worded = reworded(asked, style(asked))
-    assert shown in words(worded.messages[-1])
+    worded = replace_prompt(asked, style(asked))
+    assert shown in join_texts(worded.messages[-1])
     assert reference_reply(worded) == reply
-    assert reference_reply(reworded(worded, plain_wording(worded))) == "C. blue"
+    assert reference_reply(replace_prompt(worded, build_plain_prompt_parts(worded))) == "C. blue"
 
 
 def test_marks_that_were_chosen_are_learned() -> None:
@@ -124,8 +124,8 @@ def test_marks_that_were_chosen_are_learned() -> None:
 
 
 def test_another_wording_begins_its_own_reply() -> None:
-    begun = reworded(replace(ASKED, question="Which?"), Wording(USER.content, reply="It is a"))
-    assert reworded(begun, Wording(USER.content, reply="I think")).messages == (USER, said("I think"))
+    begun = replace_prompt(replace(ASKED, question="Which?"), Wording(USER.content, reply="It is a"))
+    assert replace_prompt(begun, Wording(USER.content, reply="I think")).messages == (USER, said("I think"))
     asked = rewording("reform_eval")(begun)
     assert ([turn.role for turn in asked.messages], asked.extra) == (["user"], {})
 
@@ -140,8 +140,8 @@ def test_options_of_a_training_dataset_are_moved_together_with_its_reply(tmp_pat
     asked = list(read(tmp_path / "eval"))
     learned = list(read(tmp_path / view))
     assert [record.messages[-1].role for record in asked] == ["user"] * 3
-    assert [words(record.messages[-1]) for record in learned] == ["C. blue", "B. blue", "A. blue"]
-    assert all("A. blue" in words(record.messages[-2]) for record in learned[2:])
+    assert [join_texts(record.messages[-1]) for record in learned] == ["C. blue", "B. blue", "A. blue"]
+    assert all("A. blue" in join_texts(record.messages[-2]) for record in learned[2:])
 
 
 def test_a_dialog_that_ends_with_its_own_reference_keeps_it() -> None:
@@ -223,7 +223,7 @@ def test_the_command_knows_the_views_and_tells_of_unknown_ones(tmp_path: Path) -
 
 def test_a_prompt_without_options_is_answered_with_the_text() -> None:
     asked = replace(ASKED, task="multiple_choice", question="Which?", options=FULL, answer="C")
-    likely = reworded(asked, reform_eval(asked, infer_method="likelihood"))
+    likely = replace_prompt(asked, reform_eval(asked, infer_method="likelihood"))
     assert reference_reply(likely) == "blue"
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from mmconvert.core.record import Record
-from mmconvert.kits.evalscope.outputs import options_in
+from mmconvert.kits.evalscope.outputs import find_options
 from mmconvert.pipeline.convert import read
-from mmconvert.prompts.evalscope import TEMPLATES, choice_text
+from mmconvert.prompts.evalscope import TEMPLATES, build_choice_text
 from mmscore.core.predictions.join import join
 from mmscore.core.predictions.load import open_rows
-from mmscore.core.select_recipe import facts_of, fitting_recipe
+from mmscore.core.select_recipe import choose_recipe, gather_facts
 from support.datasets_on_disk import picture
 
 
@@ -137,7 +137,7 @@ def test_older_reviews_hold_the_input_as_one_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_options_are_read_out_of_every_template_of_the_kit(template: str) -> None:
     options = ("a cat", "two\nlines", "C) no label", "")
-    assert options_in(choice_text("Which\n\nA) or so?", options, template)) == options
+    assert find_options(build_choice_text("Which\n\nA) or so?", options, template)) == options
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_the_reference_of_a_choice_is_its_letters(tmp_path: Path, target: Any, a
 
 def test_recipes_follow_from_the_file_and_predictions_join_their_dataset(tmp_path: Path) -> None:
     vqa = open_rows(lines(tmp_path / "general_vqa_t.jsonl", review(0)))
-    assert fitting_recipe(facts_of(vqa)).name == "evalscope_general_vqa"
+    assert choose_recipe(gather_facts(vqa)).name == "evalscope_general_vqa"
     replies = open_rows(lines(tmp_path / "p/general_vqa_t.jsonl", prediction(1), prediction(0)))
     source = tmp_path / "t.jsonl"
     lines(source, *({"messages": user("What?"), "answer": text} for text in ("cat", "dog")))

@@ -139,4 +139,4 @@ def test_a_bad_row_is_refused_and_the_others_go_on(tmp_path: Path, bad: dict, co
 
 def test_mmscore_opens_it(tmp_path: Path) -> None:
     rows = open_rows(lines(tmp_path / "x_samples_mme.jsonl", row(0, "Yes", "Yes"), row(1, "No", "Yes")))
-    assert (len(rows), rows.distinct("dataset"), rows.distinct("task")) == (2, ["mme"], ["yes_no"])
+    assert (len(rows), rows.list_distinct("dataset"), rows.list_distinct("task")) == (2, ["mme"], ["yes_no"])

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Record, Turn
-from mmconvert.core.text.turns import plain_wording, reworded
+from mmconvert.core.text.turns import build_plain_prompt_parts, replace_prompt
 from mmconvert.pipeline.convert import read, write
 from mmconvert.pipeline.inputs import plan
 from mmconvert.plugins.format import Target
 from mmscore.core.predictions.load import open_rows
-from mmscore.core.select_recipe import facts_of, fitting_recipe
+from mmscore.core.select_recipe import choose_recipe, gather_facts
 from support.datasets_on_disk import picture
 from support.numbered_pictures import answered, asked
 
@@ -199,7 +199,7 @@ def test_the_demos_rotated_table_is_scored_in_circles_by_itself(repository: Path
     path.write_text("\n".join([f"{header}\tprediction", *(f"{line}\tA" for line in lines)]) + "\n")
     for table_file in (path, rotations(tmp_path, "plain.tsv", "7", "1000007", "2000007", "3000007")):
         rows = open_rows(table_file)
-        assert fitting_recipe(facts_of(rows)).name == "mmbench_circular"
+        assert choose_recipe(gather_facts(rows)).name == "mmbench_circular"
 
 
 def test_a_rotated_table_goes_back_with_its_numbers(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_a_list_of_questions_gives_a_record_a_round_with_what_was_said_before(tm
     ]  # fmt: skip
     assert [len(r.images) for r in (first, second, third)] == [2, 3, 3]
     assert (second.question, second.answer, second.label) == ("And now<image 3>", "yes", '"yes"')
-    assert [reworded(r, plain_wording(r)).messages for r in (first, second, third)] == [
+    assert [replace_prompt(r, build_plain_prompt_parts(r)).messages for r in (first, second, third)] == [
         r.messages for r in (first, second, third)
     ]
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
-from mmconvert.core.text.turns import words
+from mmconvert.core.text.turns import join_texts
 from mmconvert.kits.reform_eval.families import FAMILIES
-from mmconvert.kits.reform_eval.pools import own_pools
+from mmconvert.kits.reform_eval.pools import load_pools
 from mmconvert.kits.reform_eval.shapes import SHAPES
 from mmconvert.pipeline.convert import Records, read, write
 from mmconvert.plugins.format import Target
@@ -30,7 +30,7 @@ def opened(items: Any, folder: Path, facts: dict[str, Any] | None = None, **opti
 
 
 def first_instruction(family: str) -> str:
-    return own_pools()[FAMILIES[family].pool].choose[0]
+    return load_pools()[FAMILIES[family].pool].choose[0]
 
 
 VQA = {"question_id": "q1", "image_id": PICTURE, "question": "Red?", "answer": "no", "answer_options": ["yes", "no"]}
@@ -119,7 +119,7 @@ def test_a_family_is_known_by_its_fields(
     assert (record.id, record.question, record.options) == (key, question, options)
     assert (record.answer, record.label, record.task) == (answer, label, FAMILIES[family].task)
     assert record.images[0].bytes == picture_bytes("PNG")
-    assert words(record.messages[-1]).startswith(question)
+    assert join_texts(record.messages[-1]).startswith(question)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_dialog_gives_a_record_a_round(tmp_path: Path) -> None:
     assert [(r.id, r.group, r.round, r.answer, r.split) for r in (first, second)] == [
         ("44_0", "44", 0, "B", "val"), ("44_1", "44", 1, "A", "val"),
     ]  # fmt: skip
-    assert [words(turn) for turn in second.messages[:2]] == ["is it day", "no"]
+    assert [join_texts(turn) for turn in second.messages[:2]] == ["is it day", "no"]
     assert [[part.type for part in turn.content] for turn in second.messages] == [["image", "text"], ["text"], ["text"]]
     assert second.extra["history"] == [{"question": "is it day", "answer_options": ["yes", "no", "red"], "answer": 1}]
     assert second.extra["note"] == "x"

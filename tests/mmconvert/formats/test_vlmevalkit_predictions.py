@@ -14,7 +14,7 @@ from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
 from mmscore.core.predictions.load import open_rows
-from mmscore.core.select_recipe import facts_of, fitting_recipe
+from mmscore.core.select_recipe import choose_recipe, gather_facts
 
 ROW = {"index": 7, "question": "Which?", "A": "red", "B": "None", "answer": "B", "category": "c", "prediction": "B."}
 
@@ -90,7 +90,7 @@ def test_the_name_says_model_and_benchmark_in_the_kits_own_words_only(
     assert (record.extra.get("model"), record.dataset) == (model, dataset)
     (record,) = read(lines(tmp_path / f"{stem}.jsonl", ROW), dataset="mine")
     assert record.dataset == "mine"
-    assert open_rows(tmp_path / f"{stem}.jsonl").distinct("model") == ([model] if model else [])
+    assert open_rows(tmp_path / f"{stem}.jsonl").list_distinct("model") == ([model] if model else [])
 
 
 @pytest.mark.parametrize("suffix", FILES)
@@ -103,7 +103,7 @@ def test_rotated_copies_are_told_by_their_rows(tmp_path: Path, suffix: str) -> N
     ]  # fmt: skip
     path = FILES[suffix](tmp_path / f"some{suffix}", *rows, {**rows[0], "index": 1_000_008})
     assert [(r.sample, r.variant) for r in read(path)] == [("7", None), ("7", 1), ("7", 2), ("1000008", None)]
-    assert fitting_recipe(facts_of(open_rows(path))).name == "mmbench_circular"
+    assert choose_recipe(gather_facts(open_rows(path))).name == "mmbench_circular"
 
 
 def test_a_table_without_questions_or_with_placeholders_needs_no_pictures(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from mmconvert.core.errors import Error
 from mmconvert.core.record import Image
 from mmconvert.images import prefetch
-from mmconvert.images.prefetch import decoded_ahead
+from mmconvert.images.prefetch import decode_ahead
 from mmconvert.images.verify import verify_decoded
 from mmconvert.pipeline.convert import read
 from support.records import picture_bytes
@@ -54,17 +54,17 @@ def test_an_error_of_the_source_comes_behind_the_rows_before_it() -> None:
         yield from range(3)
         raise Error("the file ends in the middle")
 
-    given = decoded_ahead(items(), lambda item: (), lambda item: item)
+    given = decode_ahead(items(), lambda item: (), lambda item: item)
     assert [next(given) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(Error, match="in the middle"):
         next(given)
 
 
 def test_pictures_are_decoded_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prefetch, "usable_cores", lambda: 3)
+    monkeypatch.setattr(prefetch, "count_usable_cores", lambda: 3)
     together = threading.Barrier(3, timeout=20)
     monkeypatch.setattr(prefetch, "verify_decoded", lambda data: together.wait())
-    assert list(decoded_ahead(range(6), lambda item: [Image(b"x", 1)], lambda item: item)) == [*range(6)]
+    assert list(decode_ahead(range(6), lambda item: [Image(b"x", 1)], lambda item: item)) == [*range(6)]
 
 
 def test_filters_of_warnings_are_as_before() -> None:

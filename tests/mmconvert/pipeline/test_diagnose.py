@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.core.text.field_path import column_and_way, value_like, with_value
+from mmconvert.core.text.field_path import find_value, parse_field_path, replace_value
 from mmconvert.pipeline.convert import Records, read
 from mmconvert.pipeline.diagnose import MOST
 from support.records import picture_bytes
@@ -93,8 +93,8 @@ def written(rows: list[dict[str, Any]], path: Path) -> Path:
 
 def broken(row: dict[str, Any], damages: dict[str, Any]) -> dict[str, Any]:
     def damaged(fields: dict[str, Any], place: str) -> dict[str, Any]:
-        column, way = column_and_way(place, fields) or ("", ())
-        return {**fields, column: with_value(fields[column], way, damages[place])}
+        column, way = parse_field_path(place, fields) or ("", ())
+        return {**fields, column: replace_value(fields[column], way, damages[place])}
 
     return reduce(damaged, damages, row)
 
@@ -199,10 +199,10 @@ def test_a_row_with_very_many_problems_has_the_first_named(tmp_path: Path) -> No
     ],
 )
 def test_a_place_is_a_column_and_a_way(place: str, expected: tuple[str, list[object]]) -> None:
-    assert column_and_way(place, {"messages": [], "a.b": 1, "a": {}, "Index": 3}) == expected
+    assert parse_field_path(place, {"messages": [], "a.b": 1, "a": {}, "Index": 3}) == expected
 
 
-@pytest.mark.parametrize("act", [lambda v, w: value_like(v, w), lambda v, w: with_value(v, w, 1)])
+@pytest.mark.parametrize("act", [lambda v, w: find_value(v, w), lambda v, w: replace_value(v, w, 1)])
 @pytest.mark.parametrize(
     ("value", "way"), [([], [0]), ({}, ["a", "b"]), ("plain", [0]), (None, ["a"]), ([1], ["a"]), ("[1", [0])]
 )

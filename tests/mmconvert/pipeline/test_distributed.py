@@ -180,7 +180,7 @@ def test_who_comes_late_finds_it_done(source, tmp_path):
     assert sorted(os.listdir(tmp_path / "late")) == ["d", "d.rejects.jsonl"]
 
 
-OWN_WORDING = "from mmconvert.core.text.prompt_parts import pictures_first\n\n\ndef word(record):\n"
+OWN_WORDING = "from mmconvert.core.text.prompt_parts import put_images_first\n\n\ndef word(record):\n"
 
 
 def test_a_step_of_ones_own_that_was_edited_is_another_one(source, tmp_path):

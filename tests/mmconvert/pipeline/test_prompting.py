@@ -5,10 +5,10 @@ from click.testing import CliRunner
 
 from mmconvert.cli import program
 from mmconvert.core.errors import UsageError
-from mmconvert.core.record import Part, Record, Source, Turn, prompt_text
+from mmconvert.core.record import Part, Record, Source, Turn, join_prompt_text
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.pipeline.prompting import prompt_of, rewording
-from mmconvert.plugins.registry import available
+from mmconvert.plugins.registry import find_plugins
 
 QUESTION = Record(
     "1",
@@ -22,12 +22,12 @@ QUESTION = Record(
 )
 
 
-@pytest.mark.parametrize("name", available("mmconvert.prompts"))
+@pytest.mark.parametrize("name", find_plugins("mmconvert.prompts"))
 def test_every_prompt_words_a_plain_question(name):
     new = rewording(name)(QUESTION)
     assert new.messages[0] == QUESTION.messages[0]
-    assert "Which?" in prompt_text(new)
-    assert "dog" in prompt_text(new)
+    assert "Which?" in join_prompt_text(new)
+    assert "dog" in join_prompt_text(new)
 
 
 def test_parameters_are_typed_by_their_defaults():
@@ -58,19 +58,19 @@ def test_wrong_names_and_values_are_told(spec, message):
 def test_a_prompt_of_the_users_own(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(
-        "from mmconvert.core.text.prompt_parts import pictures_first\n"
+        "from mmconvert.core.text.prompt_parts import put_images_first\n"
         "def loud(record, mark: str = '!'):\n"
-        "    return pictures_first(record.question.upper() + mark, ())\n"
+        "    return put_images_first(record.question.upper() + mark, ())\n"
         "NUMBER = 5\n"
     )
-    assert prompt_text(rewording(f"{file}@loud:mark=?", " Go.")(QUESTION)) == "WHICH??? Go.".replace("???", "??")
+    assert join_prompt_text(rewording(f"{file}@loud:mark=?", " Go.")(QUESTION)) == "WHICH??? Go.".replace("???", "??")
     with pytest.raises(UsageError, match="is no prompt"):
         prompt_of(f"{file}@NUMBER")
 
 
 def test_without_a_prompt_the_wording_stays():
     assert rewording(None)(QUESTION) == QUESTION
-    assert prompt_text(rewording(None, " Go.")(QUESTION)) == "Which? Go."
+    assert join_prompt_text(rewording(None, " Go.")(QUESTION)) == "Which? Go."
 
 
 def _convert(tmp_path, *arguments):
@@ -85,7 +85,7 @@ def test_convert_words_questions_and_tells_it(tmp_path):
     done, out = _convert(tmp_path, "--prompt", "mmbench", "--prompt-suffix", "Answer:")
     assert done.exit_code == 0, done.output
     (record,) = open_dataset(out).records()
-    assert prompt_text(record) == "Which? There are several options:\nA. cat\nB. dog\nAnswer:"
+    assert join_prompt_text(record) == "Which? There are several options:\nA. cat\nB. dog\nAnswer:"
     assert (record.question, record.options) == ("Which?", ("cat", "dog"))
     options = json.loads((out / ".mmconvert" / "manifest.json").read_text())["options"]
     assert (options["prompt"], options["prompt_suffix"]) == ("mmbench", "Answer:")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import UsageError
-from mmconvert.plugins.arguments import parse_spec, typed
+from mmconvert.plugins.arguments import convert_arguments, parse_spec
 
 DECLARED = {"count": int, "share": 0.5, "colour": "red", "keep": True}
 
@@ -63,7 +63,7 @@ def test_a_slip_in_a_spec_is_told(text, told):
 
 
 def test_values_take_the_type_of_the_default():
-    assert typed("draw", {"count": "3", "share": "1e-1", "keep": "No"}, DECLARED) == {
+    assert convert_arguments("draw", {"count": "3", "share": "1e-1", "keep": "No"}, DECLARED) == {
         "count": 3,
         "share": 0.1,
         "colour": "red",
@@ -83,7 +83,7 @@ def test_values_take_the_type_of_the_default():
 )
 def test_a_wrong_value_is_told(values, told):
     with pytest.raises(UsageError, match=told):
-        typed("draw", values, DECLARED)
+        convert_arguments("draw", values, DECLARED)
 
 
 @given(st.text())

@@ -2,7 +2,10 @@
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 from mmconvert.plugins.former_names import FORMER
 
@@ -18,6 +21,28 @@ from mmconvert.tables import rest
 
 FORMAT = Format("A quiz", (".jsonl",), jsonl.rows, lambda row, context: (), lambda sample: "no")
 """
+
+
+ATTRIBUTES = {
+    "mmconvert.chat.export_images": {"reference": "store_image"},
+    "mmconvert.chat.losses": {"unheld": "list_losses"},
+    "mmconvert.core.errors": {"got": "show"},
+    "mmconvert.core.record": {"canonical_json": "encode_json"},
+    "mmconvert.core.text.prompt_parts": {"pictures_first": "put_images_first"},
+    "mmconvert.plugins.transform": {"copies": "make_copies"},
+    "mmconvert.testing": {"breaches": "find_breaches"},
+    "mmscore.kits.mmtrusteval.evaluators": {"Setting": "EvaluatorContext"},
+    "mmscore.kits.mmtrusteval.rows": {"chain_recipe": "build_chain_recipe"},
+    "mmscore.kits.mmtrusteval.task_file": {"evaluator_chains": "load_evaluator_chains"},
+}
+"""What the documentation showed to authors of plug-ins before it was renamed."""
+
+
+@pytest.mark.parametrize("module", ATTRIBUTES)
+def test_a_former_name_in_a_module_gives_what_it_is_called_now(module: str) -> None:
+    found = vars(import_module(module))
+    for former, current in ATTRIBUTES[module].items():
+        assert found[former] is found[current]
 
 
 def test_a_plug_in_written_against_former_names_loads(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from mmconvert.core.errors import UsageError
 from mmconvert.plugins.format import Format
-from mmconvert.plugins.registry import GROUPS, available, load, loaded
+from mmconvert.plugins.registry import GROUPS, find_plugins, load, load_all
 
 
 @pytest.fixture
@@ -26,22 +26,22 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         "named = their_formats:_F\nbroken = their_formats:GONE\nabsent = no_such_module.formats:FORMAT\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    available.cache_clear()
+    find_plugins.cache_clear()
     yield
-    available.cache_clear()
+    find_plugins.cache_clear()
     sys.modules.pop("their_formats", None)
 
 
 def test_every_kind_has_its_folder_and_its_constant() -> None:
     for group in GROUPS:
-        assert available(group) is not None
+        assert find_plugins(group) is not None
 
 
 def test_every_plug_in_says_what_it_is_without_being_imported() -> None:
     code = (
-        "import sys; from mmconvert.plugins.registry import available\n"
-        "plugins = available('mmconvert.formats')\n"
-        "assert all(plugin.summary() for plugin in plugins.values())\n"
+        "import sys; from mmconvert.plugins.registry import find_plugins\n"
+        "plugins = find_plugins('mmconvert.formats')\n"
+        "assert all(plugin.read_summary() for plugin in plugins.values())\n"
         "assert not [name for name in sys.modules if name.startswith('mmconvert.formats.')]"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
@@ -52,9 +52,9 @@ def test_a_plug_in_is_the_constant_of_its_module() -> None:
 
 
 def test_entry_points_of_other_distributions_count_and_ours_win(installed: None) -> None:
-    found = available("mmconvert.formats")
+    found = find_plugins("mmconvert.formats")
     assert (found["theirs"].origin, found["vmcq"].origin) == ("their-kit", "built-in")
-    assert found["theirs"].summary() == "Theirs."
+    assert found["theirs"].read_summary() == "Theirs."
     assert load("mmconvert.formats", "theirs") is load("mmconvert.formats", "predictions")
 
 
@@ -62,9 +62,9 @@ def test_an_entry_point_names_its_object_and_a_broken_one_stops_nobody_else(inst
     assert isinstance(load("mmconvert.formats", "named"), Format)
     with pytest.raises(UsageError, match=r"broken: their_formats:GONE of their-kit cannot be loaded"):
         load("mmconvert.formats", "broken")
-    assert "cannot be loaded" in available("mmconvert.formats")["absent"].summary()
+    assert "cannot be loaded" in find_plugins("mmconvert.formats")["absent"].read_summary()
     with pytest.warns(UserWarning, match=r"(broken|absent): .* of their-kit cannot be loaded"):
-        known = dict(loaded("mmconvert.formats"))
+        known = dict(load_all("mmconvert.formats"))
     assert {"broken", "absent"}.isdisjoint(known)
     assert {"named", "vmcq"} <= {*known}
 

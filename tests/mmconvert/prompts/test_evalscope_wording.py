@@ -2,11 +2,11 @@ import pytest
 
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import Image, Part, Record, Source, Turn
-from mmconvert.core.text.placeholders import turn_text
+from mmconvert.core.text.placeholders import format_turn
 from mmconvert.kits.evalscope.files import read_rows
 from mmconvert.kits.evalscope.release import RELEASES
 from mmconvert.pipeline.convert import read
-from mmconvert.prompts.evalscope import TEMPLATES, choice_sample, choice_text, evalscope, options_of
+from mmconvert.prompts.evalscope import TEMPLATES, build_choice_text, evalscope, read_choice_sample, read_options
 
 BRIEF = "{question}\n{choices}"
 
@@ -28,12 +28,12 @@ def _record(question, options=(), images=(), attachments=(), turns=None):
 
 def _shown(record, **options):
     wording = evalscope(record, **options)
-    return turn_text(Turn("user", wording.parts), [Image(b"", slot) for slot in wording.slots])
+    return format_turn(Turn("user", wording.parts), [Image(b"", slot) for slot in wording.slots])
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_every_template_holds_question_options_and_letters(name):
-    text = choice_text("Which {one}?", ["cat", "dog"], name)
+    text = build_choice_text("Which {one}?", ["cat", "dog"], name)
     assert "Which {one}?" in text
     assert "A) cat\nB) dog" in text
     assert "A,B" in text
@@ -48,7 +48,7 @@ def test_the_templates_end_as_the_kit_ends_them():
 @pytest.mark.parametrize("template", ["single_cto", "{other}", "{0}", "{question.missing}", "{"])
 def test_a_template_that_cannot_be_used(template):
     with pytest.raises(UsageError):
-        choice_text("Which?", ["cat", "dog"], template)
+        build_choice_text("Which?", ["cat", "dog"], template)
 
 
 def test_pictures_stand_where_they_are_named():
@@ -96,26 +96,26 @@ def test_a_question_without_options_stays_as_it_is():
     ],
 )
 def test_options_are_read_loosely(cell, options):
-    assert options_of(cell) == options
+    assert read_options(cell) == options
 
 
 @pytest.mark.parametrize("cell", [None, 5, {"a": 1}, "a,b", '["a"', "5", "null", "", "(" * 300, "-" * 100_000 + "1"])
 def test_what_is_no_list_of_options_is_refused(cell):
     with pytest.raises(RowError):
-        options_of(cell)
+        read_options(cell)
 
 
 def test_a_row_needs_a_question_and_an_answer():
     row = {"question": None, "options": ["a", "b"], "answer": ["A", "B"]}
     for release in RELEASES:
-        sample = choice_sample(row, release, BRIEF)
+        sample = read_choice_sample(row, release, BRIEF)
         assert sample.messages == [{"role": "user", "content": [{"type": "text", "text": "None\nA) a\nB) b"}]}]
         assert sample.target == ["A", "B"]
     for name in row:
         with pytest.raises(RowError):
-            choice_sample({key: value for key, value in row.items() if key != name})
+            read_choice_sample({key: value for key, value in row.items() if key != name})
     with pytest.raises(RowError):
-        choice_sample({**row, "answer": None})
+        read_choice_sample({**row, "answer": None})
 
 
 def test_records_are_worded_as_the_raw_rows_of_real_files(shared):
@@ -126,7 +126,7 @@ def test_records_are_worded_as_the_raw_rows_of_real_files(shared):
         rows = read_rows(file)
         assert len(records) == len(rows) > 0
         for record, row in zip(records, rows, strict=True):
-            (message,) = choice_sample(row).messages
+            (message,) = read_choice_sample(row).messages
             assert [part.text for part in record.messages[0].content] == [p.get("text", "") for p in message["content"]]
             shown = [part["image"] for part in message["content"] if part["type"] == "image"]
             assert [image.name for image in record.images] == shown

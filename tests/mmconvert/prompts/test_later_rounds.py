@@ -6,7 +6,7 @@ import pytest
 
 from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.core.text.prompt_parts import Wording
-from mmconvert.core.text.turns import reworded
+from mmconvert.core.text.turns import replace_prompt
 from mmconvert.prompts.evalscope import evalscope
 from mmconvert.prompts.lmms_mmbench import lmms_mmbench
 from mmconvert.prompts.mmbench import mmbench
@@ -23,7 +23,7 @@ PICTURE = Image(picture_bytes("PNG"), 1, format="PNG", width=3, height=2)
 def test_pictures_of_earlier_turns_are_not_shown_again(style: Callable[[Record], Wording]) -> None:
     asked = Turn("user", (Part("text", "And now?"),))
     record = Record("1", "1", (*BEFORE, asked), "vqa", Source("f", "f", 0), images=(PICTURE,), question="And now?")
-    worded = reworded(record, style(record))
+    worded = replace_prompt(record, style(record))
     assert worded.messages[:2] == BEFORE
     assert (worded.images, {part.type for part in worded.messages[2].content}) == ((PICTURE,), {"text"})
 
@@ -31,7 +31,7 @@ def test_pictures_of_earlier_turns_are_not_shown_again(style: Callable[[Record],
 @pytest.mark.parametrize("style", [vlmevalkit, reform_eval, evalscope, mmmu])
 def test_a_record_without_turns_shows_each_picture_once(style: Callable[[Record], Wording]) -> None:
     record = Record("1", "1", (), "vqa", Source("f", "f", 0), images=(PICTURE,), question="Which?")
-    worded = reworded(record, style(record))
+    worded = replace_prompt(record, style(record))
     assert sum(part.type == "image" for turn in worded.messages for part in turn.content) == len(worded.images) == 1
 
 

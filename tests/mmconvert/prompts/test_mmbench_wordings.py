@@ -4,8 +4,8 @@ import pytest
 
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import Image, Record, Source
-from mmconvert.prompts.lmms_mmbench import lmms_mmbench, lmms_mmbench_text
-from mmconvert.prompts.mmbench import mmbench, mmbench_text, question_of
+from mmconvert.prompts.lmms_mmbench import build_lmms_mmbench_text, lmms_mmbench
+from mmconvert.prompts.mmbench import build_mmbench_text, mmbench, read_question
 
 ROW = {"index": 7, "image": "x", "question": "Which?", "category": "c", "l2-category": None, "A": "cat", "C": 5.0}
 
@@ -16,23 +16,23 @@ def _record(**more):
 
 
 def test_the_loader_keeps_gaps_and_types():
-    question = question_of(ROW)
+    question = read_question(ROW)
     assert question.options == {"A": "cat", "C": 5.0}
     assert (question.answer, question.context) == (None, None)
     assert math.isnan(question.l2_category)
-    assert mmbench_text("Which?", question.options).endswith("A. cat\nC. 5.0\n")
+    assert build_mmbench_text("Which?", question.options).endswith("A. cat\nC. 5.0\n")
 
 
 def test_a_missing_column_is_named_with_its_nearest_spelling():
     row = {name: value for name, value in ROW.items() if name != "l2-category"} | {"L2-category": "x"}
     with pytest.raises(RowError, match=r"no such column\. Did you mean L2-category"):
-        question_of(row)
+        read_question(row)
 
 
 @pytest.mark.parametrize(("question", "hint"), [(3, None), (math.nan, None), ("q", 3)])
 def test_numbers_are_no_text(question, hint):
     with pytest.raises(RowError, match="expected a text"):
-        mmbench_text(question, {}, hint)
+        build_mmbench_text(question, {}, hint)
 
 
 def test_records_are_worded_with_the_picture_first():
@@ -57,5 +57,5 @@ def test_lmms_eval_closes_in_the_language_of_the_data():
 
 def test_lmms_eval_prints_the_word_nan_in_chinese_only():
     row = {"question": "q", "hint": "nan", "A": "nan", "B": "", "C": "x"}
-    assert lmms_mmbench_text(row) == "q There are several options:\nC. x"
-    assert lmms_mmbench_text(row, "cn") == "nan q There are several options:\nC. x"
+    assert build_lmms_mmbench_text(row) == "q There are several options:\nC. x"
+    assert build_lmms_mmbench_text(row, "cn") == "nan q There are several options:\nC. x"

@@ -2,9 +2,9 @@ import pytest
 
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import Image, Record, Source
-from mmconvert.prompts.lmms_mmmu import interleave, lmms_mmmu, named_images
-from mmconvert.prompts.mmmu import chosen_option, mmmu, mmmu_text
-from mmconvert.prompts.mmmu_pro import mmmu_pro, mmmu_pro_text
+from mmconvert.prompts.lmms_mmmu import interleave_images, list_named_images, lmms_mmmu
+from mmconvert.prompts.mmmu import build_mmmu_text, find_chosen_option, mmmu
+from mmconvert.prompts.mmmu_pro import build_mmmu_pro_text, mmmu_pro
 
 
 def _record(question, options=("cat", "dog"), task="multiple_choice", slots=(1, 2)):
@@ -29,13 +29,13 @@ def test_mmmu_shows_the_first_picture_and_keeps_the_placeholders():
 
 
 def test_mmmu_without_its_first_picture_is_text():
-    assert _shape(mmmu(_record("How many?", (), "vqa", (2,)))) == [mmmu_text("How many?", None)]
+    assert _shape(mmmu(_record("How many?", (), "vqa", (2,)))) == [build_mmmu_text("How many?", None)]
 
 
 @pytest.mark.parametrize("answer", ["C", "", "AB", "1"])
 def test_an_answer_that_is_no_option_is_refused(answer):
     with pytest.raises(RowError, match="expected one of A, B"):
-        chosen_option(["cat", "dog"], answer)
+        find_chosen_option(["cat", "dog"], answer)
 
 
 def test_mmmu_pro_names_pictures_in_reading_order_with_repeats():
@@ -46,11 +46,11 @@ def test_mmmu_pro_names_pictures_in_reading_order_with_repeats():
 
 
 def test_mmmu_pro_explains_its_options():
-    assert mmmu_pro_text("q", [], "cot")[0].endswith("Think step by step before answering.")
+    assert build_mmmu_pro_text("q", [], "cot")[0].endswith("Think step by step before answering.")
     with pytest.raises(UsageError, match="Did you mean direct"):
-        mmmu_pro_text("q", [], "directly")
+        build_mmmu_pro_text("q", [], "directly")
     with pytest.raises(UsageError, match="Known: gpt, transformers"):
-        mmmu_pro_text("q", [], script="vllm")
+        build_mmmu_pro_text("q", [], script="vllm")
 
 
 def test_lmms_eval_takes_each_named_picture_once_by_its_number():
@@ -58,11 +58,11 @@ def test_lmms_eval_takes_each_named_picture_once_by_its_number():
     assert wording.slots == (1, 2)
     assert _shape(wording)[:2] == ["image", "image"]
     with pytest.raises(RowError, match="does not have"):
-        named_images("<image 01>")
+        list_named_images("<image 01>")
 
 
 def test_interleaved_pictures_follow_their_numbers_not_the_text():
     wording = lmms_mmmu(_record("a <image 2> b <image 1> c <image 2> d", (), "vqa"), interleaved=True)
     assert wording.slots == (1, 2)
     assert _shape(wording) == ["a", "image", "b", "image", "d\n\nAnswer the question using a single word or phrase."]
-    assert _shape(interleave("only text", ())) == ["only text"]
+    assert _shape(interleave_images("only text", ())) == ["only text"]

@@ -3,7 +3,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import OPTION_MARK, Image, Part, Record, Source, Turn
-from mmconvert.core.text.turns import reworded, words
+from mmconvert.core.text.turns import join_texts, replace_prompt
 from mmconvert.kits.reform_eval.dialogue import MMGPT_SYSTEM
 from mmconvert.pipeline.prompting import prompt_of
 from mmconvert.prompts.reform_eval import PROMPT
@@ -49,8 +49,8 @@ def test_marks_come_from_the_transform_or_from_a_draw_of_the_record() -> None:
 
 
 def test_a_chat_keeps_its_earlier_turns() -> None:
-    changed = reworded(DIALOG, PROMPT(DIALOG))
-    assert [words(turn) for turn in changed.messages] == [
+    changed = replace_prompt(DIALOG, PROMPT(DIALOG))
+    assert [join_texts(turn) for turn in changed.messages] == [
         "See it?",
         "(A) yes",
         "Choose. Red? Options: (A) yes; (B) no.",
@@ -69,12 +69,12 @@ def test_other_styles_write_the_whole_dialogue() -> None:
 
 
 def test_a_response_that_is_begun_is_a_turn_to_go_on_with() -> None:
-    begun = reworded(DIALOG, PROMPT(DIALOG, response_prefix="The answer is"))
+    begun = replace_prompt(DIALOG, PROMPT(DIALOG, response_prefix="The answer is"))
     assert [turn.role for turn in begun.messages] == ["user", "assistant", "user", "assistant"]
-    assert words(begun.messages[-1]) == "The answer is"
+    assert join_texts(begun.messages[-1]) == "The answer is"
     assert PROMPT(RECORD, response_prefix="So:", infer_method="likelihood").reply is None
     answered = replace(RECORD, messages=EARLIER)
-    assert reworded(answered, PROMPT(answered, response_prefix="So:")).messages[-1] == EARLIER[-1]
+    assert replace_prompt(answered, PROMPT(answered, response_prefix="So:")).messages[-1] == EARLIER[-1]
 
 
 def test_what_has_no_place_is_refused() -> None:

@@ -2,7 +2,14 @@ import pytest
 
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import Image, Record, Source
-from mmconvert.prompts.vlmevalkit import CLASSES, choice_text, dialog, messages, split_at_pictures, vlmevalkit
+from mmconvert.prompts.vlmevalkit import (
+    CLASSES,
+    build_choice_text,
+    build_conversation,
+    build_messages,
+    split_at_pictures,
+    vlmevalkit,
+)
 
 CHOICE = {"question": "Which?", "hint": "Look.", "A": "cat", "C": 42.0}
 
@@ -12,11 +19,11 @@ def _values(turn):
 
 
 def test_choices_keep_gaps_and_end_with_a_blank_before_the_line_break():
-    assert choice_text(CHOICE) == (
+    assert build_choice_text(CHOICE) == (
         "Hint: Look.\nQuestion: Which?\nOptions:\nA. cat\nC. 42.0\n"
         "Please select the correct answer from the options above. \n"
     )
-    assert choice_text({"question": None}) == "Question: nan\n"
+    assert build_choice_text({"question": None}) == "Question: nan\n"
 
 
 @pytest.mark.parametrize(
@@ -32,21 +39,21 @@ def test_choices_keep_gaps_and_end_with_a_blank_before_the_line_break():
     ],
 )
 def test_each_class_has_its_closing_line(name, dataset, end):
-    turn = messages(name, dataset, CHOICE, ["a.png"])
+    turn = build_messages(name, dataset, CHOICE, ["a.png"])
     assert turn[0] == {"type": "image", "value": "a.png"}
     assert turn[-1]["value"].endswith(end)
 
 
 def test_a_caption_without_question_gets_the_kits_own():
-    assert messages("ImageCaptionDataset", "COCO", {"answer": "x"}, [])[-1]["value"].startswith("Please describe")
-    assert _values(messages("ImageCaptionDataset", "COCO", {"question": "Say!"}, [])) == ["Say!"]
+    assert build_messages("ImageCaptionDataset", "COCO", {"answer": "x"}, [])[-1]["value"].startswith("Please describe")
+    assert _values(build_messages("ImageCaptionDataset", "COCO", {"question": "Say!"}, [])) == ["Say!"]
 
 
 @pytest.mark.parametrize("question", [2, None, 3.5])
 def test_a_number_cannot_be_followed_by_a_suffix(question):
     with pytest.raises(RowError, match="expected a text"):
-        messages("ImageVQADataset", "x", {"question": question}, [])
-    assert messages("OCRBench", "x", {"question": question}, [])[-1]["value"] == (
+        build_messages("ImageVQADataset", "x", {"question": question}, [])
+    assert build_messages("OCRBench", "x", {"question": question}, [])[-1]["value"] == (
         "nan" if question is None else question
     )
 
@@ -72,9 +79,11 @@ def test_other_spellings_and_missing_pictures_are_refused(text):
 
 
 def test_a_dialog_takes_pictures_in_order():
-    turns = dialog({"question": "['<ImageHere> this?', 'and <ImageHere>']", "answer": "['a', 'b']"}, ["1", "2"])
+    turns = build_conversation(
+        {"question": "['<ImageHere> this?', 'and <ImageHere>']", "answer": "['a', 'b']"}, ["1", "2"]
+    )
     assert [_values(turn["content"]) for turn in turns] == [["1", " this?"], ["a"], ["and ", "2"], ["b"]]
-    assert _values(dialog({"question": "one"}, [])[1]["content"]) == [""]
+    assert _values(build_conversation({"question": "one"}, [])[1]["content"]) == [""]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +97,7 @@ def test_a_dialog_takes_pictures_in_order():
 )
 def test_a_dialog_that_does_not_add_up_is_refused(row):
     with pytest.raises(RowError):
-        dialog(row, ["1"])
+        build_conversation(row, ["1"])
 
 
 def test_a_record_is_worded_by_its_task_or_by_the_class_asked_for():
@@ -105,4 +114,4 @@ def test_a_record_is_worded_by_its_task_or_by_the_class_asked_for():
 
 def test_every_class_words_a_plain_row():
     for name in CLASSES:
-        assert messages(name, "x", {"question": "Which?", "A": "cat", "B": "dog"}, ["a.png"])
+        assert build_messages(name, "x", {"question": "Which?", "A": "cat", "B": "dog"}, ["a.png"])

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.core.record import canonical_json, prompt_text
+from mmconvert.core.record import encode_json, join_prompt_text
 from mmconvert.pipeline.convert import read
 from support.records import picture_bytes
 
@@ -66,12 +66,12 @@ def test_messages_are_read_loosely(folder):
 def test_a_false_answer_is_an_empty_one(folder):
     assert [record.label for record in _records(folder, _chat("Q?", answer=0), _chat("Q?", answer=["x"]))] == [
         '""',
-        canonical_json(["x"]),
+        encode_json(["x"]),
     ]
 
 
 def _codes(records):
-    assert [prompt_text(record).partition("\n")[0] for record in records] == ["Fine?"]
+    assert [join_prompt_text(record).partition("\n")[0] for record in records] == ["Fine?"]
     return [reject.code for reject in records.rejects]
 
 

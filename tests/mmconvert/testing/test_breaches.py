@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert.core.errors import UsageError
-from mmconvert.testing import Breach, breaches, promises
+from mmconvert.testing import Breach, find_breaches, list_promises
 from support.records import picture_bytes
 from support.terminal import mmconvert, one_message
 
@@ -41,7 +41,7 @@ def changed(text: str, old: str, new: str) -> str:
 
 def found(kind: str, text: str, name: str, *examples: str) -> list[Breach]:
     Path("mine.py").write_text(text, encoding="utf-8")
-    return breaches(kind, f"mine.py@{name}", examples)
+    return find_breaches(kind, f"mine.py@{name}", examples)
 
 
 @pytest.mark.parametrize(
@@ -56,17 +56,17 @@ def test_the_plug_ins_of_the_docs_keep_every_promise(kind: str, text: str, name:
     assert found(kind, text, name, *examples) == []
 
 
-READ, TOLD, OTHERS, EMPTY, DAMAGED, ODD, PIECES, BACK, COLUMN, PICTURE, ADDRESS, NAMED = promises("formats")[1:]
+READ, TOLD, OTHERS, EMPTY, DAMAGED, ODD, PIECES, BACK, COLUMN, PICTURE, ADDRESS, NAMED = list_promises("formats")[1:]
 BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlines()\n"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "promise", "message"),
     [
-        ('summary="Our quiz files"', 'summary=""', promises("formats")[0], "summary is not one line"),
-        ('(".jsonl",)', '"jsonl"', promises("formats")[0], "suffixes is no tuple of endings"),
-        ("mismatch=mismatch", "mismatch=None", promises("formats")[0], "mismatch is no function"),
-        ("images=IMAGES", 'images=("beside",)', promises("formats")[0], "images names unknown ways"),
+        ('summary="Our quiz files"', 'summary=""', list_promises("formats")[0], "summary is not one line"),
+        ('(".jsonl",)', '"jsonl"', list_promises("formats")[0], "suffixes is no tuple of endings"),
+        ("mismatch=mismatch", "mismatch=None", list_promises("formats")[0], "mismatch is no function"),
+        ("images=IMAGES", 'images=("beside",)', list_promises("formats")[0], "images names unknown ways"),
         ('(".jsonl",)', '(".tsv",)', READ, "example.jsonl: suffixes lacks its ending (got '.jsonl')"),
         ("id=key", 'id="1"', READ, "two records have the id '1'. Use the source's key"),
         ("sample=key", "sample=str(id(row))", READ, "a second reading gives another sample"),
@@ -104,7 +104,7 @@ BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlin
         ),
         (
             "picture = reference(record.images[0], target)",
-            "from mmconvert.chat.export_images import base64_text\n        picture = base64_text(record.images[0])",
+            "from mmconvert.chat.export_images import encode_base64\n        picture = encode_base64(record.images[0])",
             ADDRESS,
             "was kept as an address and has no bytes",
         ),
@@ -143,7 +143,7 @@ def test_a_format_without_an_example_is_asked_for_one() -> None:
 )  # fmt: skip
 def test_each_way_to_break_the_contract_of_a_prompt_is_named(old: str, new: str, promise: int, message: str) -> None:
     told = found("prompts", "SEEN = []\n" + changed(PROMPT, old, new), "short")
-    assert any(b.check == promises("prompts")[promise] and message in b.message for b in told), told
+    assert any(b.check == list_promises("prompts")[promise] and message in b.message for b in told), told
 
 
 KEEP = 'yield replace(copy, hint=f"try {setting.random(copy.id).randrange(10)}")'
@@ -169,13 +169,13 @@ KEEP = 'yield replace(copy, hint=f"try {setting.random(copy.id).randrange(10)}")
 def test_each_way_to_break_the_contract_of_a_transform_is_named(new: str, promise: int, message: str) -> None:
     text = "from mmconvert.core.errors import RowError\nSEEN = []\n" + changed(STEP, KEEP, new)
     told = found("transforms", text, "STEP")
-    assert any(b.check == promises("transforms")[promise] and message in b.message for b in told), told
+    assert any(b.check == list_promises("transforms")[promise] and message in b.message for b in told), told
 
 
 @pytest.mark.parametrize("kind", ["formats", "prompts", "transforms"])
 def test_what_is_not_of_its_kind_is_told_and_nothing_else_is_tried(kind: str) -> None:
     (breach,) = found(kind, "THING = 1\n", "THING", "example.jsonl")
-    assert (breach.check, breach.message[:22]) == (promises(kind)[0], "the object is (got 1).")
+    assert (breach.check, breach.message[:22]) == (list_promises(kind)[0], "the object is (got 1).")
 
 
 @pytest.mark.parametrize(
@@ -190,14 +190,16 @@ def test_what_is_not_of_its_kind_is_told_and_nothing_else_is_tried(kind: str) ->
 )
 def test_a_wrong_name_is_a_wrong_name(kind: str, name: str, examples: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        breaches(kind, name, examples)
+        find_breaches(kind, name, examples)
 
 
 def test_the_command_shows_every_promise_and_ends_with_0() -> None:
     Path("mine.py").write_text(FORMAT)
     ended = mmconvert("check-plugin", "formats", "mine.py@FORMAT", "example.jsonl")
-    assert (ended.code, ended.err) == (0, f"mine.py@FORMAT: all {len(promises('formats'))} promises are kept.\n")
-    assert [line.split(maxsplit=1) for line in ended.out.splitlines()] == [["kept", p] for p in promises("formats")]
+    assert (ended.code, ended.err) == (0, f"mine.py@FORMAT: all {len(list_promises('formats'))} promises are kept.\n")
+    assert [line.split(maxsplit=1) for line in ended.out.splitlines()] == [
+        ["kept", p] for p in list_promises("formats")
+    ]
 
 
 def test_the_command_says_what_is_broken_and_ends_with_1() -> None:

@@ -4,8 +4,8 @@ import pytest
 
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import Part, Turn
-from mmconvert.kits.mmtrusteval.methods import text_digest
-from mmconvert.plugins.transform import steps
+from mmconvert.kits.mmtrusteval.methods import hash_text
+from mmconvert.plugins.transform import load_steps
 from support.drawing import applied, asked, photo, pixels
 
 SPECS = ["color_image:size=5x3", "noise_image:size=5x3"]
@@ -92,15 +92,15 @@ def test_a_row_without_a_question_is_refused(spec):
 )
 def test_a_size_that_is_none_is_told_at_once(name, size, told):
     with pytest.raises(UsageError, match=told):
-        steps([f"{name}:size={size}"])
+        load_steps([f"{name}:size={size}"])
     with pytest.raises(UsageError, match="'size' is missing"):
-        steps([name])
+        load_steps([name])
 
 
 def test_a_file_in_the_folder_is_used_again_unless_told_otherwise(tmp_path):
     spec = f"color_image:size=3x2,folder={tmp_path}/made"
     made = applied(asked("What is it?"), spec, seed=1)
-    file = tmp_path / "made" / f"{text_digest('What is it?')}.png"
+    file = tmp_path / "made" / f"{hash_text('What is it?')}.png"
     assert file.read_bytes() == made.images[0].bytes
     assert made.extra["transforms"][0]["file"] == file.name
     file.write_bytes(photo(9, 9).bytes)
@@ -111,7 +111,7 @@ def test_a_file_in_the_folder_is_used_again_unless_told_otherwise(tmp_path):
 
 
 def test_a_file_that_is_no_picture_refuses_the_row(tmp_path):
-    (tmp_path / f"{text_digest('What is it?')}.png").write_bytes(b"nonsense")
+    (tmp_path / f"{hash_text('What is it?')}.png").write_bytes(b"nonsense")
     with pytest.raises(RowError) as error:
         applied(asked("What is it?"), f"noise_image:size=3x2,folder={tmp_path}")
     assert error.value.code == "image.format"

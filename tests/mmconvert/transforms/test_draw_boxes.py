@@ -8,8 +8,8 @@ import pytest
 
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.images.boxes import Box
-from mmconvert.plugins.transform import steps
-from mmconvert.transforms.draw_boxes import outline
+from mmconvert.plugins.transform import load_steps
+from mmconvert.transforms.draw_boxes import draw_outline
 from support.drawing import applied, as_text, asked, photo, pixels
 
 THIN = """
@@ -71,7 +71,7 @@ def test_any_box_at_any_width_has_the_pixels_of_opencv():
             x, y = draw.randint(-20, 60), draw.randint(-20, 60)
             w, h = draw.randint(0, 60), draw.randint(0, 60)
             picture = PIL.Image.new("RGB", (44, 40))
-            outline(picture, Box(x, y, x + w, y + h), width, (255, 128, 0))
+            draw_outline(picture, Box(x, y, x + w, y + h), width, (255, 128, 0))
             digest.update(picture.tobytes())
     assert digest.hexdigest() == "52bc9d61dbf9eb5b09d2aaeeb084f7767fc19f6f479b38b7c13ec77b6e5a20a9"
 
@@ -211,4 +211,4 @@ def test_a_missing_field_and_a_missing_picture_refuse_the_row():
 )
 def test_wrong_parameters_are_told_at_once(spec, told):
     with pytest.raises(UsageError, match=told):
-        steps([spec])
+        load_steps([spec])

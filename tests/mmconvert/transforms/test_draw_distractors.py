@@ -5,8 +5,8 @@ import json
 import pytest
 
 from mmconvert.core.errors import RowError, UsageError
-from mmconvert.core.record import LETTERS, prompt_text
-from mmconvert.plugins.transform import copies, steps, transformed
+from mmconvert.core.record import LETTERS, join_prompt_text
+from mmconvert.plugins.transform import apply_steps, load_steps, make_copies
 from support.drawing import applied, asked, photo
 
 COLOURS = ["red", "green", "blue", "white", "black", "brown"]
@@ -36,7 +36,7 @@ def test_a_question_gets_its_answer_and_three_others(colours):
         (LETTERS[index],),
         str(index),
     )
-    lines = prompt_text(made).split("\n")
+    lines = join_prompt_text(made).split("\n")
     assert lines[0] == "<image>What colour?"
     assert lines[1:5] == [f"{letter}. {text}" for letter, text in zip("ABCD", made.options, strict=True)]
     assert (made.id, made.variant) == ("7", None)
@@ -53,9 +53,9 @@ def test_yes_and_no_are_the_options_of_a_yes_no_question(colours):
 
 
 def test_every_copy_draws_anew_and_every_run_alike(colours):
-    chain = steps([f"draw_distractors:choices={colours}"], seed=5)
-    drawn = [made.options for copy in copies(question(), 8) for made in transformed(copy, chain)]
-    assert drawn == [made.options for copy in copies(question(), 8) for made in transformed(copy, chain)]
+    chain = load_steps([f"draw_distractors:choices={colours}"], seed=5)
+    drawn = [made.options for copy in make_copies(question(), 8) for made in apply_steps(copy, chain)]
+    assert drawn == [made.options for copy in make_copies(question(), 8) for made in apply_steps(copy, chain)]
     assert len(set(drawn)) > 4
     assert all("red" in options for options in drawn)
 
@@ -130,10 +130,10 @@ def test_a_short_list_refuses_the_row(colours):
 def test_a_file_that_is_no_list_is_told_at_once(tmp_path, text, told):
     (tmp_path / "list.json").write_text(text)
     with pytest.raises(UsageError, match=told):
-        steps([f"draw_distractors:choices={tmp_path}/list.json"])
+        load_steps([f"draw_distractors:choices={tmp_path}/list.json"])
 
 
 def test_wrong_parameters_are_told_at_once(tmp_path, colours):
     for spec, told in ((f"choices={tmp_path}/none.json", "no such file"), (f"choices={colours},count=26", "1 to 25")):
         with pytest.raises(UsageError, match=told):
-            steps([f"draw_distractors:{spec}"])
+            load_steps([f"draw_distractors:{spec}"])

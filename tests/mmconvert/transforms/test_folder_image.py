@@ -3,7 +3,7 @@
 import pytest
 
 from mmconvert.core.errors import RowError, UsageError
-from mmconvert.plugins.transform import steps
+from mmconvert.plugins.transform import load_steps
 from support.drawing import applied, asked, photo
 
 
@@ -58,4 +58,4 @@ def test_a_folder_without_pictures_is_told_at_once(tmp_path, make):
     if make:
         (tmp_path / "source").mkdir()
     with pytest.raises(UsageError, match="source=DIR"):
-        steps([f"folder_image:source={tmp_path}/source"])
+        load_steps([f"folder_image:source={tmp_path}/source"])

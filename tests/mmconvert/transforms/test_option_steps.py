@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, UsageError
-from mmconvert.core.record import LETTERS, Record, prompt_text
-from mmconvert.core.text.turns import words
-from mmconvert.kits.vlmevalkit.circular import circular_rows
+from mmconvert.core.record import LETTERS, Record, join_prompt_text
+from mmconvert.core.text.turns import join_texts
+from mmconvert.kits.vlmevalkit.circular import build_circular_rows
 from mmconvert.pipeline.convert import read
-from mmconvert.plugins.transform import steps, transformed
+from mmconvert.plugins.transform import apply_steps, load_steps
 from support.drawing import applied, asked, photo
 
 
@@ -33,14 +33,14 @@ def choice(
 
 
 def made(record: Record, *specs: str, seed: int = 0) -> tuple[Record, ...]:
-    return transformed(record, steps(specs, seed))
+    return apply_steps(record, load_steps(specs, seed))
 
 
 def test_copies_are_numbered() -> None:
     assert [copy.id for copy in made(choice(), "duplicate:times=3")] == ["7#0", "7#1", "7#2"]
     assert len(made(choice(), "duplicate")) == 5
     with pytest.raises(UsageError, match="times"):
-        steps(["duplicate:times=0"])
+        load_steps(["duplicate:times=0"])
 
 
 def test_every_copy_has_its_own_order_and_the_answer_follows() -> None:
@@ -49,7 +49,7 @@ def test_every_copy_has_its_own_order_and_the_answer_follows() -> None:
     for copy in copies:
         assert sorted(copy.options) == ["w", "x", "y", "z"]
         assert copy.options[LETTERS.index(copy.answer or "")] == "x"
-        assert f"{copy.answer}. x" in prompt_text(copy)
+        assert f"{copy.answer}. x" in join_prompt_text(copy)
     assert copies == made(choice(), "duplicate:times=20", "shuffle_options")
     assert copies != made(choice(), "duplicate:times=20", "shuffle_options", seed=1)
 
@@ -85,7 +85,7 @@ def test_a_gap_cannot_rotate() -> None:
 
 
 def test_rotating_agrees_with_the_table_that_the_kit_makes() -> None:
-    rows = circular_rows([{"index": 7, "question": "Which?", "A": "w", "B": "x", "C": "y", "answer": "B"}])
+    rows = build_circular_rows([{"index": 7, "question": "Which?", "A": "w", "B": "x", "C": "y", "answer": "B"}])
     copies = made(choice(options=("w", "x", "y")), "circular")
     assert [(c.options, c.answer) for c in copies] == [((r["A"], r["B"], r["C"]), r["answer"]) for r in rows]
 
@@ -118,9 +118,9 @@ def test_a_draw_keeps_copies_and_dialogs_whole() -> None:
 
 def test_marks_are_written_and_kept_for_the_prompt() -> None:
     one = applied(choice(options=("w", "x"), answer="A"), "option_mark:mark=number")
-    assert (words(one.messages[0]), one.extra["option_mark"]) == ("Which? Options: (1) w; (2) x.", "number")
+    assert (join_texts(one.messages[0]), one.extra["option_mark"]) == ("Which? Options: (1) w; (2) x.", "number")
     drawn = {made(choice(str(n)), "option_mark:mark=random")[0].extra["option_mark"] for n in range(30)}
     assert drawn == {"lower", "upper", "number"}
     assert applied(asked("Q"), "option_mark").extra == {}
     with pytest.raises(UsageError, match="Did you mean upper"):
-        steps(["option_mark:mark=uper"])
+        load_steps(["option_mark:mark=uper"])

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from mmconvert.core.errors import RowError, UsageError
-from mmconvert.plugins.transform import steps
+from mmconvert.plugins.transform import load_steps
 from support.drawing import applied, asked, photo, pixels
 
 METHODS = """
@@ -140,9 +140,9 @@ def test_what_goes_wrong_in_it_refuses_the_row(own, name, code, told):
 )
 def test_an_object_that_is_no_method_is_told_at_once(own, name, told):
     with pytest.raises(UsageError, match=told):
-        steps([own(name)])
+        load_steps([own(name)])
 
 
 def test_a_name_without_a_file_is_told_at_once():
     with pytest.raises(UsageError, match=r"function=file\.py@NAME"):
-        steps(["own_image:function=plain"])
+        load_steps(["own_image:function=plain"])

@@ -9,14 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from mmconvert.chat.conversations import MESSAGES_EXTRA
-from mmconvert.chat.training import messages_extra
+from mmconvert.chat.training import read_messages_extra
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Record
-from mmconvert.core.text.turns import words
+from mmconvert.core.text.turns import join_texts
 from mmconvert.kits.reform_eval.families import FAMILIES
-from mmconvert.kits.reform_eval.pools import own_pools, read_pools
+from mmconvert.kits.reform_eval.pools import load_pools, read_pools
 from mmconvert.pipeline.convert import read
-from mmconvert.plugins.transform import steps
+from mmconvert.plugins.transform import load_steps
 from support.drawing import applied, asked, photo
 from support.records import picture_bytes
 
@@ -34,9 +34,9 @@ def records(data: Any, folder: Path, *specs: str, **facts: Any) -> list[Record]:
 
 def test_copies_take_the_instructions_in_turn(tmp_path: Path) -> None:
     made = records([VQA], tmp_path, "duplicate:times=7", "random_instruct")
-    pool = own_pools()[FAMILIES["VQA"].pool]
+    pool = load_pools()[FAMILIES["VQA"].pool]
     assert [record.instruction for record in made] == [*pool.choose, *pool.choose[:2]]
-    assert words(made[0].messages[0]) == f"{pool.choose[0]} Red? Options: (A) yes; (B) no."
+    assert join_texts(made[0].messages[0]) == f"{pool.choose[0]} Red? Options: (A) yes; (B) no."
     (likely,) = records([VQA], tmp_path, "random_instruct:method=likelihood")
     assert likely.instruction == pool.answer[0]
 
@@ -44,14 +44,14 @@ def test_copies_take_the_instructions_in_turn(tmp_path: Path) -> None:
 def test_rows_take_them_in_turn_if_asked(tmp_path: Path) -> None:
     rows = [{**VQA, "question_id": str(n)} for n in range(3)]
     made = records(rows, tmp_path, "duplicate:times=2", "random_instruct:by=row")
-    pool = own_pools()[FAMILIES["VQA"].pool].choose
+    pool = load_pools()[FAMILIES["VQA"].pool].choose
     assert [record.instruction for record in made] == [pool[n // 2] for n in range(6)]
 
 
 def test_a_template_asks_another_question_and_wordings_change_along(tmp_path: Path) -> None:
     match = {"img": PICTURE, "anno": "a {cat}", "gt": 1}
     made = records([match], tmp_path, "duplicate", "random_instruct", dataset_name="MSCOCO")
-    pool = own_pools()[FAMILIES["ITM"].pool].choose
+    pool = load_pools()[FAMILIES["ITM"].pool].choose
     assert [record.question for record in made] == [text.replace("{}", "a {cat}") for text in pool]
     assert {record.instruction for record in made} == {None}
     reading = {"question_id": "o", "image": PICTURE, "question": ["R?", "S?"], "answer_txt": "STOP"}
@@ -76,20 +76,23 @@ def test_a_file_of_pools_replaces_our_words(tmp_path: Path) -> None:
     (tmp_path / "pools.json").write_text(json.dumps(pools))
     file = tmp_path / "pools.json"
     (one,) = records([VQA], tmp_path, f"random_instruct:pools={file}", f"in_context_sample:pools={file}")
-    assert [words(turn) for turn in one.messages] == ["See?", "(A) yes", "Do. Red? Options: (A) yes; (B) no."]
+    assert [join_texts(turn) for turn in one.messages] == ["See?", "(A) yes", "Do. Red? Options: (A) yes; (B) no."]
     with pytest.raises(UsageError, match="no such file"):
-        steps(["random_instruct:pools=nowhere.json"])
+        load_steps(["random_instruct:pools=nowhere.json"])
     (tmp_path / "bad.json").write_text('[{"classes": []}]')
     with pytest.raises(Error, match="element 0"):
         read_pools(tmp_path / "bad.json")
     with pytest.raises(UsageError, match="Did you mean variant"):
-        steps(["random_instruct:by=variants"])
+        load_steps(["random_instruct:by=variants"])
 
 
 def test_an_example_goes_first_with_the_picture(tmp_path: Path) -> None:
     (one,) = records([VQA], tmp_path, "in_context_sample:prefix=The answer is")
-    example = own_pools()[FAMILIES["VQA"].pool].example
-    assert [words(turn) for turn in one.messages[:2]] == [example[0]["value"], f"The answer is {example[1]['value']}"]
+    example = load_pools()[FAMILIES["VQA"].pool].example
+    assert [join_texts(turn) for turn in one.messages[:2]] == [
+        example[0]["value"],
+        f"The answer is {example[1]['value']}",
+    ]
     assert [[part.type for part in turn.content] for turn in one.messages] == [["image", "text"], ["text"], ["text"]]
     assert len(one.images) == 1
     assert applied(asked(photo(2, 2), "Q"), "in_context_sample").messages == asked(photo(2, 2), "Q").messages
@@ -108,8 +111,8 @@ DIALOG = {
 
 def test_dialogs_get_capitals_then_options(tmp_path: Path) -> None:
     *_, last = records(DIALOG, tmp_path, "capitalize", "options_in_history:prefix=So:", "in_context_sample")
-    example = own_pools()[FAMILIES["VisDial"].pool].example
-    assert [words(turn) for turn in last.messages[:-1]] == [
+    example = load_pools()[FAMILIES["VisDial"].pool].example
+    assert [join_texts(turn) for turn in last.messages[:-1]] == [
         *(turn["value"] for turn in example),
         "Is it day? Options: (A) Red; (B) No; (C) Yes.", "So: (C) Yes",
         "What colour? Options: (A) Red; (B) No; (C) Yes.", "So: (B) No",
@@ -124,7 +127,7 @@ def test_dialogs_get_capitals_then_options(tmp_path: Path) -> None:
 
 def test_a_round_looks_the_same_in_all_records_that_it_stands_before(tmp_path: Path) -> None:
     _, second, third = records(DIALOG, tmp_path, "options_in_history:mark=random")
-    assert [words(turn) for turn in second.messages[:2]] == [words(turn) for turn in third.messages[:2]]
+    assert [join_texts(turn) for turn in second.messages[:2]] == [join_texts(turn) for turn in third.messages[:2]]
     assert applied(asked("Q"), "options_in_history", "capitalize").question == "Q?"
 
 
@@ -142,11 +145,11 @@ def test_the_loaders_call_in_one_line(tmp_path: Path) -> None:
     for record in made:
         assert [turn.role for turn in record.messages] == ["user", "assistant", "user"]
         shown = "; ".join(f"({mark}) {text}" for mark, text in zip("ab", record.options, strict=True))
-        assert words(record.messages[-1]) == f"{record.instruction} Red? Options: {shown}."
+        assert join_texts(record.messages[-1]) == f"{record.instruction} Red? Options: {shown}."
         assert record.options["AB".index(record.answer or "")] == "no"
 
 
 def test_fields_of_messages_stay_with_their_messages_behind_an_example() -> None:
     choice = replace(asked(photo(2, 2), "Q"), options=("a", "b"), extra={MESSAGES_EXTRA: [{"name": "ann"}]})
     made = applied(choice, "in_context_sample")
-    assert [dict(fields) for fields in messages_extra(made)] == [{}, {}, {"name": "ann"}]
+    assert [dict(fields) for fields in read_messages_extra(made)] == [{}, {}, {"name": "ann"}]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mmconvert.chat.training import messages_extra
+from mmconvert.chat.training import read_messages_extra
 from mmconvert.core.record import Part, Turn
 from mmconvert.pipeline.convert import read
 from support.drawing import applied, asked, photo
@@ -34,4 +34,4 @@ def test_further_fields_stay_with_their_messages(tmp_path: Path) -> None:
     file.write_text(json.dumps({"messages": [{"role": "user", "content": "Which?", "name": "ann"}], "answer": "x"}))
     (record,) = read(file)
     made = applied(record, SPEC)
-    assert [dict(fields) for fields in messages_extra(made)] == [{}, {"name": "ann"}]
+    assert [dict(fields) for fields in read_messages_extra(made)] == [{}, {"name": "ann"}]

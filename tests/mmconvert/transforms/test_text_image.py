@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 from mmconvert.core.errors import RowError, UsageError
-from mmconvert.plugins.transform import steps
-from mmconvert.transforms.text_image import Lines, wrapped
+from mmconvert.plugins.transform import load_steps
+from mmconvert.transforms.text_image import TextLines, wrap_text
 from support.drawing import applied, asked, pixels
 
 
@@ -23,21 +23,21 @@ class Monospaced:
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
-        ("one two", Lines("one two", 1)),
-        ("one two three", Lines("one two\nthree", 2)),
-        ("one two\n\nthree", Lines("one two\n\nthree", 3)),
-        ("a b", Lines("a b", 1)),
-        ("four five", Lines("four\nfive", 2)),
-        ("", Lines("", 1)),
-        ("\n", Lines("", 2)),
-        ("a  b", Lines("a  b", 1)),
+        ("one two", TextLines("one two", 1)),
+        ("one two three", TextLines("one two\nthree", 2)),
+        ("one two\n\nthree", TextLines("one two\n\nthree", 3)),
+        ("a b", TextLines("a b", 1)),
+        ("four five", TextLines("four\nfive", 2)),
+        ("", TextLines("", 1)),
+        ("\n", TextLines("", 2)),
+        ("a  b", TextLines("a  b", 1)),
         # A first word that is too long breaks a line before it, which counts although it is blank.
-        ("unbreakably long", Lines("unbreakably\nlong", 3)),
-        ("a unbreakably", Lines("a\nunbreakably", 2)),
+        ("unbreakably long", TextLines("unbreakably\nlong", 3)),
+        ("a unbreakably", TextLines("a\nunbreakably", 2)),
     ],
 )
 def test_lines_break_at_blanks_before_the_width_is_reached(text, lines):
-    assert wrapped(text, Monospaced(), 80) == lines
+    assert wrap_text(text, Monospaced(), 80) == lines
 
 
 def test_the_picture_is_as_high_as_its_lines_and_black_on_white():
@@ -103,4 +103,4 @@ def test_a_text_too_long_for_a_picture_refuses_the_row():
 )
 def test_wrong_parameters_are_told_at_once(spec, told):
     with pytest.raises(UsageError, match=told):
-        steps([spec])
+        load_steps([spec])

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import mmconvert.viewer
-from mmconvert.viewer.items import Choice, Column, Item, Mark, Message, Picture, Span, Text
+from mmconvert.viewer.items import Choice, Column, Mark, Message, PageItem, Picture, Text, TextSpan
 from mmconvert.viewer.page import write_page
 from support.browser import opened
 
@@ -19,9 +19,9 @@ COLUMNS = (Column("id"), Column("question", kind="long"), Column("kind"), Column
 FILTERS = (Choice("kind", "Kind"), Mark("wrong", "Wrong", tone="bad"), Mark("odd"))
 
 
-def some(count: int) -> list[Item]:
+def some(count: int) -> list[PageItem]:
     return [
-        Item(
+        PageItem(
             id=f"q{n}",
             cells={"id": f"q{n}", "question": f"How many are {n}?", "kind": "ABC"[n % 3], "score": n / 10},
             marks=[name for name, holds in (("wrong", n % 4 == 0), ("odd", n % 2 == 1)) if holds],
@@ -31,7 +31,7 @@ def some(count: int) -> list[Item]:
     ]
 
 
-def page_of(folder: Path, items: list[Item], **more: object) -> Path:
+def page_of(folder: Path, items: list[PageItem], **more: object) -> Path:
     path = folder / "page.html"
     write_page(path, "Items", items=items, columns=COLUMNS, filters=FILTERS, **more)
     return path
@@ -69,7 +69,7 @@ def test_filters_narrow_each_other_and_the_address_keeps_them(browser: Browser, 
 
 
 def test_rows_without_a_value_can_be_chosen(browser: Browser, tmp_path: Path) -> None:
-    items = [Item(f"i{n}", {"id": f"i{n}", "kind": kind}) for n, kind in enumerate(["A", None, "B", ""])]
+    items = [PageItem(f"i{n}", {"id": f"i{n}", "kind": kind}) for n, kind in enumerate(["A", None, "B", ""])]
     path = page_of(tmp_path, items)
     with opened(browser, path) as page:
         kinds = page.get_by_label("Kind")
@@ -122,13 +122,13 @@ HOSTILE = [
 def test_hostile_text_is_shown_as_text_everywhere(browser: Browser, tmp_path: Path) -> None:
     every = " | ".join(HOSTILE)
     items = [
-        Item(
+        PageItem(
             id=text,
             cells={"id": text, "question": text, "kind": text},
             marks=["wrong"],
             messages=[Message(text, (text, 0))],
             pictures=[Picture(None, text, text, text, 1)],
-            fields={text: [text, Text(text, (Span(0, len(text), text),), text, "bad")]},
+            fields={text: [text, Text(text, (TextSpan(0, len(text), text),), text, "bad")]},
             facts={text: text},
         )
         for text in HOSTILE
@@ -185,7 +185,7 @@ def seen(text: str) -> str:
 
 def test_what_cannot_be_seen_is_marked(browser: Browser, tmp_path: Path) -> None:
     text = "a\u202eb\u200bc\x1bd\r\ne\u200df"
-    item = Item("x", {"id": "x"}, messages=[Message("user", (text,))])
+    item = PageItem("x", {"id": "x"}, messages=[Message("user", (text,))])
     with opened(browser, page_of(tmp_path, [item]), "item=x") as page:
         body = page.locator("#item .text").first
         assert body.locator(".unseen").all_inner_texts() == ["RLO", "ZWSP", "ESC", "CR", "ZWJ"]
@@ -215,7 +215,7 @@ def test_the_keyboard_reaches_everything(browser: Browser, tmp_path: Path) -> No
 
 
 def test_a_sorted_column_leaves_gaps_last(browser: Browser, tmp_path: Path) -> None:
-    items = [Item(f"i{n}", {"id": f"i{n}", "score": score}) for n, score in enumerate([2, None, 10, 1.5])]
+    items = [PageItem(f"i{n}", {"id": f"i{n}", "score": score}) for n, score in enumerate([2, None, 10, 1.5])]
     with opened(browser, page_of(tmp_path, items)) as page:
         head = page.get_by_role("button", name="score")
         head.click()
@@ -242,7 +242,7 @@ def test_ten_thousand_items_are_filtered_and_sorted(browser: Browser, tmp_path: 
 
 
 def test_a_huge_text_is_cut_in_the_page_and_says_so(browser: Browser, tmp_path: Path) -> None:
-    item = Item("x", {"id": "x", "question": "w" * 3_000_000}, messages=[Message("user", ("<b>" * 3_000_000,))])
+    item = PageItem("x", {"id": "x", "question": "w" * 3_000_000}, messages=[Message("user", ("<b>" * 3_000_000,))])
     path = page_of(tmp_path, [item])
     assert path.stat().st_size < 200_000
     with opened(browser, path, "item=x") as page:
@@ -300,7 +300,7 @@ def test_two_items_of_one_id_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_data_stand_in_lines_that_no_text_can_leave(tmp_path: Path) -> None:
-    path = page_of(tmp_path, [Item(text, {"id": text}) for text in HOSTILE])
+    path = page_of(tmp_path, [PageItem(text, {"id": text}) for text in HOSTILE])
     written = path.read_text(encoding="utf-8")
     rows = re.search('id="mm-rows">(.*)</script>\n', written)
     assert [row[0] for row in json.loads(rows[1])] == HOSTILE

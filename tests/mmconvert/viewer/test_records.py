@@ -4,14 +4,14 @@ from hypothesis import given
 
 from mmconvert.core.record import Part, Record, Source, Turn
 from mmconvert.viewer.items import Text
-from mmconvert.viewer.records import item_of, with_pictures
+from mmconvert.viewer.records import build_item, link_images
 from mmconvert.viewer.thumbnails import Thumbnails
 from support.records import checked, records
 
 
 @given(records())
 def test_messages_show_each_picture_in_its_place(record: Record) -> None:
-    item = item_of(record, Thumbnails(4))
+    item = build_item(record, Thumbnails(4))
     parts = [part for message in item.messages for part in message.parts]
     assert [part for part in parts if isinstance(part, int)] == list(range(len(record.images)))
     assert [part for part in parts if isinstance(part, str)] == [
@@ -23,7 +23,7 @@ def test_messages_show_each_picture_in_its_place(record: Record) -> None:
 
 def test_a_placeholder_stands_for_the_first_picture_of_its_number() -> None:
     images = (checked("PNG", 1, 2), checked("PNG", 2, 1), checked("PNG", 1, 2))
-    text = with_pictures("a <image 2> b <image_1> c <image 7>", images)
+    text = link_images("a <image 2> b <image_1> c <image 7>", images)
     assert isinstance(text, Text)
     assert [(text.text[s.start : s.end], s.picture) for s in text.spans] == [
         ("<image 2>", 0),
@@ -34,7 +34,7 @@ def test_a_placeholder_stands_for_the_first_picture_of_its_number() -> None:
 
 def test_right_options_are_told_and_gaps_left_out() -> None:
     record = Record("1", "1", (Turn("user", (Part("text", "?"),)),), "multiple_choice", Source("f", "f", 0))
-    fields = item_of(
+    fields = build_item(
         Record(
             **{name: getattr(record, name) for name in ("id", "sample", "messages", "task", "source")},
             options=("x", None, "", "y"),
@@ -47,6 +47,6 @@ def test_right_options_are_told_and_gaps_left_out() -> None:
         ("C", "", "good"),
         ("D", "y", ""),
     ]
-    unlabelled = item_of(record, Thumbnails(0))
+    unlabelled = build_item(record, Thumbnails(0))
     assert unlabelled.fields["Answer"] == []
     assert set(unlabelled.marks) == {"no picture", "no answer"}

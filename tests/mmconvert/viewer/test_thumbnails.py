@@ -27,7 +27,7 @@ def shown(src: str | None) -> PIL.Image.Image:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_format_becomes_a_small_webp(kind: str) -> None:
-    picture = Thumbnails(1).picture(Pictures(()).of_bytes(picture_bytes(kind, 3, (2000, 500)), 1))
+    picture = Thumbnails(1).describe_image(Pictures(()).of_bytes(picture_bytes(kind, 3, (2000, 500)), 1))
     assert shown(picture.src).size == (1024, 256)
     assert picture.facts.startswith(f"{kind} · 2000 × 500 · ")
 
@@ -36,14 +36,16 @@ def test_every_format_becomes_a_small_webp(kind: str) -> None:
 def test_every_mode_is_shown_in_colour_or_grey(mode: str) -> None:
     new = PIL.Image.new("L", (20, 10)).convert("PA") if mode == "PA" else PIL.Image.new(mode, (20, 10))
     given = image(new, "TIFF" if mode in ("CMYK", "YCbCr", "F", "I", "PA") else "PNG")
-    assert shown(Thumbnails(1).picture(given).src).size == (20, 10)
+    assert shown(Thumbnails(1).describe_image(given).src).size == (20, 10)
 
 
 def test_sixteen_bit_grey_keeps_its_shades() -> None:
     steps = PIL.Image.new("I;16", (3, 1))
     for x, value in enumerate((0, 0x7FFF, 0xFFFF)):
         steps.putpixel((x, 0), value)
-    seen = shown(Thumbnails(1).picture(image(steps.resize((90, 30), PIL.Image.Resampling.NEAREST))).src).convert("L")
+    seen = shown(Thumbnails(1).describe_image(image(steps.resize((90, 30), PIL.Image.Resampling.NEAREST))).src).convert(
+        "L"
+    )
     assert [round(seen.getpixel((x, 15)) / 64) for x in (15, 45, 75)] == [0, 2, 4]
 
 
@@ -51,13 +53,13 @@ def test_a_picture_is_turned_as_its_metadata_says_and_loses_it() -> None:
     exif = PIL.Image.Exif()
     exif[0x0112] = 6
     exif.get_ifd(0x8825)[1] = "N"
-    picture = Thumbnails(1).picture(image(PIL.Image.new("RGB", (40, 20)), "JPEG", exif=exif))
+    picture = Thumbnails(1).describe_image(image(PIL.Image.new("RGB", (40, 20)), "JPEG", exif=exif))
     assert shown(picture.src).size == (20, 40)
     assert dict(shown(picture.src).getexif()) == {}
 
 
 def test_transparency_stays() -> None:
-    assert shown(Thumbnails(1).picture(image(PIL.Image.new("RGBA", (9, 9), (1, 2, 3, 0)))).src).mode == "RGBA"
+    assert shown(Thumbnails(1).describe_image(image(PIL.Image.new("RGBA", (9, 9), (1, 2, 3, 0)))).src).mode == "RGBA"
 
 
 def noise(seed: int) -> Image:
@@ -67,12 +69,12 @@ def noise(seed: int) -> Image:
 def test_one_picture_is_held_once() -> None:
     made = Thumbnails(2)
     one = noise(1)
-    assert made.picture(one, 1).src is made.picture(one, 2).src
+    assert made.describe_image(one, 1).src is made.describe_image(one, 2).src
 
 
 def test_all_together_stay_within_the_room_and_shrink_before_they_end() -> None:
     made = Thumbnails(10, max_bytes=60_000)
-    pictures = [made.picture(noise(n)) for n in range(30)]
+    pictures = [made.describe_image(noise(n)) for n in range(30)]
     sizes = [max(shown(one.src).size) for one in pictures if one.src]
     assert sum(len(one.src) for one in pictures if one.src) <= 60_000
     assert len(sizes) >= 10
@@ -84,7 +86,7 @@ def test_all_together_stay_within_the_room_and_shrink_before_they_end() -> None:
 def test_what_cannot_be_shown_says_why() -> None:
     good = picture_bytes("PNG", 1, (20, 20))
     damaged = Image(good.replace(b"IDATx", b"IDATy"), 1, sha256="d", format="PNG", width=20, height=20)
-    picture = Thumbnails(1).picture(damaged)
+    picture = Thumbnails(1).describe_image(damaged)
     assert (picture.src, "cannot be decoded" in picture.note) == (None, True)
-    away = Thumbnails(1).picture(Image(None, 1, url="https://x.example/a.png"))
+    away = Thumbnails(1).describe_image(Image(None, 1, url="https://x.example/a.png"))
     assert (away.src, away.name) == (None, "https://x.example/a.png")

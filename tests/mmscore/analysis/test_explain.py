@@ -4,7 +4,7 @@ import pytest
 
 from mmconvert.core.errors import Error, UsageError
 from mmscore.analysis.explain import explain
-from mmscore.reporting.explain_table import excerpt
+from mmscore.reporting.explain_table import format_excerpt
 from mmscore.scoring.evaluate import score
 from support.json_shape import faults
 from support.predictions import choices, write_predictions
@@ -136,7 +136,7 @@ def test_the_json_has_the_shape_that_the_schema_says(file, recipes):
     ],
 )
 def test_a_reply_is_cut_around_its_answer(text, span, shown):
-    assert excerpt(text, span) == shown
+    assert format_excerpt(text, span) == shown
 
 
 def test_mmmu_replies_differ_where_the_kits_do(shared):

@@ -8,16 +8,16 @@ from msgspec.structs import replace
 from scipy.stats import rankdata
 
 from mmconvert.core.errors import Error, UsageError
-from mmscore.analysis.rank import measure, rank, require_one_recipe, shared_ranks
-from mmscore.core.ranking import Cell, Place
-from mmscore.reporting.rank_text import gaps, overview, shortfalls, to_csv, to_markdown
+from mmscore.analysis.rank import compute_ranking, compute_shared_ranks, require_one_recipe, score_file
+from mmscore.core.ranking import RankCell, RankColumn
+from mmscore.reporting.rank_text import build_overview, list_gaps, list_shortfalls, to_csv, to_markdown
 from support.json_shape import faults
 from support.predictions import choices, write_predictions
 
 
 def cell(model, dataset, column, score, method="generation", unscored=0):
     file = f"{model}-{dataset}-{method}"
-    return Cell(model, method, dataset, column, "accuracy", score, 10, unscored, "own_choice@1", file)
+    return RankCell(model, method, dataset, column, "accuracy", score, 10, unscored, "own_choice@1", file)
 
 
 FULL = [
@@ -35,11 +35,11 @@ FULL = [
 
 @given(st.lists(st.integers(0, 5).map(float), min_size=1))
 def test_equal_scores_share_the_mean_of_their_places(scores):
-    assert shared_ranks(scores) == rankdata([-score for score in scores]).tolist()
+    assert compute_shared_ranks(scores) == rankdata([-score for score in scores]).tolist()
 
 
 def test_averages_are_those_of_columns_and_columns_those_of_their_datasets():
-    (table,) = rank(FULL, "dimension").tables
+    (table,) = compute_ranking(FULL, "dimension").tables
     found = {standing.model: standing for standing in table.standings}
     assert found["m1"].scores == {"x": 70.0, "y": 10.0}
     assert found["m1"].ranks == {"x": 1.5, "y": 3.0}
@@ -49,36 +49,38 @@ def test_averages_are_those_of_columns_and_columns_those_of_their_datasets():
 
 
 def test_methods_are_ranked_apart():
-    ranking = rank([*FULL, cell("m3", "d1", "x", 99.0, "likelihood")], "dimension")
+    ranking = compute_ranking([*FULL, cell("m3", "d1", "x", 99.0, "likelihood")], "dimension")
     assert [(table.method, len(table.standings)) for table in ranking.tables] == [("generation", 3), ("likelihood", 1)]
     assert ranking.tables[1].standings[0].average_rank == 1
     assert ranking.complete
-    headings, lines = overview(ranking)
+    headings, lines = build_overview(ranking)
     assert headings == ["Model", "Gen-Avg-Rank", "Gen-Avg-Score", "Like-Avg-Rank", "Like-Avg-Score"]
     assert ["m3", "2.5", "10.00", "1.0", "99.00"] in lines
     assert ["m2", "1.2", "50.00", "-", "-"] in lines
 
 
 def test_missing_datasets_are_named_and_no_rank_is_made_up():
-    ranking = rank([c for c in FULL if (c.model, c.dataset) not in {("m1", "d3"), ("m2", "d2")}], "dimension")
+    ranking = compute_ranking(
+        [c for c in FULL if (c.model, c.dataset) not in {("m1", "d3"), ("m2", "d2")}], "dimension"
+    )
     found = {standing.model: standing for standing in ranking.tables[0].standings}
     assert found["m1"].missing == ("d3",)
     assert found["m2"].missing == ("d2",)
     assert "y" not in found["m1"].ranks
     assert found["m1"].average_rank == found["m1"].ranks["x"] == 1.5
     assert not ranking.complete
-    assert gaps(ranking) == ["m2 by generation lacks d2", "m1 by generation lacks d3"]
+    assert list_gaps(ranking) == ["m2 by generation lacks d2", "m1 by generation lacks d3"]
 
 
 def test_rows_without_a_score_make_it_incomplete():
-    assert not rank([cell("m1", "d1", "x", 1.0, unscored=2)], "dimension").complete
+    assert not compute_ranking([cell("m1", "d1", "x", 1.0, unscored=2)], "dimension").complete
 
 
 def test_a_part_of_a_dataset_makes_it_incomplete_and_is_named():
-    ranking = rank([replace(FULL[0], partial=True), replace(FULL[3], unscored=2)], "dimension")
+    ranking = compute_ranking([replace(FULL[0], partial=True), replace(FULL[3], unscored=2)], "dimension")
     assert not ranking.complete
     lines = ["m2-d1-generation: 2 rows have no score", "m1-d1-generation: covers a part of d1 only"]
-    assert shortfalls(ranking) == lines
+    assert list_shortfalls(ranking) == lines
     assert to_markdown(ranking).endswith(f"Not all rows:\n\n- {lines[0]}\n- {lines[1]}\n")
     assert ranking.to_json()["cells"][0]["partial"]
 
@@ -92,23 +94,25 @@ def test_numbers_of_two_recipes_are_not_ranked_together(change):
 
 
 def test_columns_stand_in_the_order_given():
-    (table,) = rank(FULL, "dimension", ("z", "y", "x")).tables
+    (table,) = compute_ranking(FULL, "dimension", ("z", "y", "x")).tables
     assert list(table.datasets) == ["y", "x"]
 
 
 @given(st.permutations(FULL))
 def test_the_order_of_files_changes_no_number(cells):
-    expected = {s.model: (s.average_rank, s.average_score) for s in rank(FULL, "d").tables[0].standings}
-    assert {s.model: (s.average_rank, s.average_score) for s in rank(cells, "d").tables[0].standings} == expected
+    expected = {s.model: (s.average_rank, s.average_score) for s in compute_ranking(FULL, "d").tables[0].standings}
+    assert {
+        s.model: (s.average_rank, s.average_score) for s in compute_ranking(cells, "d").tables[0].standings
+    } == expected
 
 
 def test_two_files_for_one_place_are_refused():
     with pytest.raises(UsageError, match=r"m1-d1-generation and m1-d1-generation are both m1 on d1 by generation"):
-        rank([FULL[0], FULL[0]], "dimension")
+        compute_ranking([FULL[0], FULL[0]], "dimension")
 
 
 def test_markdown_and_csv_hold_every_number():
-    ranking = rank([cell("a|b\nc", "d1", "x", 50.0), *FULL[3:5]], "dimension", sizes={"x": 9})
+    ranking = compute_ranking([cell("a|b\nc", "d1", "x", 50.0), *FULL[3:5]], "dimension", sizes={"x": 9})
     text = to_markdown(ranking)
     assert "| a\\|b c | 2.0* | 50.00 |" in text
     assert "| Model | x (2/9) |" in text
@@ -122,7 +126,7 @@ def test_markdown_and_csv_hold_every_number():
 
 
 def test_no_cell_runs_in_a_spreadsheet_and_the_json_keeps_every_text():
-    ranking = rank([cell("=cmd()", "@d", "+x", -0.5), cell("m", "-1", "+x", 1.0)], "dimension")
+    ranking = compute_ranking([cell("=cmd()", "@d", "+x", -0.5), cell("m", "-1", "+x", 1.0)], "dimension")
     header, first, second = csv.reader(to_csv(ranking).splitlines())
     assert header[4:] == ["'+x score", "'+x rank", "missing"]
     assert first[:2] == ["m", "generation"]
@@ -131,19 +135,19 @@ def test_no_cell_runs_in_a_spreadsheet_and_the_json_keeps_every_text():
 
 
 def test_the_json_has_the_shape_that_the_schema_says():
-    found = rank([*FULL, cell("m3", "d1", "x", 99.0, "likelihood")], "dimension", sizes={"x": 9}).to_json()
+    found = compute_ranking([*FULL, cell("m3", "d1", "x", 99.0, "likelihood")], "dimension", sizes={"x": 9}).to_json()
     assert faults(json.loads(json.dumps(found, allow_nan=False)), "rank.json") == []
 
 
 def anywhere(dataset, tasks):
-    return Place(dataset or "unnamed", "x", "accuracy")
+    return RankColumn(dataset or "unnamed", "x", "accuracy")
 
 
 def test_a_file_is_measured_by_its_recipe(tmp_path):
     file = write_predictions(
         tmp_path / "p.parquet", choices(("A", "A"), ("B", "A"), (None, "A"), model="m", dataset="d")
     )
-    found = measure(str(file), anywhere)
+    found = score_file(str(file), anywhere)
     assert (found.model, found.dataset, found.score, found.n, found.unscored) == ("m", "d", 50.0, 2, 1)
     assert (found.method, found.recipe) == ("generation", "own_choice@1")
 
@@ -155,7 +159,7 @@ def test_a_file_is_measured_by_its_recipe(tmp_path):
 )  # fmt: skip
 def test_the_method_is_what_the_file_says(tmp_path, columns, method):
     file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), **columns))
-    assert measure(str(file), anywhere, method_columns=("method", "extra.infer_method")).method == method
+    assert score_file(str(file), anywhere, method_columns=("method", "extra.infer_method")).method == method
 
 
 def test_what_cannot_be_ranked_is_refused(tmp_path):
@@ -164,9 +168,9 @@ def test_what_cannot_be_ranked_is_refused(tmp_path):
         row |= {"method": method, "dataset": dataset}
     mixed = str(write_predictions(tmp_path / "p.parquet", rows))
     with pytest.raises(Error, match="dataset: holds d, e"):
-        measure(mixed, anywhere)
+        score_file(mixed, anywhere)
     mixed = str(write_predictions(tmp_path / "q.parquet", [{**row, "dataset": "d"} for row in rows]))
     with pytest.raises(Error, match="method: holds answers by generation and by likelihood"):
-        measure(mixed, anywhere)
+        score_file(mixed, anywhere)
     with pytest.raises(UsageError, match=r"gives no number 'acc'.*Found: accuracy"):
-        measure(str(write_predictions(tmp_path / "r.parquet", rows[:1])), anywhere, metric="acc")
+        score_file(str(write_predictions(tmp_path / "r.parquet", rows[:1])), anywhere, metric="acc")

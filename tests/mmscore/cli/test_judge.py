@@ -405,12 +405,12 @@ def test_several_models_and_none_named_is_refused(run, file):
 def test_a_judge_of_ones_own_fits_any_recipe(run, file, server, tmp_path):
     plugin = tmp_path / "mine.py"
     plugin.write_text(
-        "from mmscore.core.judge import Judge, Question, Verdict\n"
+        "from mmscore.core.judge import Judge, JudgeQuestion, Verdict\n"
         "from mmscore.core.parsed import Parsed\n"
         "def step(case, replies):\n"
         "    if replies:\n"
         "        return Verdict(parsed=Parsed('cat', 'mine'))\n"
-        "    return Question(f'<answer-1>\\n{case.item.prediction}\\n</answer-1>')\n"
+        "    return JudgeQuestion(f'<answer-1>\\n{case.item.prediction}\\n</answer-1>')\n"
         "JUDGE = Judge('mine', 'own', {'1': ''}, {'all': ''}, 'all', (), step)\n"
     )
     code, out, _ = run(

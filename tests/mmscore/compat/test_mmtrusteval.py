@@ -32,7 +32,7 @@ from mmscore.compat.mmtrusteval.__main__ import program
 from mmscore.compat.mmtrusteval.registry import Registry
 from mmscore.compat.mmtrusteval.runner import Surroundings, predict_options, run_task
 from mmscore.compat.mmtrusteval.task import merged, option_value, read_task, task_of
-from mmscore.kits.mmtrusteval.evaluators import Setting, UnconnectedError
+from mmscore.kits.mmtrusteval.evaluators import EvaluatorContext, UnconnectedError
 from support.chat_server import chat_server, refused, said
 from support.questions import picture
 from support.terminal import mmscore, one_message
@@ -186,7 +186,9 @@ def test_chains_give_the_keys_and_values_of_the_kit(shared: Path) -> None:
         given, replies = case["input"], iter(case["input"].get("judge_replies", ()))
         if "results" not in case["expected"]:
             continue
-        chain = SequentialEvaluator(given["evaluator_seq_cfg"], Setting(ask=lambda *_, replies=replies: next(replies)))
+        chain = SequentialEvaluator(
+            given["evaluator_seq_cfg"], EvaluatorContext(ask=lambda *_, replies=replies: next(replies))
+        )
         found = chain.eval(given["preds"], given["labels"], given["extras"])
         assert list(found) == case["expected"]["key_order"]
         plain = {key: value.tolist() if hasattr(value, "tolist") else value for key, value in found.items()}

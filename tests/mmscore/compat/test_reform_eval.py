@@ -25,7 +25,7 @@ from mmscore.compat.reform_eval import (
     load_reform_dataset,
     run_eval,
 )
-from mmscore.kits.reform_eval.benchmarks import benchmark_named
+from mmscore.kits.reform_eval.benchmarks import find_benchmark
 from support.questions import picture
 from support.reform_files import written
 
@@ -36,7 +36,7 @@ RED, GREEN, BACK = (255, 0, 0), (0, 128, 0), (255, 255, 255)
 
 def loaded(folder: Path, name: str, box: Any = None, **more: Any) -> Any:
     """Load a benchmark whose one picture is white and has this box."""
-    benchmark = benchmark_named(name)
+    benchmark = find_benchmark(name)
     config = written(folder, benchmark, count=1)
     if box is not None:
         file = Path(yaml.safe_load(config.read_text())["data_config"]["offline_huggingface_data"])
@@ -87,7 +87,7 @@ def test_tdiuc_pairs_its_lists_and_takes_one_type(tmp_path):
 
 
 def test_samples_are_counted_from_the_end_too_and_cut_to_lists(tmp_path):
-    config = written(tmp_path, benchmark_named("VQA v2"))
+    config = written(tmp_path, find_benchmark("VQA v2"))
     dataset = load_reform_dataset("VQA", "SingleChoice", config, **LOCAL)
     named = [sample["sample_id"] for sample in dataset]
     assert [dataset[-1]["sample_id"], dataset[-2]["sample_id"]] == [named[1], named[0]]
@@ -194,7 +194,7 @@ def test_arguments_that_contradict_are_refused(call, message):
 
 
 def flags(folder: Path, name: str = "VQA v2", **more: Any) -> Arguments:
-    benchmark = benchmark_named(name)
+    benchmark = find_benchmark(name)
     values = {"dataset_name": benchmark.dataset_name, "formulation": benchmark.formulation, "offline_hf": True}
     config = str(written(folder, benchmark))
     return Arguments(**{**values, "dataset_config": config, "output_dir": str(folder / "out"), **more})

@@ -1,9 +1,9 @@
 import pytest
 
 from mmconvert.core.errors import UsageError
-from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.registry import find_plugins, load
 from mmscore.core.recipe import Facts
-from mmscore.core.select_recipe import fitting_recipe, named_recipe
+from mmscore.core.select_recipe import choose_recipe, find_recipe
 
 
 def _facts(**given):
@@ -27,17 +27,17 @@ def _facts(**given):
     ],
 )
 def test_the_recipe_follows_from_dataset_task_and_source(facts, recipe):
-    chosen = fitting_recipe(_facts(**facts))
+    chosen = choose_recipe(_facts(**facts))
     assert chosen.name == recipe
     assert chosen.reason
 
 
 def test_nothing_known_is_a_usage_error_that_names_the_recipes():
     with pytest.raises(UsageError, match="vlmevalkit_mcq"):
-        fitting_recipe(_facts(tasks=["chat"]))
+        choose_recipe(_facts(tasks=["chat"]))
 
 
-@pytest.mark.parametrize("name", available("mmscore.recipes"))
+@pytest.mark.parametrize("name", find_plugins("mmscore.recipes"))
 def test_every_recipe_is_well_formed(name):
     recipe = load("mmscore.recipes", name)
     assert recipe.summary
@@ -52,6 +52,6 @@ def test_a_recipe_may_lie_in_a_folder_with_an_at(tmp_path):
     file.write_text("from mmscore.recipes.own_choice import RECIPE\n")
     version = next(iter(load("mmscore.recipes", "own_choice").versions))
     for name in (f"{file}@RECIPE", f"{file}@RECIPE@{version}"):
-        assert (named_recipe(name).name, named_recipe(name).version) == (f"{file}@RECIPE", version)
+        assert (find_recipe(name).name, find_recipe(name).version) == (f"{file}@RECIPE", version)
     with pytest.raises(UsageError, match="has no version '@'"):
-        named_recipe(f"{file}@RECIPE@@")
+        find_recipe(f"{file}@RECIPE@@")

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
-from mmscore.core.judge import LEAVE, Case, NoVerdict, Question, Verdict
+from mmscore.core.judge import LEAVE, Case, JudgeQuestion, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
 from mmscore.judges.evalscope import JUDGE
@@ -34,7 +34,7 @@ def test_recall_merges_into_the_main_score(version, merged):
     assert JUDGE.step(case, [WRONG[version]]).scores == {"bleu-1": 0.25, "Rouge-L-R": merged}
     assert JUDGE.step(case, [RIGHT[version]]).scores == {"bleu-1": 0.25, "Rouge-L-R": 1.0}
     assert JUDGE.step(_case(version, "llm_recall", scores={"acc": 0.995}), []) is LEAVE
-    assert isinstance(JUDGE.step(_case(version, "llm_recall", scores={"acc": 0.99}), []), Question)
+    assert isinstance(JUDGE.step(_case(version, "llm_recall", scores={"acc": 0.99}), []), JudgeQuestion)
     assert JUDGE.step(_case(version, "llm_recall", scores={}), []) is LEAVE
 
 
@@ -106,6 +106,6 @@ def test_until_1_10_a_pattern_of_the_users_own_finds_them():
     assert isinstance(JUDGE.step(case, ["A"]), NoVerdict)
     with pytest.raises(UsageError, match="--judge-score-pattern"):
         JUDGE.step(replace(case, pattern=None), [])
-    assert isinstance(JUDGE.step(replace(case, pattern=None, labels={"A": 0.5}), []), Question)
+    assert isinstance(JUDGE.step(replace(case, pattern=None, labels={"A": 0.5}), []), JudgeQuestion)
     rating = replace(_case("1.10"), pattern="([0-9.]+) of 1")
     assert NUMERIC.step(rating, ["0.25 of 1"]).scores == {"acc": 0.25}

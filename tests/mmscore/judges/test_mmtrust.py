@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.plugins.registry import load
-from mmscore.core.judge import JUDGES, LEAVE, Case, NoVerdict, Question, Verdict
+from mmscore.core.judge import JUDGES, LEAVE, Case, JudgeQuestion, NoVerdict, Verdict
 from mmscore.core.parsed import UNPARSED
 from mmscore.core.recipe import Item
 from mmscore.kits.mmtrusteval.task_log import SAMPLES, TOTAL
@@ -34,7 +34,7 @@ def _label(dataset):
 @pytest.mark.parametrize("dataset", JUDGED)
 def test_each_dataset_is_asked_about_and_settled_by_what_its_next_rule_reads(dataset):
     asked = _step(dataset, label=_label(dataset))
-    assert isinstance(asked, Question)
+    assert isinstance(asked, JudgeQuestion)
     assert "<answer-" in asked.prompt
     fitting = {"benchlmm": "75", "g": "[Yes]"}.get(dataset.partition("-")[0], "Yes.")
     fitting = "[0, 0, 1, 1]" if dataset == "g-basic-grounding" else fitting

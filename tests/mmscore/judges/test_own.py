@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmscore.core.judge import LEAVE, Case, NoVerdict, Question, Verdict
+from mmscore.core.judge import LEAVE, Case, JudgeQuestion, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
 from mmscore.judges.own import JUDGE
@@ -37,8 +37,8 @@ def test_every_number_of_a_recipe_counts_a_judged_row_alike():
 
 def test_recall_asks_only_what_the_rules_do_not_call_right():
     assert JUDGE.step(_case(strategy="llm_recall", scores={"accuracy": 1.0}), []) is LEAVE
-    assert isinstance(JUDGE.step(_case(strategy="llm_recall"), []), Question)
-    assert isinstance(JUDGE.step(_case(scores={"accuracy": 1.0}), []), Question)
+    assert isinstance(JUDGE.step(_case(strategy="llm_recall"), []), JudgeQuestion)
+    assert isinstance(JUDGE.step(_case(scores={"accuracy": 1.0}), []), JudgeQuestion)
 
 
 def test_a_row_without_a_reference_is_left_as_it_is():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.plugins.registry import load
-from mmscore.core.judge import JUDGED, JUDGES, LEAVE, Case, NoVerdict, Question, Verdict
+from mmscore.core.judge import JUDGED, JUDGES, LEAVE, Case, JudgeQuestion, NoVerdict, Verdict
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Item
 
@@ -38,14 +38,14 @@ def stepped(name, replies=(), *, parsed=UNPARSED, wording=None, strategy=None, *
 
 @NAMES
 def test_a_fitting_reply_settles_the_row(name):
-    assert isinstance(stepped(name), Question)
+    assert isinstance(stepped(name), JudgeQuestion)
     assert isinstance(stepped(name, [FITTING[name]]), Verdict)
 
 
 @NAMES
 def test_a_judge_asks_no_more_often_than_it_says(name):
     replies = []
-    while isinstance(stepped(name, replies), Question):
+    while isinstance(stepped(name, replies), JudgeQuestion):
         replies.append("I would rather not.")
     assert len(replies) == load(JUDGES, name).tries
 

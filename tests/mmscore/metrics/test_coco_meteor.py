@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from mmconvert.core.errors import Error
-from mmscore.metrics.coco_meteor import coco_meteor, meteor_counts, meteor_of
+from mmscore.metrics.coco_meteor import coco_meteor, compute_meteor, count_meteor
 from mmscore.nlp import meteor
 
 CAPTIONS = ["a cat on the mat", "two dogs are running", "eine Katze 猫", "", "a mat"]
 REFERENCES = [["the cat is on a mat", "a cat sat on the mat"], ["two dogs run"], ["ein Hund"], ["a plate"], ["a mat"]]
 
-with_java = pytest.mark.skipif(meteor.missing() is not None, reason=str(meteor.missing()))
+with_java = pytest.mark.skipif(meteor.describe_missing() is not None, reason=str(meteor.describe_missing()))
 
 
 @with_java
@@ -38,10 +38,10 @@ def test_without_java_the_reason_is_told(monkeypatch):
 def test_without_the_program_the_reason_is_told(monkeypatch):
     monkeypatch.setattr(meteor.shutil, "which", lambda name: "/usr/bin/java")
     monkeypatch.setattr(meteor.importlib.util, "find_spec", lambda name: None)
-    assert "captions" in meteor.missing()
+    assert "captions" in meteor.describe_missing()
 
 
 def test_no_rows_and_no_matches_are_worth_nothing():
-    assert meteor_of(np.zeros((0, meteor.NUMBERS))) == 0
-    assert meteor_of(np.array([[3, 3, 1, 1, *[0] * 19]])) == 0
-    assert meteor_counts([], []).shape == (0, meteor.NUMBERS)
+    assert compute_meteor(np.zeros((0, meteor.NUMBERS))) == 0
+    assert compute_meteor(np.array([[3, 3, 1, 1, *[0] * 19]])) == 0
+    assert count_meteor([], []).shape == (0, meteor.NUMBERS)

@@ -1,6 +1,6 @@
 import pytest
 
-from mmscore.metrics.evalscope_accuracy import evalscope_accuracy, reference_text
+from mmscore.metrics.evalscope_accuracy import evalscope_accuracy, join_target
 
 
 @pytest.mark.parametrize(
@@ -20,5 +20,5 @@ def test_the_two_generations(extracted, target, old, new):
 
 
 def test_references_are_joined_as_the_release_does():
-    assert reference_text(["A ", "B", "A"], "1.3.0") == "A BA"
-    assert reference_text(["A ", "B", "A"], "1.14.1") == "A\nB"
+    assert join_target(["A ", "B", "A"], "1.3.0") == "A BA"
+    assert join_target(["A ", "B", "A"], "1.14.1") == "A\nB"

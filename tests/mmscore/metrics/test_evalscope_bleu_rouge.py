@@ -8,8 +8,13 @@ from nltk.translate.bleu_score import sentence_bleu
 from rouge_chinese import Rouge
 
 from mmconvert.core.errors import RowError
-from mmscore.metrics.evalscope_bleu_rouge import bleu_by_order, evalscope_bleu_rouge, rouge, rouge_words
-from mmscore.nlp.evalscope_tokens import _punkt, chinese_words, english_words
+from mmscore.metrics.evalscope_bleu_rouge import (
+    compute_bleu_by_order,
+    compute_rouge,
+    evalscope_bleu_rouge,
+    split_rouge_words,
+)
+from mmscore.nlp.evalscope_tokens import _load_punkt, split_chinese_words, split_english_words
 
 words = st.lists(st.sampled_from(["a", "b", "c", "The", "猫", ".", "", " "]), max_size=12)
 WEIGHTS = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
@@ -23,23 +28,25 @@ def test_each_order_equals_nltk(prediction, reference):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = tuple(sentence_bleu([reference], prediction, weights=weights) for weights in WEIGHTS)
-    assert bleu_by_order(prediction, reference) == expected
+    assert compute_bleu_by_order(prediction, reference) == expected
 
 
 @given(texts)
 def test_english_words_equal_nltk_with_the_same_sentences(text):
     tokenizer = NLTKWordTokenizer()
-    assert english_words(text) == [word for part in _punkt().tokenize(text) for word in tokenizer.tokenize(part)]
+    assert split_english_words(text) == [
+        word for part in _load_punkt().tokenize(text) for word in tokenizer.tokenize(part)
+    ]
 
 
 @given(texts, texts)
 def test_rouge_equals_rouge_chinese(prediction, reference):
-    predicted, wanted = rouge_words(prediction), rouge_words(reference)
+    predicted, wanted = split_rouge_words(prediction), split_rouge_words(reference)
     if not predicted or not wanted:
         with pytest.raises(ValueError, match=r"empty|unpack"):
             Rouge().get_scores(prediction, reference, ignore_empty=True)
         return
-    given_ = rouge(predicted, wanted)
+    given_ = compute_rouge(predicted, wanted)
     expected = Rouge().get_scores(prediction, reference, ignore_empty=True)[0]
     for kind in "12L":
         for part in "RPF":
@@ -47,11 +54,11 @@ def test_rouge_equals_rouge_chinese(prediction, reference):
 
 
 def test_abbreviations_do_not_end_a_sentence():
-    assert english_words("Mr. Fox ran. He won.")[:4] == ["Mr.", "Fox", "ran", "."]
+    assert split_english_words("Mr. Fox ran. He won.")[:4] == ["Mr.", "Fox", "ran", "."]
 
 
 def test_chinese_is_cut_by_jieba_a_side_at_a_time():
-    assert chinese_words("我来到北京清华大学") == ["我", "来到", "北京", "清华大学"]
+    assert split_chinese_words("我来到北京清华大学") == ["我", "来到", "北京", "清华大学"]
     scores = evalscope_bleu_rouge("猫 cat", "cat")
     assert scores["bleu-1"] == pytest.approx(1 / 3)
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmscore.metrics.lmms_vqa import evalai_answer, lmms_vqa, lmms_vqav2, vqav2_answer
+from mmscore.metrics.lmms_vqa import lmms_vqa, lmms_vqav2, normalize_evalai_answer, normalize_vqav2_answer
 
 
 @pytest.mark.parametrize(
@@ -25,11 +25,11 @@ def test_equal_objects_are_left_out_together():
     [("the dog's tail", "dog 's tail", "dog's tail"), ("1,000", "1000", "1000"), ("yes,no", "yesno", "yes no")],
 )
 def test_vqav2_rewrites_less_than_textvqa(text, textvqa, vqav2):
-    assert (evalai_answer(text), vqav2_answer(text)) == (textvqa, vqav2)
+    assert (normalize_evalai_answer(text), normalize_vqav2_answer(text)) == (textvqa, vqav2)
 
 
 def test_a_dot_after_a_digit_goes_and_one_before_a_digit_stays():
-    assert vqav2_answer("3. or 0.5 kg.") == "3 or 0.5 kg"
+    assert normalize_vqav2_answer("3. or 0.5 kg.") == "3 or 0.5 kg"
 
 
 @given(st.text(max_size=12), st.lists(st.text(max_size=6), max_size=5))

@@ -2,7 +2,7 @@ import pytest
 
 from mmconvert.core.errors import Error
 from mmconvert.kits.mmmu.subjects import DOMAINS, SUBJECTS
-from mmscore.metrics.mmmu_accuracy import Share, breakdown, mmmu_accuracy, share_of, subject_of
+from mmscore.metrics.mmmu_accuracy import AccuracyShare, build_breakdown, count_hits, mmmu_accuracy, parse_subject
 
 
 def test_thirty_subjects_in_six_domains():
@@ -10,22 +10,22 @@ def test_thirty_subjects_in_six_domains():
 
 
 def test_the_mean_counts_questions_not_subjects():
-    assert mmmu_accuracy([Share(1.0, 1), Share(0.0, 3)]) == Share(0.25, 4)
+    assert mmmu_accuracy([AccuracyShare(1.0, 1), AccuracyShare(0.0, 3)]) == AccuracyShare(0.25, 4)
 
 
 def test_a_subject_of_two_words_is_read_between_the_outer_underscores():
-    assert subject_of("validation_Diagnostics_and_Laboratory_Medicine_7") == "Diagnostics_and_Laboratory_Medicine"
-    assert subject_of("nothing") == ""
+    assert parse_subject("validation_Diagnostics_and_Laboratory_Medicine_7") == "Diagnostics_and_Laboratory_Medicine"
+    assert parse_subject("nothing") == ""
 
 
 def test_the_table_lists_domains_in_order_and_counts_strangers_in_the_total_only():
-    table = breakdown({"Physics": share_of([True, False]), "Astrology": share_of([True])})
+    table = build_breakdown({"Physics": count_hits([True, False]), "Astrology": count_hits([True])})
     assert [name for name in table if not name.startswith("Overall-")] == ["Physics", "Overall"]
-    assert table["Overall-Science"] == Share(0.5, 2)
-    assert table["Overall-Business"] == Share(0.0, 0)
+    assert table["Overall-Science"] == AccuracyShare(0.5, 2)
+    assert table["Overall-Business"] == AccuracyShare(0.0, 0)
     assert table["Overall"].count == 3
 
 
 def test_a_subject_without_answers_has_no_accuracy():
     with pytest.raises(Error, match="no answers"):
-        share_of([])
+        count_hits([])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr
 
 from mmconvert.core.errors import Error
-from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou, overlap, read_box
+from mmscore.metrics.mmtrust_box_iou import compute_overlap, mmtrust_box_iou, read_box
 from mmscore.metrics.mmtrust_pearson import mmtrust_pearson
 
 degrees = st.sampled_from([-100, -50, 0, 12.5, 50, 100])
@@ -67,8 +67,8 @@ def test_boxes_are_read_out_of_brackets_and_quotes_only():
 def test_overlap_above_one_half_is_a_hit():
     unit = "[0, 0, 1, 1]"
     assert mmtrust_box_iou([unit] * 3, ["[0,0,1,0.5]", "[0,0,1,0.51]", "[0,0,1]"]) == pytest.approx(100 / 3)
-    assert overlap([1, 1, 0, 0], [1, 1, 0, 0]) == 0.0
-    assert overlap([0, 0, 0, 0], [0, 0, 0, 0]) == 0.0
+    assert compute_overlap([1, 1, 0, 0], [1, 1, 0, 0]) == 0.0
+    assert compute_overlap([0, 0, 0, 0], [0, 0, 0, 0]) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmscore.metrics.normalized_match import normalized_match, normalized_text
+from mmscore.metrics.normalized_match import normalize_text, normalized_match
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_no_references_match_nothing():
 @given(st.text(max_size=20))
 def test_a_text_matches_itself_and_its_normal_form_is_stable_in_words(text):
     assert normalized_match(text, [text]) == 1.0
-    assert normalized_text(text) == " ".join(normalized_text(text).split())
+    assert normalize_text(text) == " ".join(normalize_text(text).split())
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=3))

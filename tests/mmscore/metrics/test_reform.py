@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mmconvert.core.errors import Error
 from mmscore.metrics.reform_instability import reform_instability
 from mmscore.metrics.reform_round_trend import reform_round_trend
-from mmscore.metrics.reform_word_match import contains_words, reform_kie, reform_ocr
+from mmscore.metrics.reform_word_match import contains_words, match_kie, match_ocr
 
 texts = st.text(alphabet="ab_ .é1猫", max_size=8)
 
@@ -30,7 +30,7 @@ def test_words_are_found_as_the_regular_expression_finds_them(text, words):
     ],
 )
 def test_ocr_keeps_ascii_letters_and_digits(reply, reference, right):
-    assert reform_ocr(reply, reference) is right
+    assert match_ocr(reply, reference) is right
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_ocr_keeps_ascii_letters_and_digits(reply, reference, right):
     ],
 )
 def test_kie_rewrites_both_sides(reply, references, right):
-    assert reform_kie(reply, references) is right
+    assert match_kie(reply, references) is right
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), min_size=1, max_size=5))

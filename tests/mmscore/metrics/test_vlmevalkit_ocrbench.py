@@ -1,7 +1,7 @@
 import pytest
 
 from mmconvert.core.errors import RowError
-from mmscore.metrics.vlmevalkit_ocrbench import MATHEMATICS, scoreboard, vlmevalkit_ocrbench
+from mmscore.metrics.vlmevalkit_ocrbench import MATHEMATICS, build_scoreboard, vlmevalkit_ocrbench
 
 READING = "Regular Text Recognition"
 
@@ -30,7 +30,7 @@ def test_a_number_among_the_references_is_refused_only_where_it_is_reached():
 
 def test_six_categories_are_summed_and_a_tenth_is_the_norm():
     hits = [(READING, True), ("Handwriting Recognition", True), (MATHEMATICS, True), ("Doc-oriented VQA", False)]
-    board = scoreboard(hits)
+    board = build_scoreboard(hits)
     assert (board["Text Recognition"], board[MATHEMATICS], board["Final Score"], board["Final Score Norm"]) == (
         2,
         1,
@@ -40,6 +40,6 @@ def test_six_categories_are_summed_and_a_tenth_is_the_norm():
 
 
 def test_an_unknown_category_matters_only_where_it_would_count():
-    assert scoreboard([("Other", False)])["Final Score"] == 0
+    assert build_scoreboard([("Other", False)])["Final Score"] == 0
     with pytest.raises(RowError, match=r"not a category.*Did you mean Handwriting Recognition"):
-        scoreboard([("Handwriting recognition", True)])
+        build_scoreboard([("Handwriting recognition", True)])

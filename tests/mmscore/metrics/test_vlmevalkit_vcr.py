@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmscore.metrics.vlmevalkit_vcr import Found, refuses, spoken, vlmevalkit_vcr
+from mmscore.metrics.vlmevalkit_vcr import Found, read_assistant_text, refuses, vlmevalkit_vcr
 
 words = st.lists(st.sampled_from(["he", "said", "sa", "id", ",", "HE"]), max_size=8)
 
@@ -32,5 +32,5 @@ def test_excuses_are_known_by_their_words(reply, refused):
 
 
 def test_only_the_last_speech_counts():
-    assert spoken("Assistant: no. Assistant: yes") == "yes"
-    assert spoken("plain") == "plain"
+    assert read_assistant_text("Assistant: no. Assistant: yes") == "yes"
+    assert read_assistant_text("plain") == "plain"

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from mmconvert.core.errors import RowError
 from mmscore.metrics.vlmevalkit_vqa import (
     RULES,
-    Rule,
-    hit,
-    matches,
-    references_of,
-    rule_for,
+    VqaRule,
+    choose_rule,
+    compare_references,
+    read_references,
+    reduce_matches,
     vlmevalkit_vqa,
 )
 
@@ -25,24 +25,24 @@ def test_vqa_score_leaves_each_reference_out_in_turn(answers, score):
 
 
 def test_the_dataset_name_picks_the_rule():
-    assert rule_for("OCRVQA_TESTCORE") == Rule("accuracy", "max")
-    assert rule_for("GQA_TestDev_Balanced") == Rule("accuracy", "mean")
-    assert rule_for("MyVQA") == Rule("vqa_score", "mean")
+    assert choose_rule("OCRVQA_TESTCORE") == VqaRule("accuracy", "max")
+    assert choose_rule("GQA_TestDev_Balanced") == VqaRule("accuracy", "mean")
+    assert choose_rule("MyVQA") == VqaRule("vqa_score", "mean")
 
 
 def test_references_are_lists_of_texts_or_one_text():
-    assert references_of("['a', \"b's\"]") == ["a", "b's"]
-    assert references_of("['a','b'") == ["['a','b'"]
-    assert references_of("[__import__('os')]") == ["[__import__('os')]"]
+    assert read_references("['a', \"b's\"]") == ["a", "b's"]
+    assert read_references("['a','b'") == ["['a','b'"]
+    assert read_references("[__import__('os')]") == ["[__import__('os')]"]
     with pytest.raises(RowError, match="must be a text"):
-        references_of("[1, 2]")
+        read_references("[1, 2]")
 
 
 def test_no_references_have_no_best_one():
-    assert math.isnan(hit([], "mean"))
+    assert math.isnan(reduce_matches([], "mean"))
     for aggregation in ("max", "anls"):
         with pytest.raises(RowError, match="empty"):
-            hit([], aggregation)
+            reduce_matches([], aggregation)
 
 
 @given(st.text(max_size=12), st.lists(st.text(max_size=12), min_size=1, max_size=4))
@@ -51,4 +51,4 @@ def test_every_rule_gives_a_fraction_and_does_not_mind_the_order(prediction, ans
         score = vlmevalkit_vqa(prediction, answers, rule)
         assert 0 <= score <= 1
         assert vlmevalkit_vqa(prediction, answers[::-1], rule) == pytest.approx(score)
-    assert len(matches(prediction, answers, "default").values) == len(answers)
+    assert len(compare_references(prediction, answers, "default").values) == len(answers)

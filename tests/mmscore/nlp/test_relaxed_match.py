@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmscore.nlp.relaxed_match import anls_distance, relaxed_correctness, similarity
+from mmscore.nlp.relaxed_match import compute_anls_distance, compute_similarity, is_relaxed_match
 
 
 @pytest.mark.parametrize(
@@ -21,16 +21,16 @@ from mmscore.nlp.relaxed_match import anls_distance, relaxed_correctness, simila
     ],
 )
 def test_relaxed_correctness(target, prediction, right):
-    assert relaxed_correctness(target, prediction) is right
+    assert is_relaxed_match(target, prediction) is right
 
 
 def test_padding_and_long_capitals_lower_the_anls_distance():
-    assert anls_distance("  ", "a") == 0.5
-    assert anls_distance("ß", "SS") == 1.0
-    assert anls_distance("", "") == 0.0
+    assert compute_anls_distance("  ", "a") == 0.5
+    assert compute_anls_distance("ß", "SS") == 1.0
+    assert compute_anls_distance("", "") == 0.0
 
 
 @given(st.text(max_size=12), st.text(max_size=12))
 def test_a_similarity_is_nothing_or_at_least_one_half(reference, prediction):
-    value = similarity(anls_distance(reference, prediction))
+    value = compute_similarity(compute_anls_distance(reference, prediction))
     assert value == 0.0 or 0.5 <= value <= 1.0

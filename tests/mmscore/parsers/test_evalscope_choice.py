@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from mmscore.kits.evalscope.reply import evalscope_reply
+from mmscore.kits.evalscope.reply import split_reasoning
 from mmscore.parsers.evalscope_choice import evalscope_choice
 
 
@@ -47,10 +47,10 @@ def test_labels_after_z_are_numbers():
 def test_long_runs_do_not_hang_the_search(version, filler):
     started = time.process_time()
     evalscope_choice("ANSWER:" + filler * 5_000 + "é", 4, version)
-    evalscope_reply("<think>" + filler * 5_000)
+    split_reasoning("<think>" + filler * 5_000)
     assert time.process_time() - started < 2
 
 
 def test_only_a_closed_block_is_cut():
-    assert evalscope_reply('a <think signature="s">x</think> b <think>y</think>')[0] == "a  b <think>y</think>"
-    assert evalscope_reply(" <think>x") == (" <think>x", None)
+    assert split_reasoning('a <think signature="s">x</think> b <think>y</think>')[0] == "a  b <think>y</think>"
+    assert split_reasoning(" <think>x") == (" <think>x", None)

@@ -5,7 +5,7 @@ import pytest
 from mmconvert.core.errors import RowError
 from mmscore.parsers.lmms_choice import lmms_choice
 from mmscore.parsers.lmms_mmmu_choice import lmms_mmmu_choice
-from mmscore.parsers.mmmu_choice import drawn_choice, mmmu_choice
+from mmscore.parsers.mmmu_choice import draw_choice, mmmu_choice
 from mmscore.parsers.mmmu_pro_choice import mmmu_pro_choice
 
 TEXTS = {"A": "increase", "B": "decrease", "C": "no change", "D": ""}
@@ -42,9 +42,9 @@ def test_several_letters_after_the_marker_leave_the_whole_reply_to_the_stages():
 def test_the_fallback_is_one_seeded_draw_a_reply():
     rng = Random(42)
     expected = Random(42)
-    assert [drawn_choice("ABCD", rng) for _ in range(5)] == [expected.choice("ABCD") for _ in range(5)]
+    assert [draw_choice("ABCD", rng) for _ in range(5)] == [expected.choice("ABCD") for _ in range(5)]
     with pytest.raises(RowError, match="no choice letter"):
-        drawn_choice("", rng)
+        draw_choice("", rng)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
 from mmconvert.core.errors import RowError
-from mmscore.parsers.vlmevalkit_option import can_infer_option, can_infer_text, vlmevalkit_option
+from mmscore.parsers.vlmevalkit_option import infer_option, infer_option_text, vlmevalkit_option
 
 OPTIONS = {"A": "cat", "B": "dog", "C": "mouse"}
 
@@ -29,7 +29,7 @@ def test_three_dated_behaviours(reply, v1, v2, v3):
 
 def test_a_failed_call_is_never_read_by_letter_but_may_hold_an_option_text():
     reply = "Failed to obtain answer via API. B"
-    assert can_infer_option(reply, OPTIONS).value is None
+    assert infer_option(reply, OPTIONS).value is None
     assert vlmevalkit_option(reply, {"A": "failed to obtain", "B": "x"}).how == "option text"
 
 
@@ -38,12 +38,12 @@ def test_the_phrase_must_name_an_option_that_exists():
 
 
 def test_two_contained_texts_decide_nothing():
-    assert can_infer_text("cat dog", OPTIONS).value is None
+    assert infer_option_text("cat dog", OPTIONS).value is None
 
 
 def test_keys_that_are_no_capital_letters_are_refused():
     with pytest.raises(RowError, match="upper-case"):
-        can_infer_text("word", {"a": "word"})
+        infer_option_text("word", {"a": "word"})
 
 
 def test_the_options_are_left_as_they_are():

@@ -6,7 +6,7 @@ from msgspec.structs import asdict
 from mmconvert.core.errors import Error
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Facts, Item
-from mmscore.core.select_recipe import fitting_recipe
+from mmscore.core.select_recipe import choose_recipe
 from mmscore.scoring.evaluate import score
 from mmscore.scoring.score import score_items
 from support.predictions import write_predictions
@@ -140,7 +140,7 @@ def test_mmbench_joins_rotations_by_the_logged_index_and_takes_an_absent_option_
 )
 def test_the_task_names_the_recipe(task, name):
     facts = Facts(frozenset([task]), frozenset(["vqa"]), frozenset(["lmms_eval_samples"]))
-    assert fitting_recipe(facts).name == f"lmms_{name}"
+    assert choose_recipe(facts).name == f"lmms_{name}"
 
 
 def test_a_log_is_scored_by_its_own_task(tmp_path):

@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmconvert.core.record import canonical_json
+from mmconvert.core.record import encode_json
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Facts, Item
-from mmscore.core.select_recipe import fitting_recipe
+from mmscore.core.select_recipe import choose_recipe
 from mmscore.core.table import SCORED
-from mmscore.kits.mmtrusteval.evaluators import Setting
-from mmscore.kits.mmtrusteval.rows import chain_recipe
+from mmscore.kits.mmtrusteval.evaluators import EvaluatorContext
+from mmscore.kits.mmtrusteval.rows import build_chain_recipe
 from mmscore.kits.mmtrusteval.task_log import SAMPLES, TOTAL
-from mmscore.kits.mmtrusteval.tasks import TASKS, task_of
+from mmscore.kits.mmtrusteval.tasks import TASKS, find_task
 from mmscore.scoring.evaluate import score
 from mmscore.scoring.score import score_items
 
@@ -26,9 +26,9 @@ def _item(prediction, label=None, number=0, dataset=None, **extra):
     return Item(
         id=str(number),
         prediction=prediction,
-        label=None if label is None else canonical_json(label),
+        label=None if label is None else encode_json(label),
         dataset=dataset,
-        extra=canonical_json(extra),
+        extra=encode_json(extra),
     )
 
 
@@ -57,7 +57,7 @@ def test_rows_of_a_predictions_file_have_the_totals_of_the_kits_log(shared):
         items = [_item(s["response"], s["target"], n, extra=s["extra"]) for n, s in enumerate(samples)]
         merged = {}
         for config in case["input"]["evaluator_seq_cfgs"]:
-            merged |= _numbers(chain_recipe([config]), items)
+            merged |= _numbers(build_chain_recipe([config]), items)
         for key, value in merged.items():
             known = case["expected"]["json"][TOTAL][key]
             wanted = float(known["$f"]) if isinstance(known, dict) else known
@@ -150,14 +150,14 @@ def test_functions_to_ask_with_stand_in_for_a_log():
         asked.append(prompt)
         return "[Yes]"
 
-    recipe = chain_recipe([config], setting=Setting(ask=ask))
+    recipe = build_chain_recipe([config], setting=EvaluatorContext(ask=ask))
     assert _numbers(recipe, [_item("a", "b", extra={"k": 1})]) == {"chatmodel_eval->rule_yes_or_no_eval:pred_mean": 1.0}
     assert set(asked) == {"a b 1"}
 
 
 def test_boxes_are_hit_or_missed():
     recipe = load("mmscore.recipes", "mmtrust_task")
-    assert task_of("g-basic-grounding").number == "T.1"
+    assert find_task("g-basic-grounding").number == "T.1"
     said = {"chatmodel_eval:pred_no_op": "[0, 0, 1, 1]"}
     rows = [
         _item("x", "[0, 0, 1, 1]", 0, "g-basic-grounding", **said),
@@ -168,7 +168,7 @@ def test_boxes_are_hit_or_missed():
 
 def test_failed_scores_are_counted_and_make_a_mean_of_nothing():
     config = {"rule_match_and_score_eval": {"metrics_cfg": {"pred_mean": {}, "failure": {}, "pearson_corr": {}}}}
-    found = _numbers(chain_recipe([config]), [_item("50", 1.0, 0), _item("?", 2.0, 1), _item("-50", 0.5, 2)])
+    found = _numbers(build_chain_recipe([config]), [_item("50", 1.0, 0), _item("?", 2.0, 1), _item("-50", 0.5, 2)])
     assert math.isnan(found["rule_match_and_score_eval:pred_mean"])
     assert found["rule_match_and_score_eval:failure"] == pytest.approx(1 / 3)
     assert found["rule_match_and_score_eval:pearson_corr"] == 1.0
@@ -184,7 +184,7 @@ def test_failed_scores_are_counted_and_make_a_mean_of_nothing():
 )
 def test_chains_that_rows_cannot_have_are_refused(configs, message):
     with pytest.raises(Error, match=message):
-        chain_recipe(configs)
+        build_chain_recipe(configs)
 
 
 @pytest.mark.parametrize(
@@ -198,19 +198,19 @@ def test_chains_that_rows_cannot_have_are_refused(configs, message):
 def test_rows_that_the_metrics_do_not_take_are_refused(items, message):
     config = {"rule_yes_or_no_eval": {"metrics_cfg": {"f1_score": {}}}}
     with pytest.raises(Error, match=message):
-        _numbers(chain_recipe([config]), items)
+        _numbers(build_chain_recipe([config]), items)
 
 
 def test_a_log_that_is_no_object_is_refused():
     config = {"harmbenchmodel_eval": {"metrics_cfg": {"pred_mean": {}}}}
     with pytest.raises(Error, match="JSON object"):
-        _numbers(chain_recipe([config]), [Item(id="1", prediction="yes", extra="[]")])
+        _numbers(build_chain_recipe([config]), [Item(id="1", prediction="yes", extra="[]")])
 
 
 def test_a_rate_a_label_needs_an_average():
     config = {"rule_yes_or_no_eval": {"metrics_cfg": {"f1_score": {"average": None}}}}
     with pytest.raises(Error, match="Choose an average"):
-        _numbers(chain_recipe([config]), [_item("yes", 1)])
+        _numbers(build_chain_recipe([config]), [_item("yes", 1)])
 
 
 def test_datasets_with_other_settings_are_not_averaged_into_one():
@@ -223,10 +223,10 @@ def test_datasets_with_other_settings_are_not_averaged_into_one():
 def test_every_dataset_has_one_recipe_and_chains_that_can_be_built():
     for dataset, task in TASKS.items():
         facts = Facts(datasets=frozenset([dataset]), tasks=frozenset(["vqa"]), formats=frozenset(["mmtrust"]))
-        assert fitting_recipe(facts).name == "mmtrust_task"
-        assert chain_recipe(task.chains).versions
+        assert choose_recipe(facts).name == "mmtrust_task"
+        assert build_chain_recipe(task.chains).versions
     with pytest.raises(Error, match="Did you mean dt-text"):
-        task_of("dt-txt")
+        find_task("dt-txt")
 
 
 def test_a_dataset_of_the_other_recipe_is_named():

@@ -6,7 +6,7 @@ import pytest
 from mmconvert.core.errors import Error
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Facts, Item
-from mmscore.core.select_recipe import fitting_recipe
+from mmscore.core.select_recipe import choose_recipe
 from mmscore.core.table import SCORED
 from mmscore.kits.reform_eval.evaluation import evaluate
 from mmscore.nlp import meteor
@@ -47,7 +47,7 @@ def test_the_real_lists_have_the_kits_numbers(shared, file):
     (entry,) = score(shared / "real/reform_eval" / file).entries
     assert entry.recipe == FILES[file]
     for name, value in expected.items():
-        if not name.startswith("OCR") and not (name.startswith("meteor") and meteor.missing()):
+        if not name.startswith("OCR") and not (name.startswith("meteor") and meteor.describe_missing()):
             assert entry.metrics[RENAMED.get(name, name)].value == pytest.approx(value, abs=1e-6)
 
 
@@ -154,11 +154,11 @@ def test_the_first_release_gave_cider_alone():
 )
 def test_the_task_and_the_rounds_name_the_recipe(task, grouped, rounds, name):
     facts = Facts(frozenset(), frozenset([task]), frozenset(["reform_predictions"]), grouped=grouped, rounds=rounds)
-    assert fitting_recipe(facts).name == f"reform_{name}"
+    assert choose_recipe(facts).name == f"reform_{name}"
 
 
 def test_meteor_is_left_out_where_there_is_no_java(monkeypatch):
-    monkeypatch.setattr(meteor, "missing", lambda: "no Java")
+    monkeypatch.setattr(meteor, "describe_missing", lambda: "no Java")
     items = [Item(answers=("a red cat",), prediction="a cat"), Item(answers=("a dog",), prediction="a dog")]
     assert [*_numbers("generation", items)] == ["bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider"]
     records = [{"references": [*item.answers], "prediction": item.prediction} for item in items]

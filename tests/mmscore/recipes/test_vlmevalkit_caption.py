@@ -5,7 +5,7 @@ import pytest
 from mmconvert.core.errors import Error
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Facts, Item
-from mmscore.core.select_recipe import fitting_recipe
+from mmscore.core.select_recipe import choose_recipe
 from mmscore.core.table import SCORED
 from mmscore.scoring.evaluate import score
 from mmscore.scoring.score import score_items
@@ -56,7 +56,7 @@ def test_a_list_in_a_text_cell_is_read():
 
 def test_captions_of_the_kit_get_this_recipe():
     facts = Facts(frozenset(["COCO_VAL"]), frozenset(["caption"]), frozenset(["lmudata"]))
-    assert fitting_recipe(facts).name == "vlmevalkit_caption"
+    assert choose_recipe(facts).name == "vlmevalkit_caption"
 
 
 @pytest.mark.parametrize("cell", ["('a cat', 'a dog')", "a cat", "[]"])

@@ -5,7 +5,7 @@ import pytest
 from mmconvert.core.errors import Error
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Facts, Item
-from mmscore.core.select_recipe import RECIPES, fitting_recipe
+from mmscore.core.select_recipe import RECIPES, choose_recipe
 from mmscore.scoring.score import score_items
 
 MATHVISTA = load(RECIPES, "vlmevalkit_mathvista")
@@ -19,7 +19,7 @@ def question(prediction, answer="7", **cells):
 @pytest.mark.parametrize("name", ["MMVet", "MathVista_MINI", "LLaVABench"])
 def test_a_table_of_the_kit_finds_its_recipe(name):
     facts = Facts(frozenset([name]), frozenset(["vqa"]), frozenset(["vlmevalkit_predictions"]))
-    assert load(RECIPES, fitting_recipe(facts).name).parity.startswith("VLMEvalKit")
+    assert load(RECIPES, choose_recipe(facts).name).parity.startswith("VLMEvalKit")
 
 
 def test_mathvista_reads_options_and_right_numbers_directly():

@@ -6,7 +6,7 @@ import pytest
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Facts, Item
-from mmscore.core.select_recipe import fitting_recipe
+from mmscore.core.select_recipe import choose_recipe
 from mmscore.nlp import spacy_tokens
 from mmscore.scoring.score import score_items
 
@@ -48,11 +48,11 @@ def test_answers_are_a_list():
 
 def test_without_spacy_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
-    spacy_tokens._pipeline.cache_clear()
+    spacy_tokens._load_pipeline.cache_clear()
     with pytest.raises(UsageError, match=r"mmconvert\[vcr\]"):
         score_items([_item("x", "x")], RECIPE)
 
 
 def test_rows_of_the_benchmark_get_this_recipe():
     facts = Facts(frozenset(["VCR_EN_EASY_500"]), frozenset(["vqa"]), frozenset(["lmudata"]))
-    assert fitting_recipe(facts).name == "vlmevalkit_vcr"
+    assert choose_recipe(facts).name == "vlmevalkit_vcr"

@@ -3,7 +3,7 @@ import pytest
 from mmconvert.core.errors import Error
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Facts, Item
-from mmscore.core.select_recipe import fitting_recipe
+from mmscore.core.select_recipe import choose_recipe
 from mmscore.core.table import SCORED
 from mmscore.kits.mme.points import COGNITION, PERCEPTION
 from mmscore.scoring.evaluate import score
@@ -156,7 +156,7 @@ def test_ocrbench_refuses_an_answer_that_is_no_list():
 def test_the_benchmark_names_the_recipe(dataset, task, name):
     facts = Facts(frozenset([dataset]), frozenset([task]), frozenset(["lmudata"]))
     expected = "mmbench_circular" if name is None else f"vlmevalkit_{name}"
-    assert fitting_recipe(facts).name == expected
+    assert choose_recipe(facts).name == expected
 
 
 @pytest.mark.parametrize("answers", [False, True])

@@ -5,10 +5,10 @@ from rich.console import Console
 
 from mmscore.analysis.compare import compare
 from mmscore.analysis.explain import explain
-from mmscore.analysis.rank import measure, rank
-from mmscore.core.ranking import Place
+from mmscore.analysis.rank import compute_ranking, score_file
+from mmscore.core.ranking import RankColumn
 from mmscore.reporting import compare_table, explain_table, rank_table
-from mmscore.reporting.console_table import plain_table, print_table
+from mmscore.reporting.console_table import build_plain_table, print_table
 from mmscore.reporting.report_table import show
 from mmscore.scoring.evaluate import score
 from support.predictions import choices, write_predictions
@@ -23,7 +23,7 @@ def test_names_of_numbers_stay_whole_at_a_narrow_terminal(tmp_path, width, betwe
 
 
 def printed(width, *names, title=None):
-    table = plain_table(*names, first="model", title=title)
+    table = build_plain_table(*names, first="model", title=title)
     table.add_row("a model of a long name", *(f"{n}.1234" for n in range(len(names))))
     shown = io.StringIO()
     print_table(Console(file=shown, width=width), table)
@@ -53,10 +53,10 @@ def test_tables_of_compare_rank_and_explain_stay_whole_at_a_narrow_terminal(tmp_
         str(write_predictions(tmp_path / f"{name}.parquet", choices((name, "A"), ("A", "B"), model=name, dataset="D")))
         for name in "AB"
     )
-    cells = [measure(path, lambda dataset, tasks: Place("D", "D")) for path in (a, b)]
+    cells = [score_file(path, lambda dataset, tasks: RankColumn("D", "D")) for path in (a, b)]
     for found, view, words in (
         (compare(a, b, "own_choice"), compare_table, ["only B right", "exact McNemar", "-1.0000 to +0.0000"]),
-        (rank(cells, "dataset"), rank_table, ["50.00 (1)", "0.00 (2)", "Gen-Avg-Score"]),
+        (compute_ranking(cells, "dataset"), rank_table, ["50.00 (1)", "0.00 (2)", "Gen-Avg-Score"]),
         (explain(a, ["own_choice", "vlmevalkit_mcq"]), explain_table, ["rule in B", "of B - A", "+0.0000"]),
     ):
         shown = io.StringIO()

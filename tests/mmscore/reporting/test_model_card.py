@@ -3,7 +3,7 @@
 import pytest
 
 from mmconvert.dataset.front_matter import front_matter, with_values
-from mmscore.reporting.model_card import joined
+from mmscore.reporting.model_card import join_results
 
 OURS = {"dataset": {"name": "D"}, "metrics": [{"type": "accuracy", "config": "r@1", "value": 1}]}
 
@@ -18,13 +18,13 @@ OURS = {"dataset": {"name": "D"}, "metrics": [{"type": "accuracy", "config": "r@
     ],
 )
 def test_results_of_another_shape_stay_in_a_models_card(index):
-    [entry] = front_matter(joined(with_values("Text", {"model-index": index}), [OURS], "m"))["model-index"]
+    [entry] = front_matter(join_results(with_values("Text", {"model-index": index}), [OURS], "m"))["model-index"]
     assert entry == {"name": "m", "results": [*index[0]["results"], OURS]}
 
 
 @pytest.mark.parametrize("index", [["text"], "text", [{"name": "m", "results": "none yet"}], [None]])
 def test_models_of_another_shape_stay_in_a_models_card(index):
-    found = front_matter(joined(with_values("", {"model-index": index}), [OURS], "m"))["model-index"]
+    found = front_matter(join_results(with_values("", {"model-index": index}), [OURS], "m"))["model-index"]
     assert found == [*(index if isinstance(index, list) else [index]), {"name": "m", "results": [OURS]}]
 
 
@@ -33,14 +33,14 @@ def test_a_result_goes_with_the_last_of_its_numbers():
     for more in ([], [other]):
         there = {**OURS, "metrics": [{**OURS["metrics"][0], "value": 0}, *more]}
         text = with_values("", {"model-index": [{"results": [there]}]})
-        [entry] = front_matter(joined(text, [OURS], "m"))["model-index"]
+        [entry] = front_matter(join_results(text, [OURS], "m"))["model-index"]
         assert entry["results"] == [*([{**OURS, "metrics": [other]}] if more else []), OURS]
 
 
 def test_lines_between_two_rules_stay_in_a_models_card():
-    assert joined("---\nA model.\n---\nText\n", [OURS], "m").endswith("---\n---\nA model.\n---\nText\n")
+    assert join_results("---\nA model.\n---\nText\n", [OURS], "m").endswith("---\n---\nA model.\n---\nText\n")
 
 
 def test_a_model_without_a_card_gets_one():
-    text = joined("", [{"dataset": {"name": "D"}, "metrics": [{"type": "accuracy", "value": 1}]}], "m")
+    text = join_results("", [{"dataset": {"name": "D"}, "metrics": [{"type": "accuracy", "value": 1}]}], "m")
     assert front_matter(text)["model-index"][0]["name"] == "m"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 
-from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.registry import find_plugins, load
 from mmscore.core.recipe import Item, Recipe
 from mmscore.core.table import CLUSTER
 from mmscore.scoring.bootstrap import number_differences, with_errors
@@ -169,7 +169,7 @@ def test_one_cluster_has_no_error():
     assert _with_errors(_answers(1, 1, 2)[:1])["f1"].stderr is None
 
 
-@pytest.mark.parametrize("name", list(available("mmscore.recipes")))
+@pytest.mark.parametrize("name", list(find_plugins("mmscore.recipes")))
 def test_a_joint_column_is_kept_or_made(name):
     recipe: Recipe = load("mmscore.recipes", name)
     assert all(column.startswith("#") or column in recipe.keep for column in recipe.joint)

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.registry import find_plugins, load
 from mmscore.scoring.evaluate import score
 from support.predictions import choices, write_predictions
 
@@ -133,7 +133,7 @@ def test_numbers_that_no_group_has_are_refused_by_name(tmp_path):
         entry_of(file, by=["variant"], average="macro")
 
 
-@pytest.mark.parametrize("name", sorted(available("mmscore.recipes")))
+@pytest.mark.parametrize("name", sorted(find_plugins("mmscore.recipes")))
 def test_points_are_added_up_and_never_averaged(name, tmp_path):
     assert load("mmscore.recipes", name).additive == (name in ADDITIVE)
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from mmconvert.core.errors import RowError, UsageError
-from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.registry import find_plugins, load
 
 evaluate = pytest.importorskip("evaluate")
 from mmscore.scoring import hf_evaluate  # noqa: E402  (needs the package above)
@@ -95,7 +95,7 @@ def test_rows_that_a_metric_leaves_out_do_not_count():
     assert found["evalscope_accuracy"] == average(kept)
 
 
-@pytest.mark.parametrize("name", sorted(available("mmscore.metrics")))
+@pytest.mark.parametrize("name", sorted(find_plugins("mmscore.metrics")))
 def test_every_metric_is_adapted_or_says_why_not(name):
     if name not in OTHER_INPUTS:
         hf_evaluate.adapted(name)

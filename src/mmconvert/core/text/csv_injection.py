@@ -10,7 +10,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\0", "\r")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def harmless(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Put an apostrophe in front of a text that a spreadsheet would run; a plain number is none.
 
     Example:
@@ -20,7 +20,7 @@ def harmless(text: str) -> str:
     return "'" + text if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
-def csv_for_people(lines: Iterable[Sequence[Any]]) -> str:
+def write_safe_csv(lines: Iterable[Sequence[Any]]) -> str:
     r"""Write lines as CSV whose texts are harmless; numbers stay as they are, None is an empty cell.
 
     For tables that people open. What programs read is JSON, in which every text is as it was.
@@ -31,5 +31,5 @@ def csv_for_people(lines: Iterable[Sequence[Any]]) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([harmless(cell) if isinstance(cell, str) else cell for cell in line] for line in lines)
+    writer.writerows([escape_formula(cell) if isinstance(cell, str) else cell for cell in line] for line in lines)
     return text.getvalue()

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmconvert.core.errors import RowError
-from mmconvert.core.record import canonical_json
+from mmconvert.core.record import encode_json
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import parse_list
 
@@ -16,7 +16,7 @@ _HEAD = re.compile(r"[^.\[]+")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]+)\]")
 
 
-def column_and_way(place: str, columns: Mapping[str, Any]) -> tuple[str, Way] | None:
+def parse_field_path(place: str, columns: Mapping[str, Any]) -> tuple[str, Way] | None:
     """Tell the column that a place lies in, and the way from there; None for the row as a whole.
 
     Args:
@@ -31,17 +31,17 @@ def column_and_way(place: str, columns: Mapping[str, Any]) -> tuple[str, Way] | 
     """
     head = _HEAD.match(place)
     for name in (place, head[0] if head else ""):
-        column = next((column for column in columns if _plain(column) == _plain(name)), None)
+        column = next((column for column in columns if _normalize_name(column) == _normalize_name(name)), None)
         if name and column is not None:
             return column, [int(at) if at else member for member, at in _STEP.findall(place[len(name) :])]
     return None
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return name.strip().lower().replace("-", "_")
 
 
-def value_like(value: Any, way: Way) -> Any:
+def find_value(value: Any, way: Way) -> Any:
     """Give the value that stands at a place, the last element where a list is too short.
 
     Raises:
@@ -52,7 +52,7 @@ def value_like(value: Any, way: Way) -> Any:
         'user'
     """
     for step in way:
-        value = _opened(value)
+        value = _parse_cell(value)
         if isinstance(value, list) and isinstance(step, int) and value:
             value = value[min(step, len(value) - 1)]
         elif isinstance(value, dict) and step in value:
@@ -62,7 +62,7 @@ def value_like(value: Any, way: Way) -> Any:
     return value
 
 
-def with_value(value: Any, way: Way, new: Any) -> Any:
+def replace_value(value: Any, way: Way, new: Any) -> Any:
     """Put a value in the place of another; what it stands in is copied, a text that holds a list stays a text.
 
     Raises:
@@ -75,16 +75,16 @@ def with_value(value: Any, way: Way, new: Any) -> Any:
     if not way:
         return new
     if isinstance(value, str):
-        return canonical_json(with_value(_opened(value), way, new))
+        return encode_json(replace_value(_parse_cell(value), way, new))
     step, inner = way[0], way[1:]
     if isinstance(value, list) and isinstance(step, int) and step < len(value):
-        return [*value[:step], with_value(value[step], inner, new), *value[step + 1 :]]
+        return [*value[:step], replace_value(value[step], inner, new), *value[step + 1 :]]
     if isinstance(value, dict) and isinstance(step, str) and (step in value or not inner):
-        return {**value, step: with_value(value.get(step), inner, new)}
+        return {**value, step: replace_value(value.get(step), inner, new)}
     raise LookupError(step)
 
 
-def _opened(value: Any) -> Any:
+def _parse_cell(value: Any) -> Any:
     """Read a cell that holds a list or an object as text."""
     if not isinstance(value, str):
         return value

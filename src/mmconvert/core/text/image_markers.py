@@ -30,7 +30,7 @@ class Markers(msgspec.Struct, frozen=True):
 
 
 @cache
-def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+def _compile_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"<(\\*)({'|'.join(map(re.escape, words))})>")
 
 
@@ -41,7 +41,7 @@ def escape(text: str, words: tuple[str, ...] = (IMAGE,)) -> str:
         >>> print(escape("an <image> tag, <b>"))
         an <\image> tag, <b>
     """
-    return _pattern(words).sub(r"<\1\\\2>", text) if "<" in text else text
+    return _compile_pattern(words).sub(r"<\1\\\2>", text) if "<" in text else text
 
 
 def unescape(text: str, words: tuple[str, ...] = (IMAGE,)) -> str:
@@ -51,14 +51,14 @@ def unescape(text: str, words: tuple[str, ...] = (IMAGE,)) -> str:
         >>> unescape(escape(r"<image> <\image>")) == r"<image> <\image>"
         True
     """
-    return _pattern(words).sub(_unescaped, text) if "\\" in text else text
+    return _compile_pattern(words).sub(_unescape, text) if "\\" in text else text
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     return f"<{match[1][1:]}{match[2]}>"
 
 
-def marked_parts(text: str, markers: Markers) -> tuple[Part, ...]:
+def split_at_markers(text: str, markers: Markers) -> tuple[Part, ...]:
     r"""Cut a text at its markers.
 
     Args:
@@ -77,7 +77,7 @@ def marked_parts(text: str, markers: Markers) -> tuple[Part, ...]:
     """
     parts: list[Part] = []
     at = 0
-    for match in _pattern(markers.words).finditer(text) if "<" in text else ():
+    for match in _compile_pattern(markers.words).finditer(text) if "<" in text else ():
         if match[1]:
             continue
         if match[2] != IMAGE:
@@ -93,8 +93,8 @@ def marked_parts(text: str, markers: Markers) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def marked_text(parts: Sequence[Part], markers: Markers) -> str:
-    r"""Write a turn as one text with markers; see `marked_parts`.
+def join_with_markers(parts: Sequence[Part], markers: Markers) -> str:
+    r"""Write a turn as one text with markers; see `split_at_markers`.
 
     Example:
         >>> marked_text([Part("text", "See"), Part("image"), Part("text", "here")], Markers())

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any, NoReturn
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 
 _SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 
@@ -33,7 +33,7 @@ def _no_constant(name: str) -> NoReturn:
 def _finite(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise RowError("json.number", "", f"a number is out of range {got(text)}.")
+        raise RowError("json.number", "", f"a number is out of range {show(text)}.")
     return value
 
 
@@ -67,7 +67,7 @@ def parse_json(text: str, *, nan: bool = False) -> Any:
             raise RowError(
                 "json.syntax",
                 "",
-                f"something follows the JSON value {got(rest)}. Take it out, or give it its own line.",
+                f"something follows the JSON value {show(rest)}. Take it out, or give it its own line.",
             )
         if _has_unicode_escape(text) and _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()

@@ -9,7 +9,7 @@ import re
 import sys
 from typing import Any
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.text.json import parse_json
 
 MAX_DEPTH = 16
@@ -49,18 +49,18 @@ def _unescape(match: re.Match[str]) -> str:
     if code:
         number = int(code, 16)
         if number > sys.maxunicode:
-            raise RowError("list.syntax", "", f"no character has this number {got(match[0])}.")
+            raise RowError("list.syntax", "", f"no character has this number {show(match[0])}.")
         return chr(number)
     return "\\" + other
 
 
-def _number(text: str) -> int | float:
+def _read_number(text: str) -> int | float:
     try:
         number = int(text) if text.lstrip("+-").isdigit() else float(text)
     except ValueError:
-        raise RowError("list.number", "", f"a number has too many digits {got(text)}.") from None
+        raise RowError("list.number", "", f"a number has too many digits {show(text)}.") from None
     if number in (math.inf, -math.inf):
-        raise RowError("list.number", "", f"a number is out of range {got(text)}.")
+        raise RowError("list.number", "", f"a number is out of range {show(text)}.")
     return number
 
 
@@ -68,19 +68,19 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text, self.at, self.items = text, 0, 0
 
-    def token(self) -> re.Match[str]:
+    def read_token(self) -> re.Match[str]:
         match = _TOKEN.match(self.text, self.at)
         if match is None:
-            raise RowError("list.syntax", "", f"this is no list of texts and numbers {got(self.text)}.")
+            raise RowError("list.syntax", "", f"this is no list of texts and numbers {show(self.text)}.")
         self.at = match.end()
         return match
 
-    def string(self, match: re.Match[str]) -> str:
+    def read_string(self, match: re.Match[str]) -> str:
         if match["prefix"].lower() not in ("", "u", "r"):
-            raise RowError("list.syntax", "", f"this is no list of texts and numbers {got(self.text)}.")
+            raise RowError("list.syntax", "", f"this is no list of texts and numbers {show(self.text)}.")
         body = _BODIES[match["string"]].match(self.text, self.at)
         if body is None:
-            raise RowError("list.syntax", "", f"a quote in this list never closes {got(self.text)}.")
+            raise RowError("list.syntax", "", f"a quote in this list never closes {show(self.text)}.")
         self.at = body.end()
         raw = body[1]
         if match["prefix"].lower() == "r" or "\\" not in raw:
@@ -90,34 +90,34 @@ class _Reader:
             raise RowError("text.surrogate", "", "a \\u escape is half a character (a lone surrogate).")
         return text
 
-    def value(self, match: re.Match[str], depth: int) -> Any:
+    def read_value(self, match: re.Match[str], depth: int) -> Any:
         self.items += 1
         if self.items > MAX_ITEMS:
             raise RowError("list.size", "", f"the list holds more than {MAX_ITEMS:,} items.")
         if match["open"]:
-            return self.sequence(")" if match["open"] == "(" else "]", depth + 1)
+            return self.read_sequence(")" if match["open"] == "(" else "]", depth + 1)
         if match["string"]:
-            return self.string(match)
+            return self.read_string(match)
         if match["number"]:
-            return _number(match["number"].replace("_", ""))
+            return _read_number(match["number"].replace("_", ""))
         if match["word"]:
             return _WORDS[match["word"]]
-        raise RowError("list.syntax", "", f"this is no list of texts and numbers {got(self.text)}.")
+        raise RowError("list.syntax", "", f"this is no list of texts and numbers {show(self.text)}.")
 
-    def sequence(self, closing: str, depth: int) -> list[Any]:
+    def read_sequence(self, closing: str, depth: int) -> list[Any]:
         if depth > MAX_DEPTH:
             raise RowError("list.depth", "", f"the list is nested more than {MAX_DEPTH} deep.")
         values: list[Any] = []
         while True:
-            match = self.token()
+            match = self.read_token()
             if match["close"] == closing:
                 return values
-            values.append(self.value(match, depth))
-            match = self.token()
+            values.append(self.read_value(match, depth))
+            match = self.read_token()
             if match["close"] == closing:
                 return values
             if not match["comma"]:
-                raise RowError("list.syntax", "", f"a comma is missing in this list {got(self.text)}.")
+                raise RowError("list.syntax", "", f"a comma is missing in this list {show(self.text)}.")
 
 
 def parse_list(text: str) -> list[Any]:
@@ -145,11 +145,13 @@ def parse_list(text: str) -> list[Any]:
         value = parse_json(text)
     except RowError:
         reader = _Reader(text)
-        value = reader.value(reader.token(), 0)
+        value = reader.read_value(reader.read_token(), 0)
         if text[reader.at :].strip():
-            raise RowError("list.syntax", "", f"something follows the list {got(text[reader.at :].strip())}.") from None
+            raise RowError(
+                "list.syntax", "", f"something follows the list {show(text[reader.at :].strip())}."
+            ) from None
     if not isinstance(value, list):
-        raise RowError("list.type", "", f"expected a list {got(text)}.")
+        raise RowError("list.type", "", f"expected a list {show(text)}.")
     return value
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.text.literals import parse_list
 from mmconvert.core.text.prompt_parts import OPTION_NAMES
@@ -14,7 +14,7 @@ INSTRUCTION = "Answer with the option's letter from the given choices directly."
 """Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/configs/llava1.5.yaml, the line most VLMs were tuned on."""
 
 
-def option_texts(value: Any) -> tuple[str, ...]:
+def read_option_texts(value: Any) -> tuple[str, ...]:
     """Read a list of options.
 
     Args:
@@ -33,18 +33,18 @@ def option_texts(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         value = parse_list(value)
     if not isinstance(value, list):
-        raise RowError("options.type", "", f"expected a list of options {got(value)}.")
+        raise RowError("options.type", "", f"expected a list of options {show(value)}.")
     texts = []
     for place, option in enumerate(value):
         if isinstance(option, bool) or not isinstance(option, str | int | float):
-            raise RowError("options.type", f"[{place}]", f"an option must be a text or a number {got(option)}.")
+            raise RowError("options.type", f"[{place}]", f"an option must be a text or a number {show(option)}.")
         texts.append(str(option))
     if not 2 <= len(texts) <= len(LETTERS):
         raise RowError("options.count", "", f"expected 2 to {len(LETTERS)} options, found {len(texts)}.")
     return tuple(texts)
 
 
-def lettered_options(cells: Iterable[str | None]) -> tuple[str | None, ...]:
+def gather_lettered_options(cells: Iterable[str | None]) -> tuple[str | None, ...]:
     """Gather options from the cells of columns A, B, C, ...
 
     Args:
@@ -63,7 +63,7 @@ def lettered_options(cells: Iterable[str | None]) -> tuple[str | None, ...]:
     return tuple(options)
 
 
-def letters_of(options: Sequence[str | None]) -> str:
+def list_letters(options: Sequence[str | None]) -> str:
     """Give the letters that have a text.
 
     Example:
@@ -82,10 +82,10 @@ def is_option(letter: str | None, options: Sequence[str | None]) -> bool:
         >>> [is_option(text, ("one", None, "three")) for text in ("C", "B", "AC", "", "c", "4", None)]
         [True, False, False, False, False, False, False]
     """
-    return letter in tuple(letters_of(options))
+    return letter in tuple(list_letters(options))
 
 
-def answer_letter(text: str, options: Sequence[str | None]) -> str:
+def read_answer_letter(text: str, options: Sequence[str | None]) -> str:
     """Check an answer letter; case and white space around it are settled.
 
     Args:
@@ -103,13 +103,13 @@ def answer_letter(text: str, options: Sequence[str | None]) -> str:
         'B'
     """
     letter = text.strip().upper()
-    letters = letters_of(options)
+    letters = list_letters(options)
     if len(letter) != 1 or letter not in letters:
-        raise RowError("answer.not_an_option", "", f"expected one of {', '.join(letters)} {got(text)}.")
+        raise RowError("answer.not_an_option", "", f"expected one of {', '.join(letters)} {show(text)}.")
     return letter
 
 
-def plain_prompt(question: str, hint: str | None, options: Sequence[str | None]) -> str:
+def build_plain_prompt(question: str, hint: str | None, options: Sequence[str | None]) -> str:
     r"""Word a question the plain way: hint, question, lettered options, one instruction.
 
     Args:
@@ -128,7 +128,7 @@ def plain_prompt(question: str, hint: str | None, options: Sequence[str | None])
     return "\n".join(lines)
 
 
-def without_option_names(record: Record) -> Record:
+def remove_option_names(record: Record) -> Record:
     """Take off what is said of the options' names: of a file's own prompt no wording has said it."""
     if OPTION_NAMES not in record.extra:
         return record

@@ -11,7 +11,7 @@ MAX_SLOT = 100
 _IMAGE_COLUMN = re.compile(r"image_([1-9]\d{0,5})", re.ASCII)
 
 
-def image_slot(column: str) -> int | None:
+def parse_image_slot(column: str) -> int | None:
     """Give the k of a column named `image_k`.
 
     Returns:
@@ -26,7 +26,7 @@ def image_slot(column: str) -> int | None:
     return slot if 1 <= slot <= MAX_SLOT else None
 
 
-def slots_in(text: str) -> list[int]:
+def list_slots(text: str) -> list[int]:
     """List the numbers of the placeholders of a text, in reading order, repeats kept.
 
     Example:
@@ -69,7 +69,7 @@ def interleave(text: str, pictures: Mapping[int, Image], field: str) -> tuple[tu
     return tuple(parts), tuple(shown)
 
 
-def turn_text(turn: Turn, images: Sequence[Image]) -> str:
+def format_turn(turn: Turn, images: Sequence[Image]) -> str:
     """Write a turn as one text, `<image k>` where pictures stand.
 
     Args:

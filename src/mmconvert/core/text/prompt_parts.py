@@ -30,7 +30,7 @@ class Wording(PluginStruct, frozen=True):
     names: str | None = None
 
 
-def pictures_first(text: str, slots: tuple[int, ...]) -> Wording:
+def put_images_first(text: str, slots: tuple[int, ...]) -> Wording:
     """Put all pictures before one text.
 
     Example:
@@ -38,3 +38,6 @@ def pictures_first(text: str, slots: tuple[int, ...]) -> Wording:
         ['image', 'image', 'text']
     """
     return Wording((*(Part("image"),) * len(slots), Part("text", text)), slots)
+
+
+pictures_first = put_images_first  # the name that plug-ins know from before the first release

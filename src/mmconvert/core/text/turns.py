@@ -6,12 +6,12 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Part, Record, Turn
-from mmconvert.core.text.options import letters_of, plain_prompt, without_option_names
-from mmconvert.core.text.placeholders import PLACEHOLDER, slots_in
+from mmconvert.core.text.options import build_plain_prompt, list_letters, remove_option_names
+from mmconvert.core.text.placeholders import PLACEHOLDER, list_slots
 from mmconvert.core.text.prompt_parts import OPTION_NAMES, REPLY, Wording
 
 
-def last_user_turn(record: Record) -> int | None:
+def find_last_user_turn(record: Record) -> int | None:
     """Give the index of the last user turn, None for a record without one.
 
     Example:
@@ -26,11 +26,11 @@ def last_user_turn(record: Record) -> int | None:
 
 def shows_what_is_named(named: Sequence[int], record: Record) -> bool:
     """Tell whether the last user turn shows those pictures that placeholders in a record's fields name."""
-    shown = last_turn_images(record) or record.images
+    shown = list_last_turn_images(record) or record.images
     return sorted(named) == sorted(image.slot for image in shown)
 
 
-def stand_for_pictures(named: Sequence[int], record: Record) -> bool:
+def are_placeholders(named: Sequence[int], record: Record) -> bool:
     """Tell whether placeholders in a record's fields stand for its pictures, and not for themselves.
 
     Args:
@@ -41,13 +41,13 @@ def stand_for_pictures(named: Sequence[int], record: Record) -> bool:
     return shows_what_is_named(named, record) or sorted(named) == sorted(every)
 
 
-def last_turn_images(record: Record) -> tuple[Image, ...]:
+def list_last_turn_images(record: Record) -> tuple[Image, ...]:
     """List the pictures that the last user turn shows, in reading order; without such a turn, those that none shows."""
-    start, end = _span(record)
+    start, end = _find_image_span(record)
     return record.images[start:end]
 
 
-def words(turn: Turn) -> str:
+def join_texts(turn: Turn) -> str:
     """Join the texts of a turn; pictures leave no trace.
 
     Example:
@@ -57,23 +57,25 @@ def words(turn: Turn) -> str:
     return "".join(part.text for part in turn.content)
 
 
-def unbegun(record: Record) -> Record:
+def remove_begun_response(record: Record) -> Record:
     """Take the reply off that an earlier wording began: another wording begins its own, or none."""
     if REPLY not in record.extra:
         return record
     extra = {name: value for name, value in record.extra.items() if name != REPLY}
-    begun = begun_reply(record) is not None
+    begun = find_begun_response(record) is not None
     return replace(record, messages=record.messages[:-1] if begun else record.messages, extra=extra)
 
 
-def begun_reply(record: Record) -> str | None:
+def find_begun_response(record: Record) -> str | None:
     """Give the reply that a wording began, the last turn of such a record; None where the last turn is another."""
     begun = record.extra.get(REPLY)
     last = record.messages[-1:]
-    return begun if isinstance(begun, str) and [(t.role, words(t)) for t in last] == [("assistant", begun)] else None
+    return (
+        begun if isinstance(begun, str) and [(t.role, join_texts(t)) for t in last] == [("assistant", begun)] else None
+    )
 
 
-def reworded(record: Record, wording: Wording) -> Record:
+def replace_prompt(record: Record, wording: Wording) -> Record:
     """Put a wording into the last user turn; the other turns stay as they are, but for a reply that was begun.
 
     Args:
@@ -87,19 +89,19 @@ def reworded(record: Record, wording: Wording) -> Record:
     Raises:
         RowError: `placeholder.no_image`: the wording shows a picture that the record has not.
     """
-    record = unbegun(record)
+    record = remove_begun_response(record)
     pool = {image.slot: image for image in (*record.attachments, *record.images)}
     for slot in wording.slots:
         if slot not in pool:
             raise RowError("placeholder.no_image", "question", f"the prompt shows picture {slot}, but there is none.")
-    start, end = _span(record)
+    start, end = _find_image_span(record)
     images = (*record.images[:start], *(pool[slot] for slot in wording.slots), *record.images[end:])
     shown = {image.slot for image in images}
-    at = last_user_turn(record)
+    at = find_last_user_turn(record)
     turn = Turn("user", wording.parts)
     messages = (*record.messages, turn) if at is None else (*record.messages[:at], turn, *record.messages[at + 1 :])
-    extra = dict(without_option_names(record).extra)
-    if wording.names not in (None, letters_of(record.options)):
+    extra = dict(remove_option_names(record).extra)
+    if wording.names not in (None, list_letters(record.options)):
         extra[OPTION_NAMES] = wording.names
     if wording.reply is not None and messages[-1].role == "user":
         messages = (*messages, Turn("assistant", (Part("text", wording.reply),)))
@@ -110,7 +112,7 @@ def reworded(record: Record, wording: Wording) -> Record:
     return replace(record, messages=messages, images=images, attachments=tuple(hidden.values()), extra=extra)
 
 
-def suffixed(record: Record, suffix: str) -> Record:
+def append_suffix(record: Record, suffix: str) -> Record:
     """Add a text to the end of the last user turn; the other turns stay as they are.
 
     Args:
@@ -126,7 +128,7 @@ def suffixed(record: Record, suffix: str) -> Record:
         >>> [words(turn) for turn in suffixed(Record("1", "1", turns, "vqa", Source("f", "f", 0)), " Why?").messages]
         ['What? Why?', 'A cat.']
     """
-    at = last_user_turn(record)
+    at = find_last_user_turn(record)
     if at is None:
         return replace(record, messages=(*record.messages, Turn("user", (Part("text", suffix),))))
     content = record.messages[at].content
@@ -137,7 +139,7 @@ def suffixed(record: Record, suffix: str) -> Record:
     return replace(record, messages=(*record.messages[:at], Turn("user", content), *record.messages[at + 1 :]))
 
 
-def plain_wording(record: Record) -> Wording:
+def build_plain_prompt_parts(record: Record) -> Wording:
     """Word a question the plain way, as formats do that hold questions and not messages.
 
     Args:
@@ -146,15 +148,15 @@ def plain_wording(record: Record) -> Wording:
     Returns:
         Pictures that the text names with `<image k>` in their place, the others of the last turn first.
     """
-    text = plain_prompt(record.question or "", record.hint, record.options)
+    text = build_plain_prompt(record.question or "", record.hint, record.options)
     known = {image.slot for image in (*record.images, *record.attachments)}
-    named = [slot for slot in slots_in(text) if slot in known]
-    first = [image.slot for image in last_turn_images(record) if image.slot not in named]
-    parts = [*[Part("image")] * len(first), *_cut(text, known)]
+    named = [slot for slot in list_slots(text) if slot in known]
+    first = [image.slot for image in list_last_turn_images(record) if image.slot not in named]
+    parts = [*[Part("image")] * len(first), *_split_known(text, known)]
     return Wording(tuple(parts), (*first, *named))
 
 
-def _cut(text: str, known: set[int]) -> Sequence[Part]:
+def _split_known(text: str, known: set[int]) -> Sequence[Part]:
     parts: list[Part] = []
     at = 0
     for match in PLACEHOLDER.finditer(text):
@@ -165,8 +167,8 @@ def _cut(text: str, known: set[int]) -> Sequence[Part]:
     return [part for part in parts if part.type == "image" or part.text] or [Part("text", "")]
 
 
-def _span(record: Record) -> tuple[int, int]:
+def _find_image_span(record: Record) -> tuple[int, int]:
     """Give where the pictures of the last user turn stand among the record's."""
-    at = last_user_turn(record)
+    at = find_last_user_turn(record)
     counts = [sum(part.type == "image" for part in turn.content) for turn in record.messages]
     return (sum(counts), len(record.images)) if at is None else (sum(counts[:at]), sum(counts[: at + 1]))

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pyarrow.parquet as pq
 
-from mmconvert.core.errors import Error, UsageError, got
+from mmconvert.core.errors import Error, UsageError, show
 from mmconvert.kits.evalscope.release import LATEST, Release
 
 Row = dict[Any, Any]
@@ -69,7 +69,7 @@ def load_subset(
         >>> load_subset(Path("/nowhere"), "default", release="1.3.0").rows
         []
     """
-    rows = _limited(_of_subset(path, subset, split, release), limit, release)
+    rows = _limit_rows(_read_subset(path, subset, split, release), limit, release)
     ids = [(number, number // repeats) for number in range(len(rows) * repeats)]
     if release != LATEST:
         rows = [row for row in rows for _ in range(repeats)]
@@ -91,7 +91,7 @@ def read_rows(path: Path, release: Release = LATEST) -> list[Row]:
         UsageError: The release does not read such a file.
         Error: A line is no JSON object, a cell is too long, the text is not UTF-8, the file is damaged.
     """
-    readers = _readers(release)
+    readers = _list_readers(release)
     if path.suffix not in readers:
         raise UsageError(f"{path}: EvalScope {release} reads {', '.join(readers)} files.")
     try:
@@ -100,10 +100,10 @@ def read_rows(path: Path, release: Release = LATEST) -> list[Row]:
         raise Error(f"{path}: not UTF-8 at byte {error.start + 1}. Save the file as UTF-8.") from None
 
 
-def _of_subset(path: Path, subset: str, split: str, release: Release) -> list[Row]:
+def _read_subset(path: Path, subset: str, split: str, release: Release) -> list[Row]:
     rows: list[Row] = []
-    for ending in _readers(release):
-        for file in _candidates(path, subset, split, ending):
+    for ending in _list_readers(release):
+        for file in _list_candidates(path, subset, split, ending):
             # Up to 1.3 a later ending replaces what an earlier one gave; since 1.7 the first rows win.
             rows = read_rows(file, release)
             if release == "1.3.0" or rows:
@@ -111,28 +111,28 @@ def _of_subset(path: Path, subset: str, split: str, release: Release) -> list[Ro
         if rows and release != "1.3.0":
             return rows
     if not rows and release != "1.3.0":
-        names = ", ".join(f"{subset}_{split}{ending}, {subset}{ending}" for ending in _readers(release))
+        names = ", ".join(f"{subset}_{split}{ending}, {subset}{ending}" for ending in _list_readers(release))
         raise Error(
             f"{path}: none of {names} is there with rows in it. Name a folder with one of them, or such a file."
         )
     return rows
 
 
-def _candidates(path: Path, subset: str, split: str, ending: str) -> list[Path]:
+def _list_candidates(path: Path, subset: str, split: str, ending: str) -> list[Path]:
     if path.is_file() and path.name.endswith(ending):
         return [path]
     return [file for file in (path / f"{subset}_{split}{ending}", path / f"{subset}{ending}") if file.is_file()]
 
 
-def _limited(rows: list[Row], limit: int | float | None, release: Release) -> list[Row]:
+def _limit_rows(rows: list[Row], limit: int | float | None, release: Release) -> list[Row]:
     if not limit:
         return rows
     if limit < 0 or (release == LATEST and isinstance(limit, float) and limit > 1):
-        raise UsageError(f"a limit is a number of rows, or a share of them from 0 to 1 {got(limit)}.")
+        raise UsageError(f"a limit is a number of rows, or a share of them from 0 to 1 {show(limit)}.")
     return rows[: int(len(rows) * limit) if isinstance(limit, float) else limit]
 
 
-def _json_lines(path: Path, release: Release) -> Iterator[Row]:
+def _read_json_lines(path: Path, release: Release) -> Iterator[Row]:
     with path.open(encoding="utf-8") as file:
         lines = list(file)
     if lines and lines[0].startswith("\ufeff"):
@@ -142,20 +142,20 @@ def _json_lines(path: Path, release: Release) -> Iterator[Row]:
         lines[0] = lines[0].removeprefix("\ufeff")
     for number, line in enumerate(lines, 1):
         if line.strip():
-            yield _object(line, path, number)
+            yield _read_object(line, path, number)
 
 
-def _object(line: str, path: Path, number: int) -> Row:
+def _read_object(line: str, path: Path, number: int) -> Row:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise Error(f"{path}:{number}: bad JSON ({error}). Correct or remove the line.") from None
     if not isinstance(value, dict):
-        raise Error(f"{path}:{number}: expected a JSON object {got(value)}. Correct or remove the line.")
+        raise Error(f"{path}:{number}: expected a JSON object {show(value)}. Correct or remove the line.")
     return value
 
 
-def _table(path: Path, release: Release) -> Iterator[Row]:
+def _read_table(path: Path, release: Release) -> Iterator[Row]:
     # Opened as text without newline="": the kit turns CRLF and CR inside cells into LF.
     with path.open(encoding="utf-8-sig" if release == LATEST else "utf-8") as file:
         reader = csv.DictReader(file, delimiter=DELIMITERS[path.suffix])
@@ -178,16 +178,16 @@ def _check_length(row: Row) -> None:
             raise csv.Error(f"field larger than field limit ({CELL_LENGTH})")
 
 
-def _parquet(path: Path, _: Release) -> Iterator[Row]:
+def _read_parquet(path: Path, _: Release) -> Iterator[Row]:
     try:
         yield from pq.read_table(path).to_pylist()
     except (OSError, ValueError) as error:
         raise Error(f"{path}: cannot be read as parquet ({error}).") from None
 
 
-def _readers(release: Release) -> dict[str, Callable[[Path, Release], Iterator[Row]]]:
+def _list_readers(release: Release) -> dict[str, Callable[[Path, Release], Iterator[Row]]]:
     readers: dict[str, Callable[[Path, Release], Iterator[Row]]]
-    readers = {".jsonl": _json_lines, ".csv": _table, ".tsv": _table}
+    readers = {".jsonl": _read_json_lines, ".csv": _read_table, ".tsv": _read_table}
     if release == LATEST:
-        readers[".parquet"] = _parquet
+        readers[".parquet"] = _read_parquet
     return readers

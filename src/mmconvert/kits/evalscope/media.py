@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.images.loader import probe
 from mmconvert.kits.evalscope.release import Release
 
@@ -36,7 +36,7 @@ _REFERENCES = ("path", "url", "data", "image", "video", "audio")
 _TIMES = ("start", "end", "fps")
 
 
-def parts_of(text: str, row: Row, release: Release) -> list[Part]:
+def split_parts(text: str, row: Row, release: Release) -> list[Part]:
     """Cut a text at its placeholders.
 
     Args:
@@ -59,12 +59,12 @@ def parts_of(text: str, row: Row, release: Release) -> list[Part]:
     parts: list[Part] = []
     at = 0
     for match in _PLACEHOLDERS[release].finditer(text):
-        parts += _text(text[at : match.start()])
-        part = find(match[1], _slot(match[2]))
+        parts += _build_text_part(text[at : match.start()])
+        part = find(match[1], _parse_slot(match[2]))
         if part is not None:
             parts.append(part)
         at = match.end()
-    return parts + _text(text[at:])
+    return parts + _build_text_part(text[at:])
 
 
 def has_placeholder(text: str, release: Release) -> bool:
@@ -77,11 +77,11 @@ def has_placeholder(text: str, release: Release) -> bool:
     return _PLACEHOLDERS[release].search(text) is not None
 
 
-def shown_only(text: str, row: Row, release: Release) -> str:
+def drop_unused_placeholders(text: str, row: Row, release: Release) -> str:
     """Cut the placeholders out of a text that show nothing; spell the others `<image k>`.
 
     Raises:
-        RowError: `media.unsupported`: a video or a sound is shown; and as for `parts_of`.
+        RowError: `media.unsupported`: a video or a sound is shown; and as for `split_parts`.
 
     Example:
         >>> shown_only("Is <image_01> red? <image 7>", {"image_1": "a.png"}, "1.14.1")
@@ -90,7 +90,7 @@ def shown_only(text: str, row: Row, release: Release) -> str:
     find = _FINDERS[release](row)
 
     def spelled(match: re.Match[str]) -> str:
-        slot = _slot(match[2])
+        slot = _parse_slot(match[2])
         if find(match[1], slot) is None:
             return ""
         if match[1] != "image":
@@ -100,7 +100,7 @@ def shown_only(text: str, row: Row, release: Release) -> str:
     return _PLACEHOLDERS[release].sub(spelled, text)
 
 
-def images_of(row: Row) -> dict[int, str]:
+def gather_images(row: Row) -> dict[int, str]:
     """Gather the pictures of a row by number as 1.14 does, whether a text shows them or not.
 
     Raises:
@@ -110,21 +110,21 @@ def images_of(row: Row) -> dict[int, str]:
         >>> images_of({"images": ["a.png", "", {"path": "c.png"}]})
         {1: 'a.png', 3: 'c.png'}
     """
-    return {slot: part["image"] for slot, part in _collected("image", row).items()}
+    return {slot: part["image"] for slot, part in _collect_media("image", row).items()}
 
 
-def image_part(reference: Any, detail: Any = "auto") -> Part:
+def build_image_part(reference: Any, detail: Any = "auto") -> Part:
     """Make an image part, checked as the kit's own class checks it.
 
     Raises:
         RowError: `media.type`: the reference is no text, or the detail is none of auto, low, high.
     """
     if not isinstance(reference, str):
-        raise RowError("media.type", "image", f"expected a path, an address or a data URL {got(reference)}.")
-    return {"type": "image", "image": reference, "detail": _one_of(detail, ("auto", "low", "high"), "detail")}
+        raise RowError("media.type", "image", f"expected a path, an address or a data URL {show(reference)}.")
+    return {"type": "image", "image": reference, "detail": _check_choice(detail, ("auto", "low", "high"), "detail")}
 
 
-def video_part(reference: Any, given: Row, format: Any = None) -> Part:
+def build_video_part(reference: Any, given: Row, format: Any = None) -> Part:
     """Make a video part.
 
     Args:
@@ -136,98 +136,100 @@ def video_part(reference: Any, given: Row, format: Any = None) -> Part:
         RowError: `media.type`: the reference is no text, the format unknown, or a time no number.
     """
     if not isinstance(reference, str):
-        raise RowError("media.type", "video", f"expected a path or an address {got(reference)}.")
-    format = format or given.get("format") or _ending(reference, VIDEO_FORMATS)
-    part: Part = {"type": "video", "video": reference, "format": _one_of(format, VIDEO_FORMATS, "format")}
+        raise RowError("media.type", "video", f"expected a path or an address {show(reference)}.")
+    format = format or given.get("format") or _read_suffix(reference, VIDEO_FORMATS)
+    part: Part = {"type": "video", "video": reference, "format": _check_choice(format, VIDEO_FORMATS, "format")}
     for name in _TIMES:
         if given.get(name) is not None:
-            part[name] = _seconds(given[name], name)
+            part[name] = _read_seconds(given[name], name)
     return part
 
 
-def audio_part(reference: Any, format: Any) -> Part:
+def build_audio_part(reference: Any, format: Any) -> Part:
     """Make an audio part.
 
     Raises:
         RowError: `media.type`: the reference is no text, or the format is neither wav nor mp3.
     """
     if not isinstance(reference, str):
-        raise RowError("media.type", "audio", f"expected a path or base64 {got(reference)}.")
-    return {"type": "audio", "audio": reference, "format": _one_of(format, AUDIO_FORMATS, "format")}
+        raise RowError("media.type", "audio", f"expected a path or base64 {show(reference)}.")
+    return {"type": "audio", "audio": reference, "format": _check_choice(format, AUDIO_FORMATS, "format")}
 
 
-def _text(piece: str) -> list[Part]:
+def _build_text_part(piece: str) -> list[Part]:
     return [{"type": "text", "text": piece}] if piece.strip() else []
 
 
-def _slot(digits: str) -> int:
+def _parse_slot(digits: str) -> int:
     try:
         return int(digits)
     except ValueError:
-        raise RowError("placeholder.syntax", "", f"a placeholder's number has too many digits {got(digits)}.") from None
+        raise RowError(
+            "placeholder.syntax", "", f"a placeholder's number has too many digits {show(digits)}."
+        ) from None
 
 
 Finder = Callable[[str, int], Part | None]
 
 
-def _finder_1_3(row: Row) -> Finder:
+def _build_finder_1_3(row: Row) -> Finder:
     def find(_: str, slot: int) -> Part | None:
         if not 1 <= slot <= MAX_SLOT:
             return None
         if row.get(f"image_{slot}") is None:
             raise RowError("placeholder.no_image", f"image_{slot}", "the text names a picture that the row has not.")
-        return image_part(row[f"image_{slot}"])
+        return build_image_part(row[f"image_{slot}"])
 
     return find
 
 
-def _finder_1_10(row: Row) -> Finder:
+def _build_finder_1_10(row: Row) -> Finder:
     def find(kind: str, slot: int) -> Part | None:
         value = row.get(f"{kind}_{slot}") if 1 <= slot <= MAX_SLOT else None
         if not value:
             return None
         if kind == "image":
-            return image_part(value)
-        return video_part(str(value), {}, row.get(f"{kind}_{slot}_format"))
+            return build_image_part(value)
+        return build_video_part(str(value), {}, row.get(f"{kind}_{slot}_format"))
 
     return find
 
 
-def _finder_1_14(row: Row) -> Finder:
-    media = {kind: _collected(kind, row) for kind in KINDS["1.14.1"]}
+def _build_finder_1_14(row: Row) -> Finder:
+    media = {kind: _collect_media(kind, row) for kind in KINDS["1.14.1"]}
     return lambda kind, slot: media[kind].get(slot)
 
 
-def _collected(kind: str, row: Row) -> dict[int, Part]:
+def _collect_media(kind: str, row: Row) -> dict[int, Part]:
     """Gather the media of one kind: numbered columns, or the list where there are none; every entry is checked."""
     numbered = {slot: row.get(f"{kind}_{slot}") for slot in range(1, MAX_SLOT + 1)}
-    found = {slot: value for slot, value in numbered.items() if not _hole(value)}
-    if not found and not _hole(listed := row.get(f"{kind}s")):
+    found = {slot: value for slot, value in numbered.items() if not _is_missing(value)}
+    if not found and not _is_missing(listed := row.get(f"{kind}s")):
         if not isinstance(listed, list):
-            raise RowError("media.type", f"{kind}s", f"expected a list {got(listed)}.")
-        found = {slot: value for slot, value in enumerate(listed, 1) if not _hole(value)}
+            raise RowError("media.type", f"{kind}s", f"expected a list {show(listed)}.")
+        found = {slot: value for slot, value in enumerate(listed, 1) if not _is_missing(value)}
     return {slot: _MAKERS[kind](value, row.get(f"{kind}_{slot}_format")) for slot, value in found.items()}
 
 
-def _hole(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     return value is None or value == ""
 
 
-def _image_of(value: Any, _: Any) -> Part:
-    return image_part(_reference(value))
+def _read_image(value: Any, _: Any) -> Part:
+    return build_image_part(_read_reference(value))
 
 
-def _video_of(value: Any, format: Any) -> Part:
-    return video_part(_reference(value), value if isinstance(value, Mapping) else {}, format)
+def _read_video(value: Any, format: Any) -> Part:
+    return build_video_part(_read_reference(value), value if isinstance(value, Mapping) else {}, format)
 
 
-def _audio_of(value: Any, format: Any) -> Part:
-    reference = _reference(value)
+def _read_audio(value: Any, format: Any) -> Part:
+    reference = _read_reference(value)
     own = value.get("format") if isinstance(value, Mapping) else None
-    return audio_part(reference, format or own or _ending(reference, AUDIO_FORMATS))
+    return build_audio_part(reference, format or own or _read_suffix(reference, AUDIO_FORMATS))
 
 
-def _reference(value: Any) -> str:
+def _read_reference(value: Any) -> str:
     """Read a cell that is a text, or an object with the bytes or with a reference."""
     if isinstance(value, str):
         return value
@@ -238,31 +240,31 @@ def _reference(value: Any) -> str:
         for name in _REFERENCES:
             if isinstance(value.get(name), str) and value[name]:
                 return str(value[name])
-    raise RowError("media.type", "", f"expected a text or an object with bytes, path or url {got(value)}.")
+    raise RowError("media.type", "", f"expected a text or an object with bytes, path or url {show(value)}.")
 
 
-def _ending(reference: str, formats: tuple[str, ...]) -> str:
+def _read_suffix(reference: str, formats: tuple[str, ...]) -> str:
     """Read the format off a name; the first one where the name does not tell."""
     ending = PurePosixPath(reference).suffix.removeprefix(".").lower()
     return ending if ending in formats else formats[0]
 
 
-def _one_of(value: Any, known: Collection[str], field: str) -> str:
+def _check_choice(value: Any, known: Collection[str], field: str) -> str:
     if not isinstance(value, str) or value not in known:
-        raise RowError("media.type", field, f"expected one of {', '.join(known)} {got(value)}.")
+        raise RowError("media.type", field, f"expected one of {', '.join(known)} {show(value)}.")
     return value
 
 
-def _seconds(value: Any, field: str) -> float:
+def _read_seconds(value: Any, field: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise RowError("media.type", field, f"expected a number {got(value)}.") from None
+        raise RowError("media.type", field, f"expected a number {show(value)}.") from None
 
 
 _FINDERS: dict[Release, Callable[[Row], Finder]] = {
-    "1.3.0": _finder_1_3,
-    "1.10.0": _finder_1_10,
-    "1.14.1": _finder_1_14,
+    "1.3.0": _build_finder_1_3,
+    "1.10.0": _build_finder_1_10,
+    "1.14.1": _build_finder_1_14,
 }
-_MAKERS: dict[str, Callable[[Any, Any], Part]] = {"image": _image_of, "video": _video_of, "audio": _audio_of}
+_MAKERS: dict[str, Callable[[Any, Any], Part]] = {"image": _read_image, "video": _read_video, "audio": _read_audio}

@@ -13,8 +13,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mmconvert.core.errors import RowError, got
-from mmconvert.kits.evalscope.media import Part, Row, audio_part, has_placeholder, image_part, parts_of, video_part
+from mmconvert.core.errors import RowError, show
+from mmconvert.kits.evalscope.media import (
+    Part,
+    Row,
+    build_audio_part,
+    build_image_part,
+    build_video_part,
+    has_placeholder,
+    split_parts,
+)
 from mmconvert.kits.evalscope.release import LATEST, Release
 
 Message = dict[str, Any]
@@ -49,11 +57,11 @@ def sample_of(row: Row, release: Release = LATEST, system_prompt: str | None = N
         value = read_json(value, "messages")
     messages = [] if not isinstance(value, list) else read_messages(value, release)
     if release == LATEST:
-        messages = [_with_media(message, row, release) for message in messages]
-    return with_system(messages, system_prompt), reference_of(row.get("answer") or "")
+        messages = [_resolve_media(message, row, release) for message in messages]
+    return add_system_message(messages, system_prompt), check_reference(row.get("answer") or "")
 
 
-def with_system(messages: list[Message], system_prompt: str | None) -> list[Message]:
+def add_system_message(messages: list[Message], system_prompt: str | None) -> list[Message]:
     """Put a system prompt first, unless the messages have one.
 
     Example:
@@ -65,7 +73,7 @@ def with_system(messages: list[Message], system_prompt: str | None) -> list[Mess
     return [{"role": "system", "content": system_prompt}, *messages]
 
 
-def reference_of(answer: Any) -> Any:
+def check_reference(answer: Any) -> Any:
     """Check a reference: a text or a list of texts, given back as it is.
 
     Raises:
@@ -73,7 +81,7 @@ def reference_of(answer: Any) -> Any:
     """
     if isinstance(answer, str) or (isinstance(answer, list) and all(isinstance(one, str) for one in answer)):
         return answer
-    raise RowError("answer.type", "answer", f"expected a text or a list of texts {got(answer)}.")
+    raise RowError("answer.type", "answer", f"expected a text or a list of texts {show(answer)}.")
 
 
 def read_json(text: str, field: str) -> Any:
@@ -85,7 +93,7 @@ def read_json(text: str, field: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise RowError("json.syntax", field, f"bad JSON: {error} {got(text)}.") from None
+        raise RowError("json.syntax", field, f"bad JSON: {error} {show(text)}.") from None
 
 
 def read_messages(messages: list[Any], release: Release = LATEST) -> list[Message]:
@@ -103,45 +111,45 @@ def read_messages(messages: list[Any], release: Release = LATEST) -> list[Messag
     for number, message in enumerate(messages):
         where = f"messages[{number}]"
         if not isinstance(message, Mapping):
-            raise RowError("messages.type", where, f"expected an object {got(message)}.")
-        role = _needed(message, "role", where)
+            raise RowError("messages.type", where, f"expected an object {show(message)}.")
+        role = _require_value(message, "role", where)
         if role == "assistant":
-            read.append(_assistant(message, where, release))
+            read.append(_read_assistant(message, where, release))
             functions |= {call["id"]: call["name"] for call in read[-1].get("tool_calls", [])}
         elif role == "tool":
-            key = _needed(message, "tool_call_id", where)
-            content = _content(message.get("content") or "", where, release)
+            key = _require_value(message, "tool_call_id", where)
+            content = _read_content(message.get("content") or "", where, release)
             read.append({"role": role, "content": content, "tool_call_id": key, "function": functions.get(key, "")})
         elif isinstance(role, str) and role in _ROLES:
-            content = _content(_needed(message, "content", where), where, release)
+            content = _read_content(_require_value(message, "content", where), where, release)
             read.append({"role": _ROLES[role], "content": content})
         else:
-            raise RowError("messages.role", where, f"expected system, developer, user, assistant or tool {got(role)}.")
+            raise RowError("messages.role", where, f"expected system, developer, user, assistant or tool {show(role)}.")
     return read
 
 
 _ROLES = {"system": "system", "developer": "system", "user": "user"}
 
 
-def _with_media(message: Message, row: Row, release: Release) -> Message:
+def _resolve_media(message: Message, row: Row, release: Release) -> Message:
     """Resolve the placeholders of a user message that is one plain text."""
     text = message["content"]
     if message["role"] != "user" or not isinstance(text, str) or not has_placeholder(text, release):
         return message
-    return {**message, "content": parts_of(text, row, release) or text}
+    return {**message, "content": split_parts(text, row, release) or text}
 
 
-def _assistant(message: Mapping[str, Any], where: str, release: Release) -> Message:
+def _read_assistant(message: Mapping[str, Any], where: str, release: Release) -> Message:
     content = message.get("content")
     refused = content is None and bool(message.get("refusal"))
     if content is None:
         content = message.get("refusal") or ""
-    read = _content(content, where, release, thinking=True)
+    read = _read_content(content, where, release, thinking=True)
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     if reasoning is not None:
         if isinstance(read, str):
             read = [{"type": "text", "text": read, **({"refusal": True} if refused else {})}]
-        read = [_reasoning(str(reasoning)), *read]
+        read = [_build_reasoning_part(str(reasoning)), *read]
     calls = [_call(call, where) for call in message.get("tool_calls") or []]
     return {"role": "assistant", "content": read, **({"tool_calls": calls} if calls else {})}
 
@@ -150,7 +158,7 @@ def _call(call: Any, where: str) -> dict[str, Any]:
     try:
         key, name, arguments = call["id"], call["function"]["name"], call["function"]["arguments"]
     except (KeyError, TypeError):
-        raise RowError("messages.tool_calls", where, f"a tool call is incomplete {got(call)}.") from None
+        raise RowError("messages.tool_calls", where, f"a tool call is incomplete {show(call)}.") from None
     try:
         read = json.loads(arguments)
     except (TypeError, ValueError, RecursionError):
@@ -158,70 +166,70 @@ def _call(call: Any, where: str) -> dict[str, Any]:
     return {"id": key, "name": name, "arguments": read if isinstance(read, dict) else {}}
 
 
-def _content(content: Any, where: str, release: Release, *, thinking: bool = False) -> str | list[Part]:
+def _read_content(content: Any, where: str, release: Release, *, thinking: bool = False) -> str | list[Part]:
     if isinstance(content, str):
-        return (_cut_thinking(content) or content) if thinking else content
+        return (_split_thinking(content) or content) if thinking else content
     if not isinstance(content, list):
-        raise RowError("messages.content", where, f"expected a text or a list of parts {got(content)}.")
+        raise RowError("messages.content", where, f"expected a text or a list of parts {show(content)}.")
     parts: list[Part] = []
     for number, given in enumerate(content):
-        part = _part(given, f"{where}.content[{number}]", release)
-        cut = _cut_thinking(part["text"]) if thinking and part["type"] == "text" and "refusal" not in part else None
+        part = _read_part(given, f"{where}.content[{number}]", release)
+        cut = _split_thinking(part["text"]) if thinking and part["type"] == "text" and "refusal" not in part else None
         parts += cut or [part]
     return parts
 
 
-def _cut_thinking(text: str) -> list[Part] | None:
+def _split_thinking(text: str) -> list[Part] | None:
     """Cut the first closed reasoning block out of a text; None where there is none."""
     opening = OPENING.search(text)
     end = text.find(CLOSING, opening.end()) if opening else -1
     if opening is None or end < 0:
         return None
     rest = text[: opening.start()] + text[end + len(CLOSING) :]
-    reasoning = _reasoning(text[opening.end() : end].strip(), **dict(_ATTRIBUTE.findall(opening[1])))
+    reasoning = _build_reasoning_part(text[opening.end() : end].strip(), **dict(_ATTRIBUTE.findall(opening[1])))
     return [reasoning, {"type": "text", "text": rest.strip()}]
 
 
-def _reasoning(text: str, signature: str | None = None, redacted: str = "false") -> Part:
+def _build_reasoning_part(text: str, signature: str | None = None, redacted: str = "false") -> Part:
     signed = {} if signature is None else {"signature": signature}
     return {"type": "reasoning", "reasoning": text, **signed, "redacted": redacted == "true"}
 
 
-def _part(part: Any, where: str, release: Release) -> Part:
+def _read_part(part: Any, where: str, release: Release) -> Part:
     if not isinstance(part, Mapping):
-        raise RowError("messages.part", where, f"expected an object {got(part)}.")
+        raise RowError("messages.part", where, f"expected an object {show(part)}.")
     if "type" not in part and len(part) == 1:
         part = {"type": next(iter(part)), **part}
-    kind = _needed(part, "type", where)
+    kind = _require_value(part, "type", where)
     if kind in ("text", "refusal", "reasoning"):
-        text = _needed(part, kind, where)
+        text = _require_value(part, kind, where)
         if not isinstance(text, str):
-            raise RowError("messages.part", f"{where}.{kind}", f"expected a text {got(text)}.")
+            raise RowError("messages.part", f"{where}.{kind}", f"expected a text {show(text)}.")
         if kind == "reasoning":
-            return _reasoning(text)
+            return _build_reasoning_part(text)
         return {"type": "text", "text": text, **({"refusal": True} if kind == "refusal" else {})}
     if kind == "image_url":
-        value = _object(part, kind, where)
-        return image_part(_needed(value, "url", where), value.get("detail", "auto"))
+        value = _require_object(part, kind, where)
+        return build_image_part(_require_value(value, "url", where), value.get("detail", "auto"))
     if kind == "input_audio":
-        value = _object(part, kind, where)
-        return audio_part(_needed(value, "data", where), _needed(value, "format", where))
+        value = _require_object(part, kind, where)
+        return build_audio_part(_require_value(value, "data", where), _require_value(value, "format", where))
     if kind == "video_url" and release != "1.3.0":
-        if isinstance(url := _needed(part, kind, where), str):
-            return video_part(url, {})
-        value = _object(part, kind, where)
-        return video_part(_needed(value, "url", where), value)
-    raise RowError("messages.part", where, f"no part of the type {got(kind)} is known.")
+        if isinstance(url := _require_value(part, kind, where), str):
+            return build_video_part(url, {})
+        value = _require_object(part, kind, where)
+        return build_video_part(_require_value(value, "url", where), value)
+    raise RowError("messages.part", where, f"no part of the type {show(kind)} is known.")
 
 
-def _needed(value: Mapping[str, Any], name: str, where: str) -> Any:
+def _require_value(value: Mapping[str, Any], name: str, where: str) -> Any:
     if name not in value:
         raise RowError("messages.field", where, f"the field {name!r} is missing.")
     return value[name]
 
 
-def _object(part: Mapping[str, Any], kind: str, where: str) -> Mapping[str, Any]:
-    value = _needed(part, kind, where)
+def _require_object(part: Mapping[str, Any], kind: str, where: str) -> Mapping[str, Any]:
+    value = _require_value(part, kind, where)
     if not isinstance(value, Mapping):
-        raise RowError("messages.part", f"{where}.{kind}", f"expected an object {got(value)}.")
+        raise RowError("messages.part", f"{where}.{kind}", f"expected an object {show(value)}.")
     return value

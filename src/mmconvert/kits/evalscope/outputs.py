@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS, Image, Part, Turn
 from mmconvert.core.rows import Rejected, Row
-from mmconvert.core.text.placeholders import turn_text
+from mmconvert.core.text.placeholders import format_turn
 from mmconvert.io import jsonl
 from mmconvert.plugins.format import Context
 
@@ -56,18 +56,18 @@ class Prompt(msgspec.Struct, frozen=True):
         for turn in self.turns:
             count = sum(part.type == "image" for part in turn.content)
             if turn.role == "user":
-                found = turn_text(turn, self.images[at : at + count])
+                found = format_turn(turn, self.images[at : at + count])
             at += count
         return found
 
-    def without(self, reply: str | None) -> tuple[Turn, ...]:
+    def drop_response(self, reply: str | None) -> tuple[Turn, ...]:
         """Give the turns, the last one left out where it is the reply itself."""
         last = self.turns[-1] if self.turns else None
         ends = last is not None and last.role == "assistant" and "".join(part.text for part in last.content) == reply
         return self.turns[:-1] if ends else self.turns
 
 
-def last_rows(path: Path) -> Iterator[Row | Rejected]:
+def read_last_rows(path: Path) -> Iterator[Row | Rejected]:
     """Read the rows of an append-only file: of those with one index the last counts.
 
     A row without a model's name gets the one that the folder has, `predictions/{model}/` or `reviews/{model}/`.
@@ -75,23 +75,23 @@ def last_rows(path: Path) -> Iterator[Row | Rejected]:
     Args:
         path: The file; read twice.
     """
-    last = {_key(item): item.where.row for item in jsonl.rows(path) if isinstance(item, Row)}
+    last = {_build_key(item): item.where.row for item in jsonl.rows(path) if isinstance(item, Row)}
     folder = path.resolve().parent
     named = {"model": folder.name} if folder.parent.name in FOLDERS else {}
     for item in jsonl.rows(path):
         if isinstance(item, Rejected):
             yield item
-        elif last[_key(item)] == item.where.row:
+        elif last[_build_key(item)] == item.where.row:
             yield replace(item, fields={**named, **item.fields}) if not item.fields.get("model") else item
 
 
-def _key(row: Row) -> tuple[int, int]:
+def _build_key(row: Row) -> tuple[int, int]:
     """Tell rows of one index from others; a row without an index is refused later, each for itself."""
     index = row.fields.get("index")
     return (index, 0) if isinstance(index, int) else (row.where.row, 1)
 
 
-def index_of(fields: dict[str, Any]) -> int:
+def read_index(fields: dict[str, Any]) -> int:
     """Take the index out of a row.
 
     Raises:
@@ -99,11 +99,11 @@ def index_of(fields: dict[str, Any]) -> int:
     """
     value = fields.pop("index", None)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise RowError("id.missing", "index", f"expected a whole number {got(value)}.")
+        raise RowError("id.missing", "index", f"expected a whole number {show(value)}.")
     return value
 
 
-def place_of(row: Row, context: Context) -> tuple[str | None, str | None]:
+def read_dataset_and_subset(row: Row, context: Context) -> tuple[str | None, str | None]:
     """Read benchmark and subset out of the file's name, `{benchmark}_{subset}.jsonl`.
 
     Returns:
@@ -117,7 +117,7 @@ def place_of(row: Row, context: Context) -> tuple[str | None, str | None]:
     return context.dataset or bench, subset
 
 
-def prompt_of(value: Any, context: Context, field: str = "messages") -> Prompt:
+def read_prompt(value: Any, context: Context, field: str = "messages") -> Prompt:
     """Read the messages that a model was shown; a text is one user message.
 
     Args:
@@ -132,7 +132,7 @@ def prompt_of(value: Any, context: Context, field: str = "messages") -> Prompt:
         return Prompt((), ())
     messages = [{"role": "user", "content": value}] if isinstance(value, str) else value
     if not isinstance(messages, list):
-        raise RowError("messages.type", field, f"expected a list of messages {got(value)}.")
+        raise RowError("messages.type", field, f"expected a list of messages {show(value)}.")
     turns: list[Turn] = []
     images: list[Image] = []
     unseen: list[str] = []
@@ -140,10 +140,10 @@ def prompt_of(value: Any, context: Context, field: str = "messages") -> Prompt:
         where = f"{field}[{number}]"
         role = message.get("role") if isinstance(message, dict) else None
         if not isinstance(role, str) or role not in ROLES:
-            raise RowError("messages.role", where, f"expected a message of {', '.join(ROLES)} {got(message)}.")
+            raise RowError("messages.role", where, f"expected a message of {', '.join(ROLES)} {show(message)}.")
         parts = []
-        for part in _parts(message.get("content"), where):
-            made = _part(part, len(images) + 1, context)
+        for part in _read_parts(message.get("content"), where):
+            made = _read_part(part, len(images) + 1, context)
             if isinstance(made, Image):
                 images.append(made)
                 parts.append(Part("image"))
@@ -155,26 +155,26 @@ def prompt_of(value: Any, context: Context, field: str = "messages") -> Prompt:
     return Prompt(tuple(turns), tuple(images), tuple(unseen))
 
 
-def text_of(content: Any, field: str) -> str:
+def join_texts(content: Any, field: str) -> str:
     """Join the texts of a message's content; reasoning does not belong to it.
 
     Raises:
         RowError: `messages.content`.
     """
-    return "".join(part["text"] for part in _parts(content, field) if part.get("type") == "text")
+    return "".join(part["text"] for part in _read_parts(content, field) if part.get("type") == "text")
 
 
-def _parts(content: Any, field: str) -> Sequence[Mapping[str, Any]]:
+def _read_parts(content: Any, field: str) -> Sequence[Mapping[str, Any]]:
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not isinstance(parts, list):
-        raise RowError("messages.content", f"{field}.content", f"expected a text or a list of parts {got(content)}.")
+        raise RowError("messages.content", f"{field}.content", f"expected a text or a list of parts {show(content)}.")
     for part in parts:
         if not isinstance(part, dict) or (part.get("type") == "text" and not isinstance(part.get("text"), str)):
-            raise RowError("messages.content", f"{field}.content", f"expected a part with a type {got(part)}.")
+            raise RowError("messages.content", f"{field}.content", f"expected a part with a type {show(part)}.")
     return parts
 
 
-def _part(part: Mapping[str, Any], slot: int, context: Context) -> Part | Image | list[str]:
+def _read_part(part: Mapping[str, Any], slot: int, context: Context) -> Part | Image | list[str]:
     kind = part.get("type")
     if kind == "text":
         return Part("text", part["text"])
@@ -189,7 +189,7 @@ def _part(part: Mapping[str, Any], slot: int, context: Context) -> Part | Image 
     return [] if kind == "reasoning" else [f"{kind}: {reference[:_SHOWN]}"]
 
 
-def options_in(text: str) -> tuple[str, ...]:
+def find_options(text: str) -> tuple[str, ...]:
     r"""Find the options that one of the kit's templates wrote into a prompt, `A) text` a line.
 
     Args:

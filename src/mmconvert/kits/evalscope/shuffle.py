@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.kits.evalscope.release import LATEST, Release
 
 
@@ -28,7 +28,7 @@ class Choices(msgspec.Struct, frozen=True):
     target: str | list[str]
 
 
-def evalscope_shuffle(samples: Iterable[Choices], seed: int, release: Release = LATEST) -> Iterator[Choices]:
+def shuffle_choices(samples: Iterable[Choices], seed: int, release: Release = LATEST) -> Iterator[Choices]:
     """Shuffle the options of a data set.
 
     Args:
@@ -56,12 +56,12 @@ def evalscope_shuffle(samples: Iterable[Choices], seed: int, release: Release = 
             yield sample
             continue
         order = list(range(len(sample.options)))
-        (random.Random(_own_seed(sample, seed)) if release == LATEST else generator).shuffle(order)
-        labels = {label_of(old): label_of(new) for new, old in enumerate(order)}
-        yield Choices(sample.text, tuple(sample.options[old] for old in order), _moved(sample.target, labels))
+        (random.Random(_derive_seed(sample, seed)) if release == LATEST else generator).shuffle(order)
+        labels = {build_label(old): build_label(new) for new, old in enumerate(order)}
+        yield Choices(sample.text, tuple(sample.options[old] for old in order), _move_target(sample.target, labels))
 
 
-def label_of(position: int) -> str:
+def build_label(position: int) -> str:
     """Give the label of an option: A to Z, then 1, 2, ...
 
     Example:
@@ -71,15 +71,15 @@ def label_of(position: int) -> str:
     return chr(ord("A") + position) if position < 26 else str(position - 25)
 
 
-def _own_seed(sample: Choices, seed: int) -> int:
+def _derive_seed(sample: Choices, seed: int) -> int:
     material = "\0".join([str(seed), sample.text, *sorted(sample.options)])
     return int.from_bytes(hashlib.sha256(material.encode()).digest()[:8], "big")
 
 
-def _moved(target: str | list[str], labels: Mapping[str, str]) -> str | list[str]:
+def _move_target(target: str | list[str], labels: Mapping[str, str]) -> str | list[str]:
     for label in [target] if isinstance(target, str) else target:
         if label not in labels:
             raise RowError(
-                "answer.not_an_option", "answer", f"expected one of {', '.join(sorted(labels))} {got(label)}."
+                "answer.not_an_option", "answer", f"expected one of {', '.join(sorted(labels))} {show(label)}."
             )
     return labels[target] if isinstance(target, str) else [labels[label] for label in target]

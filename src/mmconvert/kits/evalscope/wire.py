@@ -11,7 +11,7 @@ from mimetypes import MimeTypes
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.kits.evalscope.media import Part
 from mmconvert.kits.evalscope.messages import Message
 
@@ -22,12 +22,12 @@ _TYPES = MimeTypes()
 _FALLBACK = "image/png"
 
 
-def wire_messages(messages: Iterable[Message], picture: Callable[[str], str]) -> list[dict[str, Any]]:
+def build_wire_messages(messages: Iterable[Message], picture: Callable[[str], str]) -> list[dict[str, Any]]:
     """Write messages as they go over the wire.
 
     Args:
         messages: The kit's messages, texts and pictures only.
-        picture: Gives the address of a picture's reference, such as `data_url_in(folder)`.
+        picture: Gives the address of a picture's reference, such as `build_data_url_resolver(folder)`.
 
     Returns:
         `{"role", "content"}`, the content a text or a list of `text` and `image_url` parts.
@@ -40,10 +40,10 @@ def wire_messages(messages: Iterable[Message], picture: Callable[[str], str]) ->
         >>> wire_messages([{"role": "user", "content": [part]}], lambda url: url)[0]["content"]
         [{'type': 'image_url', 'image_url': {'url': 'https://x.org/a.png', 'detail': 'auto'}}]
     """
-    return [{**message, "content": _content(message["content"], picture)} for message in messages]
+    return [{**message, "content": _build_content(message["content"], picture)} for message in messages]
 
 
-def data_url_in(folder: Path) -> Callable[[str], str]:
+def build_data_url_resolver(folder: Path) -> Callable[[str], str]:
     """Give a function that turns references into addresses as the kit does when it runs in a folder.
 
     Args:
@@ -61,7 +61,7 @@ def data_url_in(folder: Path) -> Callable[[str], str]:
         try:
             data = (folder / reference).read_bytes()
         except (OSError, ValueError):
-            raise RowError("image.missing", "", f"there is no such file {got(reference)}.") from None
+            raise RowError("image.missing", "", f"there is no such file {show(reference)}.") from None
         # The type must not hang on the machine's own tables, hence no mimetypes.guess_type.
         kind = _TYPES.guess_type(reference, strict=False)[0] or _FALLBACK
         return f"data:{kind};base64,{base64.b64encode(data).decode()}"
@@ -69,11 +69,11 @@ def data_url_in(folder: Path) -> Callable[[str], str]:
     return address
 
 
-def _content(content: str | list[Part], picture: Callable[[str], str]) -> str | list[dict[str, Any]]:
-    return content if isinstance(content, str) else [_part(part, picture) for part in content]
+def _build_content(content: str | list[Part], picture: Callable[[str], str]) -> str | list[dict[str, Any]]:
+    return content if isinstance(content, str) else [_build_part(part, picture) for part in content]
 
 
-def _part(part: Part, picture: Callable[[str], str]) -> dict[str, Any]:
+def _build_part(part: Part, picture: Callable[[str], str]) -> dict[str, Any]:
     if part["type"] == "text":
         return {"type": "text", "text": part["text"]}
     if part["type"] == "image":

@@ -15,10 +15,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, UsageError, got
+from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.record import Record
-from mmconvert.core.text.turns import words
-from mmconvert.images.canvas import asked_turn, led_by
+from mmconvert.core.text.turns import join_texts
+from mmconvert.images.canvas import insert_image, require_user_turn
 from mmconvert.images.loader import Pictures
 from mmconvert.images.verify import MAX_PIXELS
 from mmconvert.plugins.transform import Setting
@@ -29,7 +29,7 @@ PARAMETERS: Mapping[str, Any] = {"folder": "", "lazy": True}
 _SIZE = re.compile(r"([1-9]\d{0,5})x([1-9]\d{0,5})", re.ASCII)
 
 
-def size_of(text: str) -> tuple[int, int]:
+def parse_size(text: str) -> tuple[int, int]:
     """Read a size.
 
     Args:
@@ -47,10 +47,10 @@ def size_of(text: str) -> tuple[int, int]:
     """
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise UsageError(f"a size is written WIDTHxHEIGHT in pixels, such as 640x480 {got(text)}.")
+        raise UsageError(f"a size is written WIDTHxHEIGHT in pixels, such as 640x480 {show(text)}.")
     width, height = int(match[1]), int(match[2])
     if width * height > MAX_PIXELS:
-        raise UsageError(f"a picture has at most {MAX_PIXELS:,} pixels {got(text)}.")
+        raise UsageError(f"a picture has at most {MAX_PIXELS:,} pixels {show(text)}.")
     return width, height
 
 
@@ -60,10 +60,10 @@ def sample_text(record: Record) -> str:
     Raises:
         RowError: `messages.no_user`: nobody asks anything.
     """
-    return words(record.messages[asked_turn(record)])
+    return join_texts(record.messages[require_user_turn(record)])
 
 
-def text_digest(text: str) -> str:
+def hash_text(text: str) -> str:
     """Name a text as MMTrustEval names the picture made for it.
 
     Returns:
@@ -78,7 +78,7 @@ def text_digest(text: str) -> str:
     return hashlib.sha3_256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def illustrated(
+def add_text_image(
     record: Record, make: Callable[[], bytes], parameters: Mapping[str, Any], setting: Setting, stem: str | None = None
 ) -> Record:
     """Show a record's text with a picture that a method makes, or made before.
@@ -97,13 +97,17 @@ def illustrated(
         RowError: `make` refuses, or the file in the folder is no picture.
         Error: The folder cannot be written.
     """
-    stem = stem or text_digest(sample_text(record))
+    stem = stem or hash_text(sample_text(record))
     folder = parameters["folder"]
-    data = kept(Path(folder), f"{stem}.png", make, setting.pictures, lazy=parameters["lazy"]) if folder else make()
-    return led_by(record, data, setting.pictures, {"name": setting.name, **({"file": f"{stem}.png"} if folder else {})})
+    data = (
+        read_or_make(Path(folder), f"{stem}.png", make, setting.pictures, lazy=parameters["lazy"]) if folder else make()
+    )
+    return insert_image(
+        record, data, setting.pictures, {"name": setting.name, **({"file": f"{stem}.png"} if folder else {})}
+    )
 
 
-def kept(folder: Path, name: str, make: Callable[[], bytes], pictures: Pictures, *, lazy: bool) -> bytes:
+def read_or_make(folder: Path, name: str, make: Callable[[], bytes], pictures: Pictures, *, lazy: bool) -> bytes:
     """Give the bytes of a file, making it if need be; whoever is first decides, the others take what stands.
 
     Args:
@@ -126,7 +130,7 @@ def kept(folder: Path, name: str, make: Callable[[], bytes], pictures: Pictures,
     data = make()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _beside(path) as temporary:
+        with _open_temporary(path) as temporary:
             temporary.write_bytes(data)
             if not lazy:
                 temporary.replace(path)
@@ -149,7 +153,7 @@ def _publish(temporary: Path, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _beside(path: Path) -> Iterator[Path]:
+def _open_temporary(path: Path) -> Iterator[Path]:
     handle, name = tempfile.mkstemp(prefix=f".{path.stem[:16]}.", suffix=".new", dir=path.parent)
     os.close(handle)
     temporary = Path(name)
@@ -164,6 +168,6 @@ def _read(folder: Path, name: str, pictures: Pictures) -> bytes:
     image = replace(pictures, roots=(folder.resolve(),)).of_reference(name, 1)
     if image.bytes is None:
         raise RowError(
-            "image.missing", "", f"no such file in {folder} {got(name)}. Put it there, or leave the row out."
+            "image.missing", "", f"no such file in {folder} {show(name)}. Put it there, or leave the row out."
         )
     return image.bytes

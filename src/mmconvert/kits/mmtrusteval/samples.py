@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mmconvert.core.errors import RowError, got
-from mmconvert.core.record import Image, Part, Record, Turn, canonical_json
+from mmconvert.core.errors import RowError, show
+from mmconvert.core.record import Image, Part, Record, Turn, encode_json
 from mmconvert.core.rows import Row
 from mmconvert.plugins.format import Context
 
@@ -35,7 +35,7 @@ def sample_record(
     Raises:
         RowError: `label.type`: the reference is neither a text nor a number nor a list of them.
     """
-    key, answers = context.numbered(row), _answers(label)
+    key, answers = context.numbered(row), _read_answers(label)
     shown = () if image is None else (Part("image"),)
     return Record(
         id=key,
@@ -47,8 +47,8 @@ def sample_record(
         question=text,
         answer=answers[0] if answers else None,
         answers=answers,
-        label=None if label is None else canonical_json(label),
-        category=_subset(extra.get("extra")),
+        label=None if label is None else encode_json(label),
+        category=_read_subset(extra.get("extra")),
         dataset=context.dataset or dataset,
         subset=context.subset,
         extra=extra,
@@ -56,15 +56,15 @@ def sample_record(
     )
 
 
-def _answers(label: Any) -> tuple[str, ...]:
+def _read_answers(label: Any) -> tuple[str, ...]:
     if label is None:
         return ()
     values = label if isinstance(label, list) else [label]
     if any(isinstance(value, bool) or not isinstance(value, str | int | float) for value in values):
-        raise RowError("label.type", "label", f"expected a text, a number or a list of them {got(label)}.")
+        raise RowError("label.type", "label", f"expected a text, a number or a list of them {show(label)}.")
     return tuple(str(value) for value in values)
 
 
-def _subset(extra: Any) -> str | None:
+def _read_subset(extra: Any) -> str | None:
     subset = extra.get("subset") if isinstance(extra, Mapping) else None
     return None if subset is None else str(subset)

@@ -13,7 +13,7 @@ from typing import Any
 
 from mmconvert.core.errors import Error, RowError
 from mmconvert.core.record import Part, Record, Turn
-from mmconvert.kits.reform_eval.dialogue import Processor, marked_question
+from mmconvert.kits.reform_eval.dialogue import Processor, build_labeled_question
 from mmconvert.kits.reform_eval.setup import Setup
 
 HISTORY = "history"
@@ -38,7 +38,7 @@ class Round:
         return f"{self.dialog}_{self.number}"
 
 
-def capitalized(text: str) -> str:
+def capitalize_text(text: str) -> str:
     """Write a text with a capital at its start alone.
 
     Example:
@@ -48,7 +48,7 @@ def capitalized(text: str) -> str:
     return text.capitalize()
 
 
-def capitalized_question(text: str) -> str:
+def capitalize_question(text: str) -> str:
     """Write a question with a capital at its start and a question mark at its end.
 
     Example:
@@ -59,7 +59,7 @@ def capitalized_question(text: str) -> str:
     return text if text.endswith("?") else f"{text}?"
 
 
-def rounds_before(record: Record) -> tuple[Mapping[str, Any], ...]:
+def read_earlier_rounds(record: Record) -> tuple[Mapping[str, Any], ...]:
     """Give the rounds before a record's question, () where `extra` holds none of this shape."""
     rounds = record.extra.get(HISTORY)
     if not isinstance(rounds, list) or not all(isinstance(one, Mapping) and _is_round(one) for one in rounds):
@@ -74,7 +74,7 @@ def _is_round(one: Mapping[str, Any]) -> bool:
     return all(isinstance(option, str) for option in options) and one.get("answer") in range(len(options))
 
 
-def with_history(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
+def replace_history(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
     """Put other words into the rounds that stand right before the last turn.
 
     Args:
@@ -128,17 +128,17 @@ class Dialogs(Sequence[dict[str, Any]]):
         """
         self._setup, self._instructions, self._example, self._rng = setup, instructions, example, rng
         self._writer = setup.processor or Processor("\n", mark=None, method=setup.inference_method)
-        read = [_rounds(dialog, data, setup.capitalize) for dialog in data["dialogs"]]
+        read = [_read_rounds(dialog, data, setup.capitalize) for dialog in data["dialogs"]]
         self._rounds = [one for rounds in read for one in rounds]
         self._dialogs = {rounds[0].dialog: rounds for rounds in read if rounds}
         self._history: dict[str, list[dict[str, str]]] = {}
         for dialog in data["dialogs"]:
-            name = picture_name(dialog["image_id"], str(setup.config.get("split")))
+            name = build_image_name(dialog["image_id"], str(setup.config.get("split")))
             if not has_picture(name):
                 raise Error(f"{name}: no such picture file. The kit wants it beside the data.")
         for one in self._rounds:
             # Every round draws its marks here, even where the model's answers take its place later.
-            turns = self._finished(one, one.answer)
+            turns = self._build_finished_round(one, one.answer)
             if not setup.online_multi_round:
                 self._history.setdefault(one.dialog, []).extend(turns)
         if setup.online_multi_round:
@@ -179,10 +179,10 @@ class Dialogs(Sequence[dict[str, Any]]):
         }
         if setup.processor is not None and setup.write is not None:
             sample["text"] = setup.write(sample, setup.processor, self._rng)
-        return {**sample, "question_with_option": marked_question(sample, setup.option_mark, self._rng)}
+        return {**sample, "question_with_option": build_labeled_question(sample, setup.option_mark, self._rng)}
 
-    def before(self, index: int) -> list[dict[str, Any]]:
-        """Give the rounds before an item with their right answers, as `rounds_before` reads them."""
+    def list_earlier_rounds(self, index: int) -> list[dict[str, Any]]:
+        """Give the rounds before an item with their right answers, as `read_earlier_rounds` reads them."""
         asked = self._rounds[index // self._setup.data_duplication]
         return [
             {"question": one.question, "answer_options": one.options, "answer": one.answer}
@@ -203,9 +203,9 @@ class Dialogs(Sequence[dict[str, Any]]):
                 one.heard.append(text)
                 if len(one.heard) == self._setup.data_duplication:
                     said = Counter(one.heard).most_common(1)[0][0]
-                    self._history.setdefault(one.dialog, []).extend(self._finished(one, said))
+                    self._history.setdefault(one.dialog, []).extend(self._build_finished_round(one, said))
 
-    def _finished(self, one: Round, answer: int | str) -> list[dict[str, str]]:
+    def _build_finished_round(self, one: Round, answer: int | str) -> list[dict[str, str]]:
         if self._setup.inference_method == "likelihood":
             asked, said = one.question, one.options[answer] if isinstance(answer, int) else answer
         else:
@@ -213,7 +213,7 @@ class Dialogs(Sequence[dict[str, Any]]):
         return [{"from": "human", "value": asked}, {"from": "assistant", "value": said}]
 
 
-def picture_name(image_id: int, split: str) -> str:
+def build_image_name(image_id: int, split: str) -> str:
     """Name the picture file of a dialog.
 
     Example:
@@ -223,8 +223,8 @@ def picture_name(image_id: int, split: str) -> str:
     return f"{'' if 'COCO' in split else 'VisualDialog_'}{split}_{image_id:012d}.jpg"
 
 
-def _rounds(dialog: Mapping[str, Any], data: Mapping[str, Any], capitalize: bool) -> list[Round]:
-    question_text, option_text = (capitalized_question, capitalized) if capitalize else (str, str)
+def _read_rounds(dialog: Mapping[str, Any], data: Mapping[str, Any], capitalize: bool) -> list[Round]:
+    question_text, option_text = (capitalize_question, capitalize_text) if capitalize else (str, str)
     try:
         return [
             Round(

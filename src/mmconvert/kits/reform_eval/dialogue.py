@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.errors import RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import Record
-from mmconvert.core.text.prompt_parts import Wording, pictures_first
-from mmconvert.core.text.turns import last_turn_images
+from mmconvert.core.text.prompt_parts import Wording, put_images_first
+from mmconvert.core.text.turns import list_last_turn_images
 
 ALPHABETS = {"lower": ascii_lowercase, "upper": ascii_uppercase, "number": "123456789"}
 """What marks the options; a draw takes one of them in this order."""
@@ -72,7 +72,7 @@ class Processor(msgspec.Struct, frozen=True):
         """How the response begins with this method."""
         return None if self.method == "likelihood" else self.response_prefix
 
-    def alphabet(self, rng: Random) -> str:
+    def choose_labels(self, rng: Random) -> str:
         """Choose the marks of the options.
 
         Raises:
@@ -81,10 +81,10 @@ class Processor(msgspec.Struct, frozen=True):
         if self.mark not in (None, "random", *ALPHABETS):
             known = ", ".join([*ALPHABETS, "random"])
             raise UsageError(f"no option mark is called {self.mark!r}. Known: {known}.")
-        return alphabet(self.mark, rng)
+        return choose_labels(self.mark, rng)
 
 
-def alphabet(mark: str | None, rng: Random) -> str:
+def choose_labels(mark: str | None, rng: Random) -> str:
     """Choose the marks of the options; anything that is no name of marks draws them.
 
     Example:
@@ -94,7 +94,7 @@ def alphabet(mark: str | None, rng: Random) -> str:
     return ALPHABETS[mark] if mark in ALPHABETS else rng.choice([*ALPHABETS.values()])
 
 
-def question_with_options(question: str, options: Sequence[Any] | None, marks: str) -> str:
+def build_question_with_options(question: str, options: Sequence[Any] | None, marks: str) -> str:
     """Write the options behind a question.
 
     Args:
@@ -117,7 +117,7 @@ def question_with_options(question: str, options: Sequence[Any] | None, marks: s
     return f"{question} Options: {listed}{'.' if options else ''}"
 
 
-def marked_question(sample: Mapping[str, Any], mark: str | None, rng: Random) -> str:
+def build_labeled_question(sample: Mapping[str, Any], mark: str | None, rng: Random) -> str:
     """Write a sample's question with its options.
 
     Args:
@@ -135,12 +135,12 @@ def marked_question(sample: Mapping[str, Any], mark: str | None, rng: Random) ->
         'Red? Options: (a) yes; (b) no.'
     """
     if not isinstance(sample.get("question"), str):
-        raise RowError("question.missing", "question", f"expected a text {got(sample.get('question'))}.")
+        raise RowError("question.missing", "question", f"expected a text {show(sample.get('question'))}.")
     options = sample.get("answer_options")
-    return question_with_options(sample["question"], options, "" if options is None else alphabet(mark, rng))
+    return build_question_with_options(sample["question"], options, "" if options is None else choose_labels(mark, rng))
 
 
-def question_and_answer(
+def build_round(
     question: str, options: Sequence[Any] | None, answer: Any, processor: Processor, rng: Random
 ) -> tuple[str, str]:
     """Word a finished round of a dialogue.
@@ -165,12 +165,12 @@ def question_and_answer(
         ('Red? Options: (A) yes; (B) no.', '(B) no')
     """
     if options is None:
-        raise RowError("options.missing", "options", f"there are no options to find the answer in {got(answer)}.")
-    marks = processor.alphabet(rng)
-    asked = question_with_options(question, options, marks)
+        raise RowError("options.missing", "options", f"there are no options to find the answer in {show(answer)}.")
+    marks = processor.choose_labels(rng)
+    asked = build_question_with_options(question, options, marks)
     if isinstance(answer, int):
         if not 0 <= answer < len(options):
-            raise RowError("answer.range", "answer", f"there are {len(options)} options, from 0 {got(answer)}.")
+            raise RowError("answer.range", "answer", f"there are {len(options)} options, from 0 {show(answer)}.")
         said = f"({marks[answer]}) {options[answer]}"
     else:
         said = f"({marks[options.index(answer)]}) {answer}" if answer in options else str(answer)
@@ -194,14 +194,14 @@ def chat_wording(record: Record, settings: Processor, rng: Random) -> Wording:
     if None in record.options:
         raise RowError("options.gap", "options", "ReForm-Eval marks options without a gap. Leave the row out.")
     options = record.options if record.options and settings.method == "generation" else None
-    marks = settings.alphabet(rng)
-    asked = question_with_options(record.question or "", options, marks)
-    slots = tuple(image.slot for image in last_turn_images(record))
-    wording = pictures_first(f"{record.instruction} {asked}" if record.instruction else asked, slots)
+    marks = settings.choose_labels(rng)
+    asked = build_question_with_options(record.question or "", options, marks)
+    slots = tuple(image.slot for image in list_last_turn_images(record))
+    wording = put_images_first(f"{record.instruction} {asked}" if record.instruction else asked, slots)
     return replace(wording, reply=settings.prefix, names=marks[: len(options or ())])
 
 
-def dialogue_text(sample: Mapping[str, Any], processor: Processor, rng: Random) -> str:
+def format_conversation(sample: Mapping[str, Any], processor: Processor, rng: Random) -> str:
     r"""Write a sample as a dialogue, up to where the model answers.
 
     Args:
@@ -225,20 +225,20 @@ def dialogue_text(sample: Mapping[str, Any], processor: Processor, rng: Random) 
         'User: Red? Options: (A) yes; (B) no.\nBot: The answer is'
     """
     if processor.style not in STYLES:
-        hint = did_you_mean(processor.style, STYLES)
+        hint = suggest_spelling(processor.style, STYLES)
         raise UsageError(f"no style is called {processor.style!r}.{hint} Known: {', '.join(STYLES)}.")
     instruct = sample.get("instruct")
     if processor.style == "llama_adapter2":
         before = "" if instruct is None else f"Instruction:\n{instruct}{processor.sep}"
-        return _system(processor) + before + _adapter(_turns(sample, "", processor, rng), processor)
-    turns = _turns(sample, "" if instruct is None else f"{instruct} ", processor, rng)
+        return _build_system(processor) + before + _format_adapter(_build_turns(sample, "", processor, rng), processor)
+    turns = _build_turns(sample, "" if instruct is None else f"{instruct} ", processor, rng)
     return STYLES[processor.style](turns, processor)
 
 
-def mmgpt_text(sample: Mapping[str, Any], processor: Processor, rng: Random) -> str:
+def format_mmgpt(sample: Mapping[str, Any], processor: Processor, rng: Random) -> str:
     """Write a dialogue as MultiModal-GPT reads it: its own system text, the picture as a turn.
 
-    Args and errors as for `dialogue_text`; the styles are `one` and `two`.
+    Args and errors as for `format_conversation`; the styles are `one` and `two`.
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:MMGPTSingleChoiceProcessor. Roles go by
     position, whatever the opening calls them.
@@ -247,19 +247,19 @@ def mmgpt_text(sample: Mapping[str, Any], processor: Processor, rng: Random) -> 
     if processor.style not in ends:
         raise UsageError(f"mmGPT has no style {processor.style!r}. Known: {', '.join(ends)}.")
     instruct = sample.get("instruct")
-    turns = _turns(sample, "" if instruct is None else f"{instruct} ", processor, rng)
+    turns = _build_turns(sample, "" if instruct is None else f"{instruct} ", processor, rng)
     end = ends[processor.style]
-    text = f"{MMGPT_SYSTEM}{processor.sep}" + _ended("Image:\n<image>", end[1])
+    text = f"{MMGPT_SYSTEM}{processor.sep}" + _end_line("Image:\n<image>", end[1])
     for number, (_, message) in enumerate(turns):
         line = f"{processor.roles[number % 2]}:\n"
-        text += _ended(line + message, end[number % 2]) if message else line + (processor.prefix or "")
+        text += _end_line(line + message, end[number % 2]) if message else line + (processor.prefix or "")
     return text
 
 
-def question_answer_text(sample: Mapping[str, Any], processor: Processor, rng: Random) -> str:
+def format_question_answer(sample: Mapping[str, Any], processor: Processor, rng: Random) -> str:
     """Write a sample as BLIP-2 and its kin read it: `Question: ... Answer:`.
 
-    Args and errors as for `dialogue_text`; style and beginning of the response are not used.
+    Args and errors as for `format_conversation`; style and beginning of the response are not used.
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:SingleChoiceProcessor. A sample without
     a question loses the word before it as well.
@@ -267,15 +267,15 @@ def question_answer_text(sample: Mapping[str, Any], processor: Processor, rng: R
     options = None if processor.method == "likelihood" else sample.get("answer_options")
     question = f"{processor.roles[0]}: {sample['question']}" if sample.get("question") is not None else ""
     if options is not None:
-        question = question_with_options(question, options, processor.alphabet(rng))
+        question = build_question_with_options(question, options, processor.choose_labels(rng))
     before = "" if sample.get("instruct") is None else f"{sample['instruct']}\n"
-    return f"{before}{_history(sample, processor)}{question}{processor.sep}{processor.roles[1]}:"
+    return f"{before}{_build_history(sample, processor)}{question}{processor.sep}{processor.roles[1]}:"
 
 
-def plain_text(sample: Mapping[str, Any], processor: Processor) -> str:
+def format_plain(sample: Mapping[str, Any], processor: Processor) -> str:
     """Write a sample without its options.
 
-    Args and errors as for `dialogue_text`; only separators and roles are used.
+    Args and errors as for `format_conversation`; only separators and roles are used.
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:BaseProcessor.
     """
@@ -283,74 +283,74 @@ def plain_text(sample: Mapping[str, Any], processor: Processor) -> str:
         raise RowError("question.missing", "question", "the sample has no question.")
     user, assistant = processor.roles
     before = "" if sample.get("instruct") is None else f"{sample['instruct']} "
-    return f"{before}{_history(sample, processor)}{user}: {sample['question']}{processor.sep}{assistant}:"
+    return f"{before}{_build_history(sample, processor)}{user}: {sample['question']}{processor.sep}{assistant}:"
 
 
-def _history(sample: Mapping[str, Any], processor: Processor) -> str:
+def _build_history(sample: Mapping[str, Any], processor: Processor) -> str:
     ends = (processor.sep, processor.sep2)
-    said = [f"{_role(turn, processor)}: {turn['value']}" for turn in sample.get("history") or ()]
-    return "".join(_ended(line, ends[number % 2]) for number, line in enumerate(said))
+    said = [f"{_choose_role(turn, processor)}: {turn['value']}" for turn in sample.get("history") or ()]
+    return "".join(_end_line(line, ends[number % 2]) for number, line in enumerate(said))
 
 
-def _role(turn: Mapping[str, Any], processor: Processor) -> str:
+def _choose_role(turn: Mapping[str, Any], processor: Processor) -> str:
     roles = dict(zip(("human", "assistant"), processor.roles, strict=True))
     if turn["from"] not in roles:
-        raise RowError("history.type", "history", f"expected a turn of human or assistant {got(turn['from'])}.")
+        raise RowError("history.type", "history", f"expected a turn of human or assistant {show(turn['from'])}.")
     return roles[turn["from"]]
 
 
-def _turns(sample: Mapping[str, Any], instruct: str, processor: Processor, rng: Random) -> Turns:
+def _build_turns(sample: Mapping[str, Any], instruct: str, processor: Processor, rng: Random) -> Turns:
     """Lay out opening, history, question and the place of the answer; the instruction leads the first turn."""
     question = sample.get("question")
     question = "" if question is None else question
     options = None if processor.method == "likelihood" else sample.get("answer_options")
     if options is not None:
-        question = question_with_options(question, options, processor.alphabet(rng))
+        question = build_question_with_options(question, options, processor.choose_labels(rng))
     user, assistant = processor.roles
     turns = [(user, question), (assistant, "")]
     if history := sample.get("history"):
-        said = [(_role(turn, processor), turn["value"]) for turn in history[1:]]
+        said = [(_choose_role(turn, processor), turn["value"]) for turn in history[1:]]
         turns = [(user, history[0]["value"]), *said, *turns]
     turns[0] = (user, processor.first_query(instruct + turns[0][1]))
     return [*processor.opening, *turns]
 
 
-def _ended(line: str, sep: str | None) -> str:
+def _end_line(line: str, sep: str | None) -> str:
     if sep is None:
         raise UsageError("the style needs a second separator for the assistant's turns. Give sep2.")
     return line + sep
 
 
-def _system(processor: Processor) -> str:
+def _build_system(processor: Processor) -> str:
     return "" if processor.system is None else processor.system + processor.sep
 
 
-def _slot(line: str, processor: Processor, gap: str = " ") -> str:
+def _build_response_slot(line: str, processor: Processor, gap: str = " ") -> str:
     return line if processor.prefix is None else f"{line}{gap}{processor.prefix}"
 
 
-def _lines(turns: Turns, processor: Processor, ends: tuple[str, str | None]) -> str:
+def _format_lines(turns: Turns, processor: Processor, ends: tuple[str, str | None]) -> str:
     return "".join(
-        _ended(f"{role}: {message}", ends[number % 2]) if message else _slot(f"{role}:", processor)
+        _end_line(f"{role}: {message}", ends[number % 2]) if message else _build_response_slot(f"{role}:", processor)
         for number, (role, message) in enumerate(turns)
     )
 
 
-def _one(turns: Turns, processor: Processor) -> str:
-    return _system(processor) + _lines(turns, processor, (processor.sep, processor.sep))
+def _format_one(turns: Turns, processor: Processor) -> str:
+    return _build_system(processor) + _format_lines(turns, processor, (processor.sep, processor.sep))
 
 
-def _two(turns: Turns, processor: Processor) -> str:
-    return _system(processor) + _lines(turns, processor, (processor.sep, processor.sep2))
+def _format_two(turns: Turns, processor: Processor) -> str:
+    return _build_system(processor) + _format_lines(turns, processor, (processor.sep, processor.sep2))
 
 
-def _llama_2(turns: Turns, processor: Processor) -> str:
+def _format_llama_2(turns: Turns, processor: Processor) -> str:
     text = ""
     for number, (_, message) in enumerate(turns):
         if not message:
             text += processor.prefix or ""
         elif number % 2:
-            text += _ended(f" {message} ", processor.sep2)
+            text += _end_line(f" {message} ", processor.sep2)
         else:
             system = f"<<SYS>>\n{processor.system}\n<</SYS>>\n\n" if number == 0 else ""
             text += f"{processor.sep}[INST] {system}{message} [/INST]"
@@ -358,27 +358,27 @@ def _llama_2(turns: Turns, processor: Processor) -> str:
     return text.lstrip(processor.sep)
 
 
-def _otter(turns: Turns, processor: Processor) -> str:
+def _format_otter(turns: Turns, processor: Processor) -> str:
     text = processor.system or ""
     for number, (role, message) in enumerate(turns):
         if not message:
-            text += _slot(f"{role}:<answer>", processor)
+            text += _build_response_slot(f"{role}:<answer>", processor)
         elif number % 2:
-            text += _ended(f"{role}:<answer> {message}", processor.sep2)
+            text += _end_line(f"{role}:<answer> {message}", processor.sep2)
         else:
             text += f"{role}: {message}{processor.sep}"
     return text
 
 
-def _adapter(turns: Turns, processor: Processor) -> str:
+def _format_adapter(turns: Turns, processor: Processor) -> str:
     return "".join(
-        f"{role}:\n{message}{processor.sep}" if message else _slot(f"{role}:", processor, "\n")
+        f"{role}:\n{message}{processor.sep}" if message else _build_response_slot(f"{role}:", processor, "\n")
         for role, message in turns
     )
 
 
-def _visualglm(turns: Turns, processor: Processor) -> str:
-    text = _system(processor)
+def _format_visualglm(turns: Turns, processor: Processor) -> str:
+    text = _build_system(processor)
     for number, (role, message) in enumerate(turns):
         if not message:
             text += f"{role}：{processor.prefix or ''}"
@@ -389,10 +389,10 @@ def _visualglm(turns: Turns, processor: Processor) -> str:
 
 
 STYLES: dict[str, Callable[[Turns, Processor], str]] = {
-    "two": _two,
-    "one": _one,
-    "llama_2": _llama_2,
-    "otter": _otter,
-    "llama_adapter2": _adapter,
-    "visualglm": _visualglm,
+    "two": _format_two,
+    "one": _format_one,
+    "llama_2": _format_llama_2,
+    "otter": _format_otter,
+    "llama_adapter2": _format_adapter,
+    "visualglm": _format_visualglm,
 }

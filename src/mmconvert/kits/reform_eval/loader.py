@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
+from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spelling
 from mmconvert.kits.reform_eval.dialogs import Dialogs
-from mmconvert.kits.reform_eval.dialogue import marked_question
-from mmconvert.kits.reform_eval.families import CLAIM_ANSWERS, DESCRIPTION_QUESTION, FAMILIES, Item
+from mmconvert.kits.reform_eval.dialogue import build_labeled_question
+from mmconvert.kits.reform_eval.families import CLAIM_ANSWERS, DESCRIPTION_QUESTION, FAMILIES, FamilyItem
 from mmconvert.kits.reform_eval.setup import Setup
 from mmconvert.kits.reform_eval.tdiuc import TYPE
 
@@ -26,7 +26,7 @@ YES_NO, DRAWN = ("yes", "no"), 3
 """Source: FudanDISC/ReForm-Eval@df1cfa7 build/TDIUC/tdiuc_dataset.py:make_choices."""
 
 
-class Dataset(msgspec.Struct, frozen=True):
+class DatasetRules(msgspec.Struct, frozen=True):
     """What a benchmark's loader does beside reading its family.
 
     Attributes:
@@ -49,36 +49,36 @@ class Dataset(msgspec.Struct, frozen=True):
 _OPEN = ("OCROpenEnded",)
 _KIE = ("OCROpenEnded", "KIEOpenEnded")
 
-DATASETS: dict[tuple[str, str | None], Dataset] = {
+DATASETS: dict[tuple[str, str | None], DatasetRules] = {
     **{
-        (name, None): Dataset(name, "by_text", (CHOICE, GENERATION))
+        (name, None): DatasetRules(name, "by_text", (CHOICE, GENERATION))
         for name in ("VQA", "KVQA", "VQRA", "VQAR", "MCV", "CaptionSelection")
     },
-    **{("MSCOCO", task): Dataset("Core", "by_index") for task in ("mci", "goi", "mos")},
-    ("MSCOCO", "itm"): Dataset("ITM", "by_gt", name_in_file="MSCOCO"),
-    ("MSCOCO", "its"): Dataset("ITS", "by_gt", name_in_file="MSCOCO"),
-    ("MSCOCO", "oc"): Dataset("ObjectCounting", "drawn"),
-    ("MSCOCO", "caption"): Dataset("Caption", "caption", (GENERATION,), "mscoco"),
-    **{(name, None): Dataset(name, "by_index") for name in ("CLEVR", "VSR", "MP3D")},
-    ("WikiHow", None): Dataset("WikiHow", "by_gt", name_in_file="WikiHow"),
-    ("SNLI-VE", None): Dataset("SNLI-VE", "by_gt"),
-    ("MEDIC", None): Dataset("MEDIC", "by_gt", name_in_file="MEDIC"),
-    ("RefCOCO", None): Dataset("RefCOCO", "by_gt", name_in_file="RefCOCO"),
+    **{("MSCOCO", task): DatasetRules("Core", "by_index") for task in ("mci", "goi", "mos")},
+    ("MSCOCO", "itm"): DatasetRules("ITM", "by_gt", name_in_file="MSCOCO"),
+    ("MSCOCO", "its"): DatasetRules("ITS", "by_gt", name_in_file="MSCOCO"),
+    ("MSCOCO", "oc"): DatasetRules("ObjectCounting", "drawn"),
+    ("MSCOCO", "caption"): DatasetRules("Caption", "caption", (GENERATION,), "mscoco"),
+    **{(name, None): DatasetRules(name, "by_index") for name in ("CLEVR", "VSR", "MP3D")},
+    ("WikiHow", None): DatasetRules("WikiHow", "by_gt", name_in_file="WikiHow"),
+    ("SNLI-VE", None): DatasetRules("SNLI-VE", "by_gt"),
+    ("MEDIC", None): DatasetRules("MEDIC", "by_gt", name_in_file="MEDIC"),
+    ("RefCOCO", None): DatasetRules("RefCOCO", "by_gt", name_in_file="RefCOCO"),
     **{
-        (name, None): Dataset("Classification", "by_stored_answer")
+        (name, None): DatasetRules("Classification", "by_stored_answer")
         for name in ("CIFAR10", "Flowers102", "ImageNet-1K", "VizWiz")
     },
-    ("Pets37", None): Dataset("Classification", "by_stored_answer", prefix_in_example=False),
-    ("TDIUC", None): Dataset("TDIUC", "drawn", prefix_in_example=False),
-    **{(name, None): Dataset("OCR", "open", _OPEN) for name in ("IC15", "COCO_text", "TextOCR", "CUTE80")},
-    **{(name, None): Dataset("OCR", "open", _OPEN) for name in ("IIIT5K", "WordArt")},
-    **{(name, None): Dataset("KIE", "open", _KIE) for name in ("FUNSD", "POIE")},
-    ("SROIE", None): Dataset("KIE", "open", _KIE, even_copies=False),
-    ("OCR", None): Dataset("TextVQA", "open", _OPEN),
-    ("NoCaps", None): Dataset("Caption", "caption", (GENERATION,), "nocaps"),
-    ("Flickr30K", None): Dataset("Caption", "caption", (GENERATION,), "flickr30k"),
-    ("TextCaps", None): Dataset("TextCaps", "caption", (GENERATION,), "textcaps"),
-    ("VisDial", None): Dataset("VisDial", "dialog"),
+    ("Pets37", None): DatasetRules("Classification", "by_stored_answer", prefix_in_example=False),
+    ("TDIUC", None): DatasetRules("TDIUC", "drawn", prefix_in_example=False),
+    **{(name, None): DatasetRules("OCR", "open", _OPEN) for name in ("IC15", "COCO_text", "TextOCR", "CUTE80")},
+    **{(name, None): DatasetRules("OCR", "open", _OPEN) for name in ("IIIT5K", "WordArt")},
+    **{(name, None): DatasetRules("KIE", "open", _KIE) for name in ("FUNSD", "POIE")},
+    ("SROIE", None): DatasetRules("KIE", "open", _KIE, even_copies=False),
+    ("OCR", None): DatasetRules("TextVQA", "open", _OPEN),
+    ("NoCaps", None): DatasetRules("Caption", "caption", (GENERATION,), "nocaps"),
+    ("Flickr30K", None): DatasetRules("Caption", "caption", (GENERATION,), "flickr30k"),
+    ("TextCaps", None): DatasetRules("TextCaps", "caption", (GENERATION,), "textcaps"),
+    ("VisDial", None): DatasetRules("VisDial", "dialog"),
 }
 """Loaders by dataset name and, where one name holds several, by task."""
 
@@ -105,29 +105,29 @@ def load(
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 build/__init__.py:load_reform_dataset.
     """
-    dataset = _dataset(setup)
+    dataset = _find_dataset(setup)
     if setup.inference_method not in METHODS:
-        raise UsageError(f"inference_method is one of {', '.join(METHODS)} {got(setup.inference_method)}.")
+        raise UsageError(f"inference_method is one of {', '.join(METHODS)} {show(setup.inference_method)}.")
     _check_file(data, setup, dataset)
-    instructions = _instructions(data, setup, dataset)
+    instructions = _list_instructions(data, setup, dataset)
     copies = setup.data_duplication
     if copies > 1 and dataset.even_copies and copies % len(instructions):
         raise UsageError(
-            f"data_duplication must be a multiple of the {len(instructions)} instructions {got(copies)}. "
+            f"data_duplication must be a multiple of the {len(instructions)} instructions {show(copies)}. "
             "Take as many, or 1."
         )
-    example = _example(setup, dataset)
+    example = _build_example(setup, dataset)
     if dataset.visit == "dialog":
         return Dialogs(data["data"], setup, instructions, example, rng, has_picture)
     return Samples(data if isinstance(data, list) else data["data"], setup, dataset, instructions, example, rng)
 
 
-def _dataset(setup: Setup) -> Dataset:
+def _find_dataset(setup: Setup) -> DatasetRules:
     task = setup.config.get("task")
     dataset = DATASETS.get((setup.dataset_name, task)) or DATASETS.get((setup.dataset_name, None))
     if dataset is None:
         known = list(dict.fromkeys(name for name, _ in DATASETS))
-        hint = did_you_mean(setup.dataset_name, known)
+        hint = suggest_spelling(setup.dataset_name, known)
         raise UsageError(f"no dataset {setup.dataset_name!r} (task {task!r}).{hint} Known: {', '.join(known)}.")
     if setup.formulation not in dataset.formulations:
         known_text = ", ".join(dataset.formulations)
@@ -135,7 +135,7 @@ def _dataset(setup: Setup) -> Dataset:
     return dataset
 
 
-def _check_file(data: Any, setup: Setup, dataset: Dataset) -> None:
+def _check_file(data: Any, setup: Setup, dataset: DatasetRules) -> None:
     if isinstance(data, list):
         return
     for name in ("data", *(["instructs"] if dataset.family == "CLEVR" else [])):
@@ -145,10 +145,10 @@ def _check_file(data: Any, setup: Setup, dataset: Dataset) -> None:
         if name in data and data[name] != setup.config.get(name):
             raise Error(f"the file has {name} {data[name]!r}, the configuration {setup.config.get(name)!r}.")
     if dataset.name_in_file is not None and data.get("dataset_name") != dataset.name_in_file:
-        raise Error(f"expected dataset_name {dataset.name_in_file!r} in the file {got(data.get('dataset_name'))}.")
+        raise Error(f"expected dataset_name {dataset.name_in_file!r} in the file {show(data.get('dataset_name'))}.")
 
 
-def _instructions(data: Any, setup: Setup, dataset: Dataset) -> tuple[str, ...]:
+def _list_instructions(data: Any, setup: Setup, dataset: DatasetRules) -> tuple[str, ...]:
     likely = setup.inference_method == "likelihood"
     if dataset.family == "CLEVR":
         if likely and setup.answer_space_instruct is None:
@@ -156,12 +156,12 @@ def _instructions(data: Any, setup: Setup, dataset: Dataset) -> tuple[str, ...]:
         ending = f" {CLAIM_ANSWERS}" if likely and setup.answer_space_instruct else ""
         return tuple(sentence + ending for sentence in data["instructs"][:5])
     open_ended = likely or setup.formulation == GENERATION or setup.config.get("instruct_kind") == "vqa"
-    pool = setup.pools[FAMILIES[dataset.family].pool].instructions(open_ended)
+    pool = setup.pools[FAMILIES[dataset.family].pool].list_instructions(open_ended)
     ending = f" {CLAIM_ANSWERS}" if dataset.family == "MCV" and likely else ""
     return tuple(sentence + ending for sentence in pool)
 
 
-def _example(setup: Setup, dataset: Dataset) -> tuple[dict[str, str], ...]:
+def _build_example(setup: Setup, dataset: DatasetRules) -> tuple[dict[str, str], ...]:
     """Give the one-shot round, the answer beginning as the processor's responses do."""
     turns = setup.pools[FAMILIES[dataset.family].pool].example
     if not setup.in_context_sample or setup.formulation != CHOICE:
@@ -178,7 +178,7 @@ class Samples(Sequence[dict[str, Any]]):
         self,
         items: Sequence[Mapping[str, Any]],
         setup: Setup,
-        dataset: Dataset,
+        dataset: DatasetRules,
         instructions: Sequence[str],
         example: Sequence[Mapping[str, str]],
         rng: Random,
@@ -188,20 +188,20 @@ class Samples(Sequence[dict[str, Any]]):
             if setup.processor is None:
                 raise UsageError("a caption dataset needs a processor.")
             setup = replace(setup, processor=replace(setup.processor, response_prefix=None))
-        self._items: list[Item] = [FAMILIES[dataset.family].item(fields) for fields in items]
+        self._items: list[FamilyItem] = [FAMILIES[dataset.family].item(fields) for fields in items]
         self._options: list[list[Any]] = [list(item.options or ()) for item in self._items]
         self._answers: list[Any] = [item.answer for item in self._items]
         self._kinds = [str(fields.get(TYPE, "")) for fields in items]
         self._setup, self._dataset = setup, dataset
         self._instructions, self._example, self._rng = instructions, example, rng
         self._visits: dict[str, Callable[[int, int], dict[str, Any]]] = {
-            "by_text": self._by_text,
-            "by_index": self._by_index,
-            "by_gt": self._by_gt,
-            "by_stored_answer": self._by_stored_answer,
-            "drawn": self._drawn,
+            "by_text": self._shuffle_by_text,
+            "by_index": self._shuffle_by_index,
+            "by_gt": self._shuffle_by_gt,
+            "by_stored_answer": self._shuffle_by_stored_answer,
+            "drawn": self._draw_options,
             "open": self._open,
-            "caption": self._caption,
+            "caption": self._build_caption,
         }
 
     def __len__(self) -> int:
@@ -214,23 +214,23 @@ class Samples(Sequence[dict[str, Any]]):
             raise IndexError(index)
         return self._visits[self._dataset.visit](*divmod(index, self._setup.data_duplication))
 
-    def _turn(self, number: int, copy: int) -> int:
+    def _number_turn(self, number: int, copy: int) -> int:
         return copy if self._setup.random_instruct else number
 
-    def _instruct(self, number: int, copy: int) -> str:
-        return self._instructions[self._turn(number, copy) % len(self._instructions)]
+    def _choose_instruction(self, number: int, copy: int) -> str:
+        return self._instructions[self._number_turn(number, copy) % len(self._instructions)]
 
-    def _with_history(self, sample: dict[str, Any]) -> dict[str, Any]:
+    def _add_history(self, sample: dict[str, Any]) -> dict[str, Any]:
         return {**sample, "history": [dict(turn) for turn in self._example]} if self._example else sample
 
-    def _with_options(self, sample: dict[str, Any]) -> dict[str, Any]:
-        return {**sample, "question_with_option": marked_question(sample, self._setup.option_mark, self._rng)}
+    def _add_options(self, sample: dict[str, Any]) -> dict[str, Any]:
+        return {**sample, "question_with_option": build_labeled_question(sample, self._setup.option_mark, self._rng)}
 
-    def _with_text(self, sample: dict[str, Any]) -> dict[str, Any]:
+    def _add_text(self, sample: dict[str, Any]) -> dict[str, Any]:
         processor, write = self._setup.processor, self._setup.write
         return sample if processor is None or write is None else {**sample, "text": write(sample, processor, self._rng)}
 
-    def _by_text(self, number: int, copy: int) -> dict[str, Any]:
+    def _shuffle_by_text(self, number: int, copy: int) -> dict[str, Any]:
         item, setup = self._items[number], self._setup
         options = list(self._options[number])
         if setup.shuffle_options:
@@ -239,7 +239,7 @@ class Samples(Sequence[dict[str, Any]]):
             options.append(item.answer)
             self._rng.shuffle(options)
         if item.answer not in options:
-            raise RowError("answer.not_an_option", "answer", f"it is none of the options {got(item.answer)}.")
+            raise RowError("answer.not_an_option", "answer", f"it is none of the options {show(item.answer)}.")
         sample: dict[str, Any] = {
             "sample_id": item.key,
             "image": item.image,
@@ -247,7 +247,7 @@ class Samples(Sequence[dict[str, Any]]):
             "answer": str(options.index(item.answer)),
             "answer_options": options,
             **item.kept,
-            "instruct": self._instruct(number, copy),
+            "instruct": self._choose_instruction(number, copy),
         }
         if self._dataset.family == "CaptionSelection" and (
             setup.inference_method == "likelihood" or setup.formulation == GENERATION
@@ -255,13 +255,13 @@ class Samples(Sequence[dict[str, Any]]):
             sample["question"] = DESCRIPTION_QUESTION
         if setup.formulation == GENERATION and self._dataset.family in ("VQA", "KVQA", "VQRA", "MCV"):
             del sample["answer_options"]
-        return self._with_text(self._with_options(self._with_history(sample)))
+        return self._add_text(self._add_options(self._add_history(sample)))
 
-    def _by_index(self, number: int, copy: int) -> dict[str, Any]:
+    def _shuffle_by_index(self, number: int, copy: int) -> dict[str, Any]:
         item = self._items[number]
         options, answer = list(self._options[number]), item.answer
         if self._setup.shuffle_options:
-            right = _at(options, answer)
+            right = _pick_option(options, answer)
             options = [option for option in options if option != right]
             self._rng.shuffle(options)
             answer = self._rng.randint(0, len(options))
@@ -269,23 +269,23 @@ class Samples(Sequence[dict[str, Any]]):
         sample = {
             "sample_id": item.key,
             "image": item.image,
-            "question": item.questions[self._turn(number, copy) % len(item.questions)],
+            "question": item.questions[self._number_turn(number, copy) % len(item.questions)],
             "answer": str(answer),
             "answer_options": options,
             **item.kept,
-            "instruct": self._instruct(number, copy),
+            "instruct": self._choose_instruction(number, copy),
         }
-        return self._with_options(self._with_text(self._with_history(sample)))
+        return self._add_options(self._add_text(self._add_history(sample)))
 
-    def _by_gt(self, number: int, copy: int) -> dict[str, Any]:
+    def _shuffle_by_gt(self, number: int, copy: int) -> dict[str, Any]:
         """Shuffle the stored options but look the answer up at its first place: the kit's own fault."""
         item, options = self._items[number], self._options[number]
         answer: Any = str(item.answer)
         if self._setup.shuffle_options:
-            right = _at(options, item.answer)
+            right = _pick_option(options, item.answer)
             self._rng.shuffle(options)
             answer = options.index(right)
-        question = self._instruct(number, copy)
+        question = self._choose_instruction(number, copy)
         # Only the matching task forgets the caption where the instruction goes by sample.
         if item.topic is not None and (self._setup.random_instruct or self._dataset.family != "ITM"):
             question = question.replace("{}", item.topic)
@@ -297,12 +297,12 @@ class Samples(Sequence[dict[str, Any]]):
             "answer_options": list(options),
             "question": question,
         }
-        return self._with_options(self._with_text(self._with_history(sample)))
+        return self._add_options(self._add_text(self._add_history(sample)))
 
-    def _by_stored_answer(self, number: int, copy: int) -> dict[str, Any]:
+    def _shuffle_by_stored_answer(self, number: int, copy: int) -> dict[str, Any]:
         item, options = self._items[number], self._options[number]
         if self._setup.shuffle_options:
-            right = _at(options, self._answers[number])
+            right = _pick_option(options, self._answers[number])
             self._rng.shuffle(options)
             self._answers[number] = options.index(right)
         sample = {
@@ -311,11 +311,11 @@ class Samples(Sequence[dict[str, Any]]):
             "question": item.questions[0],
             "answer": self._answers[number],
             "answer_options": list(options),
-            "instruct": self._instruct(number, copy),
+            "instruct": self._choose_instruction(number, copy),
         }
-        return self._with_options(self._with_text(self._with_history(sample)))
+        return self._add_options(self._add_text(self._add_history(sample)))
 
-    def _drawn(self, number: int, copy: int) -> dict[str, Any]:
+    def _draw_options(self, number: int, copy: int) -> dict[str, Any]:
         """Set the answer beside three others of its kind, drawn anew at each visit."""
         item, answer = self._items[number], str(self._items[number].answer)
         if answer in YES_NO:
@@ -333,23 +333,23 @@ class Samples(Sequence[dict[str, Any]]):
             "question": item.questions[0],
             "answer": options.index(answer),
             "answer_options": options,
-            "instruct": self._instruct(number, copy),
+            "instruct": self._choose_instruction(number, copy),
         }
-        return self._with_options(self._with_text(self._with_history(sample)))
+        return self._add_options(self._add_text(self._add_history(sample)))
 
     def _open(self, number: int, copy: int) -> dict[str, Any]:
         item = self._items[number]
         sample = {
             "sample_id": item.key,
             "image": item.image,
-            "question": item.questions[self._turn(number, copy) % len(item.questions)],
+            "question": item.questions[self._number_turn(number, copy) % len(item.questions)],
             "answer": item.answer,
             **item.kept,
-            "instruct": self._instruct(number, copy),
+            "instruct": self._choose_instruction(number, copy),
         }
-        return self._with_text(sample)
+        return self._add_text(sample)
 
-    def _caption(self, number: int, copy: int) -> dict[str, Any]:
+    def _build_caption(self, number: int, copy: int) -> dict[str, Any]:
         item, pool = self._items[number], list(self._instructions)
         question = pool[copy % len(pool)] if self._setup.data_duplication > 1 else self._rng.choice(pool)
         sample = {
@@ -358,10 +358,10 @@ class Samples(Sequence[dict[str, Any]]):
             "references": list(item.references),
             "question": question,
         }
-        return self._with_text(sample)
+        return self._add_text(sample)
 
 
-def _at(options: Sequence[Any], index: int) -> Any:
+def _pick_option(options: Sequence[Any], index: int) -> Any:
     if not -len(options) <= index < len(options):
-        raise RowError("answer.range", "answer", f"there are {len(options)} options, counted from 0 {got(index)}.")
+        raise RowError("answer.range", "answer", f"there are {len(options)} options, counted from 0 {show(index)}.")
     return options[index]

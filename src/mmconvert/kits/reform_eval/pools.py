@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import Error, RowError, UsageError, got
-from mmconvert.core.run_cache import once_a_run
+from mmconvert.core.errors import Error, RowError, UsageError, show
+from mmconvert.core.run_cache import cache_for_run
 from mmconvert.core.text.json import parse_json
 
 OWN = "reform_eval_pools.json"
@@ -36,18 +36,18 @@ class Pool(msgspec.Struct, frozen=True):
     answer: tuple[str, ...] = ()
     example: tuple[Mapping[str, str], ...] = ()
 
-    def instructions(self, open_ended: bool) -> tuple[str, ...]:
+    def list_instructions(self, open_ended: bool) -> tuple[str, ...]:
         """Give the instructions for questions with or without options shown."""
         return self.answer if open_ended else self.choose
 
 
 @cache
-def own_pools() -> dict[str, Pool]:
+def load_pools() -> dict[str, Pool]:
     """Give the project's own wording by the kit's class."""
-    return _pools(json.loads(files("mmconvert.kits.reform_eval").joinpath(OWN).read_text(encoding="utf-8")), OWN)
+    return _build_pools(json.loads(files("mmconvert.kits.reform_eval").joinpath(OWN).read_text(encoding="utf-8")), OWN)
 
 
-@once_a_run
+@cache_for_run
 def read_pools(path: Path | None) -> dict[str, Pool]:
     """Read a pools file; see the module for its shape.
 
@@ -62,30 +62,30 @@ def read_pools(path: Path | None) -> dict[str, Pool]:
         Error: It is no such file.
     """
     if path is None:
-        return own_pools()
+        return load_pools()
     if not path.is_file():
         raise UsageError(f"{path}: no such file. Give pools=FILE, or leave it out for the project's own wording.")
     try:
-        return _pools(parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode()), path.name)
+        return _build_pools(parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode()), path.name)
     except UnicodeDecodeError as error:
         raise Error(f"{path}: is not UTF-8 at byte {error.start + 1}. Save it as UTF-8.") from None
     except RowError as error:
         raise Error(f"{path}: {error.message} Repair the file, or leave out pools=FILE.") from None
 
 
-def _pools(entries: Any, name: str) -> dict[str, Pool]:
+def _build_pools(entries: Any, name: str) -> dict[str, Pool]:
     found: dict[str, Pool] = {}
     for number, entry in enumerate(entries if isinstance(entries, list) else [entries]):
         try:
-            pool = _pool(entry["pools"])
+            pool = _build_pool(entry["pools"])
             found |= dict.fromkeys(entry["classes"], pool)
         except (KeyError, TypeError, ValueError):
             what = "expected an object with 'classes' and 'pools', each pool [name, condition, value]"
-            raise Error(f"{name} element {number}: {what} {got(entry)}.") from None
+            raise Error(f"{name} element {number}: {what} {show(entry)}.") from None
     return found
 
 
-def _pool(pools: Sequence[tuple[str, str, Any]]) -> Pool:
+def _build_pool(pools: Sequence[tuple[str, str, Any]]) -> Pool:
     sides: dict[str, tuple[str, ...]] = {}
     example: tuple[Mapping[str, str], ...] = ()
     for kind, condition, value in pools:

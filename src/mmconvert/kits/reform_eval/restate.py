@@ -6,17 +6,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, got
-from mmconvert.core.record import LETTERS, OPTION_MARK, Record, canonical_json
+from mmconvert.core.errors import RowError, show
+from mmconvert.core.record import LETTERS, OPTION_MARK, Record, encode_json
 from mmconvert.core.text.json import parse_json
-from mmconvert.core.text.turns import plain_wording, reworded
+from mmconvert.core.text.turns import build_plain_prompt_parts, replace_prompt
 from mmconvert.kits.reform_eval.dialogue import Processor, chat_wording
 
 RAW_OPTIONS = ("options", "answer_options")
 """Fields of `extra` in which formats keep options as the source wrote them."""
 
 
-def restated(record: Record) -> Record:
+def restate_question(record: Record) -> Record:
     """Word the last user turn anew from the record's fields.
 
     Args:
@@ -32,12 +32,12 @@ def restated(record: Record) -> Record:
     if record.question is None:
         raise RowError("question.missing", "question", "the row has no question of its own to word anew.")
     if record.instruction is None and OPTION_MARK not in record.extra:
-        return reworded(record, plain_wording(record))
+        return replace_prompt(record, build_plain_prompt_parts(record))
     settings = Processor(sep="\n", mark=record.extra.get(OPTION_MARK, "upper"))
-    return reworded(record, chat_wording(record, settings, Random(f"0:{record.id}")))
+    return replace_prompt(record, chat_wording(record, settings, Random(f"0:{record.id}")))
 
 
-def reordered(record: Record, order: Sequence[int]) -> Record:
+def reorder_options(record: Record, order: Sequence[int]) -> Record:
     """Put the options into another order; answer and label follow, and the prompt with them.
 
     Args:
@@ -54,16 +54,18 @@ def reordered(record: Record, order: Sequence[int]) -> Record:
     extra = {name: value for name, value in record.extra.items() if name not in RAW_OPTIONS}
     changed = replace(record, options=options, extra=extra)
     if record.answer is None:
-        return restated(changed)
+        return restate_question(changed)
     letters = {LETTERS[place]: LETTERS[now] for now, place in enumerate(order)}
     if not record.answer or not all(letter in letters for letter in record.answer):
-        raise RowError("answer.not_an_option", "answer", f"it names none of the options' letters {got(record.answer)}.")
+        raise RowError(
+            "answer.not_an_option", "answer", f"it names none of the options' letters {show(record.answer)}."
+        )
     answer = "".join(sorted(letters[letter] for letter in record.answer))
-    label = record.label and canonical_json(_moved(parse_json(record.label), record.answer, answer))
-    return restated(replace(changed, answer=answer, answers=(answer,) if record.answers else (), label=label))
+    label = record.label and encode_json(_move_label(parse_json(record.label), record.answer, answer))
+    return restate_question(replace(changed, answer=answer, answers=(answer,) if record.answers else (), label=label))
 
 
-def _moved(label: Any, before: str, after: str) -> Any:
+def _move_label(label: Any, before: str, after: str) -> Any:
     """Give a reference that names an option by letter or index its new name; one by its text keeps it."""
     if len(before) != 1:
         return after if isinstance(label, str) and label.strip().upper() == before else label

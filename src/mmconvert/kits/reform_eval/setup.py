@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from mmconvert.core.errors import UsageError
-from mmconvert.kits.reform_eval.dialogue import Processor, dialogue_text, question_and_answer
-from mmconvert.kits.reform_eval.pools import Pool, own_pools
+from mmconvert.kits.reform_eval.dialogue import Processor, build_round, format_conversation
+from mmconvert.kits.reform_eval.pools import Pool, load_pools
 
 Write = Callable[[Mapping[str, Any], Processor, Random], str]
 """(sample, settings, draws) -> the text that a model reads."""
@@ -17,7 +17,7 @@ Finish = Callable[[str, Sequence[Any] | None, Any, Processor, Random], tuple[str
 """(question, options, answer, settings, draws) -> the texts of a finished round."""
 
 
-def _no_choices(kind: str) -> Sequence[str]:
+def _list_no_choices(kind: str) -> Sequence[str]:
     raise UsageError(f"there is no list of answers to draw options from for questions on {kind or 'numbers'}. Give it.")
 
 
@@ -56,9 +56,9 @@ class Setup(msgspec.Struct, frozen=True):
     option_mark: str | None = "random"
     online_multi_round: bool = True
     processor: Processor | None = None
-    pools: Mapping[str, Pool] = msgspec.field(default_factory=own_pools)
-    write: Write | None = dialogue_text
-    finish: Finish = question_and_answer
-    choices: Callable[[str], Sequence[str]] = _no_choices
+    pools: Mapping[str, Pool] = msgspec.field(default_factory=load_pools)
+    write: Write | None = format_conversation
+    finish: Finish = build_round
+    choices: Callable[[str], Sequence[str]] = _list_no_choices
     capitalize: bool = True
     answer_space_instruct: bool | None = None

@@ -66,7 +66,7 @@ SHAPES: dict[str, Shape] = {
 }
 
 
-def family_of(fields: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+def find_family(fields: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     """Tell the family of an item.
 
     Args:
@@ -97,7 +97,7 @@ def family_of(fields: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     if "answer_txt" in fields:
         return "OCR" if isinstance(fields.get("question"), list) else "KIE"
     if "answer_options" in fields and "question_id" in fields:
-        return _choice_family(fields, facts)
+        return _find_choice_family(fields, facts)
     if {"id", "image", "question", "options", "answer"} <= fields.keys():
         return "Classification"
     if {"question_id", "image_id", "question", "answer"} <= fields.keys():
@@ -105,7 +105,7 @@ def family_of(fields: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     raise RowError("item.shape", "", f"no family of items has the fields {', '.join(list(fields)[:12]) or '(none)'}.")
 
 
-def _choice_family(fields: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+def _find_choice_family(fields: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     if "instructs" in facts:
         return "CLEVR"
     if isinstance(fields.get("question"), list):

@@ -36,10 +36,10 @@ _ANNOTATIONS = re.compile(r".*_(?:anns|annotations)\.json")
 
 def is_tdiuc(folder: Path) -> bool:
     """Tell a folder that has both lists from any other."""
-    return bool(_files(folder, _QUESTIONS) and _files(folder, _ANNOTATIONS))
+    return bool(_list_files(folder, _QUESTIONS) and _list_files(folder, _ANNOTATIONS))
 
 
-def rows(folder: Path) -> Iterator[Row | Rejected]:
+def read_rows(folder: Path) -> Iterator[Row | Rejected]:
     """Read the questions with their annotations, in the order of their ids.
 
     The kit sorts both lists and takes them pairwise, which is the same where they belong together; here a
@@ -54,20 +54,20 @@ def rows(folder: Path) -> Iterator[Row | Rejected]:
     Raises:
         Error: A list is missing, there are several, or one is damaged.
     """
-    questions, annotations = (_only(folder, kind, what) for kind, what in _KINDS)
+    questions, annotations = (_find_only_file(folder, kind, what) for kind, what in _KINDS)
     found: dict[Any, Mapping[str, Any]] = {}
     for item in _list(annotations, "annotations"):
         if isinstance(item, Rejected):
             yield item
         else:
-            found[_key(item.fields)] = item.fields
-    keys = [_key(item.fields) for item in _list(questions, "questions") if isinstance(item, Row)]
+            found[_build_id_key(item.fields)] = item.fields
+    keys = [_build_id_key(item.fields) for item in _list(questions, "questions") if isinstance(item, Row)]
     spare = len(found.keys() - {*keys})
     remarks = (f"{spare:,} annotations have no question and are left out",) if spare else ()
     items = _list(questions, "questions")
     # Pictures stand in the questions, so that a file in order is not held.
-    for item in items if keys == sorted(keys) else sorted(items, key=_place):
-        joined = _joined(item, found) if isinstance(item, Row) else item
+    for item in items if keys == sorted(keys) else sorted(items, key=_build_sort_key):
+        joined = _join_annotation(item, found) if isinstance(item, Row) else item
         if isinstance(joined, Row) and remarks:
             joined, remarks = replace(joined, remarks=remarks), ()
         yield joined
@@ -76,13 +76,13 @@ def rows(folder: Path) -> Iterator[Row | Rejected]:
 _KINDS = ((_QUESTIONS, "questions (*_ques.json)"), (_ANNOTATIONS, "annotations (*_anns.json)"))
 
 
-def _files(folder: Path, kind: re.Pattern[str]) -> list[Path]:
+def _list_files(folder: Path, kind: re.Pattern[str]) -> list[Path]:
     places = [folder / name for name in _FOLDERS]
     return [path for place in places if place.is_dir() for path in sorted(place.iterdir()) if kind.fullmatch(path.name)]
 
 
-def _only(folder: Path, kind: re.Pattern[str], what: str) -> Path:
-    files = _files(folder, kind)
+def _find_only_file(folder: Path, kind: re.Pattern[str], what: str) -> Path:
+    files = _list_files(folder, kind)
     if len(files) != 1:
         names = ", ".join(path.name for path in files) or "none"
         raise Error(f"{folder}: expected one list of {what}, found {names}. Keep those that belong together.")
@@ -93,18 +93,18 @@ def _list(path: Path, name: str) -> Iterator[Row | Rejected]:
     return json_object.rows(path, (name,)) if is_object(path) else json_array.rows(path)
 
 
-def _key(fields: Mapping[str, Any]) -> tuple[bool, Any]:
+def _build_id_key(fields: Mapping[str, Any]) -> tuple[bool, Any]:
     """Give the id so that ids of different types can be told apart and put in order."""
     value = fields.get(KEY)
     return (False, value) if isinstance(value, int) else (True, str(value))
 
 
-def _place(item: Row | Rejected) -> tuple[bool, Any]:
-    return _key(item.fields) if isinstance(item, Row) else (True, "")
+def _build_sort_key(item: Row | Rejected) -> tuple[bool, Any]:
+    return _build_id_key(item.fields) if isinstance(item, Row) else (True, "")
 
 
-def _joined(item: Row, found: Mapping[Any, Mapping[str, Any]]) -> Row | Rejected:
-    annotation = found.get(_key(item.fields))
+def _join_annotation(item: Row, found: Mapping[Any, Mapping[str, Any]]) -> Row | Rejected:
+    annotation = found.get(_build_id_key(item.fields))
     if annotation is None:
         message = "no annotation has the question's id. Take both lists from one release."
         return Rejected(item.where, "answer.missing", message, KEY, str(item.fields.get(KEY)))

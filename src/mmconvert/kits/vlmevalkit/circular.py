@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 
 FIRST_OFFSET = 1_000_000
 """Distance of the copies' indices; ten times larger while an index reaches it."""
@@ -13,7 +13,7 @@ FIRST_OFFSET = 1_000_000
 NO_LETTER = re.compile(r"[^A-Za-z\s]")
 
 
-def circular_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def build_circular_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Lay out a table in which every option of a question stands once under every letter.
 
     A question that cannot be rotated is kept once: no options, an answer that is not one of its
@@ -41,7 +41,7 @@ def circular_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """
     for row in rows:
         _check_columns([letter for letter in ascii_uppercase if letter in row])
-    offset = offset_for([_index(row) for row in rows])
+    offset = choose_offset([_read_index(row) for row in rows])
     groups: dict[int, list[Mapping[str, Any]]] = {}
     for row in rows:
         options = present_options(row)
@@ -55,7 +55,7 @@ def circular_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def offset_for(indices: Sequence[int]) -> int:
+def choose_offset(indices: Sequence[int]) -> int:
     """Choose the distance between the indices of two passes: a power of ten above every index.
 
     Example:
@@ -83,10 +83,12 @@ def present_options(row: Mapping[str, Any]) -> dict[str, str]:
     if "".join(options) != letters:
         gap = next(letter for letter in letters if letter not in options)
         raise RowError(
-            "option.gap", gap, f"the option is missing before others {got(options)}. Fill it, or move them up."
+            "option.gap", gap, f"the option is missing before others {show(options)}. Fill it, or move them up."
         )
     if len(options) == 1:
-        raise RowError("option.single", "A", f"a single option cannot be rotated {got(options)}. Give the row another.")
+        raise RowError(
+            "option.single", "A", f"a single option cannot be rotated {show(options)}. Give the row another."
+        )
     return options
 
 
@@ -113,7 +115,7 @@ def can_rotate(options: Mapping[str, str], answer: object) -> bool:
     )
 
 
-def rotated(options: Sequence[Any], answer: str, turn: int) -> tuple[list[Any], str]:
+def rotate_options(options: Sequence[Any], answer: str, turn: int) -> tuple[list[Any], str]:
     """Move the options up by some letters, the first ones to the end, and the answer with them.
 
     Args:
@@ -135,13 +137,13 @@ def rotated(options: Sequence[Any], answer: str, turn: int) -> tuple[list[Any], 
 def _check_columns(letters: Sequence[str]) -> None:
     missing = [letter for letter, wanted in zip(letters, ascii_uppercase, strict=False) if letter != wanted]
     if missing:
-        raise RowError("option.gap", missing[0], f"a column of options is missing before it {got(letters)}. Add it.")
+        raise RowError("option.gap", missing[0], f"a column of options is missing before it {show(letters)}. Add it.")
 
 
-def _index(row: Mapping[str, Any]) -> int:
+def _read_index(row: Mapping[str, Any]) -> int:
     index = row.get("index")
     if not isinstance(index, int) or isinstance(index, bool):
-        raise RowError("index.type", "index", f"expected a whole number {got(index)}. Number the rows.")
+        raise RowError("index.type", "index", f"expected a whole number {show(index)}. Number the rows.")
     return index
 
 
@@ -149,7 +151,7 @@ def _copy(row: Mapping[str, Any], size: int, turn: int, offset: int) -> dict[str
     copy = dict(row)
     if turn:
         letters = ascii_uppercase[:size]
-        options, copy["answer"] = rotated([row[letter] for letter in letters], row["answer"], turn)
+        options, copy["answer"] = rotate_options([row[letter] for letter in letters], row["answer"], turn)
         copy |= dict(zip(letters, options, strict=True))
         copy["index"] = row["index"] + turn * offset
         if "image" in row:

@@ -86,7 +86,7 @@ def is_circular(name: str) -> bool:
     return any(part in name.lower() for part in CIRCULAR)
 
 
-def named(stem: str) -> tuple[str | None, str | None]:
+def parse_file_stem(stem: str) -> tuple[str | None, str | None]:
     """Read model and benchmark out of the name of a result file, `{model}_{benchmark}`.
 
     Args:

@@ -44,15 +44,15 @@ def download_table(url: str, *, md5: str | None = None, sha256: str | None = Non
         raise UsageError(f"{url}: only tables are downloaded, from an https address that ends in NAME.tsv.")
     wanted = {kind: value.strip().lower() for kind, value in (("md5", md5), ("sha256", sha256)) if value}
     path = lmudata_root() / name
-    if path.is_file() and (not wanted or _sums(path, wanted) == wanted):
+    if path.is_file() and (not wanted or _hash_file(path, wanted) == wanted):
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{name}.{os.getpid()}.new")
     try:
-        found = _saved(url, temporary, wanted, open_url)
+        found = _save_file(url, temporary, wanted, open_url)
         if found != wanted:
             raise Error(
-                f"{url}: {_listed(found)}, expected {_listed(wanted)}. Nothing was replaced. "
+                f"{url}: {_format_sums(found)}, expected {_format_sums(wanted)}. Nothing was replaced. "
                 "Check the sum, or take the address that it belongs to."
             )
         temporary.replace(path)
@@ -67,7 +67,7 @@ def download_table(url: str, *, md5: str | None = None, sha256: str | None = Non
     return path
 
 
-def _saved(url: str, path: Path, wanted: dict[str, str], open_url: Open) -> dict[str, str]:
+def _save_file(url: str, path: Path, wanted: dict[str, str], open_url: Open) -> dict[str, str]:
     digests = {kind: hashlib.new(kind, usedforsecurity=False) for kind in wanted}
     with open_url(url, LIMITS) as chunks, path.open("wb") as file:
         for chunk in chunks:
@@ -79,7 +79,7 @@ def _saved(url: str, path: Path, wanted: dict[str, str], open_url: Open) -> dict
     return {kind: digest.hexdigest() for kind, digest in digests.items()}
 
 
-def _sums(path: Path, wanted: dict[str, str]) -> dict[str, str]:
+def _hash_file(path: Path, wanted: dict[str, str]) -> dict[str, str]:
     sums = {}
     for kind in wanted:
         with path.open("rb") as file:
@@ -87,5 +87,5 @@ def _sums(path: Path, wanted: dict[str, str]) -> dict[str, str]:
     return sums
 
 
-def _listed(sums: dict[str, str]) -> str:
+def _format_sums(sums: dict[str, str]) -> str:
     return ", ".join(f"{kind} {value}" for kind, value in sums.items())

@@ -22,12 +22,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, got, in_field
-from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, canonical_json
+from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.literals import looks_like_list, parse_list
-from mmconvert.core.text.options import answer_letter, lettered_options, plain_prompt
-from mmconvert.core.text.placeholders import interleave, slots_in
+from mmconvert.core.text.options import build_plain_prompt, gather_lettered_options, read_answer_letter
+from mmconvert.core.text.placeholders import interleave, list_slots
 from mmconvert.images.loader import decode_plain_base64, is_data_url
 from mmconvert.io import tables
 from mmconvert.io.columns import HEADERS, respell, rest
@@ -47,7 +47,7 @@ _BASE64 = re.compile(rb"[0-9]*[A-Za-z+/]")
 _TAKEN = ("category", "l2-category", "split", "prediction")
 
 
-def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> Iterator[Row | Rejected]:
+def read_rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> Iterator[Row | Rejected]:
     """Read a TSV (or CSV), what rows say about each other settled.
 
     Args:
@@ -65,18 +65,18 @@ def rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) -> It
     names, spelled = respell(dict.fromkeys(tables.header(path)), WORDS)
     tables.require_columns(f"{path}:1", required, names)
     neighbours = _Neighbours(path, spelled, told=is_circular(path.stem) or "g_index" in names)
-    for item in tables.rows(path, span, readers={spelled.get("image", "image"): _decoded}):
+    for item in tables.rows(path, span, readers={spelled.get("image", "image"): _decode_cell}):
         if isinstance(item, Row):
             try:
-                yield neighbours.resolved(item)
+                yield neighbours.resolve_row(item)
             except RowError as error:
                 without = replace(item, fields={**item.fields, error.field.partition("[")[0]: None})
-                yield replace(Rejected.of(error, item.where, index_of(item.fields)), row=without)
+                yield replace(Rejected.of(error, item.where, read_index(item.fields)), row=without)
         else:
             yield item
 
 
-def _decoded(cell: tables.Cell) -> bytes | None:
+def _decode_cell(cell: tables.Cell) -> bytes | None:
     """Decode a cell that holds one picture as plain base64; any other is taken apart as a text."""
     return decode_plain_base64(cell) if len(cell) > REFERENCE_LENGTH and _BASE64.match(cell) else None
 
@@ -95,7 +95,7 @@ def is_result(columns: Iterable[str]) -> bool:
     return {"index", "prediction"} <= names and "image" not in names and own
 
 
-class Reading(msgspec.Struct, frozen=True):
+class TableSettings(msgspec.Struct, frozen=True):
     """What a format knows about its table beside the rows.
 
     Attributes:
@@ -115,7 +115,7 @@ class Reading(msgspec.Struct, frozen=True):
     circular: bool = False
 
 
-def record(row: Row, context: Context, how: Reading) -> Record:
+def build_record(row: Row, context: Context, how: TableSettings) -> Record:
     """Give a row its meaning.
 
     Args:
@@ -131,28 +131,28 @@ def record(row: Row, context: Context, how: Reading) -> Record:
     """
     fields, headers = respell(row.fields, WORDS)
     base, name = fields.pop(ROTATION_OF, None), how.dataset or row.where.stem
-    key = _text(fields.pop("index", None))
+    key = _read_text(fields.pop("index", None))
     if not key:
         raise RowError("id.missing", "index", "the row has no index. Give each row one of its own.")
-    options = lettered_options([fields.pop(letter, None) for letter in _letters(tuple(fields))])
+    options = gather_lettered_options([fields.pop(letter, None) for letter in _list_letters(tuple(fields))])
     task = how.task or ("multiple_choice" if options else "vqa")
-    head = _text(fields.get("g_index"))
+    head = _read_text(fields.get("g_index"))
     rotated = base is not None or how.circular or head is not None or is_circular(name)
-    sample, variant = rotation(key, head, options) if rotated else (key, None)
+    sample, variant = read_rotation(key, head, options) if rotated else (key, None)
     # What a row shares with others: its question, or the picture of yes/no questions.
     group = head if variant is None else sample
     if group is None and task == "yes_no":
-        group = _text(fields.get("image_path"))
-    images = _images(fields, context, name, how)
+        group = _read_text(fields.get("image_path"))
+    images = _load_images(fields, context, name, how)
     question = fields.pop("question", None)
     hint = fields.pop("hint", None)
     label = fields.pop("answer", None)
-    answer, answers = _answers(label, options, task, context)
+    answer, answers = _read_answers(label, options, task, context)
     asked = how.caption_prompt if question is None and task == "caption" else question or ""
     if asked.strip():
-        parts, shown = _prompt(plain_prompt(asked, hint, options), images)
+        parts, shown = _build_prompt(build_plain_prompt(asked, hint, options), images)
     elif how.needs_question:
-        raise RowError("question.missing", "question", f"the row has no question {got(question)}.")
+        raise RowError("question.missing", "question", f"the row has no question {show(question)}.")
     else:
         parts, shown = (), ()
     slots = {image.slot for image in shown}
@@ -174,7 +174,7 @@ def record(row: Row, context: Context, how: Reading) -> Record:
         options=options,
         answer=answer,
         answers=answers,
-        label=None if label is None else canonical_json(label),
+        label=None if label is None else encode_json(label),
         category=category,
         l2_category=l2_category,
         split=split,
@@ -187,12 +187,12 @@ def record(row: Row, context: Context, how: Reading) -> Record:
 
 
 @lru_cache
-def _letters(columns: tuple[str, ...]) -> str:
+def _list_letters(columns: tuple[str, ...]) -> str:
     """Give the letters up to the last one that is a column; worked out once for the rows of a file."""
     return LETTERS[: max((LETTERS.index(name) + 1 for name in columns if name in tuple(LETTERS)), default=0)]
 
 
-def _text(value: Any) -> str | None:
+def _read_text(value: Any) -> str | None:
     return None if value is None else str(value).strip()
 
 
@@ -212,13 +212,17 @@ class _Neighbours:
         self._path, self._told = path, told
         self._found: dict[str, _Neighbour] | None = None
 
-    def resolved(self, row: Row) -> Row:
-        base = None if self._told else base_index(_text(row.fields.get(self._index_column)))
-        if base is not None and base in self._index() and self._index()[base].fingerprint == fingerprint(row.fields):
+    def resolve_row(self, row: Row) -> Row:
+        base = None if self._told else parse_base_index(_read_text(row.fields.get(self._index_column)))
+        if (
+            base is not None
+            and base in self._build_index()
+            and self._build_index()[base].fingerprint == compute_fingerprint(row.fields)
+        ):
             row = replace(row, fields={**row.fields, ROTATION_OF: base})
-        return self._with_picture(row)
+        return self._add_image(row)
 
-    def _with_picture(self, row: Row) -> Row:
+    def _add_image(self, row: Row) -> Row:
         name = self._image_column
         cell = row.fields.get(name)
         if cell is None or isinstance(cell, bytes) or (len(cell) > REFERENCE_LENGTH and "[" not in cell[:2]):
@@ -230,41 +234,43 @@ class _Neighbours:
                 return row
             for place, item in enumerate(items):
                 with in_field(f"{name}[{place}]"):
-                    items[place] = self._shared(str(item), name) or item
-            return replace(row, fields={**row.fields, name: canonical_json(items)})
+                    items[place] = self._follow_reference(str(item), name) or item
+            return replace(row, fields={**row.fields, name: encode_json(items)})
         with in_field(name):
-            shared = self._shared(cell, name)
+            shared = self._follow_reference(cell, name)
         return row if shared is None else replace(row, fields={**row.fields, name: shared})
 
-    def _shared(self, cell: str, name: str) -> str | None:
+    def _follow_reference(self, cell: str, name: str) -> str | None:
         """Follow references from a cell; None where the cell names no row."""
         seen: set[str] = set()
         found: str | None = None
-        while len(cell) <= REFERENCE_LENGTH and cell.strip() in self._index():
+        while len(cell) <= REFERENCE_LENGTH and cell.strip() in self._build_index():
             key = cell.strip()
             if key in seen:
-                raise RowError("image.reference", "", f"the rows that this cell names go round in a circle {got(key)}.")
+                raise RowError(
+                    "image.reference", "", f"the rows that this cell names go round in a circle {show(key)}."
+                )
             seen.add(key)
-            target = tables.row_at(self._path, self._index()[key].offset)
+            target = tables.row_at(self._path, self._build_index()[key].offset)
             picture = target.get(name)
             if picture is None:
                 raise RowError("image.reference", "", f"row {key!r} has no picture to share.")
             cell = found = picture
         return found
 
-    def _index(self) -> dict[str, _Neighbour]:
+    def _build_index(self) -> dict[str, _Neighbour]:
         # Read once, and only for a table that points to other rows at all: they may stand behind.
         if self._found is None:
             self._found = {}
             for item in tables.rows(self._path):
                 if isinstance(item, Row) and item.where.offset is not None:
-                    key = _text(item.fields.get(self._index_column))
+                    key = _read_text(item.fields.get(self._index_column))
                     if key is not None:
-                        self._found.setdefault(key, _Neighbour(item.where.offset, fingerprint(item.fields)))
+                        self._found.setdefault(key, _Neighbour(item.where.offset, compute_fingerprint(item.fields)))
         return self._found
 
 
-def _images(fields: dict[str, Any], context: Context, name: str, how: Reading) -> list[Image]:
+def _load_images(fields: dict[str, Any], context: Context, name: str, how: TableSettings) -> list[Image]:
     cell = fields.pop("image", None)
     if cell is None and not how.needs_picture:
         return []
@@ -274,21 +280,21 @@ def _images(fields: dict[str, Any], context: Context, name: str, how: Reading) -
     if cell is None:
         if not names:
             raise RowError("image.absent", "image", "the row has no picture. Leave it out, or give its picture.")
-        pictures = replace(context.pictures, roots=(*context.pictures.roots, *_kit_roots(name)))
-        for place, reference in _placed("image_path", paths, names):
+        pictures = replace(context.pictures, roots=(*context.pictures.roots, *_list_kit_roots(name)))
+        for place, reference in _list_elements("image_path", paths, names):
             with in_field(place):
                 images.append(pictures.of_reference(reference, len(images) + 1))
         return images
-    for place, written in _placed("image_path", paths, names):
+    for place, written in _list_elements("image_path", paths, names):
         _check_name(written, place)
     if isinstance(cell, bytes):
         with in_field("image"):
             return [context.pictures.of_bytes(cell, 1, *names[:1])]
-    for slot, (place, text) in enumerate(_placed("image", cell, _list("image", cell)), 1):
+    for slot, (place, text) in enumerate(_list_elements("image", cell, _list("image", cell)), 1):
         given = names[slot - 1] if slot <= len(names) else None
         with in_field(place):
             if text.strip().isdigit():
-                message = f"no row has this index, and it is no picture {got(text)}. Name a row, or give the picture."
+                message = f"no row has this index, and it is no picture {show(text)}. Name a row, or give the picture."
                 raise RowError("image.reference", "", message)
             of = context.pictures.of_reference if is_data_url(text) else context.pictures.of_base64
             image = of(text, slot)
@@ -296,14 +302,14 @@ def _images(fields: dict[str, Any], context: Context, name: str, how: Reading) -
     return images
 
 
-def _placed(field: str, cell: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+def _list_elements(field: str, cell: str, texts: Sequence[str]) -> list[tuple[str, str]]:
     """Give each text of a cell with its place: the field, or `field[k]` where the cell is a list."""
     if texts and texts[0] is cell:
         return [(field, cell)]
     return [(f"{field}[{number}]", text) for number, text in enumerate(texts)]
 
 
-def _kit_roots(name: str) -> list[Path]:
+def _list_kit_roots(name: str) -> list[Path]:
     """List the folders that the kit keeps a table's pictures in, those that are there."""
     folder = lmudata_root() / "images"
     return [root.resolve() for root in (folder / name, folder) if root.is_dir()]
@@ -315,24 +321,24 @@ def _list(field: str, cell: str) -> list[str]:
     with in_field(field):
         items = parse_list(cell)
         if not items or not all(isinstance(item, str) and item for item in items):
-            raise RowError("list.type", field, f"expected a list of texts {got(cell)}.")
+            raise RowError("list.type", field, f"expected a list of texts {show(cell)}.")
     return items
 
 
 def _check_name(name: str, place: str) -> None:
     # The kits write the decoded picture to this name below their root.
     if re.match(r"[~/\\]|[a-zA-Z]:", name) or "\\" in name or "\0" in name or ".." in name.split("/"):
-        raise RowError("image.path", place, f"the name leaves the image root {got(name)}.")
+        raise RowError("image.path", place, f"the name leaves the image root {show(name)}.")
 
 
-def _answers(
+def _read_answers(
     label: str | None, options: tuple[str | None, ...], task: str, context: Context
 ) -> tuple[str | None, tuple[str, ...]]:
     if label is None:
         return None, ()
     if options:
         with in_field("answer"):
-            letter = answer_letter(label, options)
+            letter = read_answer_letter(label, options)
         if letter != label:
             context.warn("an answer letter was written in lower case or with white space")
         return letter, (letter,)
@@ -345,8 +351,8 @@ def _answers(
     return (None if task == "caption" else answers[0]), answers
 
 
-def _prompt(text: str, images: list[Image]) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
-    if images and slots_in(text):
+def _build_prompt(text: str, images: list[Image]) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
+    if images and list_slots(text):
         return interleave(text, {image.slot: image for image in images}, "question")
     return (*(Part("image") for _ in images), Part("text", text)), tuple(images)
 
@@ -358,7 +364,7 @@ _DIGITS = re.compile(r"[0-9]{1,15}")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,14}")
 
 
-def base_index(index: str | None) -> str | None:
+def parse_base_index(index: str | None) -> str | None:
     """Give the index that a row would have unrotated, if its number says that it is a rotation.
 
     Returns:
@@ -373,7 +379,7 @@ def base_index(index: str | None) -> str | None:
     return str(int(index) % FIRST_OFFSET)
 
 
-def fingerprint(fields: Mapping[str, Any]) -> int:
+def compute_fingerprint(fields: Mapping[str, Any]) -> int:
     """Give a number that rotations of one question share: of its text and of its options in any order.
 
     The number holds for this process only.
@@ -383,7 +389,7 @@ def fingerprint(fields: Mapping[str, Any]) -> int:
     return hash((question, *options))
 
 
-def with_rotations(rows: Callable[[], Iterator[Row | Rejected]]) -> Iterator[Row | Rejected]:
+def mark_rotations(rows: Callable[[], Iterator[Row | Rejected]]) -> Iterator[Row | Rejected]:
     """Mark the rows of a small table that are rotated copies of another with its index, under `ROTATION_OF`.
 
     Args:
@@ -391,14 +397,16 @@ def with_rotations(rows: Callable[[], Iterator[Row | Rejected]]) -> Iterator[Row
     """
     known: dict[str | None, int] | None = None
     for item in rows():
-        if isinstance(item, Row) and (base := base_index(index_of(item.fields))) is not None:
-            known = known or {index_of(row.fields): fingerprint(row.fields) for row in rows() if isinstance(row, Row)}
-            if known.get(base) == fingerprint(item.fields):
+        if isinstance(item, Row) and (base := parse_base_index(read_index(item.fields))) is not None:
+            known = known or {
+                read_index(row.fields): compute_fingerprint(row.fields) for row in rows() if isinstance(row, Row)
+            }
+            if known.get(base) == compute_fingerprint(item.fields):
                 item = replace(item, fields={**item.fields, ROTATION_OF: base})
         yield item
 
 
-def index_of(fields: Mapping[str, Any]) -> str | None:
+def read_index(fields: Mapping[str, Any]) -> str | None:
     """Give the index of a raw row as text; None where it has none.
 
     Example:
@@ -409,7 +417,7 @@ def index_of(fields: Mapping[str, Any]) -> str | None:
     return None if value is None else str(value).strip()
 
 
-def rotation(index: str, head: str | None, options: Sequence[str | None]) -> tuple[str, int | None]:
+def read_rotation(index: str, head: str | None, options: Sequence[str | None]) -> tuple[str, int | None]:
     """Tell question and rotation of a row.
 
     Args:
@@ -442,7 +450,7 @@ def rotation(index: str, head: str | None, options: Sequence[str | None]) -> tup
     return index, None
 
 
-def index_cell(record: Record) -> str:
+def build_index_cell(record: Record) -> str:
     """Number a record as the kit does, also a rotation that a transform of ours made (`7#2`)."""
     if record.variant is None:
         return record.id
@@ -451,7 +459,7 @@ def index_cell(record: Record) -> str:
     return record.id if record.variant else record.sample
 
 
-def said_by_index(record: Record) -> tuple[str, ...]:
+def list_index_columns(record: Record) -> tuple[str, ...]:
     """Name the columns that the index of a row tells its reader: those of a rotation.
 
     Example:
@@ -459,7 +467,7 @@ def said_by_index(record: Record) -> tuple[str, ...]:
         >>> said_by_index(Record("7#1", "7", (), "vqa", Source("f", "f.tsv", 0), variant=1, group="7"))
         ('variant', 'group')
     """
-    if record.variant is None or not _NUMBER.fullmatch(index_cell(record)):
+    if record.variant is None or not _NUMBER.fullmatch(build_index_cell(record)):
         return ()
     return ("variant", "group") if record.group == record.sample else ("variant",)
 
@@ -467,7 +475,7 @@ def said_by_index(record: Record) -> tuple[str, ...]:
 MARKER = "<ImageHere>"
 
 
-def rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
+def split_rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
     """Give the rounds of a dialog, each with what was said before; a record that is no dialog stays one.
 
     A dialog is a list of texts as question, without options, that has as many answers as questions or
@@ -487,18 +495,18 @@ def rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
         RowError: `dialog.answers`, `dialog.replies`: they do not go with the questions;
             `placeholder.no_image`.
     """
-    questions = _questions(record)
+    questions = _read_questions(record)
     if not questions:
         yield record
         return
-    answers, replies = _dialog_answers(record, len(questions)), _dialog_replies(record, len(questions))
+    answers, replies = _read_round_answers(record, len(questions)), _read_round_responses(record, len(questions))
     pictures = sorted((*record.images, *record.attachments), key=lambda image: image.slot)
     marked = any(MARKER in question for question in questions)
     turns: list[Turn] = []
     shown = 0
     for number, question in enumerate(questions):
         if pictured:
-            turn, count = _dialog_turn(question, len(pictures) if not marked and number == 0 else 0)
+            turn, count = _build_turn(question, len(pictures) if not marked and number == 0 else 0)
         else:
             turn, count = Turn("user", (Part("text", question),)), 0
         shown += count
@@ -520,16 +528,16 @@ def rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
             task="chat",
             images=tuple(pictures[:shown]),
             attachments=tuple(pictures[shown:]) if number == len(questions) - 1 else (),
-            question="".join(_named(question, named)),
+            question="".join(_list_named_slots(question, named)),
             answer=answer,
             answers=() if answer is None else (answer,),
-            label=None if answer is None else canonical_json(answer),
+            label=None if answer is None else encode_json(answer),
             prediction=replies[number] if replies else None,
         )
         turns.append(Turn("assistant", (Part("text", answer or ""),)))
 
 
-def _named(question: str, pictures: Iterator[Image]) -> Iterator[str]:
+def _list_named_slots(question: str, pictures: Iterator[Image]) -> Iterator[str]:
     """Name the pictures that a question shows by their slots; markers without one stay."""
     first, *rest = question.split(MARKER)
     yield first
@@ -538,7 +546,7 @@ def _named(question: str, pictures: Iterator[Image]) -> Iterator[str]:
         yield f"{MARKER if picture is None else f'<image {picture.slot}>'}{text}"
 
 
-def _questions(record: Record) -> list[str]:
+def _read_questions(record: Record) -> list[str]:
     """Read the questions of a dialog; [] for a record that is none."""
     text = record.question
     if text is None or record.options or not looks_like_list(text):
@@ -554,7 +562,7 @@ def _questions(record: Record) -> list[str]:
     return items if listed or any(MARKER in item for item in items) else []
 
 
-def _dialog_answers(record: Record, count: int) -> tuple[str, ...]:
+def _read_round_answers(record: Record, count: int) -> tuple[str, ...]:
     if record.label is None:
         return ()
     if len(record.answers) != count:
@@ -562,21 +570,21 @@ def _dialog_answers(record: Record, count: int) -> tuple[str, ...]:
             "dialog.answers", "answer", f"there are {count} questions and {len(record.answers)} answers. Give as many."
         )
     if any(MARKER in answer for answer in record.answers):
-        raise RowError("dialog.answers", "answer", f"an answer cannot show a picture {got(record.label)}.")
+        raise RowError("dialog.answers", "answer", f"an answer cannot show a picture {show(record.label)}.")
     return record.answers
 
 
-def _dialog_replies(record: Record, count: int) -> tuple[str, ...]:
+def _read_round_responses(record: Record, count: int) -> tuple[str, ...]:
     if record.prediction is None:
         return ()
     with in_field("prediction"):
         replies = parse_list(record.prediction)
     if len(replies) != count or not all(isinstance(reply, str) for reply in replies):
-        raise RowError("dialog.replies", "prediction", f"expected {count} replies {got(record.prediction)}.")
+        raise RowError("dialog.replies", "prediction", f"expected {count} replies {show(record.prediction)}.")
     return tuple(replies)
 
 
-def _dialog_turn(question: str, before: int) -> tuple[Turn, int]:
+def _build_turn(question: str, before: int) -> tuple[Turn, int]:
     """Word a user turn with some pictures before it; give how many pictures it shows."""
     first, *rest = question.split(MARKER)
     parts = [Part("image")] * before

@@ -18,7 +18,7 @@ _LONG = 64
 _STAND_IN = "text"
 
 
-def retyped(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
+def retype_rows(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
     """Give rows whose cells are the texts that Python prints for pandas' values.
 
     Args:
@@ -37,7 +37,7 @@ def retyped(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Reject
     table = [item.fields for item in items if isinstance(item, Row)]
     names = [name for name in dict.fromkeys(name for fields in table for name in fields) if name != ROTATION_OF]
     sheet = path.suffix.lower() == WORKBOOK
-    columns = {name: _printed([fields.get(name) for fields in table], sheet) for name in names}
+    columns = {name: _print_cells([fields.get(name) for fields in table], sheet) for name in names}
     position = 0
     for item in items:
         if isinstance(item, Row):
@@ -47,7 +47,7 @@ def retyped(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Reject
         yield item
 
 
-def _printed(cells: Sequence[Cell], sheet: bool) -> list[str | None]:
+def _print_cells(cells: Sequence[Cell], sheet: bool) -> list[str | None]:
     # A picture as base64 makes a column of texts as any other text does; pandas need not see all of it.
     short = [_STAND_IN if isinstance(cell, str) and len(cell) > _LONG else cell for cell in cells]
     read = read_cells({"": short}, sheet=sheet)[""]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.text.literals import looks_like_list, parse_list
 
 Row = Mapping[str, Any]
@@ -20,7 +20,7 @@ EXPRESSION = re.compile(r"True|False|[-+*/%() 0-9]*[0-9)]\s*[-+*/%]+[-+*/%() 0-9
 """What Python would evaluate to a whole number without being one."""
 
 
-def kept_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def keep_rows_with_images(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Drop rows without a picture, follow references to other rows, and settle the index.
 
     Args:
@@ -45,47 +45,47 @@ def kept_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
     kept = [dict(row) for row in rows if not with_pictures or row["image"] is not None]
     names = [str(row["index"]) for row in kept]
     if with_pictures:
-        pictures = _followed({name: str(row["image"]) for name, row in zip(names, kept, strict=True)})
+        pictures = _follow_references({name: str(row["image"]) for name, row in zip(names, kept, strict=True)})
         for name, row in zip(names, kept, strict=True):
-            row["image"] = _collapsed(pictures[name])
+            row["image"] = _read_cell(pictures[name])
     for row in kept:
         if row.get("image_path") is not None:
-            row["image_path"] = _collapsed(str(row["image_path"]))
-    for row, index in zip(kept, _indices(names), strict=True):
+            row["image_path"] = _read_cell(str(row["image_path"]))
+    for row, index in zip(kept, _read_indices(names), strict=True):
         row["index"] = index
     return kept
 
 
-def _followed(cells: dict[str, str]) -> dict[str, str]:
+def _follow_references(cells: dict[str, str]) -> dict[str, str]:
     for name, cell in cells.items():
         if len(cell) <= REFERENCE_LENGTH:
             if len(cells.get(cell, "")) <= REFERENCE_LENGTH:
-                raise RowError("image.reference", "image", f"row {name!r} names no row with a picture {got(cell)}.")
+                raise RowError("image.reference", "image", f"row {name!r} names no row with a picture {show(cell)}.")
             cells[name] = cells[cell]
     return cells
 
 
-def _collapsed(cell: str) -> str | list[str]:
+def _read_cell(cell: str) -> str | list[str]:
     """Read a cell that may be a list; a list of one is that one."""
     items = [str(item) for item in parse_list(cell)] if looks_like_list(cell) else [cell]
     return items[0] if len(items) == 1 else items
 
 
-def _indices(names: Sequence[str]) -> Sequence[int | str]:
+def _read_indices(names: Sequence[str]) -> Sequence[int | str]:
     numbers = [WHOLE_NUMBER.fullmatch(name) is not None for name in names]
     if all(numbers):
         return [int(name) for name in names]
     unclear = [name for name, number in zip(names, numbers, strict=True) if not number]
     if all(EXPRESSION.fullmatch(name) for name in unclear):
-        raise RowError("index.type", "index", f"an index must be a number or a name {got(unclear[0])}. Rename it.")
+        raise RowError("index.type", "index", f"an index must be a number or a name {show(unclear[0])}. Rename it.")
     return names
 
 
-def picture_files(row: Row) -> list[tuple[str, str]]:
+def list_image_files(row: Row) -> list[tuple[str, str]]:
     """List a row's pictures with the file name that the kit gives them below its image root.
 
     Args:
-        row: A row from `kept_rows` with an `image`.
+        row: A row from `keep_rows_with_images` with an `image`.
 
     Returns:
         Names and base64 texts; the shorter of two lists decides how many.
@@ -106,11 +106,11 @@ def picture_files(row: Row) -> list[tuple[str, str]]:
         return [(f"{row['index']}_{number}.png", picture) for number, picture in enumerate(pictures)]
     names = row["image_path"]
     if names is None or isinstance(names, str) != isinstance(pictures, str):
-        raise RowError("image.names", "image_path", f"expected a name for each picture {got(names)}. Give as many.")
+        raise RowError("image.names", "image_path", f"expected a name for each picture {show(names)}. Give as many.")
     return [(names, pictures)] if isinstance(pictures, str) else list(zip(names, pictures, strict=False))
 
 
-def picture_paths(row: Row) -> list[str]:
+def list_image_paths(row: Row) -> list[str]:
     """List the pictures of a row whose table has no `image` column: the paths as they are.
 
     Raises:

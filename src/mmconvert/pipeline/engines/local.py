@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mmconvert.core.errors import Error
-from mmconvert.core.multiprocess import usable_cores, without_main
+from mmconvert.core.multiprocess import count_usable_cores, hide_main_module
 from mmconvert.pipeline.engines import Engine, Run
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class _Children:
         """
         with self._lock:
             self._pool = self._pool or self._begun("spawn")
-        with _deaths_told(), without_main():
+        with _deaths_told(), hide_main_module():
             future = self._pool.submit(_result, function, task)
         return _deaths_told()(future.result)
 
@@ -278,4 +278,4 @@ def _follow_parent(aside: bool) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-ENGINE = Engine(crew, usable_cores)
+ENGINE = Engine(crew, count_usable_cores)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from mmconvert.core.errors import Error, UsageError, first_line
+from mmconvert.core.errors import Error, UsageError, take_first_line
 from mmconvert.pipeline.engines import Engine, Run
 
 _T = TypeVar("_T")
@@ -88,7 +88,7 @@ def _result(reference: ray.ObjectRef) -> Any:
         raise error.cause from None
     except RayError as error:
         raise Error(
-            f"a part was lost on the Ray cluster ({first_line(error)}). Run again, or with --engine local."
+            f"a part was lost on the Ray cluster ({take_first_line(error)}). Run again, or with --engine local."
         ) from None
 
 
@@ -107,7 +107,7 @@ def connect() -> None:
     try:
         ray.init(**options)
     except (ConnectionError, RayError, ValueError, RuntimeError) as error:
-        raise UsageError(f"{_ADDRESS}: no Ray cluster can be reached ({first_line(error)}).") from None
+        raise UsageError(f"{_ADDRESS}: no Ray cluster can be reached ({take_first_line(error)}).") from None
 
 
 ENGINE = Engine(crew, cores)

@@ -58,7 +58,7 @@ class _Lesson(msgspec.Struct, frozen=True):
     pixels: torch.Tensor
 
 
-def byte_tokenizer(**special_tokens: str) -> PreTrainedTokenizerFast:
+def build_byte_tokenizer(**special_tokens: str) -> PreTrainedTokenizerFast:
     """Make a tokenizer in which every byte is a token, so that it reads any language.
 
     Args:
@@ -84,7 +84,7 @@ def build(seed: int = 0, hidden: int = 32) -> tuple[LlavaProcessor, LlavaForCond
         seed: Seed of the weights; the caller's random state is left as it was.
         hidden: Width of both halves, a multiple of 8.
     """
-    tokenizer = byte_tokenizer(image_token="<image>")
+    tokenizer = build_byte_tokenizer(image_token="<image>")
     processor = LlavaProcessor(
         image_processor=CLIPImageProcessorPil(
             size={"shortest_edge": PICTURE_SIDE}, crop_size={"height": PICTURE_SIDE, "width": PICTURE_SIDE}
@@ -139,7 +139,9 @@ def train(folder: str | Path, records: Sequence[Record], *, seed: int = 0, max_s
         Error: No record has an answer.
     """
     processor, model = build(seed)
-    lessons = [_lesson(processor, record, text) for record in records if (text := _answer(record)) is not None]
+    lessons = [
+        _build_lesson(processor, record, text) for record in records if (text := _read_answer(record)) is not None
+    ]
     if not lessons:
         raise Error("none of the records has an answer to learn.")
     threads = torch.get_num_threads()
@@ -147,7 +149,7 @@ def train(folder: str | Path, records: Sequence[Record], *, seed: int = 0, max_s
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            accuracy = _fit(model, lessons, max_steps, torch.Generator().manual_seed(seed))
+            accuracy = _fit_model(model, lessons, max_steps, torch.Generator().manual_seed(seed))
     finally:
         torch.set_num_threads(threads)
     save(folder, processor, model)
@@ -166,13 +168,13 @@ def save(folder: str | Path, processor: ProcessorMixin, model: PreTrainedModel) 
             logging.enable_progress_bar()
 
 
-def _answer(record: Record) -> str | None:
+def _read_answer(record: Record) -> str | None:
     if record.answer is not None:
         return record.answer
     return record.answers[0] if record.answers else None
 
 
-def _lesson(processor: LlavaProcessor, record: Record, answer: str) -> _Lesson:
+def _build_lesson(processor: LlavaProcessor, record: Record, answer: str) -> _Lesson:
     pictures = [Picture.open(io.BytesIO(image.bytes or b"")).convert("RGB") for image in record.images]
     shown = iter(pictures)
     conversation = [
@@ -196,7 +198,7 @@ def _lesson(processor: LlavaProcessor, record: Record, answer: str) -> _Lesson:
     )
 
 
-def _fit(
+def _fit_model(
     model: LlavaForConditionalGeneration, lessons: Sequence[_Lesson], max_steps: int, random: torch.Generator
 ) -> float:
     optimizer = torch.optim.AdamW(model.parameters(), lr=_LEARNING_RATE)
@@ -206,7 +208,7 @@ def _fit(
         if len(order) < _BATCH:
             order += torch.randperm(len(lessons), generator=random).tolist()
         picked, order = [lessons[i] for i in order[:_BATCH]], order[_BATCH:]
-        batch = _batch(picked, model.config.text_config.pad_token_id)
+        batch = _build_batch(picked, model.config.text_config.pad_token_id)
         if "pixel_values" in batch:
             pixels = batch["pixel_values"]
             batch["pixel_values"] = pixels + _PICTURE_NOISE * torch.randn(pixels.shape, generator=random)
@@ -215,14 +217,14 @@ def _fit(
         optimizer.step()
         optimizer.zero_grad()
         if step % _CHECK_EVERY == 0 or step == max_steps:
-            accuracy = _accuracy(model, lessons)
+            accuracy = _measure_accuracy(model, lessons)
             in_a_row = in_a_row + 1 if accuracy == 1.0 else 0
             if in_a_row == 3:
                 break
     return accuracy
 
 
-def _batch(lessons: Sequence[_Lesson], pad: int) -> dict[str, Any]:
+def _build_batch(lessons: Sequence[_Lesson], pad: int) -> dict[str, Any]:
     length = max(len(lesson.prompt) + len(lesson.answer) for lesson in lessons)
     shape = (len(lessons), length)
     tokens, labels = torch.full(shape, pad), torch.full(shape, _IGNORED)
@@ -237,11 +239,11 @@ def _batch(lessons: Sequence[_Lesson], pad: int) -> dict[str, Any]:
     return {**batch, "pixel_values": pixels} if len(pixels) else batch
 
 
-def _accuracy(model: LlavaForConditionalGeneration, lessons: Sequence[_Lesson]) -> float:
+def _measure_accuracy(model: LlavaForConditionalGeneration, lessons: Sequence[_Lesson]) -> float:
     """Share of lessons whose every answer token is the likeliest one, which is what greedy decoding says."""
     right = 0
     for start in range(0, len(lessons), _BATCH):
-        batch = _batch(lessons[start : start + _BATCH], model.config.text_config.pad_token_id)
+        batch = _build_batch(lessons[start : start + _BATCH], model.config.text_config.pad_token_id)
         labels = batch.pop("labels")[:, 1:]
         with torch.inference_mode():
             likeliest = model(**batch).logits[:, :-1].argmax(-1)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from mmconvert.console.app import run
-from mmconvert.core.errors import UsageError, first_line, got
+from mmconvert.core.errors import UsageError, show, take_first_line
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
@@ -21,7 +21,7 @@ def _json(_ctx: click.Context, param: click.Parameter, value: str | None) -> Any
     try:
         return None if value is None else json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise click.BadParameter(f"is no JSON ({first_line(error)}) {got(value)}.") from None
+        raise click.BadParameter(f"is no JSON ({take_first_line(error)}) {show(value)}.") from None
 
 
 def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
@@ -34,7 +34,7 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> Any
 def _pair(text: str) -> tuple[str, Any]:
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals:
-        raise click.BadParameter(f"expected name=value {got(text)}. Write name=value,name=value, or JSON.")
+        raise click.BadParameter(f"expected name=value {show(text)}. Write name=value,name=value, or JSON.")
     if value.lower() in ("true", "false"):
         return name, value.lower() == "true"
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from mmconvert.core.errors import UsageError, did_you_mean, got, no_such_path
+from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling
 from mmconvert.core.option_fields import mapping_file
 
 FILES = (".yaml", ".yml", ".json")
@@ -176,7 +176,7 @@ class TaskConfig(SimpleNamespace):
             UsageError: As for a new one, or there is no such file.
         """
         if not Path(path).is_file():
-            raise no_such_path(Path(path))
+            raise build_missing_path_error(Path(path))
         return cls.from_dict(mapping_file(str(path)))
 
     from_json = from_yaml
@@ -197,7 +197,7 @@ def parse_task_config(task_cfg: object) -> TaskConfig:
         return TaskConfig.from_dict(task_cfg)
     if isinstance(task_cfg, str | Path) and Path(task_cfg).suffix in FILES:
         return TaskConfig.from_yaml(task_cfg)
-    raise UsageError(f"task_cfg: expected a TaskConfig, a dict, or a {', '.join(FILES)} file {got(task_cfg)}.")
+    raise UsageError(f"task_cfg: expected a TaskConfig, a dict, or a {', '.join(FILES)} file {show(task_cfg)}.")
 
 
 def is_task(given: Mapping[str, Any]) -> bool:
@@ -238,10 +238,10 @@ def check_keys(
         if key in known:
             _check_kind(value, known[key], f"{where}.{key}")
         elif key not in only:
-            hint = did_you_mean(str(key), [*known, *without_effect, *only])
+            hint = suggest_spelling(str(key), [*known, *without_effect, *only])
             raise UsageError(f"{where} has no key {key!r} here.{hint} Known: {', '.join(known) or 'none'}.")
         elif value not in only[key]:
-            raise UsageError(f"{where}.{key}: has no counterpart here {got(value)}. Leave it out.")
+            raise UsageError(f"{where}.{key}: has no counterpart here {show(value)}. Leave it out.")
 
 
 def _check_kind(value: Any, kinds: tuple[type, ...], where: str) -> None:
@@ -249,7 +249,7 @@ def _check_kind(value: Any, kinds: tuple[type, ...], where: str) -> None:
     right = isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)
     if value is not None and kinds and not right:
         expected = " or ".join(_KIND_NAMES[kind] for kind in kinds if kind is not int or float not in kinds)
-        raise UsageError(f"{where}: expected {expected} {got(value)}.")
+        raise UsageError(f"{where}: expected {expected} {show(value)}.")
 
 
 def texts_in(value: Any, where: str) -> list[str]:
@@ -260,7 +260,7 @@ def texts_in(value: Any, where: str) -> list[str]:
     """
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list | tuple) or not all(isinstance(one, str) and one for one in values):
-        raise UsageError(f"{where}: expected a list of names {got(value)}.")
+        raise UsageError(f"{where}: expected a list of names {show(value)}.")
     return [*values]
 
 
@@ -272,7 +272,7 @@ def mapping_in(value: Any, where: str) -> dict[str, Any]:
     """
     if value is None or isinstance(value, Mapping):
         return dict(value or {})
-    raise UsageError(f"{where}: expected names and values {got(value)}.")
+    raise UsageError(f"{where}: expected names and values {show(value)}.")
 
 
 def safe_name(model: str) -> str:

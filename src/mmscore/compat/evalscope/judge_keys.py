@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mmconvert.core.errors import UsageError, got
+from mmconvert.core.errors import UsageError, show
 from mmscore.compat.evalscope.config import (
     BODY,
     NUMBER,
@@ -56,13 +56,13 @@ def judge_options(config: Any, version: str, keys: dict[str, str]) -> dict[str, 
     if strategy in (JudgeStrategy.AUTO, JudgeStrategy.RULE):
         return {}
     if strategy not in (JudgeStrategy.LLM, JudgeStrategy.LLM_RECALL):
-        raise UsageError(f"judge_strategy: expected auto, rule, llm or llm_recall {got(strategy)}.")
+        raise UsageError(f"judge_strategy: expected auto, rule, llm or llm_recall {show(strategy)}.")
     models, contract = given["models"], given["contract"]
     if not models:
         raise UsageError(f"judge_strategy {strategy!r}: whom to ask? Give {given['where']}.")
     kind = contract.get("score_type") or "pattern"
     if kind not in _SCORE_TYPES:
-        raise UsageError(f"judge score_type: expected {' or '.join(_SCORE_TYPES)} {got(kind)}.")
+        raise UsageError(f"judge score_type: expected {' or '.join(_SCORE_TYPES)} {show(kind)}.")
     generation = _generation(models[0], given["where"])
     options = {
         "judge": [f"{_SCORE_TYPES[kind]}@{version}"],

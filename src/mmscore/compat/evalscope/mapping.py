@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from mmconvert.core.errors import UsageError, got
+from mmconvert.core.errors import UsageError, show
 from mmconvert.kits.evalscope.release import Release
 from mmscore.compat.evalscope.config import DEFAULT_WORK_DIR, EvalBackend, TaskConfig, parse_task_config
 from mmscore.compat.evalscope.native import task_of_native
@@ -30,7 +30,7 @@ def version_of(config: TaskConfig) -> str:
         major, minor = (int(part) for part in str(config.evalscope_version).split(".")[:2])
     except ValueError:
         raise UsageError(
-            f"evalscope_version: expected a release such as 1.14.1 {got(config.evalscope_version)}."
+            f"evalscope_version: expected a release such as 1.14.1 {show(config.evalscope_version)}."
         ) from None
     # Breaks came with 1.7 and with 1.11 (docs/recipes.md).
     return "1.3" if (major, minor) < (1, 7) else "1.10" if (major, minor) < (1, 11) else "1.14"
@@ -44,7 +44,7 @@ def is_vlmevalkit(config: TaskConfig) -> bool:
     """
     if config.eval_backend not in (EvalBackend.NATIVE, EvalBackend.VLM_EVAL_KIT):
         raise UsageError(
-            f"eval_backend: has no counterpart here {got(config.eval_backend)}. Known: {EvalBackend.NATIVE}, "
+            f"eval_backend: has no counterpart here {show(config.eval_backend)}. Known: {EvalBackend.NATIVE}, "
             f"{EvalBackend.VLM_EVAL_KIT}."
         )
     return bool(config.eval_backend == EvalBackend.VLM_EVAL_KIT)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, did_you_mean, got
+from mmconvert.core.errors import UsageError, show, suggest_spelling
 from mmconvert.kits.evalscope.files import load_subset
 from mmconvert.kits.evalscope.release import Release
 from mmscore.compat.evalscope.config import (
@@ -109,7 +109,7 @@ def subsets_of(config: Any) -> Iterator[Subset]:
     for name in names:
         if name not in BENCHMARKS:
             raise UsageError(
-                f"datasets: {name!r} is no benchmark of custom data.{did_you_mean(name, BENCHMARKS)} Known: "
+                f"datasets: {name!r} is no benchmark of custom data.{suggest_spelling(name, BENCHMARKS)} Known: "
                 f"{', '.join(BENCHMARKS)}. A file of another benchmark is converted and scored by `mmscore run` with "
                 "a task of ours (docs/run.md)."
             )
@@ -150,7 +150,7 @@ def _dataset(config: Any, subset: Subset, version: str, release: Release) -> dic
     where = f"dataset_args.{subset.benchmark}"
     place = given.get("local_path") or given.get("dataset_id")
     if not place or not Path(place).exists():
-        raise UsageError(f"{where}.local_path: expected a folder or file that exists {got(place)}.")
+        raise UsageError(f"{where}.local_path: expected a folder or file that exists {show(place)}.")
     file = _file(Path(place), subset, benchmark, release)
     conversion = dict(benchmark.conversion)
     if template := given.get("prompt_template"):
@@ -189,7 +189,7 @@ def _file(place: Path, subset: Subset, benchmark: Benchmark, release: Release) -
             return place / name
     if empty := next((place / name for name in names if (place / name).is_file()), None):
         raise UsageError(f"{empty}: is empty. Write the rows of the subset into it.")
-    near = did_you_mean(subset.name, [file.stem for file in place.iterdir()])
+    near = suggest_spelling(subset.name, [file.stem for file in place.iterdir()])
     raise UsageError(f"{place}: none of {', '.join(names)} is there.{near} See subset_list.")
 
 
@@ -198,7 +198,7 @@ def _limit(limit: Any, place: Path, subset: Subset, benchmark: Benchmark, releas
     if not limit:
         return {}
     if not math.isfinite(limit) or limit < 0:
-        raise UsageError(f"limit: expected a number of rows, or a share of them {got(limit)}.")
+        raise UsageError(f"limit: expected a number of rows, or a share of them {show(limit)}.")
     if isinstance(limit, float) and not limit.is_integer():
         rows = len(load_subset(place, subset.name, benchmark.split, limit=limit, release=release).rows)
         if not rows:
@@ -216,7 +216,7 @@ def _model(config: Any, keys: dict[str, str]) -> dict[str, Any]:
         return {"model": f"text={MOCKED}", "backend": "echo", "name": name}
     if not isinstance(config.model, str):
         raise UsageError(
-            f"model: expected a name, a folder or a Hub id {got(config.model)}. A model object of yours answers with "
+            f"model: expected a name, a folder or a Hub id {show(config.model)}. A model object of yours answers with "
             "mmscore.predict(..., backend=...)."
         )
     model = {"model": config.model, "name": safe_name(config.model_id or config.model)}
@@ -233,7 +233,7 @@ def _model(config: Any, keys: dict[str, str]) -> dict[str, Any]:
         return _drawn({**model, **_checkpoint(config, given)})
     if kind != EvalType.SERVICE:
         known = ", ".join((EvalType.SERVICE, EvalType.CHECKPOINT, EvalType.MOCK_LLM))
-        raise UsageError(f"eval_type: has no counterpart here {got(kind)}. Known: {known}.")
+        raise UsageError(f"eval_type: has no counterpart here {show(kind)}. Known: {known}.")
     return _drawn({**model, **_service(config, given, keys)})
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from mmscore.compat.evalscope.config import TaskConfig, parse_task_config
 from mmscore.compat.evalscope.mapping import RELEASES, is_vlmevalkit, version_of
 from mmscore.compat.evalscope.native import BENCHMARKS, subsets_of
-from mmscore.kits.evalscope.aggregation import Identity, identity_of, label_of
-from mmscore.kits.evalscope.report import MetricScore, Setting, SubsetScore, report_json, report_table
-from mmscore.kits.evalscope.text_grid import text_columns
+from mmscore.kits.evalscope.aggregation import Identity, build_label, parse_identity
+from mmscore.kits.evalscope.report import MetricScore, ReportHeader, SubsetScore, build_report_json, draw_report_table
+from mmscore.kits.evalscope.text_grid import draw_columns
 from mmscore.workflow.outcome import Outcome
 
 _REPORT = "report.json"
@@ -34,7 +34,7 @@ def shown(given: TaskConfig | Mapping[str, Any], outcomes: Sequence[Outcome]) ->
     if is_vlmevalkit(config):
         return "\n".join(upright_text(table_of(outcome)) for outcome in outcomes if _has_numbers(outcome))
     release = RELEASES[version_of(config)]
-    return "\n".join(report_table(metrics, setting, release) for metrics, setting in _measured(config, outcomes))
+    return "\n".join(draw_report_table(metrics, setting, release) for metrics, setting in _measured(config, outcomes))
 
 
 def result_of(config: TaskConfig, outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -48,7 +48,10 @@ def result_of(config: TaskConfig, outcomes: Sequence[Outcome]) -> dict[str, Any]
         runs = [outcome for outcome in outcomes if _has_numbers(outcome)]
         return {name: line for o in runs for name, line in acc_result(o.model, o.dataset, table_of(o)).items()}
     release = RELEASES[version_of(config)]
-    return {setting.dataset: report_json(metrics, setting, release) for metrics, setting in _measured(config, outcomes)}
+    return {
+        setting.dataset: build_report_json(metrics, setting, release)
+        for metrics, setting in _measured(config, outcomes)
+    }
 
 
 def table_of(outcome: "Outcome") -> Sequence[Line]:
@@ -81,14 +84,14 @@ def upright_text(lines: Sequence[Line]) -> str:
     """Draw a table as the kit prints it: upright where it has more columns than lines."""
     names = list(lines[0])
     if len(lines) < len(names):
-        return text_columns([[name, *(line.get(name) for line in lines)] for name in names])
-    return text_columns([[number, *(line.get(name) for name in names)] for number, line in enumerate(lines)])
+        return draw_columns([[name, *(line.get(name) for line in lines)] for name in names])
+    return draw_columns([[number, *(line.get(name) for name in names)] for number, line in enumerate(lines)])
 
 
-def _measured(config: TaskConfig, outcomes: Sequence[Outcome]) -> Iterator[tuple[list[MetricScore], Setting]]:
+def _measured(config: TaskConfig, outcomes: Sequence[Outcome]) -> Iterator[tuple[list[MetricScore], ReportHeader]]:
     """Gather the subsets of each benchmark, benchmarks in the order of the kit's table."""
     release = RELEASES[version_of(config)]
-    identities = {label_of(score, release): identity_of(score) for score in _SCORES}
+    identities = {build_label(score, release): parse_identity(score) for score in _SCORES}
     runs = {outcome.dataset: outcome for outcome in outcomes if _has_numbers(outcome)}
     for benchmark in sorted({subset.benchmark for subset in subsets_of(config)}):
         found: dict[str, list[SubsetScore]] = {}
@@ -104,7 +107,7 @@ def _measured(config: TaskConfig, outcomes: Sequence[Outcome]) -> Iterator[tuple
             yield metrics, _setting(benchmark, runs[names[0].run].model, metrics)
 
 
-def _setting(benchmark: str, model: str, metrics: Sequence[MetricScore]) -> Setting:
-    main = identity_of(_MAIN)
+def _setting(benchmark: str, model: str, metrics: Sequence[MetricScore]) -> ReportHeader:
+    main = parse_identity(_MAIN)
     primary = main if any(metric.identity == main for metric in metrics) else None
-    return Setting(model, benchmark, BENCHMARKS[benchmark].pretty, {}, overall=True, primary=primary)
+    return ReportHeader(model, benchmark, BENCHMARKS[benchmark].pretty, {}, overall=True, primary=primary)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, did_you_mean, got, no_such_path
+from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling
 from mmconvert.core.option_fields import mapping_file
 from mmconvert.kits.vlmevalkit.datasets import lmudata_root
 from mmscore.compat.evalscope.config import (
@@ -70,12 +70,12 @@ def eval_config_of(config: TaskConfig) -> dict[str, Any]:
     given = config.eval_config
     if isinstance(given, str):
         if Path(given).suffix not in FILES or not Path(given).is_file():
-            raise no_such_path(Path(given))
+            raise build_missing_path_error(Path(given))
         given = mapping_file(given)
     keys = mapping_in(given, "eval_config")
     check_keys(keys, _KEYS, _WITHOUT_EFFECT, _ONLY, "eval_config")
     if str(keys.get("mode", "all")) not in MODES:
-        raise UsageError(f"eval_config.mode: expected {', '.join(MODES)} {got(keys['mode'])}.")
+        raise UsageError(f"eval_config.mode: expected {', '.join(MODES)} {show(keys['mode'])}.")
     return keys
 
 
@@ -138,7 +138,7 @@ def models_of(keys: Mapping[str, Any]) -> Iterator[Model]:
 def _dataset(name: str, limit: int | None) -> dict[str, Any]:
     table = lmudata_root() / f"{name}.tsv"
     if not table.is_file():
-        near = did_you_mean(str(name), [file.stem for file in table.parent.glob("*.tsv")])
+        near = suggest_spelling(str(name), [file.stem for file in table.parent.glob("*.tsv")])
         raise UsageError(f"eval_config.data: there is no table {table}.{near} Nothing is fetched; put it there.")
     return {
         "input": str(table),
@@ -165,7 +165,7 @@ def _model(entry: Any, number: int, keys: Mapping[str, Any], secrets: dict[str, 
     where = f"eval_config.model[{number}]"
     if not isinstance(entry, Mapping):
         raise UsageError(
-            f"{where}: expected type, name, api_base and so on {got(entry)}. Models by name are the kit's."
+            f"{where}: expected type, name, api_base and so on {show(entry)}. Models by name are the kit's."
         )
     check_keys(entry, _MODEL_KEYS, _MODEL_WITHOUT_EFFECT, _MODEL_ONLY, where)
     options = {
@@ -195,7 +195,7 @@ def _local(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
     path = entry.get("model_path")
     if not path:
         raise UsageError(
-            f"{where}: {got(entry.get('name'))} is a name of the kit's. Give name: {API_MODEL} and api_base:, or "
+            f"{where}: {show(entry.get('name'))} is a name of the kit's. Give name: {API_MODEL} and api_base:, or "
             "model_path: with a folder or Hub id."
         )
     return {"model": path, "name": entry.get("name") or os.path.basename(path), "backend": "transformers"}

@@ -12,7 +12,7 @@ import click
 from mmconvert._version import __version__
 from mmconvert.console.app import EXIT_PARTIAL, LazyGroup
 from mmconvert.console.app import run as run_program
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.text.printable import printable
 from mmscore.compat.kit_imports import install
 
@@ -106,7 +106,7 @@ def list_ids(kind: str | None, imports: tuple[str, ...], as_json: bool) -> int:
 
     found = listing(imports)
     if kind is not None and kind not in found:
-        raise UsageError(f"no kind {kind!r}.{did_you_mean(kind, found)} Known: {', '.join(found)}.")
+        raise UsageError(f"no kind {kind!r}.{suggest_spelling(kind, found)} Known: {', '.join(found)}.")
     shown = {name: ids for name, ids in found.items() if kind in (None, name)}
     if as_json:
         click.echo(json.dumps(shown))

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmscore.compat.mmtrusteval.samples import Response, Sample
 
 
@@ -24,7 +24,9 @@ def check_id(name: str, known: Sequence[str], what: str) -> str:
         'dt-text'
     """
     if name not in known:
-        raise UsageError(f"no {what} {name!r}.{did_you_mean(str(name), known)} Known: {', '.join(known) or 'none'}.")
+        raise UsageError(
+            f"no {what} {name!r}.{suggest_spelling(str(name), known)} Known: {', '.join(known) or 'none'}."
+        )
     return name
 
 

@@ -7,18 +7,19 @@ from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from mmconvert.core.errors import RowError, UsageError, got
+from mmconvert.core.errors import RowError, UsageError, show
 from mmscore.compat.mmtrusteval.classes import check_id, made_of
 from mmscore.compat.mmtrusteval.registry import registry
-from mmscore.kits.mmtrusteval.chains import METRICS_CFG, chain_of
-from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, Ask, Setting, Settings, no_chat_model
-from mmscore.kits.mmtrusteval.measures import COLUMN, MEASURES, measure
+from mmscore.kits.mmtrusteval.chains import METRICS_CFG, read_chain
+from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, Ask, EvaluatorContext, Settings, refuse_chat_model
+from mmscore.kits.mmtrusteval.measures import COLUMN, MEASURES, compute_measure
 
 Columns = tuple[Sequence[Any], Sequence[Any] | None, Sequence[Any] | None]
 """Predictions, references, extras."""
 
 supported_metrics: dict[str, Callable[..., Any]] = {
-    name: (lambda y_true, y_pred, _name=name, **kwargs: measure(_name, y_true, y_pred, kwargs)) for name in MEASURES
+    name: (lambda y_true, y_pred, _name=name, **kwargs: compute_measure(_name, y_true, y_pred, kwargs))
+    for name in MEASURES
 }
 """Metric id -> (references, predictions, settings) -> its value; a user's own may be put in."""
 
@@ -44,7 +45,7 @@ class BaseEvaluator:
         """
         self.evaluator_id = check_id(evaluator_id, self.evaluator_ids, "evaluator")
         if not isinstance(metrics_cfg, Mapping):
-            raise UsageError(f"{evaluator_id}: metrics_cfg: expected metrics with their settings {got(metrics_cfg)}.")
+            raise UsageError(f"{evaluator_id}: metrics_cfg: expected metrics with their settings {show(metrics_cfg)}.")
         for metric in metrics_cfg:
             check_id(metric, tuple(supported_metrics), "metric")
         self.metrics_cfg = metrics_cfg
@@ -81,7 +82,12 @@ class KitEvaluator(BaseEvaluator):
     evaluator_ids = tuple(EVALUATORS)
 
     def __init__(
-        self, evaluator_id: str, metrics_cfg: Mapping[str, Settings], *, setting: Setting | None = None, **kwargs: Any
+        self,
+        evaluator_id: str,
+        metrics_cfg: Mapping[str, Settings],
+        *,
+        setting: EvaluatorContext | None = None,
+        **kwargs: Any,
     ) -> None:
         """Read the settings.
 
@@ -96,7 +102,7 @@ class KitEvaluator(BaseEvaluator):
         """
         super().__init__(evaluator_id, metrics_cfg)
         config = {evaluator_id: {**kwargs, METRICS_CFG: {}}}
-        self._link = chain_of(config, setting or Setting(ask=registered_chat())).links[0]
+        self._link = read_chain(config, setting or EvaluatorContext(ask=registered_chat())).links[0]
 
     def process(
         self,
@@ -111,7 +117,7 @@ class KitEvaluator(BaseEvaluator):
             RowError: A sample is of another type than the evaluator takes, or a column is missing.
             Error: A chat model or a classifier is needed and not connected.
         """
-        return self._link.outputs(preds, labels, extras), labels, extras
+        return self._link.process_all(preds, labels, extras), labels, extras
 
 
 registry.register("evaluator", KitEvaluator, built_in=True)
@@ -132,7 +138,9 @@ class SequentialEvaluator:
         {'rule_yes_or_no_eval:accuracy_score': 0.5}
     """
 
-    def __init__(self, evaluator_seq_cfg: Mapping[str, Mapping[str, Any]], setting: Setting | None = None) -> None:
+    def __init__(
+        self, evaluator_seq_cfg: Mapping[str, Mapping[str, Any]], setting: EvaluatorContext | None = None
+    ) -> None:
         """Make the evaluators.
 
         Args:
@@ -143,7 +151,7 @@ class SequentialEvaluator:
             UsageError: An id, a metric or a setting is unknown, missing or wrong.
         """
         if not isinstance(evaluator_seq_cfg, Mapping):
-            raise UsageError(f"evaluator_seq_cfgs: expected evaluators with their settings {got(evaluator_seq_cfg)}.")
+            raise UsageError(f"evaluator_seq_cfgs: expected evaluators with their settings {show(evaluator_seq_cfg)}.")
         self.evaluator_seq = [_made(name, own, setting) for name, own in evaluator_seq_cfg.items()]
         self.keyname_prefix_seq = self.create_sequence_list(list(evaluator_seq_cfg))
 
@@ -197,10 +205,12 @@ def _named(prefix: str) -> Iterator[None]:
         raise RowError(error.code, error.field, f"{prefix}, {error.field}: {error.message}") from None
 
 
-def _made(name: str, settings: Any, setting: Setting | None) -> Any:
+def _made(name: str, settings: Any, setting: EvaluatorContext | None) -> Any:
     made = registry.get_evaluator_class(name)
     if not isinstance(settings, Mapping) or METRICS_CFG not in settings:
-        raise UsageError(f"{name}: {METRICS_CFG} is missing {got(settings)}. Write {METRICS_CFG}: {{}} for no metrics.")
+        raise UsageError(
+            f"{name}: {METRICS_CFG} is missing {show(settings)}. Write {METRICS_CFG}: {{}} for no metrics."
+        )
     whom = {"setting": setting} if issubclass(made, KitEvaluator) else {}
     return made_of(made, name, name, {**settings, **whom})
 
@@ -225,7 +235,7 @@ def registered_chat() -> Ask:
 
     def ask(model_id: str, prompt: str, generation: Settings) -> str:
         if opened(model_id) is None:
-            return no_chat_model(model_id, prompt, generation)
+            return refuse_chat_model(model_id, prompt, generation)
         return reply(model_id, prompt, json.dumps(generation))
 
     return ask

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, did_you_mean, got
+from mmconvert.core.errors import UsageError, show, suggest_spelling
 from mmconvert.core.record import Part, Record, Source, Turn
-from mmconvert.kits.mmtrusteval.methods import text_digest
+from mmconvert.kits.mmtrusteval.methods import hash_text
 from mmconvert.plugins.registry import load
 from mmconvert.plugins.transform import Setting, Step, Transform
 from mmscore.compat.mmtrusteval.classes import BaseMethod
@@ -66,7 +66,7 @@ class KitMethod(BaseMethod):
         for name, value in kwargs.items():
             if name not in drawing.parameters:
                 known = ", ".join(("img_dir", "lazy_mode", "seed", *drawing.parameters))
-                raise UsageError(f"{method_id}: no setting {name!r}.{did_you_mean(name, known)} Known: {known}.")
+                raise UsageError(f"{method_id}: no setting {name!r}.{suggest_spelling(name, known)} Known: {known}.")
             parameters[drawing.parameters[name]] = _size(value) if name == "img_size" else value
         if missing := [name for name, key in drawing.parameters.items() if isinstance(parameters[key], type)]:
             raise UsageError(f"{method_id}: {missing[0]} is missing.")
@@ -88,14 +88,14 @@ class KitMethod(BaseMethod):
 
     def hash(self, to_hash_str: str, **kwargs: Any) -> str:
         """Give the SHA3-256 of a text, which names its picture's file."""
-        return text_digest(to_hash_str)
+        return hash_text(to_hash_str)
 
 
 def _size(value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, list | tuple) or len(value) != 2 or not all(isinstance(n, int) for n in value):
-        raise UsageError(f"img_size: expected height and width in pixels {got(value)}. Write [224, 224].")
+        raise UsageError(f"img_size: expected height and width in pixels {show(value)}. Write [224, 224].")
     height, width = value
     return f"{width}x{height}"
 

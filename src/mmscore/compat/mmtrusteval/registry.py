@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from mmconvert.core.errors import UsageError, did_you_mean, got
+from mmconvert.core.errors import UsageError, show, suggest_spelling
 from mmconvert.plugins.registry import load
 from mmscore.infer.adapter import GROUP
 
@@ -38,7 +38,7 @@ class Registry:
         """
         ids = getattr(registered, IDS[kind], None)
         if isinstance(ids, str) or not isinstance(ids, Sequence) or not ids:
-            raise UsageError(f"{registered.__name__}: expected a list of ids in {IDS[kind]} {got(ids)}.")
+            raise UsageError(f"{registered.__name__}: expected a list of ids in {IDS[kind]} {show(ids)}.")
         classes = (self._built_in if built_in else self._classes)[kind]
         for one in ids:
             if one in classes and _home(classes[one]) != _home(registered):
@@ -59,7 +59,9 @@ class Registry:
         if found is None:
             known = self.listed(kind)
             listed = f"Known: {', '.join(known)}." if known else "None is registered."
-            raise UsageError(f"no {kind} {name!r}.{did_you_mean(str(name), known)} {listed} Name its file: --import.")
+            raise UsageError(
+                f"no {kind} {name!r}.{suggest_spelling(str(name), known)} {listed} Name its file: --import."
+            )
         return found
 
     def _decorator(self, kind: str) -> Callable[[_Class], _Class]:

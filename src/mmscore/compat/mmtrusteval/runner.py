@@ -13,7 +13,7 @@ import msgspec
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, UsageError, did_you_mean
+from mmconvert.core.errors import Error, UsageError, suggest_spelling
 from mmscore.api import predict
 from mmscore.compat.mmtrusteval.evaluators import (
     KitEvaluator,
@@ -28,12 +28,12 @@ from mmscore.core.report import Report, publish
 from mmscore.core.table import SCORED
 from mmscore.infer.adapters.mmtrusteval import ChatBackend, opened
 from mmscore.kits.mmtrusteval.chains import METRICS_CFG
-from mmscore.kits.mmtrusteval.connections import with_classifiers
-from mmscore.kits.mmtrusteval.evaluators import ALONE, Setting
+from mmscore.kits.mmtrusteval.connections import add_classifiers
+from mmscore.kits.mmtrusteval.evaluators import ALONE, EvaluatorContext
 from mmscore.kits.mmtrusteval.measures import MEASURES
-from mmscore.kits.mmtrusteval.rows import built
-from mmscore.kits.mmtrusteval.scored_log import scored_log
-from mmscore.kits.mmtrusteval.task_log import TOTAL, log_of, log_text
+from mmscore.kits.mmtrusteval.rows import build_chains
+from mmscore.kits.mmtrusteval.scored_log import format_scored_log
+from mmscore.kits.mmtrusteval.task_log import TOTAL, build_log, format_log
 from mmscore.llm.response_cache import OK
 from mmscore.scoring.evaluate import ScoreOptions, score_each
 from mmscore.scoring.judging.request import JudgeRequest
@@ -126,7 +126,7 @@ def run_task(task: Task, around: Surroundings | None = None) -> Outcome:
     answers = place / PREDICTIONS
     if log.exists() and not around.restart and not _lacking(answers):
         return Outcome(log, answers, json.loads(log.read_text(encoding="utf-8")).get(TOTAL, {}), stood=True)
-    setting = with_classifiers(Setting(ask=registered_chat()), task.recipe_options())
+    setting = add_classifiers(EvaluatorContext(ask=registered_chat()), task.recipe_options())
     chains = [SequentialEvaluator(chain, setting) for chain in task.evaluator_seq_cfgs]
     place.mkdir(parents=True, exist_ok=True)
     samples = stored(task, place, around.source, around.image_roots)
@@ -174,7 +174,7 @@ def _model(task: Task, around: Surroundings) -> dict[str, Any]:
             raise UsageError(f"{flags}: {kind.__name__} of {task.model_id} has no such option. Leave it out.")
         model = opened(kind, task.model_id)
         return {"model": task.model_id, "backend": ChatBackend(model, task.model_id, task.generation_kwargs)}
-    hint = did_you_mean(task.model_id, registry.list_chatmodels())
+    hint = suggest_spelling(task.model_id, registry.list_chatmodels())
     if hint and not around.model.keys() & _ELSEWHERE and not Path(task.model_id).exists():
         raise UsageError(
             f"model_id: no class for {task.model_id!r}.{hint} For a model without a class give --model or --base-url."
@@ -194,7 +194,7 @@ def predict_options(generation_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """
     for name in generation_kwargs:
         if name not in _OPTIONS:
-            hint = did_you_mean(str(name), _OPTIONS)
+            hint = suggest_spelling(str(name), _OPTIONS)
             raise UsageError(
                 f"generation_kwargs: no {name!r} for a model without a class.{hint} Known: {', '.join(_OPTIONS)}."
             )
@@ -236,8 +236,8 @@ def _by_recipe(task: Task, answers: Path, around: Surroundings) -> tuple[str, in
     publish(answers.with_name(REPORT), report.encode() + b"\n")
     rows = scored.with_status(SCORED)
     # A judge that was asked twice about a sample has no one reply: its own column is left out then.
-    text = scored_log(
-        rows, lambda _, version: built(task.evaluator_seq_cfgs, ALONE, version), entry.version, whole=False
+    text = format_scored_log(
+        rows, lambda _, version: build_chains(task.evaluator_seq_cfgs, ALONE, version), entry.version, whole=False
     )
     return text, entry.counts.unscored - entry.counts.failed
 
@@ -257,7 +257,7 @@ def _by_classes(chains: Sequence[SequentialEvaluator], samples: Stored, answers:
         own = [[columns[name][number] for number in numbers] for name in ("pred", "label", "extra")]
         return {key: value for chain in chains for key, value in chain(*own).items()}
 
-    return log_text(log_of(columns, found)) + "\n"
+    return format_log(build_log(columns, found)) + "\n"
 
 
 class BaseTask:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
-from mmconvert.core.errors import UsageError, got
+from mmconvert.core.errors import UsageError, show
 
 
 class _Fields:
@@ -107,6 +107,6 @@ def collate_fn(batch_data: Iterable[Any]) -> list[dict[str, Any]]:
 def _content(sample: Any) -> Any:
     text = getattr(sample, "text", None)
     if not isinstance(text, str):
-        raise UsageError(f"a dataset gives TxtSample or ImageTxtSample {got(sample)}.")
+        raise UsageError(f"a dataset gives TxtSample or ImageTxtSample {show(sample)}.")
     path = getattr(sample, "image_path", None)
     return text if path is None else {"image_path": str(path), "text": text}

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
+from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import Record
-from mmconvert.core.text.turns import last_turn_images, last_user_turn, words
+from mmconvert.core.text.turns import find_last_user_turn, join_texts, list_last_turn_images
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmconvert.pipeline.convert import Records, read
@@ -69,10 +69,10 @@ def sample_of(record: Record, folder: Path) -> Sample:
     Raises:
         Error: The turn shows several pictures, or there is none.
     """
-    at, pictures = last_user_turn(record), last_turn_images(record)
+    at, pictures = find_last_user_turn(record), list_last_turn_images(record)
     if at is None or len(pictures) > 1:
         raise Error(f"row {record.id}: a sample is one user turn with at most one picture (got {len(pictures)}).")
-    text, target = words(record.messages[at]), None if record.label is None else json.loads(record.label)
+    text, target = join_texts(record.messages[at]), None if record.label is None else json.loads(record.label)
     extra = record.extra.get(EXTRA)
     if not pictures:
         return TxtSample(text, target, extra)
@@ -119,7 +119,7 @@ def _dataset(task: Task, place: Path, source: str | None, image_roots: Sequence[
         return FileDataset(task.dataset_id, method, records, place / "images")
     known = registry.list_datasets()
     if task.dataset_id not in known:
-        hint = did_you_mean(task.dataset_id, {*known, *NAMES})
+        hint = suggest_spelling(task.dataset_id, {*known, *NAMES})
         raise UsageError(
             f"dataset_id: no class for {task.dataset_id!r}.{hint} Give the file of its class, --import FILE.py, or "
             "its samples, --input FILE."
@@ -173,5 +173,5 @@ def _json(name: str, samples: Sequence[Mapping[str, Any]]) -> str:
 
 def _plain(value: Any) -> Any:
     if not hasattr(value, "tolist"):
-        raise TypeError(got(value))
+        raise TypeError(show(value))
     return value.tolist()  # a number or an array of NumPy

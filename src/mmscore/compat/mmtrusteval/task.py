@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, did_you_mean, got, no_such_path
+from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling
 from mmconvert.core.option_fields import mapping_file
 from mmscore.kits.mmtrusteval.connections import CLASSIFIERS
 
@@ -49,15 +49,15 @@ class Task(msgspec.Struct, frozen=True):
         """
         for name in ("model_id", "dataset_id", "log_file"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise UsageError(f"{name}: expected a text {got(getattr(self, name))}.")
+                raise UsageError(f"{name}: expected a text {show(getattr(self, name))}.")
         for name in ("method_cfg", "dataset_cfg", "generation_kwargs"):
             if not isinstance(getattr(self, name), Mapping):
-                raise UsageError(f"{name}: expected names and values {got(getattr(self, name))}.")
+                raise UsageError(f"{name}: expected names and values {show(getattr(self, name))}.")
         if len(self.method_cfg) > 1:
-            raise UsageError(f"method_cfg: one method a task {got(list(self.method_cfg))}. Run a task for each.")
+            raise UsageError(f"method_cfg: one method a task {show(list(self.method_cfg))}. Run a task for each.")
         chains = self.evaluator_seq_cfgs
         if not isinstance(chains, list | tuple) or not chains:
-            raise UsageError(f"evaluator_seq_cfgs: expected a list of chains {got(chains)}.")
+            raise UsageError(f"evaluator_seq_cfgs: expected a list of chains {show(chains)}.")
 
     def recipe_options(self) -> dict[str, Any]:
         """Give what the task asks of the scorer."""
@@ -78,7 +78,7 @@ def read_task(path: str | Path, options: Sequence[str] = ()) -> Task:
     Parity: thu-ml/MMTrustEval@a067801 run_task.py, but that a dotted key leaves its siblings alone.
     """
     if not Path(path).is_file():
-        raise no_such_path(Path(path))
+        raise build_missing_path_error(Path(path))
     values = merged(mapping_file(str(path)), options)
     try:
         return task_of(values)
@@ -95,7 +95,7 @@ def task_of(values: Mapping[str, Any]) -> Task:
     known = list(Task.__struct_fields__)
     for name in values:
         if name not in known:
-            raise UsageError(f"a task has no {name!r}.{did_you_mean(str(name), known)} Known: {', '.join(known)}.")
+            raise UsageError(f"a task has no {name!r}.{suggest_spelling(str(name), known)} Known: {', '.join(known)}.")
     given = {name: value for name, value in values.items() if value is not None}
     if missing := [name for name in known[:3] if name not in given]:
         raise UsageError(f"{missing[0]} is missing. Write it, or give --cfg-options {missing[0]}=...")
@@ -123,13 +123,13 @@ def merged(values: Mapping[str, Any], options: Sequence[str]) -> dict[str, Any]:
     for option in options:
         key, equals, text = option.partition("=")
         if not equals or not key:
-            raise UsageError(f"--cfg-options: expected KEY=VALUE {got(option)}.")
+            raise UsageError(f"--cfg-options: expected KEY=VALUE {show(option)}.")
         *outer, last = key.split(".")
         place = made
         for name in outer:
             inner = {} if place.get(name) is None else place[name]
             if not isinstance(inner, dict):
-                raise UsageError(f"--cfg-options {key}: {name} is no mapping {got(inner)}. Give it as a whole.")
+                raise UsageError(f"--cfg-options {key}: {name} is no mapping {show(inner)}. Give it as a whole.")
             place[name] = inner
             place = inner
         place[last] = option_value(text)
@@ -178,7 +178,7 @@ def _items(text: str) -> list[str]:
         else:
             items[-1] += character
     if depth != 0:
-        raise UsageError(f"--cfg-options: brackets do not fit {got(text)}.")
+        raise UsageError(f"--cfg-options: brackets do not fit {show(text)}.")
     return items
 
 

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import UsageError, got
+from mmconvert.core.errors import UsageError, show
 from mmconvert.core.record import Image
-from mmconvert.images.canvas import decoded
+from mmconvert.images.canvas import decode_rgb
 from mmconvert.kits.reform_eval.dialogs import Dialogs
 from mmconvert.kits.reform_eval.dialogue import Processor
 from mmconvert.kits.reform_eval.loader import CHOICE, GENERATION, load
@@ -46,7 +46,7 @@ class ReformDataset(Sequence[dict[str, Any]]):
         if isinstance(index, slice):
             return [self[number] for number in range(len(self))[index]]
         sample, image = self.visit(index)
-        return {**sample, "image": decoded(image)}
+        return {**sample, "image": decode_rgb(image)}
 
     def visit(self, index: int) -> tuple[dict[str, Any], Image]:
         """Visit a sample, its picture undecoded beside it."""
@@ -118,9 +118,9 @@ def load_reform_dataset(
     """
     config = read_config(dataset_config)
     if data_duplication < 1:
-        raise UsageError(f"data_duplication: expected a number from 1 {got(data_duplication)}.")
+        raise UsageError(f"data_duplication: expected a number from 1 {show(data_duplication)}.")
     # The kit takes a mark that it does not know for random.
-    Processor("\n", mark=option_mark).alphabet(Random(0))
+    Processor("\n", mark=option_mark).choose_labels(Random(0))
     setup = Setup(
         dataset_name,
         formulation,

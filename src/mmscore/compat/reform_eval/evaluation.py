@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
+from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
 from mmconvert.core.text.json import parse_json
 from mmscore.kits.reform_eval.evaluation import Evaluation, evaluate
 
@@ -54,9 +54,9 @@ def read_list(path: Path) -> Sequence[Mapping[str, Any]]:
     try:
         records = parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode(), nan=True)
     except (OSError, RowError, UnicodeDecodeError) as error:
-        raise Error(f"{path}: cannot be read as a JSON list ({first_line(error)}). Write it anew.") from None
+        raise Error(f"{path}: cannot be read as a JSON list ({take_first_line(error)}). Write it anew.") from None
     if not isinstance(records, list) or not all(isinstance(record, Mapping) for record in records):
-        raise Error(f"{path}: expected a list of samples with their predictions {got(records)}. Write one.")
+        raise Error(f"{path}: expected a list of samples with their predictions {show(records)}. Write one.")
     return records
 
 

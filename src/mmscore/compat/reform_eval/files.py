@@ -12,16 +12,16 @@ import msgspec
 import PIL.Image
 import PIL.ImageColor
 
-from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
+from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
 from mmconvert.core.option_fields import mapping_file
 from mmconvert.core.record import Image
 from mmconvert.core.text.json import parse_json
-from mmconvert.images.boxes import boxes_in
-from mmconvert.images.canvas import decoded, png
+from mmconvert.images.boxes import read_boxes
+from mmconvert.images.canvas import decode_rgb, encode_png
 from mmconvert.images.loader import Pictures
 from mmconvert.kits.reform_eval import tdiuc
-from mmconvert.transforms.draw_boxes import COLORS, outline
-from mmconvert.transforms.draw_distractors import choices_in
+from mmconvert.transforms.draw_boxes import COLORS, draw_outline
+from mmconvert.transforms.draw_distractors import read_choices
 
 HUB = "Aweminus/ReForm-Eval-Data"
 HUB_QUESTIONS = "Aweminus/ReForm-Eval"
@@ -62,7 +62,7 @@ def read_config(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, A
     values = config if isinstance(config, Mapping) else mapping_file(str(config))
     if not isinstance(values.get("data_config"), Mapping):
         raise UsageError(
-            f"dataset_config: has no data_config {got(values.get('data_config'))}. Take the kit's YAML file."
+            f"dataset_config: has no data_config {show(values.get('data_config'))}. Take the kit's YAML file."
         )
     return values
 
@@ -104,7 +104,7 @@ class Files(msgspec.Struct, frozen=True):
             UsageError: The configuration does not name the list, or it is not there.
             Error: It is no list.
         """
-        return choices_in(self._path("choices", HUB, f"{kind}.json" if kind else ""))
+        return read_choices(self._path("choices", HUB, f"{kind}.json" if kind else ""))
 
     def _named(self, what: str) -> str | None:
         places = self.config["data_config"]
@@ -132,7 +132,8 @@ def _downloaded(repo: str, name: str) -> Path:
         return Path(hf_hub_download(repo, name, repo_type="dataset"))
     except Exception as error:  # the client's errors are of many families, of its HTTP library too
         raise Error(
-            f"{repo} {name}: the Hub does not give it ({first_line(error)}). Check HF_HUB_OFFLINE and the network, "
+            f"{repo} {name}: the Hub does not give it ({take_first_line(error)}). "
+            "Check HF_HUB_OFFLINE and the network, "
             "or load a copy: offline_from_hf=True, load_from_hf=False (--offline_hf)."
         ) from None
 
@@ -141,13 +142,13 @@ def _json(path: Path) -> Any:
     try:
         return parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode())
     except (RowError, UnicodeDecodeError) as error:
-        raise Error(f"{path}: is no JSON file ({first_line(error)}). Fetch it again.") from None
+        raise Error(f"{path}: is no JSON file ({take_first_line(error)}). Fetch it again.") from None
 
 
 def _listed(value: Any, name: str) -> Sequence[Mapping[str, Any]]:
     items = value.get(name) if isinstance(value, Mapping) else value
     if not isinstance(items, list) or not all(isinstance(item, Mapping) and tdiuc.KEY in item for item in items):
-        raise Error(f"{name}: expected a list of objects with {tdiuc.KEY} {got(items)}. Check dataset_config.")
+        raise Error(f"{name}: expected a list of objects with {tdiuc.KEY} {show(items)}. Check dataset_config.")
     return items
 
 
@@ -157,16 +158,16 @@ def _by_id(items: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
 
 def _outlined(picture: PIL.Image.Image, box: Any, *, layout: str, width: int) -> PIL.Image.Image:
     names = COLORS.split(",")
-    boxes = boxes_in({"bbox": box}, "bbox", layout, picture.size)
+    boxes = read_boxes({"bbox": box}, "bbox", layout, picture.size)
     if len(boxes) > len(names):
         raise RowError("box.count", "bbox", f"{len(boxes)} boxes, but {len(names)} colours. Leave the row out.")
     for one, color in zip(boxes, names, strict=False):
-        outline(picture, one, width, PIL.ImageColor.getrgb(color)[:3])
+        draw_outline(picture, one, width, PIL.ImageColor.getrgb(color)[:3])
     return picture
 
 
 def _cut(picture: PIL.Image.Image, box: Any) -> PIL.Image.Image:
-    one = boxes_in({"bbox": box}, "bbox", "xywh", picture.size)[0]
+    one = read_boxes({"bbox": box}, "bbox", "xywh", picture.size)[0]
     return picture.crop((one.left, one.top, one.right, one.bottom))
 
 
@@ -201,4 +202,4 @@ def picture_of(sample: Mapping[str, Any], dataset: str, task: str | None) -> Ima
     drawing = _DRAWINGS.get((dataset, task or ""))
     if drawing is None or sample.get("bbox") is None:
         return image
-    return pictures.of_bytes(png(drawing(decoded(image), sample["bbox"])), 1)
+    return pictures.of_bytes(encode_png(drawing(decode_rgb(image), sample["bbox"])), 1)

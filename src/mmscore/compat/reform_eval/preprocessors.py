@@ -9,14 +9,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import UsageError, got
+from mmconvert.core.errors import UsageError, show
 from mmconvert.kits.reform_eval.dialogue import (
     Processor,
-    dialogue_text,
-    mmgpt_text,
-    plain_text,
-    question_and_answer,
-    question_answer_text,
+    build_round,
+    format_conversation,
+    format_mmgpt,
+    format_plain,
+    format_question_answer,
 )
 from mmconvert.kits.reform_eval.setup import Finish, Write
 
@@ -32,7 +32,7 @@ class SingleChoiceProcessor:
         'Question: Red? Options: (A) yes; (B) no. Answer:'
     """
 
-    write: Write = staticmethod(question_answer_text)
+    write: Write = staticmethod(format_question_answer)
 
     def __init__(
         self,
@@ -74,11 +74,11 @@ class SingleChoiceProcessor:
             UsageError: It is none of them.
         """
         self.settings = replace(self.settings, mark=mark_choice)
-        self.settings.alphabet(Random(0))
+        self.settings.choose_labels(Random(0))
 
     def process_qa(self, question: str, options: Sequence[Any] | None = None, answer: Any = None) -> tuple[str, str]:
-        """Word a finished round; see `question_and_answer`."""
-        return question_and_answer(question, options, answer, self.current, self.rng)
+        """Word a finished round; see `build_round`."""
+        return build_round(question, options, answer, self.current, self.rng)
 
     @property
     def current(self) -> Processor:
@@ -98,7 +98,7 @@ class SingleChoiceProcessor:
 class BaseProcessor(SingleChoiceProcessor):
     """Question and `Answer:` without options."""
 
-    write: Write = staticmethod(lambda sample, settings, rng: plain_text(sample, settings))
+    write: Write = staticmethod(lambda sample, settings, rng: format_plain(sample, settings))
 
 
 class ConvSingleChoiceProcessor(SingleChoiceProcessor):
@@ -111,7 +111,7 @@ class ConvSingleChoiceProcessor(SingleChoiceProcessor):
         'User: Red? Options: (A) yes; (B) no.\nBot: It is'
     """
 
-    write: Write = staticmethod(dialogue_text)
+    write: Write = staticmethod(format_conversation)
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class ConvSingleChoiceProcessor(SingleChoiceProcessor):
 class MMGPTSingleChoiceProcessor(ConvSingleChoiceProcessor):
     """The dialogue of MultiModal-GPT, with its own system text."""
 
-    write: Write = staticmethod(mmgpt_text)
+    write: Write = staticmethod(format_mmgpt)
 
 
 def settings_of(preprocessor: Any, method: str) -> tuple[Processor, Write, Finish]:
@@ -176,11 +176,11 @@ def settings_of(preprocessor: Any, method: str) -> tuple[Processor, Write, Finis
         Settings, what writes a sample, and what words a finished round of a dialog.
     """
     if isinstance(preprocessor, SingleChoiceProcessor):
-        return preprocessor.current, type(preprocessor).write, question_and_answer
+        return preprocessor.current, type(preprocessor).write, build_round
     settings = Processor("\n", method=method, response_prefix=getattr(preprocessor, "response_prefix", None))
     own = getattr(preprocessor, "process_qa", None)
     if own is None:
-        return settings, lambda sample, _settings, _rng: preprocessor(sample), question_and_answer
+        return settings, lambda sample, _settings, _rng: preprocessor(sample), build_round
     return (
         settings,
         lambda sample, _settings, _rng: preprocessor(sample),
@@ -190,5 +190,5 @@ def settings_of(preprocessor: Any, method: str) -> tuple[Processor, Write, Finis
 
 def _pair(texts: Sequence[str]) -> tuple[str, str]:
     if isinstance(texts, str) or len(texts) != 2:
-        raise UsageError(f"expected two texts, as ['User', 'Bot'] {got(texts)}. Give both.")
+        raise UsageError(f"expected two texts, as ['User', 'Bot'] {show(texts)}. Give both.")
     return texts[0], texts[1]

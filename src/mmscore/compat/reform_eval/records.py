@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, got, in_field
-from mmconvert.core.record import LETTERS, Image, Part, Record, Source, Turn, canonical_json
-from mmconvert.core.text.options import option_texts
+from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.record import LETTERS, Image, Part, Record, Source, Turn, encode_json
+from mmconvert.core.text.options import read_option_texts
 from mmconvert.kits.reform_eval.dialogs import HISTORY
 from mmscore.compat.reform_eval.datasets import ReformDataset
 from mmscore.infer.protocol import Before, Playing, Reply
@@ -50,7 +50,7 @@ def records_of(dataset: ReformDataset) -> Iterator[Record]:
             number = index // dataset.setup.data_duplication
             raise RowError(error.code, error.field, f"sample {number} {error.field}: {error.message}") from None
         if dataset.dialogs is not None:
-            before = dataset.dialogs.before(index)
+            before = dataset.dialogs.list_earlier_rounds(index)
             record = replace(
                 record,
                 group=record.sample.removesuffix(f"_{record.round}"),
@@ -64,7 +64,7 @@ def _record(sample: Mapping[str, Any], image: Image, index: int, dataset: Reform
     copies, key = setup.data_duplication, sample["sample_id"]
     variant = index % copies if copies > 1 else None
     with in_field("answer_options"):
-        options = option_texts(sample["answer_options"]) if sample.get("answer_options") else ()
+        options = read_option_texts(sample["answer_options"]) if sample.get("answer_options") else ()
     answer, references = sample.get("answer"), tuple(sample.get("references") or ())
     answers = references or ((_letter(answer, len(options)),) if options else _texts(answer))
     extra = {name: value for name, value in sample.items() if name not in _COLUMNS}
@@ -80,7 +80,7 @@ def _record(sample: Mapping[str, Any], image: Image, index: int, dataset: Reform
         options=options,
         answer=None if references else answers[0],
         answers=answers,
-        label=canonical_json(list(references) if references else answer),
+        label=encode_json(list(references) if references else answer),
         variant=variant,
         round=sample.get("round_id"),
         dataset=setup.dataset_name,
@@ -90,7 +90,7 @@ def _record(sample: Mapping[str, Any], image: Image, index: int, dataset: Reform
 
 def _letter(answer: Any, count: int) -> str:
     if not 0 <= int(answer) < count:
-        raise RowError("answer.range", "answer", f"there are {count} options, counted from 0 {got(answer)}.")
+        raise RowError("answer.range", "answer", f"there are {count} options, counted from 0 {show(answer)}.")
     return LETTERS[int(answer)]
 
 

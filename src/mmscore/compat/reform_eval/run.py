@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 import mmscore
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.option_fields import mapping_file
 from mmconvert.core.record import Record, from_arrow
 from mmconvert.dataset.dataset import DatasetWriter
@@ -25,7 +25,7 @@ from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.kits.reform_eval.setup import Setup
 from mmconvert.pipeline.convert import write
 from mmconvert.plugins.format import Target
-from mmconvert.plugins.registry import available, load
+from mmconvert.plugins.registry import find_plugins, load
 from mmconvert.storage.atomic import write_synced
 from mmscore.compat.reform_eval.datasets import CHOICE, GENERATION, ReformDataset, open_dataset
 from mmscore.compat.reform_eval.evaluation import Evaluation, kits_log, logged_evaluation, read_list
@@ -217,10 +217,11 @@ def _short(model_name: str) -> str:
 def _opened(arguments: Arguments, logger: logging.Logger) -> tuple[Any, Any]:
     """Give what is asked: a backend's name or an object, and its preprocessor where it has one."""
     name = str(arguments.model)
-    if FILE not in name and name not in available(GROUP):
-        known = available(GROUP)
+    if FILE not in name and name not in find_plugins(GROUP):
+        known = find_plugins(GROUP)
         raise UsageError(
-            f"--model {name}: no model family of the kit is built in.{did_you_mean(name, known)} Give its interface as "
+            f"--model {name}: no model family of the kit is built "
+            f"in.{suggest_spelling(name, known)} Give its interface as "
             f"file.py@get_{name}, or a backend: {', '.join(known)}."
         )
     loader = load(GROUP, name) if FILE in name else None

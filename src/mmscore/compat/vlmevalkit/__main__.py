@@ -15,7 +15,7 @@ import pandas as pd
 
 from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED
 from mmconvert.console.app import run as run_program
-from mmconvert.core.errors import Error, UsageError, did_you_mean, got
+from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.printable import printable
 from mmconvert.plugins.registry import load as load_plugin
@@ -143,9 +143,9 @@ def _config(path: str | None) -> dict[str, dict[str, Any]]:
     found = {} if path is None else parse_json(Path(path).read_text(encoding="utf-8"))
     known = ("model", "data")
     if not isinstance(found, dict) or not all(isinstance(found.get(name, {}), dict) for name in known):
-        raise UsageError(f"{path}: expected an object with model and data {got(found)}.")
+        raise UsageError(f"{path}: expected an object with model and data {show(found)}.")
     if unknown := [name for name in found if name not in known]:
-        raise UsageError(f"{path}: has no {unknown[0]!r}.{did_you_mean(unknown[0], known)} Known: model, data.")
+        raise UsageError(f"{path}: has no {unknown[0]!r}.{suggest_spelling(unknown[0], known)} Known: model, data.")
     return {name: found.get(name, {}) for name in known}
 
 
@@ -153,7 +153,7 @@ def _class(name: str, where: str) -> Any:
     if ".py@" in name:
         return load_plugin(GROUP, name)
     if name not in vlmevalkit.__all__:
-        near = did_you_mean(name, vlmevalkit.__all__)
+        near = suggest_spelling(name, vlmevalkit.__all__)
         raise UsageError(f"{where}: no class {name!r} here.{near} Name one of a file of yours: file.py@Class.")
     return getattr(vlmevalkit, name)
 

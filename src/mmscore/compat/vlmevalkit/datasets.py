@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from mmconvert.core.errors import RowError, UsageError, got
+from mmconvert.core.errors import RowError, UsageError, show
 from mmconvert.core.record import LETTERS
 from mmconvert.images.loader import SUFFIXES, Pictures, decode_base64
 from mmconvert.kits.vlmevalkit.datasets import lmudata_root
 from mmconvert.kits.vlmevalkit.lmu_download import download_table
-from mmconvert.prompts.vlmevalkit import messages
+from mmconvert.prompts.vlmevalkit import build_messages
 from mmscore.compat.vlmevalkit.prepared_table import is_empty, prepared
 from mmscore.compat.vlmevalkit.recipes import as_recipe
 from mmscore.compat.vlmevalkit.scoring import kit_result
@@ -159,7 +159,7 @@ class ImageBaseDataset:
             name = names[place] if names else f"{line['index']}{number}.{SUFFIXES[image.format]}"
             path = (Path(self.img_root) / name).resolve()
             if not path.is_relative_to(Path(self.img_root).resolve()):
-                raise RowError("image.path", "image_path", f"the name leaves the image root {got(name)}. Rename it.")
+                raise RowError("image.path", "image_path", f"the name leaves the image root {show(name)}. Rename it.")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(image.bytes or b"")
             paths.append(str(path))
@@ -189,7 +189,7 @@ class ImageBaseDataset:
         paths = toliststr(row["image_path"]) if self.meta_only else ImageBaseDataset.dump_image(self, row)
         known = ("question", "hint", "answer", *LETTERS)
         cells = {name: None if is_empty(row[name]) else row[name] for name in known if name in row}
-        return messages(wording, self.dataset_name, cells, paths)
+        return build_messages(wording, self.dataset_name, cells, paths)
 
 
 class Benchmark(ImageBaseDataset):

@@ -17,8 +17,8 @@ from mmconvert.images.loader import MIME_TYPES, Pictures
 from mmscore.compat.vlmevalkit.tables import dump, load
 from mmscore.infer.message_model import IMAGE, Message, ServiceModel
 from mmscore.llm.client import Chat, Endpoint, chat_url, key_from_environment
-from mmscore.parsers.vlmevalkit_option import can_infer_option as read_letter
-from mmscore.parsers.vlmevalkit_option import can_infer_text as read_text
+from mmscore.parsers.vlmevalkit_option import infer_option as read_letter
+from mmscore.parsers.vlmevalkit_option import infer_option_text as read_text
 from mmscore.parsers.vlmevalkit_option import vlmevalkit_option
 
 DEBUG_MESSAGE = "The judge does not answer. Set OPENAI_API_KEY, and OPENAI_API_BASE or OPENAI_BASE_URL."

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from mmconvert.core.errors import Error, did_you_mean, got
+from mmconvert.core.errors import Error, show, suggest_spelling
 from mmscore.compat.vlmevalkit.tables import toliststr
 
 REFERENCE_LENGTH = 64
@@ -40,7 +40,7 @@ def prepared(table: Any, skip_noimg: bool) -> tuple[pd.DataFrame, bool]:
     """
     data = table.copy() if isinstance(table, pd.DataFrame) else pd.DataFrame(table)
     if "index" not in data:
-        raise Error(f"the table has no column 'index'.{did_you_mean('index', data.columns)} Number its rows.")
+        raise Error(f"the table has no column 'index'.{suggest_spelling('index', data.columns)} Number its rows.")
     if skip_noimg and "image" in data:
         data = data[~pd.isna(data["image"])].copy()
     names = [str(name) for name in data["index"]]
@@ -62,7 +62,7 @@ def _followed(names: Sequence[str], cells: Iterable[Any]) -> list[Any]:
             seen.add(cell)
             pictures[name] = pictures[cell]
         if len(cell) <= REFERENCE_LENGTH and (cell in seen or cell.isdigit()):
-            raise Error(f"row {name!r} image: names no row with a picture {got(cell)}. Give the picture.")
+            raise Error(f"row {name!r} image: names no row with a picture {show(cell)}. Give the picture.")
     return [_collapsed(toliststr(pictures[name])) if name in pictures else None for name in names]
 
 

@@ -19,15 +19,15 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from mmconvert.core.errors import Error, RowError, UsageError, got, told
-from mmconvert.core.record import Record, Source, canonical_json
+from mmconvert.core.errors import Error, RowError, UsageError, describe_error, show
+from mmconvert.core.record import Record, Source, encode_json
 from mmconvert.io.write_xlsx import CELL_LENGTH, length
 from mmconvert.pipeline.convert import write
 from mmconvert.plugins.format import Target
 from mmscore.compat.vlmevalkit.tables import load
 from mmscore.core.estimates import Estimate
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import OWN, Item, Metrics, Recipe, Row, whole_reply
+from mmscore.core.recipe import OWN, Item, Metrics, Recipe, Row, parse_whole_response
 from mmscore.core.table import Scored
 from mmscore.infer.adapter import plugin_name
 from mmscore.infer.backend import file_identity
@@ -57,7 +57,7 @@ def as_recipe(dataset: Any, eval_file: str | Path | None = None, **judge_kwargs:
         UsageError: There is no `evaluate`.
     """
     if not callable(getattr(dataset, "evaluate", None)):
-        raise UsageError(f"expected a class with evaluate(eval_file, **judge_kwargs) {got(dataset)}.")
+        raise UsageError(f"expected a class with evaluate(eval_file, **judge_kwargs) {show(dataset)}.")
     named = dataset if isinstance(dataset, type) else type(dataset)
     evaluation = _Evaluation(dataset, None if eval_file is None else Path(eval_file), judge_kwargs)
     return Recipe(
@@ -66,7 +66,7 @@ def as_recipe(dataset: Any, eval_file: str | Path | None = None, **judge_kwargs:
         versions={_edition(named): named.__qualname__},
         columns=("prediction",),
         optional=("question", "options", "label", "category"),
-        parse=whole_reply,
+        parse=parse_whole_response,
         metrics=_answered,
         default_for=lambda facts: None,
         keep=KEPT,
@@ -112,7 +112,7 @@ class _Evaluation:
 
     def _result(self, scored: Scored) -> Any:
         records = records_of(scored.rows)
-        content = canonical_json([[record.id, record.prediction, record.label] for record in records])
+        content = encode_json([[record.id, record.prediction, record.label] for record in records])
         key = hashlib.sha256(content.encode()).hexdigest()
         self.whole = self.whole or key
         if self.last[0] != key:
@@ -144,7 +144,9 @@ def users_code(what: str) -> Iterator[None]:
     except (Error, RowError):
         raise
     except Exception as error:
-        raise Error(f"{what} raised {told(error)}. Mend it and run again: replies that stand are kept.") from error
+        raise Error(
+            f"{what} raised {describe_error(error)}. Mend it and run again: replies that stand are kept."
+        ) from error
 
 
 def _only_name(dataset: Any) -> str:

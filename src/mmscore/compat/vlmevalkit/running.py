@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean, got
+from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.images.loader import Pictures
@@ -105,7 +105,7 @@ def run(
         Error: A file cannot be read or written.
     """
     if mode not in MODES:
-        raise UsageError(f"unknown mode {mode!r}.{did_you_mean(mode, MODES)} Known: {', '.join(MODES)}.")
+        raise UsageError(f"unknown mode {mode!r}.{suggest_spelling(mode, MODES)} Known: {', '.join(MODES)}.")
     benchmark = benchmark_of(dataset, allow_remote) if isinstance(dataset, str) else dataset
     if mode != INFER and getattr(type(benchmark), "evaluate", None) is ImageBaseDataset.evaluate:
         benchmark.evaluate("")  # says what is missing, before anybody is asked
@@ -148,7 +148,7 @@ def benchmark_of(name: str, allow_remote: bool) -> ImageBaseDataset:
     if built is None:
         tables = [table.stem for table in lmudata_root().glob("*.tsv")]
         raise UsageError(
-            f"unknown benchmark {name!r}.{did_you_mean(name, tables)} Put its table at "
+            f"unknown benchmark {name!r}.{suggest_spelling(name, tables)} Put its table at "
             f"{lmudata_root() / (name + '.tsv')}, or name a class: file.py@Class."
         )
     return built
@@ -203,7 +203,7 @@ def _pieces(message: Any) -> Message:
     """Bring what the kit's models take into pieces: a text or a list of texts, pictures among them, is one too."""
     items = [message] if isinstance(message, str | Mapping) else message
     if not isinstance(items, Sequence):
-        raise RowError("message.shape", "build_prompt", f"expected a list of pieces {got(message)}. Return one.")
+        raise RowError("message.shape", "build_prompt", f"expected a list of pieces {show(message)}. Return one.")
     return [_piece(item) for item in items]
 
 
@@ -211,7 +211,7 @@ def _piece(item: Any) -> dict[str, Any]:
     if isinstance(item, str):
         return {"type": IMAGE if is_picture(item) else TEXT, "value": item}
     if not isinstance(item, Mapping) or not {"type", "value"} <= item.keys():
-        raise RowError("message.shape", "build_prompt", f"expected a type and a value {got(item)}. Give both.")
+        raise RowError("message.shape", "build_prompt", f"expected a type and a value {show(item)}. Give both.")
     return dict(item)
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmscore.core.predictions.load import open_rows
 from mmscore.core.recipe import OWN
 from mmscore.core.report import Entry
-from mmscore.core.select_recipe import Choice, facts_of, fitting_recipe, named_recipe
+from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, gather_facts
 from mmscore.scoring.evaluate import score
 from mmscore.scoring.judging.request import JudgeRequest
 
@@ -54,17 +54,17 @@ def kit_entry(
     return report.entries[0]
 
 
-def _choice(predictions: str, dataset: str, recipe: str) -> Choice:
+def _choice(predictions: str, dataset: str, recipe: str) -> RecipeChoice:
     try:
-        fitting = fitting_recipe(facts_of(open_rows(predictions), dataset))
+        fitting = choose_recipe(gather_facts(open_rows(predictions), dataset))
     except UsageError:
         if not recipe:
             raise
-        return named_recipe(recipe)
-    return named_recipe(recipe) if recipe and fitting.recipe.parity == OWN else fitting
+        return find_recipe(recipe)
+    return find_recipe(recipe) if recipe and fitting.recipe.parity == OWN else fitting
 
 
-def judge_request(judge_kwargs: Mapping[str, Any], choice: Choice) -> JudgeRequest | None:
+def judge_request(judge_kwargs: Mapping[str, Any], choice: RecipeChoice) -> JudgeRequest | None:
     """Read the kit's arguments of a judge.
 
     Returns:
@@ -75,7 +75,7 @@ def judge_request(judge_kwargs: Mapping[str, Any], choice: Choice) -> JudgeReque
     """
     for name in judge_kwargs:
         if name not in (*_KNOWN, *_WITHOUT_EFFECT):
-            raise UsageError(f"no judge argument {name!r}.{did_you_mean(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
+            raise UsageError(f"no judge argument {name!r}.{suggest_spelling(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
     model = judge_kwargs.get("model")
     if model in RULES_ONLY:
         return None

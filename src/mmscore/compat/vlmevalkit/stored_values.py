@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import Error, UsageError, got
+from mmconvert.core.errors import Error, UsageError, show
 
 _PAIRS, _TUPLE = "#pairs", "#tuple"
 _PLAIN = (str, int, float, bool, type(None))
@@ -43,7 +43,7 @@ def _packed(value: Any) -> Any:
     if isinstance(value, list):
         return [_packed(item) for item in value]
     if not isinstance(value, _PLAIN):
-        raise UsageError(f"a .pkl file holds plain values here {got(value)}. Write a table as .tsv or .xlsx.")
+        raise UsageError(f"a .pkl file holds plain values here {show(value)}. Write a table as .tsv or .xlsx.")
     return value
 
 

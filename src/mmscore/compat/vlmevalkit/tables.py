@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from mmconvert.core.errors import Error, RowError, UsageError, did_you_mean
+from mmconvert.core.errors import Error, RowError, UsageError, suggest_spelling
 from mmconvert.core.rows import Rejected
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import looks_like_list, parse_list
@@ -119,7 +119,7 @@ def get_intermediate_file_path(eval_file: str, suffix: str, target_format: str |
 def _by_suffix(path: Path, known: Mapping[str, Callable[..., Any]], verb: str) -> Callable[..., Any]:
     suffix = path.suffix.lower()
     if suffix not in known:
-        hint = did_you_mean(suffix, known)
+        hint = suggest_spelling(suffix, known)
         raise UsageError(f"{path}: only {', '.join(known)} are {verb}.{hint}")
     return known[suffix]
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, got
-from mmconvert.core.record import canonical_json
+from mmconvert.core.errors import Error, show
+from mmconvert.core.record import encode_json
 from mmscore.core.predictions.load import FORMAT, TABLES, Refusal, Rows
 
 ANSWER_COLUMNS = frozenset(("id", "prediction", "prediction_status", "prediction_error", "method", "model"))
@@ -43,21 +43,21 @@ def join(predictions: Rows, references: Rows) -> Rows:
     Raises:
         Error: No prediction finds a reference.
     """
-    partner = _partners(predictions.identity, references.identity)
+    partner = _find_partners(predictions.identity, references.identity)
     found = pc.is_valid(partner)
     ids = predictions.identity["id"]
     if not pc.any(found).as_py():
         raise Error(
-            f"{references.path}: has none of the ids of {predictions.path} {got(ids[0].as_py())}. "
+            f"{references.path}: has none of the ids of {predictions.path} {show(ids[0].as_py())}. "
             "Give the dataset that the predictions were made of."
         )
     unmatched = ids.filter(pc.invert(found)).to_pylist()
     asked = references.identity["id"]
-    replied = pa.concat_arrays([partner, _partners(_named(predictions.rejected), references.identity)])
+    replied = pa.concat_arrays([partner, _find_partners(_build_lookup(predictions.rejected), references.identity)])
     missing = asked.filter(pc.invert(pc.is_in(pa.array(np.arange(len(references), dtype=np.int32)), value_set=replied)))
 
     def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        questions = _questions(references, columns)
+        questions = _read_questions(references, columns)
         own = [name for name in columns if _is_wanted(name, questions, predictions)]
         start = 0
         for batch in predictions.read(own or ["id"]):
@@ -65,14 +65,14 @@ def join(predictions: Rows, references: Rows) -> Rows:
             start += batch.num_rows
             batch, index = batch.filter(pc.is_valid(index)), index.drop_null()
             of_question = questions.take(index) if questions.num_columns else questions
-            arrays = [_either(name, of_question, batch) for name in columns]
+            arrays = [_choose_column(name, of_question, batch) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
-    lost = tuple(Refusal(id, f"{references.path}: has no row with this id {got(id)}. {_GIVE}") for id in unmatched)
+    lost = tuple(Refusal(id, f"{references.path}: has no row with this id {show(id)}. {_GIVE}") for id in unmatched)
     return replace(
         predictions,
         names=predictions.names | (references.names - ANSWER_COLUMNS),
-        identity=_identity(predictions.identity.filter(found), references.identity.take(partner.drop_null())),
+        identity=_build_identity(predictions.identity.filter(found), references.identity.take(partner.drop_null())),
         read=read,
         rejected=predictions.rejected + lost,
         missing=tuple(missing.to_pylist()),
@@ -80,7 +80,7 @@ def join(predictions: Rows, references: Rows) -> Rows:
     )
 
 
-def told_of(rows: Rows, ids: Sequence[str | None], columns: Sequence[str]) -> pa.RecordBatch:
+def read_unmatched(rows: Rows, ids: Sequence[str | None], columns: Sequence[str]) -> pa.RecordBatch:
     """Read what the two sides of a join say of questions that are not among its rows.
 
     Args:
@@ -91,37 +91,37 @@ def told_of(rows: Rows, ids: Sequence[str | None], columns: Sequence[str]) -> pa
     Returns:
         A row for each id, in order: `id` and those of the columns that a side has, null where it says nothing.
     """
-    found = {"id": _ids(ids)}
+    found = {"id": _cast_ids(ids)}
     for side in reversed(rows.sides) if ids else ():
         having = sorted({*columns} & (side.names - ANSWER_COLUMNS))
         parts = [b.filter(pc.is_in(b.column("id"), value_set=found["id"])) for b in side.read(["id", *having])]
         table = pa.Table.from_batches(parts)
         table = table.take(pc.index_in(found["id"], value_set=table["id"].combine_chunks(), skip_nulls=True))
         for name in having:
-            told = _flat(table.column(name))
-            found[name] = pc.if_else(_says(name, found[name]), found[name], told) if name in found else told
+            told = _flatten(table.column(name))
+            found[name] = pc.if_else(_has_value(name, found[name]), found[name], told) if name in found else told
     return pa.RecordBatch.from_pydict(found)
 
 
-def _partners(predictions: pa.Table, references: pa.Table) -> pa.Array:
+def _find_partners(predictions: pa.Table, references: pa.Table) -> pa.Array:
     """Find the row number of each prediction's reference, null for none."""
     index = pc.index_in(predictions["id"], value_set=references["id"].combine_chunks(), skip_nulls=True)
     if all("sample" in t.column_names and _COPY in t.column_names for t in (predictions, references)):
         second = pc.index_in(_copy(predictions), value_set=_copy(references).combine_chunks(), skip_nulls=True)
         index = pc.coalesce(index, second)
         replies = pc.if_else(pc.is_valid(predictions[_COPY]), predictions["sample"], None)
-        index = pc.coalesce(index, pc.index_in(replies, value_set=_alone(references), skip_nulls=True))
+        index = pc.coalesce(index, pc.index_in(replies, value_set=_list_unvaried(references), skip_nulls=True))
     return index.combine_chunks()
 
 
-def _named(refused: Sequence[Refusal]) -> pa.Table:
+def _build_lookup(refused: Sequence[Refusal]) -> pa.Table:
     """Lay out by what refused rows find their questions."""
     columns = {"id": [one.id for one in refused], "sample": [one.sample for one in refused]}
     columns[_COPY] = [one.variant for one in refused]
-    return pa.table({name: _ids(values) for name, values in columns.items()})
+    return pa.table({name: _cast_ids(values) for name, values in columns.items()})
 
 
-def _alone(references: pa.Table) -> pa.Array:
+def _list_unvaried(references: pa.Table) -> pa.Array:
     """Give the sample of each row that has no variant, null where other rows have the same."""
     counts = pc.value_counts(references["sample"])
     single = counts.field("values").filter(pc.equal(counts.field("counts"), 1))
@@ -134,17 +134,17 @@ def _copy(table: pa.Table) -> pa.ChunkedArray:
     return pc.binary_join_element_wise(table["sample"], variant, "\0")
 
 
-def _ids(ids: Sequence[str | None]) -> pa.Array:
+def _cast_ids(ids: Sequence[str | None]) -> pa.Array:
     return pa.array(ids, pa.string())
 
 
-def _identity(predictions: pa.Table, references: pa.Table) -> pa.Table:
+def _build_identity(predictions: pa.Table, references: pa.Table) -> pa.Table:
     asked = references.select([name for name in references.column_names if name not in ANSWER_COLUMNS])
     names = dict.fromkeys([*predictions.column_names, *asked.column_names])
-    return pa.table({name: _either(name, asked, predictions) for name in names})
+    return pa.table({name: _choose_column(name, asked, predictions) for name in names})
 
 
-def _questions(references: Rows, columns: Sequence[str]) -> pa.Table:
+def _read_questions(references: Rows, columns: Sequence[str]) -> pa.Table:
     """Read columns of the references; of a reference answer all that there are."""
     wanted = {*columns} | (REFERENCES if REFERENCES & {*columns} else set())
     asked = sorted(wanted & (references.names - ANSWER_COLUMNS))
@@ -159,52 +159,54 @@ def _is_wanted(name: str, questions: pa.Table, predictions: Rows) -> bool:
     return both and (name in (_EXTRA, FORMAT) or not pc.all(_is_said(name, questions)).as_py())
 
 
-def _either(name: str, questions: pa.Table, replies: pa.Table | pa.RecordBatch) -> pa.Array:
+def _choose_column(name: str, questions: pa.Table, replies: pa.Table | pa.RecordBatch) -> pa.Array:
     """Give a column of rows of which both sides have some columns."""
     if name not in replies.schema.names:
-        return _flat(questions.column(name))
-    told = _flat(replies.column(name))
+        return _flatten(questions.column(name))
+    told = _flatten(replies.column(name))
     if name not in questions.column_names:
         shared = name in REFERENCES and REFERENCES & {*questions.column_names}
-        return pc.if_else(_flat(_is_said(name, questions)), pa.scalar(None, told.type), told) if shared else told
-    found = _flat(questions.column(name))
+        return pc.if_else(_flatten(_is_said(name, questions)), pa.scalar(None, told.type), told) if shared else told
+    found = _flatten(questions.column(name))
     if name == FORMAT:
-        plain = pc.is_in(told, value_set=_ids(sorted(TABLES)))
+        plain = pc.is_in(told, value_set=_cast_ids(sorted(TABLES)))
         return pc.coalesce(pc.if_else(plain, None, told), found, told)
-    either = pc.if_else(_flat(_is_said(name, questions)), found, told)
-    return _merged(found, told, either) if name == _EXTRA else either
+    either = pc.if_else(_flatten(_is_said(name, questions)), found, told)
+    return _merge_extra(found, told, either) if name == _EXTRA else either
 
 
 def _is_said(name: str, questions: pa.Table) -> pa.ChunkedArray:
     """Tell the rows in which the references say a column, or one that goes together with it."""
     names = REFERENCES & {*questions.column_names} if name in REFERENCES else {name}
-    return reduce(pc.or_, [_says(one, questions.column(one)) for one in sorted(names)])
+    return reduce(pc.or_, [_has_value(one, questions.column(one)) for one in sorted(names)])
 
 
-def _says(name: str, values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+def _has_value(name: str, values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Tell the rows that have something in a column; an empty list or object is nothing."""
     if pa.types.is_list(values.type):
         return pc.fill_null(pc.greater(pc.list_value_length(values), 0), False)
     if name == _EXTRA:
-        return pc.fill_null(pc.invert(pc.is_in(values, value_set=_ids(["{}", "", None]))), False)
+        return pc.fill_null(pc.invert(pc.is_in(values, value_set=_cast_ids(["{}", "", None]))), False)
     return pc.is_valid(values)
 
 
-def _merged(found: pa.Array, told: pa.Array, either: pa.Array) -> pa.Array:
+def _merge_extra(found: pa.Array, told: pa.Array, either: pa.Array) -> pa.Array:
     """Put the keys of `extra` that only the predictions have beside those of the references."""
-    both = pc.and_(pc.and_(_says(_EXTRA, found), _says(_EXTRA, told)), pc.fill_null(pc.not_equal(found, told), False))
+    both = pc.and_(
+        pc.and_(_has_value(_EXTRA, found), _has_value(_EXTRA, told)), pc.fill_null(pc.not_equal(found, told), False)
+    )
     pairs = zip(found.filter(both).to_pylist(), told.filter(both).to_pylist(), strict=True)
-    return pc.replace_with_mask(either, both, pa.array([_with_keys(*pair) for pair in pairs], either.type))
+    return pc.replace_with_mask(either, both, pa.array([_add_missing_keys(*pair) for pair in pairs], either.type))
 
 
-def _with_keys(first: str, second: str) -> str:
+def _add_missing_keys(first: str, second: str) -> str:
     """Add the keys of an object, as JSON, that the first lacks; what is no object is left to whoever reads it."""
     try:
         fields, further = json.loads(first), json.loads(second)
     except (ValueError, RecursionError):
         return first
-    return canonical_json({**further, **fields}) if isinstance(fields, dict) and isinstance(further, dict) else first
+    return encode_json({**further, **fields}) if isinstance(fields, dict) and isinstance(further, dict) else first
 
 
-def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+def _flatten(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

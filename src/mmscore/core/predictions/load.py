@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, UsageError, did_you_mean, first_line, got
+from mmconvert.core.errors import Error, UsageError, show, suggest_spelling, take_first_line
 from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
 from mmconvert.core.rows import Rejected
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, folder_of, read_manifest
 from mmconvert.io.parquet import open_parquet
 from mmconvert.pipeline import convert
 from mmconvert.storage.hub_fs import on_the_hub
-from mmscore.core.predictions.locate import located
+from mmscore.core.predictions.locate import locate_predictions
 
 BATCH_ROWS = 16_384
 FORMAT = "source.format"
@@ -83,7 +83,7 @@ class Rows(msgspec.Struct, frozen=True):
         """Count the rows."""
         return int(self.identity.num_rows)
 
-    def distinct(self, name: str) -> list[str]:
+    def list_distinct(self, name: str) -> list[str]:
         """List the values of a column of `identity` in order of first appearance, null left out."""
         if name not in self.identity.column_names:
             return []
@@ -107,12 +107,12 @@ def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction"), 
         Error: The file is damaged, lacks a required column, has one of another type, holds no row,
             or has an id twice; or its format cannot be told.
     """
-    place = located(path)
-    if len(several := _of_models(place.path)) > 1:
+    place = locate_predictions(path)
+    if len(several := _list_config_folders(place.path)) > 1:
         listed = " or ".join(map(str, several))
         raise UsageError(f"{path}: holds predictions of several models. Name one: {listed}.")
-    files = [] if format else parquet_files(place.path)
-    rows = _from_parquet(str(path), files, required) if files else _from_kit(str(path), place.path, format)
+    files = [] if format else list_parquet_files(place.path)
+    rows = _load_parquet(str(path), files, required) if files else _load_other_format(str(path), place.path, format)
     rows = replace(rows, title=place.title)
     if not len(rows):
         first = f"The first of {len(rows.rejected)} reasons: {rows.rejected[0].message}" if rows.rejected else ""
@@ -121,7 +121,7 @@ def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction"), 
     return rows
 
 
-def models_in(path: str | Path) -> list[str]:
+def list_model_folders(path: str | Path) -> list[str]:
     """List the places of a model's predictions each, where several were published together; else the path alone.
 
     Raises:
@@ -129,11 +129,11 @@ def models_in(path: str | Path) -> list[str]:
         Error: As `open_rows`.
     """
     folder = on_the_hub(path) or (Path(path) if Path(path).is_dir() else None)
-    several = () if folder is None else _of_models(folder)
+    several = () if folder is None else _list_config_folders(folder)
     return [str(place) for place in several] if len(several) > 1 else [str(path)]
 
 
-def _of_models(place: Path) -> Sequence[Path]:
+def _list_config_folders(place: Path) -> Sequence[Path]:
     """List the folders of the configs of published predictions; none for anything else."""
     if not (place / MANIFEST).is_file():
         return ()
@@ -141,19 +141,19 @@ def _of_models(place: Path) -> Sequence[Path]:
     return [place / folder_of(config) for config in configs] if manifest.get("view") == PREDICTIONS else ()
 
 
-def parquet_files(place: Path) -> list[Path]:
+def list_parquet_files(place: Path) -> list[Path]:
     """List the parquet files that stand at a place, sorted; none where it is a file or folder of another kind."""
     if place.is_dir():
         return sorted(file for file in place.rglob("*.parquet") if not file.name.startswith("."))
     return [place] if place.suffix.lower() == ".parquet" else []
 
 
-def _from_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> Rows:
+def _load_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> Rows:
     schemas = [open_parquet(file).schema_arrow for file in files]
     for file, schema in zip(files, schemas, strict=True):
         for name in required:
             if name not in schema.names:
-                hint = did_you_mean(name, schema.names)
+                hint = suggest_spelling(name, schema.names)
                 found = ", ".join(schema.names[:20])
                 raise Error(f"{file}: no column {name!r}.{hint} Found: {found}. Rename the column that holds it.")
     names = frozenset.intersection(*(frozenset(schema.names) for schema in schemas))
@@ -163,7 +163,9 @@ def _from_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> 
             yield from _read(file, columns)
 
     wanted = ["id", *(name for name in _IDENTITY if name.partition(".")[0] in names)]
-    identity = pa.Table.from_batches(read(wanted), schema=pa.schema([(name, column_type(name)) for name in wanted]))
+    identity = pa.Table.from_batches(
+        read(wanted), schema=pa.schema([(name, find_column_type(name)) for name in wanted])
+    )
     runs = [_run(schema) for schema in schemas]
     partial = any(run.get("partial") is True for run in runs)
     replies = any(run.get("n", 1) != 1 for run in runs)
@@ -180,13 +182,13 @@ def _run(schema: pa.Schema) -> dict[str, Any]:
 
 
 def _read(file: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    schema = pa.schema([(name, column_type(name)) for name in columns])
+    schema = pa.schema([(name, find_column_type(name)) for name in columns])
     try:
         for batch in open_parquet(file).iter_batches(batch_size=BATCH_ROWS, columns=list(columns)):
-            arrays = [_typed(_pick(batch, name), name, file) for name in columns]
+            arrays = [_cast_column(_pick(batch, name), name, file) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
     except (pa.ArrowException, OSError) as error:
-        raise Error(f"{file}: is a damaged parquet file ({first_line(error)}). Write it again.") from None
+        raise Error(f"{file}: is a damaged parquet file ({take_first_line(error)}). Write it again.") from None
 
 
 def _pick(batch: pa.RecordBatch, name: str) -> pa.Array:
@@ -194,19 +196,22 @@ def _pick(batch: pa.RecordBatch, name: str) -> pa.Array:
     return pc.struct_field(batch.column(head), field) if field else batch.column(head)
 
 
-def column_type(name: str) -> pa.DataType:
+def find_column_type(name: str) -> pa.DataType:
     """Give the type that a column is read with: the schema's, text for a column that it does not know."""
     return PREDICTION_SCHEMA.field(name).type if name in PREDICTION_SCHEMA.names else pa.string()
 
 
-def _typed(array: pa.Array, name: str, file: Path) -> pa.Array:
+def _cast_column(array: pa.Array, name: str, file: Path) -> pa.Array:
     """Bring a column to the type of the schema; nothing is guessed and no value changes."""
-    want = column_type(name)
+    want = find_column_type(name)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if array.type != want:
         if not (_fits(array.type, want) or (name not in PREDICTION_SCHEMA.names and _is_plain(array.type))):
-            raise Error(f"{file} {name}: expected {_plain(want)}, found {_plain(array.type)}. Write the column anew.")
+            raise Error(
+                f"{file} {name}: expected {_describe_type(want)}, found "
+                f"{_describe_type(array.type)}. Write the column anew."
+            )
         array = array.cast(want)
     try:
         array.validate(full=True)
@@ -232,13 +237,13 @@ def _is_plain(type_: pa.DataType) -> bool:
     return bool(pa.types.is_primitive(type_) or pa.types.is_decimal(type_))
 
 
-def _plain(type_: pa.DataType) -> str:
+def _describe_type(type_: pa.DataType) -> str:
     if pa.types.is_list(type_) or pa.types.is_large_list(type_):
-        return f"lists of {_plain(type_.value_type)}"
+        return f"lists of {_describe_type(type_.value_type)}"
     return {"string": "text", "int32": "whole numbers"}.get(str(type_), str(type_))
 
 
-def _from_kit(path: str, place: Path, format: str | None) -> Rows:
+def _load_other_format(path: str, place: Path, format: str | None) -> Rows:
     records = convert.read(place, format)
     if records.format in TABLES:
         # Their refused rows are kept, since they may name the question in other columns than the id.
@@ -250,7 +255,7 @@ def _from_kit(path: str, place: Path, format: str | None) -> Rows:
         batch = to_arrow([replace(record, images=(), attachments=()) for record in chunk])
         table = pa.Table.from_batches([batch]).drop_columns(list(PICTURE_COLUMNS))
         for name in _OF_RUN if records.format in TABLES else ("model",):
-            table = table.append_column(name, _said(name, chunk))
+            table = table.append_column(name, _build_column(name, chunk))
         tables.append(table)
     table = pa.concat_tables(tables) if tables else PREDICTION_SCHEMA.empty_table()
     table = table.append_column(FORMAT, pc.struct_field(table["source"], "format")).drop_columns(["source"])
@@ -259,19 +264,19 @@ def _from_kit(path: str, place: Path, format: str | None) -> Rows:
         yield from table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS)
 
     identity = table.select(["id", *(name for name in _IDENTITY if name in table.column_names)])
-    return Rows(path, frozenset(table.column_names), identity, read, tuple(map(_refusal, records.rejects)))
+    return Rows(path, frozenset(table.column_names), identity, read, tuple(map(_build_refusal, records.rejects)))
 
 
-def _refusal(reject: Rejected) -> Refusal:
+def _build_refusal(reject: Rejected) -> Refusal:
     """Say why a row was refused; without a sample of its own its id is the sample, as in rows that are read."""
     fields = reject.row.fields if reject.row else {}
     sample, variant = (None if fields.get(name) is None else str(fields[name]) for name in ("sample", "variant"))
     return Refusal(reject.id, str(reject), sample or reject.id, variant)
 
 
-def _said(name: str, records: Sequence[Record]) -> pa.Array:
+def _build_column(name: str, records: Sequence[Record]) -> pa.Array:
     values = (record.extra.get(name) for record in records)
-    return pa.array([value if isinstance(value, str) else None for value in values], column_type(name))
+    return pa.array([value if isinstance(value, str) else None for value in values], find_column_type(name))
 
 
 def _check_ids(rows: Rows) -> None:
@@ -284,5 +289,5 @@ def _check_ids(rows: Rows) -> None:
     first, second = [i for i, id in enumerate(rows.identity["id"].to_pylist()) if id == example][:2]
     raise Error(
         f"{rows.path} id: {len(twice)} ids stand there more than once, one in rows {first} and {second} "
-        f"{got(example)}. Give every row an id of its own, copies of a question as <sample>#<variant>."
+        f"{show(example)}. Give every row an id of its own, copies of a question as <sample>#<variant>."
     )

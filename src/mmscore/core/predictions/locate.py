@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, no_such_path
+from mmconvert.core.errors import UsageError, build_missing_path_error
 from mmconvert.pipeline.inputs import spooled
 from mmconvert.storage.hub_fs import on_the_hub
 from mmconvert.storage.object_store import fetched as fetched_url
@@ -16,7 +16,7 @@ STDIN = "-"
 """Name of standard input; a file of that name is `./-`."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class PredictionsPlace(msgspec.Struct, frozen=True):
     """A file or folder on this machine, and what its rows are called where they do not say.
 
     Attributes:
@@ -28,7 +28,7 @@ class Place(msgspec.Struct, frozen=True):
     title: str
 
 
-def located(name: str | Path) -> Place:
+def locate_predictions(name: str | Path) -> PredictionsPlace:
     """Find what the user named: an existing path, `-`, a URL, or a dataset of the Hub, see `on_the_hub`.
 
     Args:
@@ -48,22 +48,22 @@ def located(name: str | Path) -> Place:
         there: ls .
     """
     if str(name) == STDIN:
-        return Place(spooled(sys.stdin.buffer), "stdin")
+        return PredictionsPlace(spooled(sys.stdin.buffer), "stdin")
     if not str(name):
         raise UsageError("the name of a file is empty. Is a variable of the command line not set?")
     path = on_the_hub(name)
     if path is not None:
-        return Place(path, _title(str(name)))
+        return PredictionsPlace(path, _read_title(str(name)))
     if is_url(str(name)):
         path = fetched_url(str(name))
-        return Place(path, path.stem)
+        return PredictionsPlace(path, path.stem)
     path = Path(name)
     if not path.exists():
-        raise no_such_path(path)
-    return Place(path, path.resolve().name if path.is_dir() else path.stem)
+        raise build_missing_path_error(path)
+    return PredictionsPlace(path, path.resolve().name if path.is_dir() else path.stem)
 
 
-def _title(name: str) -> str:
+def _read_title(name: str) -> str:
     """Give the last name of what stands on the Hub, without a revision and the suffix of a table.
 
     Example:

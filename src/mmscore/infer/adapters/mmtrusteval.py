@@ -22,9 +22,9 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.errors import RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import Image, Record, Turn
-from mmconvert.core.text.turns import words
+from mmconvert.core.text.turns import join_texts
 from mmscore.infer.backend import Generation, ModelOptions, honour
 from mmscore.infer.message_model import store
 from mmscore.infer.object_identity import code_identity
@@ -71,7 +71,7 @@ def opened(kind: Any, model_id: str) -> Any:
     """
     family = list(kind.model_family)
     if model_id not in family:
-        hint = did_you_mean(model_id, family)
+        hint = suggest_spelling(model_id, family)
         raise UsageError(f"{kind.__name__}: has no model {model_id!r}.{hint} Known: {', '.join(map(str, family))}.")
     return kind(model_id)
 
@@ -145,7 +145,7 @@ def messages(record: Record, folder: Path) -> list[dict[str, Any]]:
 def _message(turn: Turn, pictures: Sequence[Image], folder: Path) -> dict[str, Any]:
     if len(pictures) > 1:
         raise RowError("images.count", "images", f"a turn of MMTrustEval shows one picture (got {len(pictures)}).")
-    text = words(turn)
+    text = join_texts(turn)
     if not pictures:
         return {"role": turn.role, "content": text}
     return {"role": turn.role, "content": {"image_path": picture_path(pictures[0], folder), "text": text}}
@@ -161,13 +161,13 @@ def picture_path(image: Image, folder: Path) -> str:
 def _read(response: Any, *, scores: bool) -> Answer:
     text = response if isinstance(response, str) else getattr(response, "content", None)
     if not isinstance(text, str):
-        raise RowError("response.type", "response", f"expected a Response with a text {got(response)}.")
+        raise RowError("response.type", "response", f"expected a Response with a text {show(response)}.")
     if text.startswith(OUTAGE):
         raise RowError("response.outage", "response", text[:200])
     found = getattr(response, "logprobs", None)
     numbers = isinstance(found, Sequence) and all(isinstance(one, int | float) for one in found)
     if scores and not numbers:
-        raise RowError("response.logprobs", "response", f"expected a log-probability a token {got(found)}.")
+        raise RowError("response.logprobs", "response", f"expected a log-probability a token {show(found)}.")
     finish = getattr(response, "finish_reason", None)
     thinking, reply = split_thinking(text)
     return Answer(

@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
+from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
 from mmconvert.core.record import LETTERS, Record
-from mmconvert.core.text.turns import words
+from mmconvert.core.text.turns import join_texts
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, TOKEN, ModelOptions, honour
 from mmscore.infer.object_identity import code_identity
 from mmscore.infer.pictures import decoded
@@ -56,13 +56,13 @@ def adapter(named: str, given: object, options: ModelOptions) -> "InterfaceBacke
         return None
     honour(named, options, *_OPTIONS)
     if options.dtype not in _HALF:
-        raise UsageError(f"{named}: an interface has float32 and float16 {got(options.dtype)}. Choose one.")
+        raise UsageError(f"{named}: an interface has float32 and float16 {show(options.dtype)}. Choose one.")
     config = model_config(options)
     preprocessor = None
     if is_loader(given):
         loaded = given(config)  # type: ignore[operator]
         if not (isinstance(loaded, tuple) and len(loaded) == 2 and _is_interface(loaded[0])):
-            raise Error(f"{named}: expected a pair (interface, preprocessor) {got(loaded)}. See ReForm-Eval's guide.")
+            raise Error(f"{named}: expected a pair (interface, preprocessor) {show(loaded)}. See ReForm-Eval's guide.")
         interface, preprocessor = loaded
     elif isinstance(given, tuple):
         preprocessor = given[1]
@@ -129,7 +129,7 @@ def sample_of(record: Record) -> dict[str, Any]:
         raise RowError("options.gap", "options", "ReForm-Eval marks options without a gap. Leave the row out.")
     if record.question is None:
         raise RowError("question.missing", "question", "the row has no question to word.")
-    history = [{"from": HUMAN[t.role], "value": words(t)} for t in record.messages[:-1] if t.role in HUMAN]
+    history = [{"from": HUMAN[t.role], "value": join_texts(t)} for t in record.messages[:-1] if t.role in HUMAN]
     sample = {
         "question": record.question if record.hint is None else f"{record.hint}\n{record.question}",
         "answer_options": list(record.options) or None,
@@ -157,7 +157,7 @@ def prompt_of(record: Record, preprocessor: Any) -> Any:
     if len(record.messages) != 1:
         message = f"without a preprocessor a row is one text, this one has {len(record.messages)} turns."
         raise RowError("messages.several", "messages", message)
-    return words(record.messages[0])
+    return join_texts(record.messages[0])
 
 
 class InterfaceBackend:
@@ -237,7 +237,7 @@ class InterfaceBackend:
         except RowError as error:
             return failed(f"{error.field}: {error.message}")
         except Exception as error:  # the preprocessor is the user's
-            return failed(f"the preprocessor raises {type(error).__name__}: {first_line(error)}")
+            return failed(f"the preprocessor raises {type(error).__name__}: {take_first_line(error)}")
 
     def _answered(self, rows: Sequence[_Asked]) -> list[Answer]:
         try:
@@ -247,7 +247,7 @@ class InterfaceBackend:
         except Exception as error:  # models of many makers: anything may come out of a bad row
             if len(rows) > 1:
                 return [answer for row in rows for answer in self._answered([row])]
-            return [failed(f"{type(error).__name__}: {first_line(error)}")]
+            return [failed(f"{type(error).__name__}: {take_first_line(error)}")]
         if len(outputs) != len(rows):
             raise Error(f"{self._named}: {self._call_name} gave {len(outputs)} answers for {len(rows)} prompts.")
         return [self._read(output, row) for output, row in zip(outputs, rows, strict=True)]
@@ -266,11 +266,11 @@ class InterfaceBackend:
             if isinstance(output, str):
                 thinking, text = split_thinking(output)
                 return Answer(text, thinking=thinking)
-            raise Error(f"{self._named}: {self._call_name} must give texts {got(output)}.")
+            raise Error(f"{self._named}: {self._call_name} must give texts {show(output)}.")
         try:
             place = operator.index(output.item() if hasattr(output, "item") else output)
         except TypeError:
-            raise Error(f"{self._named}: {self._call_name} must give numbers of options {got(output)}.") from None
+            raise Error(f"{self._named}: {self._call_name} must give numbers of options {show(output)}.") from None
         if not 0 <= place < min(len(row[2]), len(LETTERS)):
             return failed(f"options: there are {len(row[2])}, the model chose number {place}, counted from 0.")
         return Answer(LETTERS[place])

@@ -24,13 +24,13 @@ from typing import Any
 import pybase64
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
+from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
 from mmconvert.core.record import LETTERS, Record, Turn
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.images.loader import Pictures, decode_base64
 from mmconvert.io.columns import take_headers
-from mmconvert.kits.vlmevalkit.lmu_table import index_cell
+from mmconvert.kits.vlmevalkit.lmu_table import build_index_cell
 from mmscore.infer.backend import Backend, Generation, ModelOptions, honour
 from mmscore.infer.message_model import IMAGE, TEXT, Message, MessageModel, store
 from mmscore.infer.object_identity import code_identity
@@ -90,7 +90,7 @@ class KitModel:
             except RowError as error:
                 return failed(f"{error.field}: {error.message}")
             except Exception as error:
-                return failed(f"{type(error).__name__}: {first_line(error)} ({_place(error)})")
+                return failed(f"{type(error).__name__}: {take_first_line(error)} ({_place(error)})")
             finally:
                 _folder.reset(token)
 
@@ -136,7 +136,7 @@ class KitModel:
         if reply is None:
             return failed("the model gave no answer")
         if not isinstance(reply, str):
-            raise Error(f"row {record.id!r}: expected a text from the model {got(reply)}.")
+            raise Error(f"row {record.id!r}: expected a text from the model {show(reply)}.")
         said_failed = (getattr(self._model, "fail_msg", None) or _NO_ANSWER, _NO_ANSWER, _CHAT_FAILED)
         if reply.startswith(said_failed):
             return failed(reply)
@@ -174,7 +174,7 @@ def line_of(record: Record) -> Any:
 
     extra = dict(record.extra)
     headers = take_headers(extra)
-    index = index_cell(record)
+    index = build_index_cell(record)
     images = [pybase64.b64encode(image.bytes).decode() for image in record.images if image.bytes is not None]
     names = [image.name or image.url for image in record.images]
     cells = {

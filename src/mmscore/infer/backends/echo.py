@@ -13,8 +13,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mmconvert.core.errors import UsageError, did_you_mean, got
-from mmconvert.core.record import Record, prompt_text
+from mmconvert.core.errors import UsageError, show, suggest_spelling
+from mmconvert.core.record import Record, join_prompt_text
 from mmscore.infer.backend import ModelOptions, honour
 from mmscore.llm.response_cache import Answer, failed
 
@@ -35,7 +35,7 @@ class Echo:
         self.name, _, knobs = options.model.partition(":")
         if self.name not in _MODES[:2] and not self.name.startswith("text="):
             raise UsageError(
-                f"--model {got(self.name)}: echo knows {', '.join(_MODES)}.{did_you_mean(self.name, _MODES)}"
+                f"--model {show(self.name)}: echo knows {', '.join(_MODES)}.{suggest_spelling(self.name, _MODES)}"
             )
         values = _knobs(knobs)
         # The knobs change when and whether a row is answered, never the answer.
@@ -62,7 +62,7 @@ class Echo:
         if self.name.startswith("text="):
             return self.name.removeprefix("text=")
         if self.name == "prompt":
-            return prompt_text(record)
+            return join_prompt_text(record)
         if record.answer is not None:
             return record.answer
         return record.answers[0] if record.answers else ""
@@ -73,13 +73,13 @@ def _knobs(text: str) -> Mapping[str, str]:
     for item in filter(None, text.split(",")):
         name, _, value = item.partition("=")
         if name not in _KNOBS:
-            raise UsageError(f"echo has no knob {name!r}.{did_you_mean(name, _KNOBS)} Known: {', '.join(_KNOBS)}.")
+            raise UsageError(f"echo has no knob {name!r}.{suggest_spelling(name, _KNOBS)} Known: {', '.join(_KNOBS)}.")
         values[name] = value
     for name, kind in (("delay", float), ("fail", int), ("batch", int)):
         try:
             kind(values.get(name, "1"))
         except ValueError:
-            raise UsageError(f"echo: {name} is to be a number {got(values[name])}.") from None
+            raise UsageError(f"echo: {name} is to be a number {show(values[name])}.") from None
     return values
 
 

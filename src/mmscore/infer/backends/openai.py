@@ -21,8 +21,8 @@ from typing import Any
 import pybase64
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
-from mmconvert.core.record import Image, Record, Turn, canonical_json
+from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
+from mmconvert.core.record import Image, Record, Turn, encode_json
 from mmconvert.images.loader import MIME_TYPES, probe
 from mmscore.infer.backend import Generation, ModelOptions, Service, honour, require_draws
 from mmscore.infer.pictures import shrunk
@@ -68,7 +68,7 @@ class OpenAIBackend:
         self._takes_n: bool | None = True if options.n == 1 else None  # None until it was tried
         self.name = options.model
         # Neither the address, which changes with every start of a server, nor the patience changes a reply.
-        settings = (canonical_json(dict(sorted(extra.items()))), self._max_side, self._output_scores)
+        settings = (encode_json(dict(sorted(extra.items()))), self._max_side, self._output_scores)
         self.identity = ":".join(map(str, ("openai", options.model, *settings)))
         self.batch_size = self._endpoint.concurrency
         self.proven = False
@@ -187,9 +187,9 @@ def _extra_body(text: str | None) -> Mapping[str, Any]:
     try:
         fields = json.loads(text or "{}", parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"--extra-body: is no JSON ({first_line(error)}) {got(text)}.") from None
+        raise UsageError(f"--extra-body: is no JSON ({take_first_line(error)}) {show(text)}.") from None
     if not isinstance(fields, dict):
-        raise UsageError(f'--extra-body: expected an object such as {{"top_k": 20}} {got(text)}.')
+        raise UsageError(f'--extra-body: expected an object such as {{"top_k": 20}} {show(text)}.')
     if fixed := _FIXED & fields.keys():
         raise UsageError(f"--extra-body: {', '.join(sorted(fixed))} cannot be set here.")
     return fields

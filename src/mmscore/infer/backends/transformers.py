@@ -21,7 +21,7 @@ from transformers import AutoModelForImageTextToText, AutoProcessor
 from transformers.generation import GenerationConfig, LogitsProcessorList
 from transformers.utils import logging
 
-from mmconvert.core.errors import Error, UsageError, did_you_mean, got
+from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
 from mmconvert.core.record import Record
 from mmscore.infer.backend import CHAT, LIKELIHOOD, SUM, Generation, ModelOptions, honour, require_draws
 from mmscore.infer.likelihood import choice, option_logprobs, option_tokens
@@ -349,7 +349,9 @@ def _load(kind: Any, model: str, source: str, **options: Any) -> Any:
 
 def _dtype(name: str) -> Any:
     if name not in _DTYPES:
-        raise UsageError(f"--dtype: expected one of {', '.join(_DTYPES)} {got(name)}.{did_you_mean(name, _DTYPES)}")
+        raise UsageError(
+            f"--dtype: expected one of {', '.join(_DTYPES)} {show(name)}.{suggest_spelling(name, _DTYPES)}"
+        )
     return _DTYPES[name]
 
 

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmconvert.core.errors import RowError, UsageError, did_you_mean
+from mmconvert.core.errors import RowError, UsageError, suggest_spelling
 from mmconvert.core.record import LETTERS, Record, Turn
-from mmconvert.kits.reform_eval.dialogs import rounds_before, with_history
-from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor, question_and_answer
+from mmconvert.kits.reform_eval.dialogs import read_earlier_rounds, replace_history
+from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor, build_round
 from mmconvert.plugins.transform import Setting
 from mmscore.infer.protocol import Before, Protocol, Reply, reply_text
 from mmscore.parsers.reform_choice import reform_choice
@@ -38,7 +38,7 @@ def vote(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple
     Parity: FudanDISC/ReForm-Eval@df1cfa7 build/VisDial/visual_dialog_dataset.py:update_history,
     run_eval.py:get_pred_result.
     """
-    earlier = rounds_before(record)
+    earlier = read_earlier_rounds(record)
     if len(earlier) < len(before.rounds):
         raise RowError(
             "history.short",
@@ -53,8 +53,8 @@ def vote(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple
             said.append((asked["question"], answer))
             continue
         draws = setting.random(record.group or record.sample, str(number))
-        said.append(question_and_answer(asked["question"], asked["answer_options"], answer, writer, draws))
-    return with_history(record.messages, said)
+        said.append(build_round(asked["question"], asked["answer_options"], answer, writer, draws))
+    return replace_history(record.messages, said)
 
 
 def _answer(reply: Reply | None, number: int, *, chosen: bool) -> str:
@@ -80,7 +80,7 @@ def _majority(answers: Sequence[str]) -> str:
 def _check(parameters: Mapping[str, Any]) -> None:
     known = [*ALPHABETS, RANDOM]
     if parameters["mark"] not in known:
-        hint = did_you_mean(parameters["mark"], known)
+        hint = suggest_spelling(parameters["mark"], known)
         raise UsageError(f"reform_eval: no mark is called {parameters['mark']!r}.{hint} Known: {', '.join(known)}.")
 
 

@@ -27,7 +27,7 @@ OLD_MARKS = {"pass_at_k": "pass@", "vote_at_k": "vote@", "pass_hat_k": "pass^"}
 STATISTICS = {"R": "recall", "P": "precision", "F": "f1"}
 
 
-class Sample(msgspec.Struct, frozen=True):
+class ScoredSample(msgspec.Struct, frozen=True):
     """One scored reply.
 
     Attributes:
@@ -76,7 +76,7 @@ class Aggregate(msgspec.Struct, frozen=True):
     metadata: Mapping[str, float] | None = None
 
 
-def identity_of(score: str) -> Identity:
+def parse_identity(score: str) -> Identity:
     """Read the identity out of a score's name.
 
     Example:
@@ -94,17 +94,17 @@ def identity_of(score: str) -> Identity:
     return Identity("accuracy" if score == "acc" else score)
 
 
-def label_of(score: str, release: Release) -> str:
+def build_label(score: str, release: Release) -> str:
     """Name the mean of a score as a release does.
 
     Example:
         >>> label_of("bleu-1", "1.10.0"), label_of("bleu-1", "1.14.1")
         ('mean_bleu-1', 'bleu:mean[ngram=1]')
     """
-    return str(identity_of(score)) if release == NEW else f"mean_{score}"
+    return str(parse_identity(score)) if release == NEW else f"mean_{score}"
 
 
-def aggregate(samples: Sequence[Sample], aggregation: str, release: Release) -> list[Aggregate]:
+def aggregate(samples: Sequence[ScoredSample], aggregation: str, release: Release) -> list[Aggregate]:
     """Compute every number of one subset.
 
     Args:
@@ -125,20 +125,22 @@ def aggregate(samples: Sequence[Sample], aggregation: str, release: Release) -> 
     for name in names:
         having = [sample for sample in samples if name in sample.scores]
         values = [float(sample.scores[name]) for sample in having]
-        numbers.append(Aggregate(identity_of(name), label_of(name, release), sum(values) / len(values), len(values)))
+        numbers.append(
+            Aggregate(parse_identity(name), build_label(name, release), sum(values) / len(values), len(values))
+        )
         if kind is not None:
-            numbers += _at_k(having, name, kind, release)
+            numbers += _aggregate_at_k(having, name, kind, release)
     return numbers
 
 
-def _at_k(samples: Sequence[Sample], name: str, kind: str, release: Release) -> Iterator[Aggregate]:
-    groups: dict[int | None, list[Sample]] = {}
+def _aggregate_at_k(samples: Sequence[ScoredSample], name: str, kind: str, release: Release) -> Iterator[Aggregate]:
+    groups: dict[int | None, list[ScoredSample]] = {}
     for sample in samples:
         groups.setdefault(sample.group, []).append(sample)
     most = min(map(len, groups.values())) if release == NEW else len(samples) // len(groups)
     for k in range(1, most + 1):
-        values = [_of_group(group, name, kind, k, release) for group in groups.values()]
-        identity = Identity(identity_of(name).name, kind, (("k", k),))
+        values = [_score_group(group, name, kind, k, release) for group in groups.values()]
+        identity = Identity(parse_identity(name).name, kind, (("k", k),))
         if release == NEW:
             total = len(groups)
             coverage = {"eligible": total, "total": total, "coverage": 1.0, "excluded": 0}
@@ -149,7 +151,7 @@ def _at_k(samples: Sequence[Sample], name: str, kind: str, release: Release) -> 
             yield Aggregate(identity, f"mean_{name}_{OLD_MARKS[kind]}{k}", weighed / len(samples), len(samples))
 
 
-def _of_group(group: Sequence[Sample], name: str, kind: str, k: int, release: Release) -> float:
+def _score_group(group: Sequence[ScoredSample], name: str, kind: str, k: int, release: Release) -> float:
     n, right = len(group), sum(sample.scores[name] == 1.0 for sample in group)
     if kind == "pass_at_k":
         return 1.0 if n - right < k else 1.0 - math.comb(n - right, k) / math.comb(n, k)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
-from mmscore.core.judge import JUDGED, LEAVE, RULE, Case, Judge, NoVerdict, Question, Step, Verdict, fenced
+from mmscore.core.judge import JUDGED, LEAVE, RULE, Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict, fence_text
 from mmscore.core.recipe import Item, read_label
 from mmscore.kits.evalscope.aggregation import NEW, Release
 from mmscore.kits.evalscope.judging import (
@@ -17,15 +17,15 @@ from mmscore.kits.evalscope.judging import (
     VERDICT,
     Scale,
     fill_template,
+    format_question,
     merge,
     needs_judge,
-    question_text,
     read_verdict,
 )
-from mmscore.kits.evalscope.reply import evalscope_reply
+from mmscore.kits.evalscope.reply import split_reasoning
 from mmscore.kits.evalscope.table import RELEASES, VERSIONS
-from mmscore.kits.evalscope.target import checked_target
-from mmscore.metrics.evalscope_accuracy import reference_text
+from mmscore.kits.evalscope.target import check_target
+from mmscore.metrics.evalscope_accuracy import join_target
 
 LLM = "llm"
 LLM_RECALL = "llm_recall"
@@ -36,7 +36,7 @@ STRATEGIES = {
 GENERATION = {"temperature": 0, "max_tokens": 4096}
 
 
-def evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_form: str, new_form: str) -> Judge:
+def build_evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_form: str, new_form: str) -> Judge:
     """Make the judge of one kind of verdict.
 
     Args:
@@ -49,23 +49,27 @@ def evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_form: s
     compared = scale.kind == "pattern"
 
     def prompt(case: Case, release: Release) -> str:
-        gold = _gold(case.item, release)
-        question = question_text(case.item.messages, case.item.question)
-        pred = evalscope_reply(case.item.prediction)[0]
-        form = _form(new_form, case) if release == NEW else old_form
+        gold = _read_reference(case.item, release)
+        question = format_question(case.item.messages, case.item.question)
+        pred = split_reasoning(case.item.prediction)[0]
+        form = _describe_form(new_form, case) if release == NEW else old_form
         if case.wording is not None:
             text = fill_template(case.wording, question, gold, pred, release)
             return f"{text}\n\n{form}" if release == NEW else text
-        parts = [fenced(question, "question"), *([fenced(gold, "reference")] if compared else []), fenced(pred)]
+        parts = [
+            fence_text(question, "question"),
+            *([fence_text(gold, "reference")] if compared else []),
+            fence_text(pred),
+        ]
         return "\n\n".join([instruction, *parts, form])
 
     def step(case: Case, replies: Sequence[str]) -> Step:
         recall = case.strategy == LLM_RECALL
         if recall and not (case.scores and needs_judge(case.scores)):
             return LEAVE
-        release, wanted = RELEASES[case.version], _scale(scale, case)
+        release, wanted = RELEASES[case.version], _choose_scale(scale, case)
         if not replies:
-            return Question(prompt(case, release))
+            return JudgeQuestion(prompt(case, release))
         reading = read_verdict(replies[-1], wanted, release)
         if reading.fault or reading.score is None:
             return NoVerdict(f"the reply holds no verdict ({reading.fault})")
@@ -88,7 +92,7 @@ def evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_form: s
     )
 
 
-def _scale(scale: Scale, case: Case) -> Scale:
+def _choose_scale(scale: Scale, case: Case) -> Scale:
     """Take the user's labels and pattern where there are any.
 
     Raises:
@@ -105,7 +109,7 @@ def _scale(scale: Scale, case: Case) -> Scale:
     return replace(scale, labels=case.labels, pattern=case.pattern)
 
 
-def _form(new_form: str, case: Case) -> str:
+def _describe_form(new_form: str, case: Case) -> str:
     """Word the reply that is wanted since 1.14; the user's wording says what labels of theirs mean."""
     if case.labels is None:
         return new_form
@@ -116,7 +120,7 @@ def _form(new_form: str, case: Case) -> str:
     )
 
 
-def _gold(item: Item, release: Release) -> str:
+def _read_reference(item: Item, release: Release) -> str:
     target = read_label(item) if item.label is not None else list(item.answers) or item.answer
     # No answer, 0 and false are an empty text to the kit.
-    return reference_text(checked_target(target or ""), release)
+    return join_target(check_target(target or ""), release)

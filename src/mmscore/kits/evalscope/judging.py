@@ -9,7 +9,7 @@ import msgspec
 
 from mmconvert.core.errors import Error
 from mmconvert.core.text.placeholders import PLACEHOLDER
-from mmscore.core.judge import filled
+from mmscore.core.judge import fill_prompt
 from mmscore.kits.evalscope.aggregation import NEW, Release
 from mmscore.nlp.final_answer import json_objects
 
@@ -47,7 +47,7 @@ class Scale(msgspec.Struct, frozen=True):
     pattern: str | None = None
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ReadVerdict(msgspec.Struct, frozen=True):
     """A verdict that was read.
 
     Attributes:
@@ -76,7 +76,7 @@ def fill_template(template: str, question: str, gold: str, pred: str, release: R
     """
     values = {"question": question, "pred": pred, "gold": gold}
     if release == NEW:
-        return filled(template, values)
+        return fill_prompt(template, values)
     text = template
     for name, value in values.items():
         slot = f"{{{name}}}"
@@ -85,7 +85,7 @@ def fill_template(template: str, question: str, gold: str, pred: str, release: R
     return text
 
 
-def read_verdict(reply: str, scale: Scale, release: Release) -> Reading:
+def read_verdict(reply: str, scale: Scale, release: Release) -> ReadVerdict:
     """Read a judge's reply.
 
     Until 1.10 a reply without a verdict scores 0 (numbers in 1.3: nothing), and numbers are cut to
@@ -106,7 +106,7 @@ def read_verdict(reply: str, scale: Scale, release: Release) -> Reading:
     return _read_number(reply, scale, release) if scale.kind == "numeric" else _read_label(reply, scale, release)
 
 
-def _read_label(reply: str, scale: Scale, release: Release) -> Reading:
+def _read_label(reply: str, scale: Scale, release: Release) -> ReadVerdict:
     if release == "1.3.0":
         found = re.search(scale.pattern or UNANCHORED, reply)
         label = found.group(0) if found else None
@@ -114,44 +114,44 @@ def _read_label(reply: str, scale: Scale, release: Release) -> Reading:
         found = re.search(scale.pattern or ALONE_ON_A_LINE, reply, re.MULTILINE)
         label = None if found is None else found.group(1) if found.re.groups else found.group(0).strip()
     if label is None or label not in scale.labels:
-        return Reading(0.0, "no verdict")
-    return Reading(scale.labels[label])
+        return ReadVerdict(0.0, "no verdict")
+    return ReadVerdict(scale.labels[label])
 
 
-def _read_number(reply: str, scale: Scale, release: Release) -> Reading:
+def _read_number(reply: str, scale: Scale, release: Release) -> ReadVerdict:
     matches = list(re.finditer(scale.pattern or IN_BRACKETS, reply))
     found = None if not matches else matches[0] if release == "1.3.0" else matches[-1]
     text = None if found is None else found.group(1) if found.re.groups else found.group(0)
     try:
         value = float(text or "")
     except ValueError:
-        return Reading(None if release == "1.3.0" else 0.0, "no verdict")
+        return ReadVerdict(None if release == "1.3.0" else 0.0, "no verdict")
     inside = 0 <= value <= 1
     score = value if release == "1.3.0" else min(1.0, max(0.0, value))
-    return Reading(score, None if inside else f"{text} is not within 0 and 1")
+    return ReadVerdict(score, None if inside else f"{text} is not within 0 and 1")
 
 
-def _read_object(reply: str, scale: Scale) -> Reading:
+def _read_object(reply: str, scale: Scale) -> ReadVerdict:
     if not reply:
-        return Reading(None, "empty")
+        return ReadVerdict(None, "empty")
     objects = list(json_objects(reply))
     if len(objects) != 1:
-        return Reading(None, "many_json" if objects else "no_json")
+        return ReadVerdict(None, "many_json" if objects else "no_json")
     try:
         verdict = json.loads(objects[0])
     except (ValueError, RecursionError):
-        return Reading(None, "bad_json")
+        return ReadVerdict(None, "bad_json")
     if not isinstance(verdict.get("reasoning", ""), str):
-        return Reading(None, "schema")
+        return ReadVerdict(None, "schema")
     if scale.kind == "numeric":
-        score = _number(verdict.get("score"))
+        score = _parse_number(verdict.get("score"))
     else:
         label = verdict.get("verdict")
         score = scale.labels.get(label) if isinstance(label, str) else None
-    return Reading(score, "schema" if score is None else None)
+    return ReadVerdict(score, "schema" if score is None else None)
 
 
-def _number(value: Any) -> float | None:
+def _parse_number(value: Any) -> float | None:
     """Read a number within 0 and 1 as pydantic does: numbers, true and false, texts of numbers."""
     if isinstance(value, str) and not value.isascii():
         return None
@@ -204,7 +204,7 @@ def merge(
     return {**scores, main: max(scores[main], verdict) if release == NEW else verdict}
 
 
-def question_text(messages: Sequence[Mapping[str, Any]], question: str | None) -> str:
+def format_question(messages: Sequence[Mapping[str, Any]], question: str | None) -> str:
     r"""Write the whole prompt as the kit shows it to a judge.
 
     Args:

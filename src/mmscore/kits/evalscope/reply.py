@@ -3,7 +3,7 @@
 from mmconvert.kits.evalscope.messages import CLOSING, OPENING
 
 
-def evalscope_reply(text: str) -> tuple[str, str | None]:
+def split_reasoning(text: str) -> tuple[str, str | None]:
     r"""Cut the first closed reasoning block out of a reply.
 
     Args:

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from mmconvert.core.errors import Error
-from mmscore.kits.evalscope.aggregation import NEW, Aggregate, Identity, Release, Sample, aggregate
-from mmscore.kits.evalscope.text_grid import ASCII, BOX, text_grid
+from mmscore.kits.evalscope.aggregation import NEW, Aggregate, Identity, Release, ScoredSample, aggregate
+from mmscore.kits.evalscope.text_grid import ASCII, BOX, draw_grid
 
 DIGITS = 4
 DEFAULT = "default"
@@ -40,7 +40,7 @@ class MetricScore(msgspec.Struct, frozen=True):
     label: str
     subsets: tuple[SubsetScore, ...]
 
-    def categories(self) -> dict[tuple[str, ...], list[SubsetScore]]:
+    def group_by_category(self) -> dict[tuple[str, ...], list[SubsetScore]]:
         """Group the subsets by category."""
         groups: dict[tuple[str, ...], list[SubsetScore]] = {}
         for subset in self.subsets:
@@ -55,10 +55,15 @@ class MetricScore(msgspec.Struct, frozen=True):
     @property
     def score(self) -> float:
         """Micro average over categories, which are micro averages themselves."""
-        return _micro([(_micro_of(subsets), sum(s.num for s in subsets)) for subsets in self.categories().values()])
+        return _compute_micro(
+            [
+                (_compute_subsets_micro(subsets), sum(s.num for s in subsets))
+                for subsets in self.group_by_category().values()
+            ]
+        )
 
 
-class Setting(msgspec.Struct, frozen=True):
+class ReportHeader(msgspec.Struct, frozen=True):
     """What stands around the numbers.
 
     Attributes:
@@ -78,8 +83,8 @@ class Setting(msgspec.Struct, frozen=True):
     primary: Identity | None = None
 
 
-def metric_scores(
-    subsets: Mapping[str, Sequence[Sample]],
+def aggregate_metrics(
+    subsets: Mapping[str, Sequence[ScoredSample]],
     category_map: Mapping[str, str | Sequence[str]],
     aggregation: str,
     release: Release,
@@ -107,32 +112,32 @@ def metric_scores(
     metrics = []
     for label, numbers in found.items():
         rows = [
-            SubsetScore(name, _path(category_map.get(name)), round(n.value, DIGITS), n.num, n.metadata)
+            SubsetScore(name, _build_path(category_map.get(name)), round(n.value, DIGITS), n.num, n.metadata)
             for name, n in numbers
         ]
         metrics.append(MetricScore(numbers[0][1].identity, label, tuple(sorted(rows, key=lambda row: row.category))))
     return metrics
 
 
-def _path(category: str | Sequence[str] | None) -> tuple[str, ...]:
+def _build_path(category: str | Sequence[str] | None) -> tuple[str, ...]:
     if category is None:
         return (DEFAULT,)
     return (category,) if isinstance(category, str) else tuple(category)
 
 
-def _micro(parts: Sequence[tuple[float, int]]) -> float:
+def _compute_micro(parts: Sequence[tuple[float, int]]) -> float:
     return round(sum(score * num for score, num in parts) / sum(num for _, num in parts), DIGITS)
 
 
-def _micro_of(subsets: Sequence[SubsetScore]) -> float:
-    return _micro([(subset.score, subset.num) for subset in subsets])
+def _compute_subsets_micro(subsets: Sequence[SubsetScore]) -> float:
+    return _compute_micro([(subset.score, subset.num) for subset in subsets])
 
 
-def _macro(scores: Sequence[float]) -> float:
+def _compute_macro(scores: Sequence[float]) -> float:
     return round(sum(scores) / len(scores), DIGITS)
 
 
-def primary_metric(metrics: Sequence[MetricScore], wanted: Identity | None) -> MetricScore | None:
+def choose_primary_metric(metrics: Sequence[MetricScore], wanted: Identity | None) -> MetricScore | None:
     """Choose the metric that stands for a report since 1.14.
 
     Returns:
@@ -149,11 +154,11 @@ def primary_metric(metrics: Sequence[MetricScore], wanted: Identity | None) -> M
     return fitting[0] if fitting else None
 
 
-def report_json(metrics: Sequence[MetricScore], setting: Setting, release: Release) -> dict[str, Any]:
+def build_report_json(metrics: Sequence[MetricScore], setting: ReportHeader, release: Release) -> dict[str, Any]:
     """Lay out the kit's report file.
 
     Raises:
-        Error: As `primary_metric`.
+        Error: As `choose_primary_metric`.
 
     Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 evalscope/report/report.py.
     """
@@ -163,52 +168,58 @@ def report_json(metrics: Sequence[MetricScore], setting: Setting, release: Relea
         "dataset_pretty_name": setting.pretty_name,
         "model_name": setting.model,
     }
-    listed = [_metric_json(metric, release) for metric in metrics]
+    listed = [_build_metric_json(metric, release) for metric in metrics]
     if release != NEW:
         num = {"num": metrics[0].num} if release == "1.10.0" else {}
         return {**head, "score": metrics[0].score, "metrics": listed, **num}
-    primary = primary_metric(metrics, setting.primary)
+    primary = choose_primary_metric(metrics, setting.primary)
     return {
         "schema_version": 2,
         **head,
         "metrics": listed,
         "primary_metric_identity": primary.identity.to_json() if primary else None,
-        "primary_metric_unavailable_reason": None if primary else _why_none(setting.primary),
+        "primary_metric_unavailable_reason": None if primary else _explain_missing(setting.primary),
         "judge_summary": None,
         "execution_summary": None,
         "num": primary.num if primary else metrics[0].num,
     }
 
 
-def _why_none(wanted: Identity | None) -> str:
+def _explain_missing(wanted: Identity | None) -> str:
     if wanted is None:
         return "No primary metric could be resolved."
     return f"Primary metric selector {wanted.to_json()} did not match any emitted metric identity."
 
 
-def _metric_json(metric: MetricScore, release: Release) -> dict[str, Any]:
+def _build_metric_json(metric: MetricScore, release: Release) -> dict[str, Any]:
     categories = []
-    for path, subsets in metric.categories().items():
+    for path, subsets in metric.group_by_category().items():
         num = sum(subset.num for subset in subsets)
-        macro = _macro([subset.score for subset in subsets])
-        listed = [_subset_json(subset, release) for subset in subsets]
+        macro = _compute_macro([subset.score for subset in subsets])
+        listed = [_build_subset_json(subset, release) for subset in subsets]
         categories.append(
-            {"name": list(path), "num": num, "score": _micro_of(subsets), "macro_score": macro, "subsets": listed}
+            {
+                "name": list(path),
+                "num": num,
+                "score": _compute_subsets_micro(subsets),
+                "macro_score": macro,
+                "subsets": listed,
+            }
         )
     name = {"identity": metric.identity.to_json(), "legacy_name": None} if release == NEW else {"name": metric.label}
-    macro = _macro([_micro_of(subsets) for subsets in metric.categories().values()])
+    macro = _compute_macro([_compute_subsets_micro(subsets) for subsets in metric.group_by_category().values()])
     return {**name, "num": metric.num, "score": metric.score, "macro_score": macro, "categories": categories}
 
 
-def _subset_json(subset: SubsetScore, release: Release) -> dict[str, Any]:
+def _build_subset_json(subset: SubsetScore, release: Release) -> dict[str, Any]:
     found: dict[str, Any] = {"name": subset.name, "score": subset.score, "num": subset.num}
     if release == NEW:
         found["metadata"] = None if subset.metadata is None else dict(subset.metadata)
     return found if release == "1.3.0" else {**found, "is_aggregate": False}
 
 
-def report_rows(
-    metrics: Sequence[MetricScore], setting: Setting, release: Release
+def build_report_rows(
+    metrics: Sequence[MetricScore], setting: ReportHeader, release: Release
 ) -> tuple[list[str], list[list[Any]]]:
     """Lay out the kit's data frame.
 
@@ -230,15 +241,15 @@ def report_rows(
     return headings, lines
 
 
-def report_table(metrics: Sequence[MetricScore], setting: Setting, release: Release) -> str:
+def draw_report_table(metrics: Sequence[MetricScore], setting: ReportHeader, release: Release) -> str:
     """Draw the kit's table.
 
     Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 evalscope/report/combinator.py:gen_table.
     """
-    headings, lines = report_rows(metrics, setting, release)
+    headings, lines = build_report_rows(metrics, setting, release)
     if release != NEW:
         shown = [["nan" if cell is None else cell for cell in line] for line in lines]
-        return text_grid(headings, shown, ASCII if release == "1.3.0" else BOX)
+        return draw_grid(headings, shown, ASCII if release == "1.3.0" else BOX)
     by_label = {metric.label: metric.identity for metric in metrics}
     fixed = headings.index("Score") + 1
     names = [DEFAULT if cell is None else cell for line in lines for cell in line[fixed:] if line[3] != OVERALL]
@@ -247,13 +258,13 @@ def report_table(metrics: Sequence[MetricScore], setting: Setting, release: Rele
     drawn = []
     for line in lines:
         identity = by_label[line[2]]
-        score = percent_text(line[5]) if identity.name in NAMES else str(line[5])
+        score = format_percent(line[5]) if identity.name in NAMES else str(line[5])
         path = [NONE if cell in (None, DEFAULT) else cell for cell in line[fixed : fixed + levels]]
-        drawn.append([line[0], setting.pretty_name, metric_name(identity), line[3], line[4], score, *path])
-    return text_grid([*headings[:fixed], *columns], drawn)
+        drawn.append([line[0], setting.pretty_name, format_metric_name(identity), line[3], line[4], score, *path])
+    return draw_grid([*headings[:fixed], *columns], drawn)
 
 
-def metric_name(identity: Identity) -> str:
+def format_metric_name(identity: Identity) -> str:
     """Name a metric as the kit's table does since 1.14.
 
     Example:
@@ -269,10 +280,10 @@ def metric_name(identity: Identity) -> str:
     last = [key for key in (LAST_DIMENSION,) if key in given]
     order = [*first, *sorted(given.keys() - {*first, *last}), *last]
     name = KIND_NAMES.get(identity.aggregation, NAMES[identity.name])
-    return " · ".join([f"{name} ↑", *(_dimension(key, given[key]) for key in order)])
+    return " · ".join([f"{name} ↑", *(_format_dimension(key, given[key]) for key in order)])
 
 
-def _dimension(key: str, value: Any) -> str:
+def _format_dimension(key: str, value: Any) -> str:
     if key == "ngram":
         return f"n-gram {value}"
     if isinstance(value, str):
@@ -280,7 +291,7 @@ def _dimension(key: str, value: Any) -> str:
     return f"{key} {value}"
 
 
-def percent_text(value: float) -> str:
+def format_percent(value: float) -> str:
     """Write a fraction as percent with at most one decimal, ties toward positive infinity.
 
     Example:

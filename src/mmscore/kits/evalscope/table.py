@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
-from mmscore.kits.evalscope.aggregation import Release, identity_of, label_of
-from mmscore.kits.evalscope.report import DEFAULT, DIGITS, MetricScore, Setting, SubsetScore, report_rows
+from mmscore.kits.evalscope.aggregation import Release, build_label, parse_identity
+from mmscore.kits.evalscope.report import DEFAULT, DIGITS, MetricScore, ReportHeader, SubsetScore, build_report_rows
 
 VERSIONS: Mapping[str, str] = {
     "1.14": "modelscope/evalscope 1.14.1",
@@ -17,12 +17,12 @@ OUTPUTS = frozenset(("evalscope_predictions", "evalscope_reviews"))
 """Formats that EvalScope writes."""
 
 
-def labelled_means(scored: Scored, version: str) -> Metrics:
+def compute_labeled_means(scored: Scored, version: str) -> Metrics:
     """Average every score under the name that the release gives to its mean."""
-    return {label_of(name, RELEASES[version]): scored.mean(name) for name in scored.scores}
+    return {build_label(name, RELEASES[version]): scored.mean(name) for name in scored.scores}
 
 
-def mean_table(scored: Scored, version: str) -> Sequence[Row]:
+def build_mean_table(scored: Scored, version: str) -> Sequence[Row]:
     """Lay out means as the kit's data frame does, without model and dataset.
 
     Args:
@@ -38,6 +38,6 @@ def mean_table(scored: Scored, version: str) -> Sequence[Row]:
     for name in scored.scores:
         means = [(subset, part.mean(name)) for subset, part in parts]
         rows = [SubsetScore(subset, (DEFAULT,), round(e.value, DIGITS), e.n, None) for subset, e in means if e.n]
-        metrics.append(MetricScore(identity_of(name), label_of(name, release), tuple(rows)))
-    headings, lines = report_rows(metrics, Setting("", "", "", {}), release)
+        metrics.append(MetricScore(parse_identity(name), build_label(name, release), tuple(rows)))
+    headings, lines = build_report_rows(metrics, ReportHeader("", "", "", {}), release)
     return [dict(zip(headings[2:], line[2:], strict=True)) for line in lines]

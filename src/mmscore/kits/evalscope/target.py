@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 
 
-def checked_target(target: Any) -> str | list[str]:
+def check_target(target: Any) -> str | list[str]:
     """Take a text or a list of texts; other values become the text that Python writes.
 
     Raises:
@@ -16,5 +16,5 @@ def checked_target(target: Any) -> str | list[str]:
         ('a', ['a', 'b'], '2')
     """
     if isinstance(target, list) and not all(isinstance(one, str) for one in target):
-        raise RowError("answer.type", "label", f"expected a text or a list of texts {got(target)}. Put it in quotes.")
+        raise RowError("answer.type", "label", f"expected a text or a list of texts {show(target)}. Put it in quotes.")
     return target if isinstance(target, str | list) else str(target)

@@ -11,7 +11,7 @@ HEADING_PADDING = 2
 """A column is at least this much wider than its heading."""
 
 
-class Lines(msgspec.Struct, frozen=True):
+class GridStyle(msgspec.Struct, frozen=True):
     """The characters of a grid: (left, stroke, crossing, right) of its rules, and the bar between cells."""
 
     top: str
@@ -21,13 +21,13 @@ class Lines(msgspec.Struct, frozen=True):
     bar: str
 
 
-ASCII = Lines("+-++", "+=++", "+-++", "+-++", "|")
-BOX = Lines("┌─┬┐", "├─┼┤", "├─┼┤", "└─┴┘", "│")
+ASCII = GridStyle("+-++", "+=++", "+-++", "+-++", "|")
+BOX = GridStyle("┌─┬┐", "├─┼┤", "├─┼┤", "└─┴┘", "│")
 
 _INTEGER = re.compile(r"\s*[+-]?\d+(?:_\d+)*\s*")
 
 
-def text_grid(headings: Sequence[str], rows: Sequence[Sequence[Any]], lines: Lines = BOX) -> str:
+def draw_grid(headings: Sequence[str], rows: Sequence[Sequence[Any]], lines: GridStyle = BOX) -> str:
     """Draw a table.
 
     A column whose cells are all numbers, or texts that read as numbers, stands to the right with
@@ -53,20 +53,20 @@ def text_grid(headings: Sequence[str], rows: Sequence[Sequence[Any]], lines: Lin
         | b      |    0.25 |
         +--------+---------+
     """
-    columns = [_column(heading, [row[n] for row in rows]) for n, heading in enumerate(headings)]
+    columns = [_format_column(heading, [row[n] for row in rows]) for n, heading in enumerate(headings)]
     widths = [len(column[0]) for column in columns]
     texts = [lines.bar + lines.bar.join(f" {cell} " for cell in row) + lines.bar for row in zip(*columns, strict=True)]
-    drawn = [_rule(lines.top, widths), texts[0], _rule(lines.below_headings, widths)]
+    drawn = [_draw_rule(lines.top, widths), texts[0], _draw_rule(lines.below_headings, widths)]
     for number, text in enumerate(texts[1:]):
-        drawn += [_rule(lines.between, widths), text] if number else [text]
-    return "\n".join([*drawn, _rule(lines.bottom, widths)])
+        drawn += [_draw_rule(lines.between, widths), text] if number else [text]
+    return "\n".join([*drawn, _draw_rule(lines.bottom, widths)])
 
 
-def text_columns(rows: Sequence[Sequence[Any]]) -> str:
+def draw_columns(rows: Sequence[Sequence[Any]]) -> str:
     """Draw a table without headings, a rule above and below it.
 
     Args:
-        rows: Cells, aligned as in `text_grid`; at least one row.
+        rows: Cells, aligned as in `draw_grid`; at least one row.
 
     Parity: tabulate 0.10.0, format `simple`.
 
@@ -77,17 +77,17 @@ def text_columns(rows: Sequence[Sequence[Any]]) -> str:
         Overall  1.0
         -------  ----
     """
-    columns = [_column(None, [row[n] for row in rows])[1:] for n in range(len(rows[0]))]
+    columns = [_format_column(None, [row[n] for row in rows])[1:] for n in range(len(rows[0]))]
     rule = "  ".join("-" * len(column[0]) for column in columns)
     return "\n".join([rule, *("  ".join(cells).rstrip() for cells in zip(*columns, strict=True)), rule])
 
 
-def _rule(characters: str, widths: Sequence[int]) -> str:
+def _draw_rule(characters: str, widths: Sequence[int]) -> str:
     left, stroke, crossing, right = tuple(characters)
     return left + crossing.join(stroke * (width + 2) for width in widths) + right
 
 
-def _column(heading: str | None, cells: Sequence[Any]) -> list[str]:
+def _format_column(heading: str | None, cells: Sequence[Any]) -> list[str]:
     """Format and align one column, heading first; an empty one where there is none."""
     least = 0 if heading is None else len(heading) + HEADING_PADDING
     heading = heading or ""
@@ -98,8 +98,8 @@ def _column(heading: str | None, cells: Sequence[Any]) -> list[str]:
         width = max([least, *map(len, texts)])
         return [text.ljust(width) for text in (heading, *texts)]
     texts = ["" if cell in (None, "") else str(cell).strip() if whole else f"{float(cell):g}" for cell in cells]
-    places = max(map(_places, texts), default=-1)
-    texts = [text + " " * (places - _places(text)) for text in texts]
+    places = max(map(_count_decimals, texts), default=-1)
+    texts = [text + " " * (places - _count_decimals(text)) for text in texts]
     width = max([least, *map(len, texts)])
     return [text.rjust(width) for text in (heading, *texts)]
 
@@ -119,7 +119,7 @@ def _is_number(cell: Any) -> bool:
     return math.isfinite(value) or not isinstance(cell, str) or cell.lower() in ("inf", "-inf", "nan")
 
 
-def _places(text: str) -> int:
+def _count_decimals(text: str) -> int:
     """Count the characters behind the decimal point or the exponent; -1 where there is neither."""
     if not _is_number(text) or _is_integer(text):
         return -1

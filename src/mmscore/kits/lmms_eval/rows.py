@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, read_label
 
@@ -27,7 +27,7 @@ def is_task(facts: Facts, *names: str) -> bool:
     return bool(facts.datasets) and known and bool(facts.formats) and facts.formats <= FORMATS
 
 
-def details(extra: str | None) -> Mapping[str, Any]:
+def gather_details(extra: str | None) -> Mapping[str, Any]:
     """Gather what `extra` says, at the top or one level down, where a log repeats the question's fields.
 
     Example:
@@ -56,10 +56,10 @@ def is_repeat(variant: int | None, extra: str | None) -> bool:
         >>> [is_repeat(variant, '{"filtered_resps": ["A", "B"]}') for variant in (0, 1)], is_repeat(1, "{}")
         ([False, True], False)
     """
-    return bool(variant) and REPLIES in details(extra)
+    return bool(variant) and REPLIES in gather_details(extra)
 
 
-def of_first_reply(
+def score_first_response(
     metrics: Callable[[Item, Parsed, str], Mapping[str, float]],
 ) -> Callable[[Item, Parsed, str], Mapping[str, float]]:
     """Leave later replies of a logged row out, as the kit does; needs the columns `variant` and `extra`."""
@@ -70,7 +70,7 @@ def of_first_reply(
     return scored
 
 
-def references(item: Item) -> Sequence[Any]:
+def list_references(item: Item) -> Sequence[Any]:
     """Give the references: the list that the source wrote, else those that were read from it.
 
     Returns:
@@ -86,19 +86,19 @@ def references(item: Item) -> Sequence[Any]:
     return item.answers or ([] if item.answer is None else [item.answer])
 
 
-def annotations(item: Item) -> Sequence[Any]:
+def list_annotations(item: Item) -> Sequence[Any]:
     """Give the references of all annotators, which are compared with each other.
 
     Raises:
         RowError: There is a single one, as in the kit's log, which repeats one of them only.
     """
-    listed = references(item)
+    listed = list_references(item)
     if len(listed) == 1 and not isinstance(read_label(item), list):
-        raise RowError("answers.single", "answers", f"one annotator of several {got(listed[0])}. Give --answers.")
+        raise RowError("answers.single", "answers", f"one annotator of several {show(listed[0])}. Give --answers.")
     return listed
 
 
-def one_reference(item: Item) -> str:
+def read_only_reference(item: Item) -> str:
     """Give the reference as one text, empty when unlabelled."""
     label = read_label(item)
     return label if isinstance(label, str) else item.answer or "".join(item.answers[:1])

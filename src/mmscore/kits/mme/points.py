@@ -36,7 +36,7 @@ PAIR = 2
 _FIRST = (PERCEPTION[0], COGNITION[0])
 
 
-def with_pairs(scored: Scored, keys: Sequence[Hashable]) -> Scored:
+def score_pairs(scored: Scored, keys: Sequence[Hashable]) -> Scored:
     """Score each picture on its first row, from the first two of its rows.
 
     Args:
@@ -62,26 +62,26 @@ def with_pairs(scored: Scored, keys: Sequence[Hashable]) -> Scored:
     return scored.with_scores(**{PLUS: plus, POINTS: points})
 
 
-def category_points(scored: Scored) -> Estimate:
+def count_category_points(scored: Scored) -> Estimate:
     """Count the points of the rows of one category; `n` counts pictures, the error is that between them."""
     plus, spread = scored.mean(PLUS), scored.mean(POINTS)
     value = scored.mean(ACCURACY).value * 100 + plus.value * 100
-    return _points(value, plus.n, spread.stderr)
+    return _build_points(value, plus.n, spread.stderr)
 
 
-def points_line(parts: Mapping[str, Scored], total_of: Callable[[str], str | None]) -> Row:
+def build_points_line(parts: Mapping[str, Scored], total_of: Callable[[str], str | None]) -> Row:
     """Lay out totals and categories in one line, as two of the kits do.
 
     Args:
         parts: Category -> its rows.
         total_of: Category -> the total that it counts for, None for none.
     """
-    points = {name: category_points(part).value for name, part in parts.items()}
+    points = {name: count_category_points(part).value for name, part in parts.items()}
     totals = [str(total_of(name)) for name in _FIRST]
     return {total: sum(value for name, value in points.items() if total_of(name) == total) for total in totals} | points
 
 
-def added(estimates: Sequence[Estimate]) -> Estimate:
+def add_estimates(estimates: Sequence[Estimate]) -> Estimate:
     """Add the points of categories, whose errors are independent.
 
     Args:
@@ -96,15 +96,15 @@ def added(estimates: Sequence[Estimate]) -> Estimate:
     """
     errors = [e.stderr for e in estimates if e.stderr is not None]
     error = math.hypot(*errors) if len(errors) == len(estimates) else None
-    return _points(math.fsum(e.value for e in estimates), sum(e.n for e in estimates), error)
+    return _build_points(math.fsum(e.value for e in estimates), sum(e.n for e in estimates), error)
 
 
-def _points(value: float, pictures: int, error: float | None) -> Estimate:
+def _build_points(value: float, pictures: int, error: float | None) -> Estimate:
     interval = None if error is None else (value - Z95 * error, value + Z95 * error)
     return Estimate(value, pictures, error, interval, "points")
 
 
-def mme_metrics(scored: Scored, total_of: Callable[[str], str | None]) -> Metrics:
+def compute_mme_metrics(scored: Scored, total_of: Callable[[str], str | None]) -> Metrics:
     """Add up the points of any settled rows, whole or one category.
 
     Args:
@@ -116,6 +116,6 @@ def mme_metrics(scored: Scored, total_of: Callable[[str], str | None]) -> Metric
     """
     totals: dict[str | None, list[Estimate]] = {total_of(name): [] for name in _FIRST}
     for category, part in scored.split("category"):
-        totals.setdefault(total_of(category), []).append(category_points(part))
-    sums = {name: added(parts) for name, parts in totals.items() if name is not None and parts}
+        totals.setdefault(total_of(category), []).append(count_category_points(part))
+    sums = {name: add_estimates(parts) for name, parts in totals.items() if name is not None and parts}
     return {**sums, ACCURACY: scored.mean(ACCURACY), PLUS: scored.mean(PLUS)}

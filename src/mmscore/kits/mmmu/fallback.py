@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from mmscore.core.recipe import Metrics, means
+from mmscore.core.recipe import Metrics, average_scores
 from mmscore.core.table import Scored
 
 
-def undrawn_scores(letter: str | None, gold: str | Sequence[str], letters: Sequence[str]) -> dict[str, float]:
+def score_without_draw(letter: str | None, gold: str | Sequence[str], letters: Sequence[str]) -> dict[str, float]:
     """Score a choice without drawing.
 
     Args:
@@ -34,7 +34,7 @@ def undrawn_scores(letter: str | None, gold: str | Sequence[str], letters: Seque
     }
 
 
-def undrawn_means(scored: Scored, version: str) -> Metrics:
-    """Average the scores of `undrawn_scores`; fewer unread choices are better."""
-    metrics = means()(scored, version)
+def average_undrawn_scores(scored: Scored, version: str) -> Metrics:
+    """Average the scores of `score_without_draw`; fewer unread choices are better."""
+    metrics = average_scores()(scored, version)
     return {**metrics, "fallback_share": replace(metrics["fallback_share"], higher_is_better=False)}

@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from mmconvert.core.errors import RowError, did_you_mean, got
+from mmconvert.core.errors import RowError, show, suggest_spelling
 from mmconvert.kits.mmmu.subjects import SUBJECTS
-from mmscore.metrics.mmmu_accuracy import choice_is_right, subject_of
+from mmscore.metrics.mmmu_accuracy import is_right_choice, parse_subject
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
 from mmscore.parsers.mmmu_open import mmmu_open
 
 MULTIPLE_CHOICE = "multiple-choice"
 
 
-class Answer(msgspec.Struct, frozen=True):
+class GradedAnswer(msgspec.Struct, frozen=True):
     """What the answer file says of one question.
 
     Attributes:
@@ -25,7 +25,7 @@ class Answer(msgspec.Struct, frozen=True):
     gold: str | Sequence[str]
 
 
-def grade(predictions: Mapping[str, str | None], answers: Mapping[str, Answer]) -> dict[str, dict[str, bool]]:
+def grade(predictions: Mapping[str, str | None], answers: Mapping[str, GradedAnswer]) -> dict[str, dict[str, bool]]:
     """Judge a file of final answers against the answer file, subject by subject.
 
     Args:
@@ -46,25 +46,25 @@ def grade(predictions: Mapping[str, str | None], answers: Mapping[str, Answer]) 
         >>> grade({"dev_Art_1": "A", "dev_Art_2": "it is 42"}, answers)
         {'Art': {'dev_Art_1': True, 'dev_Art_2': True}}
     """
-    known = {subject_of(question) for question in answers}
+    known = {parse_subject(question) for question in answers}
     graded: dict[str, dict[str, bool]] = {subject: {} for subject in SUBJECTS if subject in known}
     for question, prediction in predictions.items():
-        if (subject := subject_of(question)) in graded:
+        if (subject := parse_subject(question)) in graded:
             graded[subject][question] = _is_right(question, prediction, answers)
     return {subject: hits for subject, hits in graded.items() if hits}
 
 
-def _is_right(question: str, prediction: str | None, answers: Mapping[str, Answer]) -> bool:
+def _is_right(question: str, prediction: str | None, answers: Mapping[str, GradedAnswer]) -> bool:
     if question not in answers:
-        hint = did_you_mean(question, answers)
+        hint = suggest_spelling(question, answers)
         raise RowError(
-            "answer.missing", "id", f"no answer for this question {got(question)}.{hint} Add it, or drop it."
+            "answer.missing", "id", f"no answer for this question {show(question)}.{hint} Add it, or drop it."
         )
     answer = answers[question]
     if answer.kind == MULTIPLE_CHOICE:
-        return choice_is_right(prediction, answer.gold)
+        return is_right_choice(prediction, answer.gold)
     if prediction is None:
         raise RowError(
-            "prediction.missing", "prediction", f"an open question needs a text {got(None)}. Give one, or ''."
+            "prediction.missing", "prediction", f"an open question needs a text {show(None)}. Give one, or ''."
         )
     return mmmu_open_match(answer.gold, mmmu_open(prediction))

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, did_you_mean, got
-from mmscore.kits.mmtrusteval.evaluators import ALONE, EVALUATORS, Evaluator, Process, Read, Setting, Settings
-from mmscore.kits.mmtrusteval.measures import COLUMN, check_settings, measure, named_measure
+from mmconvert.core.errors import UsageError, show, suggest_spelling
+from mmscore.kits.mmtrusteval.evaluators import ALONE, EVALUATORS, Evaluator, EvaluatorContext, Process, Read, Settings
+from mmscore.kits.mmtrusteval.measures import COLUMN, check_settings, compute_measure, find_measure
 
 METRICS_CFG = "metrics_cfg"
 
@@ -32,13 +32,15 @@ class Link(msgspec.Struct, frozen=True):
         """Key of its outputs in the kit's log."""
         return f"{self.key}:{COLUMN}"
 
-    def outputs(self, preds: Sequence[Any], labels: Sequence[Any] | None, extras: Sequence[Any] | None) -> list[Any]:
+    def process_all(
+        self, preds: Sequence[Any], labels: Sequence[Any] | None, extras: Sequence[Any] | None
+    ) -> list[Any]:
         """Process every sample, in order.
 
         Raises:
             RowError: A sample is of another type than the evaluator takes, or a column is missing.
         """
-        return [self.process(sample) for sample in self.evaluator.samples(preds, labels, extras)]
+        return [self.process(sample) for sample in self.evaluator.iterate_samples(preds, labels, extras)]
 
 
 class Chain(msgspec.Struct, frozen=True):
@@ -70,7 +72,7 @@ class Chain(msgspec.Struct, frozen=True):
         return self.links[-1].key if self.links else ""
 
 
-def chain_of(config: Any, setting: Setting = ALONE) -> Chain:
+def read_chain(config: Any, setting: EvaluatorContext = ALONE) -> Chain:
     """Read one entry of `evaluator_seq_cfgs`.
 
     Args:
@@ -90,44 +92,44 @@ def chain_of(config: Any, setting: Setting = ALONE) -> Chain:
         ['rule_score_eval', 'rule_score_eval->rule_contain_eval']
     """
     if not isinstance(config, Mapping):
-        raise UsageError(f"evaluator_seq_cfgs: expected evaluators with their settings {got(config)}.")
+        raise UsageError(f"evaluator_seq_cfgs: expected evaluators with their settings {show(config)}.")
     links: list[Link] = []
     metrics: Mapping[str, Settings] = {}
     for name, settings in config.items():
-        evaluator = _named(name)
-        metrics = _checked(name, settings, evaluator)
+        evaluator = _find_evaluator(name)
+        metrics = _check_settings(name, settings, evaluator)
         own = {key: value for key, value in settings.items() if key != METRICS_CFG}
         key = f"{links[-1].key}->{name}" if links else name
         read = evaluator.read(own, setting) if evaluator.read else None
         links.append(Link(key, evaluator, evaluator.build(own, setting), read))
     for name, settings in metrics.items():
-        check_settings(name, settings, named_measure(name).settings)
+        check_settings(name, settings, find_measure(name).settings)
     compares = any(link.evaluator.columns == "labels" and not link.evaluator.outside for link in links)
-    labelled = compares or any(named_measure(name).labelled for name in metrics)
+    labelled = compares or any(find_measure(name).labelled for name in metrics)
     return Chain(tuple(links), metrics, config, labelled, any(link.evaluator.outside for link in links))
 
 
-def _named(name: Any) -> Evaluator:
+def _find_evaluator(name: Any) -> Evaluator:
     if name not in EVALUATORS:
-        hint = did_you_mean(str(name), EVALUATORS)
+        hint = suggest_spelling(str(name), EVALUATORS)
         raise UsageError(f"evaluator_seq_cfgs: no evaluator {name!r}.{hint} Known: {', '.join(EVALUATORS)}.")
     return EVALUATORS[name]
 
 
-def _checked(name: str, settings: Any, evaluator: Evaluator) -> Mapping[str, Settings]:
+def _check_settings(name: str, settings: Any, evaluator: Evaluator) -> Mapping[str, Settings]:
     check_settings(name, settings, evaluator.settings | {METRICS_CFG})
     missing = sorted((evaluator.required | {METRICS_CFG}) - settings.keys())
     if missing:
         raise UsageError(f"{name}: {missing[0]} is missing. Write {METRICS_CFG}: {{}} for no metrics.")
     metrics = settings[METRICS_CFG]
     if not isinstance(metrics, Mapping):
-        raise UsageError(f"{name}: {METRICS_CFG}: expected metrics with their settings {got(metrics)}.")
+        raise UsageError(f"{name}: {METRICS_CFG}: expected metrics with their settings {show(metrics)}.")
     for metric in metrics:
-        named_measure(metric)
+        find_measure(metric)
     return metrics
 
 
-def results(
+def run_chain(
     chain: Chain, preds: Sequence[Any], labels: Sequence[Any] | None, extras: Sequence[Any] | None = None
 ) -> dict[str, Any]:
     """Run a chain over all samples.
@@ -155,9 +157,9 @@ def results(
     """
     found: dict[str, Any] = {}
     for number, link in enumerate(chain.links, start=1):
-        preds = link.outputs(preds, labels, extras)
+        preds = link.process_all(preds, labels, extras)
         if number < len(chain.links):
             found[link.column] = preds
         else:
-            found |= {f"{link.key}:{m}": measure(m, labels, preds, s) for m, s in chain.metrics.items()}
+            found |= {f"{link.key}:{m}": compute_measure(m, labels, preds, s) for m, s in chain.metrics.items()}
     return found

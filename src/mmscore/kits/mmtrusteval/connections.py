@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import UsageError, did_you_mean, got
-from mmscore.kits.mmtrusteval.evaluators import Classify, Setting, Settings, UnconnectedError
-from mmscore.kits.mmtrusteval.local_classifiers import harmbench, longformer
-from mmscore.kits.mmtrusteval.score_services import moderation, perspective
+from mmconvert.core.errors import UsageError, show, suggest_spelling
+from mmscore.kits.mmtrusteval.evaluators import Classify, EvaluatorContext, Settings, UnconnectedError
+from mmscore.kits.mmtrusteval.local_classifiers import load_harmbench, load_longformer
+from mmscore.kits.mmtrusteval.score_services import connect_moderation, connect_perspective
 
 CLASSIFIERS = "classifiers"
 """Option of the recipes: evaluator id -> where its classifier or service is."""
@@ -24,15 +24,15 @@ PLACES: Mapping[str, Mapping[str, bool]] = {
 """Evaluator id -> what says where it is, and whether that must be there; see the functions of the same names."""
 
 _OPENERS: Mapping[str, Callable[..., Classify]] = {
-    "classifer_reject_eval": longformer,
-    "classifer_follow_instruction_eval": longformer,
-    "harmbenchmodel_eval": harmbench,
-    "openai_moderation_api_eval": moderation,
-    "google_perspective_api_eval": perspective,
+    "classifer_reject_eval": load_longformer,
+    "classifer_follow_instruction_eval": load_longformer,
+    "harmbenchmodel_eval": load_harmbench,
+    "openai_moderation_api_eval": connect_moderation,
+    "google_perspective_api_eval": connect_perspective,
 }
 
 
-def connected(places: Any) -> Classify:
+def connect_classifiers(places: Any) -> Classify:
     """Connect classifiers and services; each is opened when the first row needs it.
 
     Args:
@@ -45,54 +45,54 @@ def connected(places: Any) -> Classify:
         >>> classify = connected({"openai_moderation_api_eval": {"url": "https://example.org/v1/moderations"}})
     """
     if not isinstance(places, Mapping) or not places:
-        raise UsageError(f"{CLASSIFIERS}: expected evaluators and where each is {got(places)}.")
+        raise UsageError(f"{CLASSIFIERS}: expected evaluators and where each is {show(places)}.")
     for evaluator, place in places.items():
         _check(evaluator, place)
-    return by_evaluator({evaluator: _when_needed(evaluator, place) for evaluator, place in places.items()})
+    return combine_classifiers({evaluator: _open_when_needed(evaluator, place) for evaluator, place in places.items()})
 
 
-def with_classifiers(setting: Setting, options: Mapping[str, Any]) -> Setting:
+def add_classifiers(setting: EvaluatorContext, options: Mapping[str, Any]) -> EvaluatorContext:
     """Connect what the options of a recipe name; without such an option nothing changes.
 
     Raises:
-        UsageError: As `connected`.
+        UsageError: As `connect_classifiers`.
     """
-    return replace(setting, classify=connected(options[CLASSIFIERS])) if CLASSIFIERS in options else setting
+    return replace(setting, classify=connect_classifiers(options[CLASSIFIERS])) if CLASSIFIERS in options else setting
 
 
 def _check(evaluator: Any, place: Any) -> None:
     if evaluator not in PLACES:
-        hint = did_you_mean(str(evaluator), PLACES)
+        hint = suggest_spelling(str(evaluator), PLACES)
         raise UsageError(f"{CLASSIFIERS}: no evaluator {evaluator!r}.{hint} Known: {', '.join(PLACES)}.")
     known = PLACES[evaluator]
     if not isinstance(place, Mapping):
-        raise UsageError(f"{CLASSIFIERS}, {evaluator}: expected {', '.join(known)} by name {got(place)}.")
+        raise UsageError(f"{CLASSIFIERS}, {evaluator}: expected {', '.join(known)} by name {show(place)}.")
     for name, value in place.items():
         if name not in known:
-            hint = did_you_mean(str(name), known)
+            hint = suggest_spelling(str(name), known)
             raise UsageError(f"{CLASSIFIERS}, {evaluator}: no setting {name!r}.{hint} Known: {', '.join(known)}.")
         if not isinstance(value, str):
-            raise UsageError(f"{CLASSIFIERS}, {evaluator}, {name}: expected a text {got(value)}.")
+            raise UsageError(f"{CLASSIFIERS}, {evaluator}, {name}: expected a text {show(value)}.")
     if missing := [name for name, needed in known.items() if needed and name not in place]:
         raise UsageError(f"{CLASSIFIERS}, {evaluator}: {missing[0]} is missing. Say where it is.")
 
 
-def _when_needed(evaluator: str, place: Mapping[str, str]) -> Classify:
+def _open_when_needed(evaluator: str, place: Mapping[str, str]) -> Classify:
     def classify(name: str, pred: Any, label: Any, settings: Settings) -> float:
-        return _opened(evaluator, frozenset(place.items()))(name, pred, label, settings)
+        return _open_classifier(evaluator, frozenset(place.items()))(name, pred, label, settings)
 
     return classify
 
 
 @cache
-def _opened(evaluator: str, place: frozenset[tuple[str, str]]) -> Classify:
+def _open_classifier(evaluator: str, place: frozenset[tuple[str, str]]) -> Classify:
     try:
         return _OPENERS[evaluator](**dict(place))
     except ModuleNotFoundError as error:
         raise UsageError(f'{evaluator} needs {error.name}. Install it: pip install "mmconvert[infer]".') from None
 
 
-def by_evaluator(functions: Mapping[str, Classify]) -> Classify:
+def combine_classifiers(functions: Mapping[str, Classify]) -> Classify:
     """Put classifiers for several evaluators together.
 
     Args:

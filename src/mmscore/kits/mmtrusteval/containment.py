@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmconvert.core.errors import RowError, got
+from mmconvert.core.errors import RowError, show
 
 ERASED = str.maketrans("", "", "-/\\,. &#()+")
 """Marks that a loose search takes out of both sides."""
@@ -48,19 +48,19 @@ def contains_label(reply: Any, label: Any, *, loose: bool = False, whole_text: b
     single = not isinstance(label, Sequence) or (whole_text and isinstance(label, str))
     wanted = [label] if single else label
     if loose:
-        text = _loose(reply)
-        return any(_loose(item) in text for item in wanted)
+        text = _normalize(reply)
+        return any(_normalize(item) in text for item in wanted)
     for item in wanted:
         if isinstance(reply, str) and not isinstance(item, str):
-            raise RowError("label.type", "label", f"expected texts {got(label)}. Compare with fuzzy_match.")
+            raise RowError("label.type", "label", f"expected texts {show(label)}. Compare with fuzzy_match.")
         if not isinstance(reply, str | list):
-            raise RowError("pred.type", "pred", f"expected a text {got(reply)}. Compare with fuzzy_match.")
+            raise RowError("pred.type", "pred", f"expected a text {show(reply)}. Compare with fuzzy_match.")
         if item in reply:
             return True
     return False
 
 
-def _loose(value: Any) -> str:
+def _normalize(value: Any) -> str:
     return str(value).translate(ERASED).lower()
 
 
@@ -82,7 +82,7 @@ def names_sentiment(reply: str | None, label: Any) -> bool:
     """
     if reply is None:
         return False
-    text = _lowered(reply)
+    text = _lower_response(reply)
     named = [code for word, code in SENTIMENTS.items() if word in text]
     return named == [label]
 
@@ -106,18 +106,18 @@ def names_glue_answer(reply: str | None, label: Any) -> bool:
     """
     parts = label.split(ARROW) if isinstance(label, str) else []
     if len(parts) < 2:
-        raise RowError("label.task", "label", f"expected task->code, such as qnli->1 {got(label)}.")
+        raise RowError("label.task", "label", f"expected task->code, such as qnli->1 {show(label)}.")
     if reply is None:
         return False
-    text, task = _lowered(reply), parts[0]
+    text, task = _lower_response(reply), parts[0]
     codes = GLUE_CODES.get(task)
     if codes is None and any(word in text for word in _INFERENCE):
         known = ", ".join(GLUE_CODES)
-        raise RowError("label.task", "label", f"no task of AdvGLUE {got(task)}. Known: {known}.")
+        raise RowError("label.task", "label", f"no task of AdvGLUE {show(task)}. Known: {known}.")
     return any(word in text and code == parts[1] for word, code in (codes or {}).items())
 
 
-def _lowered(reply: Any) -> str:
+def _lower_response(reply: Any) -> str:
     if not isinstance(reply, str):
-        raise RowError("pred.type", "pred", f"expected a text {got(reply)}.")
+        raise RowError("pred.type", "pred", f"expected a text {show(reply)}.")
     return reply.lower()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from mmconvert.core.errors import RowError, UsageError, got
+from mmconvert.core.errors import RowError, UsageError, show
 from mmscore.kits.mmtrusteval.containment import ARROW
 
 END_MARK = "<\\s>"
@@ -18,7 +18,7 @@ NOISE_QUESTION = (
 """Second question of `test_noise`. Source: thu-ml/MMTrustEval@a067801 mmte/evaluators/chatmodel_eval.py."""
 
 
-def filled(template: str, named: Mapping[str, Any], listed: Sequence[Any] = ()) -> str:
+def fill_template(template: str, named: Mapping[str, Any], listed: Sequence[Any] = ()) -> str:
     """Fill the placeholders of a template; `{{` and `}}` are braces.
 
     A placeholder is a name or a number, or empty for the next of the list, with a conversion (`!r`) and a format
@@ -41,18 +41,18 @@ def filled(template: str, named: Mapping[str, Any], listed: Sequence[Any] = ()) 
         ('yes for 3: {x}', 'a then b')
     """
     parts, following = [], iter(range(len(template)))
-    for text, name, form, conversion in _fields(template):
+    for text, name, form, conversion in _list_fields(template):
         parts.append(text)
         if name is None:
             continue
         place = next(following) if not name else int(name) if name.isdecimal() else None
         if place is not None and place < len(listed):
-            parts.append(_shown(listed[place], form, conversion, template))
+            parts.append(_format_value(listed[place], form, conversion, template))
         elif place is None and name in named:
-            parts.append(_shown(named[name], form, conversion, template))
+            parts.append(_format_value(named[name], form, conversion, template))
         else:
             raise RowError(
-                "extra.missing", name, f"prompt_template asks for it and the sample lacks it {got(template)}."
+                "extra.missing", name, f"prompt_template asks for it and the sample lacks it {show(template)}."
             )
     return "".join(parts)
 
@@ -60,23 +60,23 @@ def filled(template: str, named: Mapping[str, Any], listed: Sequence[Any] = ()) 
 _CONVERSIONS: Mapping[str | None, Callable[[Any], Any]] = {None: lambda value: value, "r": repr, "s": str, "a": ascii}
 
 
-def _shown(value: Any, form: str | None, conversion: str | None, template: str) -> str:
+def _format_value(value: Any, form: str | None, conversion: str | None, template: str) -> str:
     try:
         return format(_CONVERSIONS[conversion](value), form or "")
     except (KeyError, TypeError, ValueError, OverflowError, MemoryError):
-        raise UsageError(f"prompt_template: a value cannot be shown as {form!r} {got(template)}.") from None
+        raise UsageError(f"prompt_template: a value cannot be shown as {form!r} {show(template)}.") from None
 
 
-def _fields(template: str) -> list[tuple[str, str | None, str | None, str | None]]:
+def _list_fields(template: str) -> list[tuple[str, str | None, str | None, str | None]]:
     if not isinstance(template, str):
-        raise UsageError(f"prompt_template: expected a text {got(template)}.")
+        raise UsageError(f"prompt_template: expected a text {show(template)}.")
     try:
         return list(Formatter().parse(template))
     except ValueError as error:
-        raise UsageError(f"prompt_template: {error} {got(template)}. Write {{{{ for a brace.") from None
+        raise UsageError(f"prompt_template: {error} {show(template)}. Write {{{{ for a brace.") from None
 
 
-def eval_prompt(template: str, pred: Any, label: Any, extra: Any, shown: Callable[[str], str] = str) -> str:
+def build_eval_prompt(template: str, pred: Any, label: Any, extra: Any, shown: Callable[[str], str] = str) -> str:
     """Word what `chatmodel_eval` asks about a sample.
 
     Args:
@@ -97,10 +97,10 @@ def eval_prompt(template: str, pred: Any, label: Any, extra: Any, shown: Callabl
         'Is a cat cat in 1?'
     """
     more = extra if isinstance(extra, Mapping) else {}
-    return filled(template, {**more, "pred": shown(_text(pred, "pred")), "label": label})
+    return fill_template(template, {**more, "pred": shown(_require_text(pred, "pred")), "label": label})
 
 
-def score_prompt(template: str, pred: Any, label: Any, shown: Callable[[str], str] = str) -> str | None:
+def build_score_prompt(template: str, pred: Any, label: Any, shown: Callable[[str], str] = str) -> str | None:
     """Word what `chatmodel_score` asks about a sample.
 
     Args:
@@ -124,16 +124,16 @@ def score_prompt(template: str, pred: Any, label: Any, shown: Callable[[str], st
         >>> score_prompt("{}: {} or {}?", "blue", "Colour?->red"), score_prompt("{}", "Red.", "Colour?->red")
         ('Colour?: red or blue?', None)
     """
-    parts = _text(label, "label").split(ARROW)
+    parts = _require_text(label, "label").split(ARROW)
     if len(parts) < 2:
-        return filled(template, {}, (shown(str(pred)), label))
-    question, answer, reply = parts[0].split("\n")[0], parts[1], _text(pred, "pred")
-    prompt = filled(template, {}, (question, answer, shown(reply)))
+        return fill_template(template, {}, (shown(str(pred)), label))
+    question, answer, reply = parts[0].split("\n")[0], parts[1], _require_text(pred, "pred")
+    prompt = fill_template(template, {}, (question, answer, shown(reply)))
     same = reply.strip("\n").replace(".", "").replace(END_MARK, "").lower() == answer.lower()
     return None if same else prompt
 
 
-def noise_prompt(pred: Any) -> str:
+def build_noise_prompt(pred: Any) -> str:
     """Word the second question of `chatmodel_score`: does the reply speak of a disturbed picture?
 
     Example:
@@ -143,7 +143,7 @@ def noise_prompt(pred: Any) -> str:
     return NOISE_QUESTION.format(pred)
 
 
-def _text(value: Any, field: str) -> str:
+def _require_text(value: Any, field: str) -> str:
     if not isinstance(value, str):
-        raise RowError(f"{field}.type", field, f"expected a text {got(value)}.")
+        raise RowError(f"{field}.type", field, f"expected a text {show(value)}.")
     return value

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mmconvert.core.errors import RowError, UsageError, did_you_mean, got
+from mmconvert.core.errors import RowError, UsageError, show, suggest_spelling
 from mmscore.metrics.label_accuracy import label_accuracy
 from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou
-from mmscore.metrics.mmtrust_pearson import float32_of, mmtrust_pearson
+from mmscore.metrics.mmtrust_pearson import convert_to_float32, mmtrust_pearson
 from mmscore.metrics.precision_recall import precision_recall
 
 Values = Sequence[Any]
@@ -36,34 +36,34 @@ class Measure(msgspec.Struct, frozen=True):
     labelled: bool = False
 
 
-def _column(true: Values | None, said: Values) -> list[Any]:
+def _build_column(true: Values | None, said: Values) -> list[Any]:
     return list(said)
 
 
-def _sum(true: Values | None, said: Values) -> float:
+def _compute_sum(true: Values | None, said: Values) -> float:
     with np.errstate(all="ignore"):
-        return float(_numbers(said).sum())
+        return float(_read_numbers(said).sum())
 
 
-def _mean(true: Values | None, said: Values) -> float:
-    numbers = _numbers(said)
+def _compute_mean(true: Values | None, said: Values) -> float:
+    numbers = _read_numbers(said)
     with np.errstate(all="ignore"):
         return float(numbers.mean()) if numbers.size else math.nan
 
 
-def _numbers(said: Values) -> Any:
+def _read_numbers(said: Values) -> Any:
     try:
         numbers = np.array(said)
     except ValueError:  # lists of several lengths
         numbers = np.array(None)
     if numbers.dtype.kind not in "biuf":
         raise RowError(
-            "pred.number", "pred", f"expected numbers {got(said)}. Add a rule that turns texts into numbers."
+            "pred.number", "pred", f"expected numbers {show(said)}. Add a rule that turns texts into numbers."
         )
     return numbers
 
 
-def failure(true: Values | None, said: Values, fails_num: float = math.nan) -> float:
+def count_failures(true: Values | None, said: Values, fails_num: float = math.nan) -> float:
     """Count predictions that failed.
 
     Args:
@@ -85,13 +85,13 @@ def failure(true: Values | None, said: Values, fails_num: float = math.nan) -> f
         (0.5, 0.5)
     """
     if not isinstance(fails_num, int | float):
-        raise UsageError(f"fails_num: expected a number {got(fails_num)}.")
-    numbers = float32_of(said, "pred")
+        raise UsageError(f"fails_num: expected a number {show(fails_num)}.")
+    numbers = convert_to_float32(said, "pred")
     failed = np.isnan(numbers) if math.isnan(fails_num) else numbers == np.float32(fails_num)
     return float(failed.mean()) if failed.size else math.nan
 
 
-def _precision(true: Values | None, said: Values, **settings: Any) -> Any:
+def _compute_precision(true: Values | None, said: Values, **settings: Any) -> Any:
     return precision_recall(true, said, **settings).precision
 
 
@@ -99,28 +99,28 @@ def _recall(true: Values | None, said: Values, **settings: Any) -> Any:
     return precision_recall(true, said, **settings).recall
 
 
-def _f1(true: Values | None, said: Values, **settings: Any) -> Any:
+def _compute_f1(true: Values | None, said: Values, **settings: Any) -> Any:
     return precision_recall(true, said, **settings).f1
 
 
 _RATE_SETTINGS = frozenset(("labels", "pos_label", "average", "sample_weight", "zero_division"))
 
 MEASURES: Mapping[str, Measure] = {
-    COLUMN: Measure(_column),
-    "pred_sum": Measure(_sum, unit="points"),
-    "pred_mean": Measure(_mean, unit=None),
+    COLUMN: Measure(_build_column),
+    "pred_sum": Measure(_compute_sum, unit="points"),
+    "pred_mean": Measure(_compute_mean, unit=None),
     "accuracy_score": Measure(label_accuracy, frozenset(("normalize", "sample_weight")), "fraction", True, True),
-    "precision_score": Measure(_precision, _RATE_SETTINGS, "fraction", True, True),
+    "precision_score": Measure(_compute_precision, _RATE_SETTINGS, "fraction", True, True),
     "recall_score": Measure(_recall, _RATE_SETTINGS, "fraction", True, True),
-    "f1_score": Measure(_f1, _RATE_SETTINGS, "fraction", True, True),
+    "f1_score": Measure(_compute_f1, _RATE_SETTINGS, "fraction", True, True),
     "pearson_corr": Measure(mmtrust_pearson, frozenset(("nan_to_num",)), "fraction", True, True),
-    "failure": Measure(failure, frozenset(("fails_num",)), "fraction", False),
+    "failure": Measure(count_failures, frozenset(("fails_num",)), "fraction", False),
     "iou_judge": Measure(mmtrust_box_iou, frozenset(), "percent", True, True),
 }
 """Metric id -> metric."""
 
 
-def named_measure(name: str) -> Measure:
+def find_measure(name: str) -> Measure:
     """Find a metric.
 
     Raises:
@@ -131,12 +131,12 @@ def named_measure(name: str) -> Measure:
         'points'
     """
     if name not in MEASURES:
-        hint = did_you_mean(name, MEASURES)
+        hint = suggest_spelling(name, MEASURES)
         raise UsageError(f"metrics_cfg: no metric {name!r}.{hint} Known: {', '.join(MEASURES)}.")
     return MEASURES[name]
 
 
-def measure(name: str, true: Values | None, said: Values, settings: Mapping[str, Any]) -> Any:
+def compute_measure(name: str, true: Values | None, said: Values, settings: Mapping[str, Any]) -> Any:
     """Compute one metric.
 
     Args:
@@ -156,7 +156,7 @@ def measure(name: str, true: Values | None, said: Values, settings: Mapping[str,
         >>> measure("pred_mean", None, [1, 0, 0, 1], {})
         0.5
     """
-    found = named_measure(name)
+    found = find_measure(name)
     check_settings(name, settings, found.settings)
     return found.compute(true, said, **settings)
 
@@ -173,9 +173,9 @@ def check_settings(name: str, settings: Any, known: frozenset[str]) -> None:
         UsageError: See above.
     """
     if not isinstance(settings, Mapping):
-        raise UsageError(f"{name}: expected settings by name {got(settings)}. Write {{}} for none.")
+        raise UsageError(f"{name}: expected settings by name {show(settings)}. Write {{}} for none.")
     for setting in settings:
         if setting not in known:
-            hint = did_you_mean(str(setting), known)
+            hint = suggest_spelling(str(setting), known)
             listed = ", ".join(sorted(known)) or "none"
             raise UsageError(f"{name}: no setting {setting!r}.{hint} Known: {listed}.")

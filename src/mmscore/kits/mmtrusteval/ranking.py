@@ -7,7 +7,7 @@ by that score the kit's rank.
 from collections.abc import Callable, Mapping, Sequence
 
 from mmconvert.core.errors import Error, UsageError
-from mmscore.core.ranking import GENERATION, Cell
+from mmscore.core.ranking import GENERATION, RankCell
 from mmscore.core.report import Entry
 from mmscore.kits.mmtrusteval.benchmark_rank import (
     AWARENESS,
@@ -15,8 +15,8 @@ from mmscore.kits.mmtrusteval.benchmark_rank import (
     ORDER,
     PATHS,
     SUBASPECTS,
-    path_of,
-    task_score,
+    build_path,
+    compute_task_score,
 )
 
 Row = Mapping[str, object]
@@ -25,18 +25,18 @@ _WHOLE = 12
 """Divisible by the number of tasks of every sub-aspect."""
 
 
-def _weights(subaspect: str) -> Mapping[str, float]:
+def _list_weights(subaspect: str) -> Mapping[str, float]:
     if subaspect == AWARENESS:
         return {task: _WHOLE * part for task, part in AWARENESS_WEIGHTS.items()}
     tasks = SUBASPECTS[subaspect]
     return dict.fromkeys(tasks, _WHOLE / len(tasks))
 
 
-WEIGHTS: Mapping[str, Mapping[str, float]] = {name: _weights(name) for name in ORDER}
+WEIGHTS: Mapping[str, Mapping[str, float]] = {name: _list_weights(name) for name in ORDER}
 """Sub-aspect -> its tasks and their weights, which add up to the same in each."""
 
 
-def aspect(subaspect: str) -> str:
+def find_aspect(subaspect: str) -> str:
     """Name the aspect of a sub-aspect.
 
     Example:
@@ -46,11 +46,11 @@ def aspect(subaspect: str) -> str:
     return subaspect.rpartition(" in ")[2]
 
 
-def columns(name_of: Callable[[str], str]) -> dict[str, tuple[str, ...]]:
+def build_columns(name_of: Callable[[str], str]) -> dict[str, tuple[str, ...]]:
     """Give the columns of a ranking and the tasks that each needs.
 
     Args:
-        name_of: Sub-aspect -> its column: `aspect`, or `str` for the sub-aspect itself.
+        name_of: Sub-aspect -> its column: `find_aspect`, or `str` for the sub-aspect itself.
 
     Example:
         >>> columns(aspect)["Privacy"]
@@ -62,12 +62,12 @@ def columns(name_of: Callable[[str], str]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def task_cells(entries: Sequence[Entry], name_of: Callable[[str], str]) -> list[Cell]:
+def build_task_cells(entries: Sequence[Entry], name_of: Callable[[str], str]) -> list[RankCell]:
     """Score the tasks of each model out of the tables of its reports.
 
     Args:
         entries: Files scored by a recipe whose table holds what the kit's score scripts give.
-        name_of: As for `columns`.
+        name_of: As for `build_columns`.
 
     Returns:
         One cell a model and task for which there are logs.
@@ -86,15 +86,15 @@ def task_cells(entries: Sequence[Entry], name_of: Callable[[str], str]) -> list[
                 "Say which dataset it is: NAME=PATH."
             )
         models.setdefault(entry.model, []).extend((entry, row) for row in rows)
-    return [cell for model, found in models.items() for cell in _cells(model, found, name_of)]
+    return [cell for model, found in models.items() for cell in _build_model_cells(model, found, name_of)]
 
 
-def _cells(model: str, found: Sequence[tuple[Entry, Row]], name_of: Callable[[str], str]) -> list[Cell]:
+def _build_model_cells(model: str, found: Sequence[tuple[Entry, Row]], name_of: Callable[[str], str]) -> list[RankCell]:
     results: dict[str, dict[str, Row]] = {}
     of_task: dict[str, list[Entry]] = {}
     for entry, row in found:
         task, log = str(row["task"]), str(row["log"])
-        logs = results.setdefault(path_of(task, log), {})
+        logs = results.setdefault(build_path(task, log), {})
         if log in logs:
             raise UsageError(f"{entry.predictions}: there is another log {log} of {model}. Drop one, or give --model.")
         logs[log] = {name: value for name, value in row.items() if name not in ("task", "log")}
@@ -103,16 +103,16 @@ def _cells(model: str, found: Sequence[tuple[Entry, Row]], name_of: Callable[[st
     for subaspect, weights in WEIGHTS.items():
         for task in (task for task in weights if any(path in results for path in PATHS[task])):
             try:
-                score = task_score(task, results)
+                score = compute_task_score(task, results)
             except Error as error:
                 raise Error(f"{model}, {task}: {error}") from None
-            cells.append(_cell(model, task, name_of(subaspect), score, weights[task], of_task[task]))
+            cells.append(_build_cell(model, task, name_of(subaspect), score, weights[task], of_task[task]))
     return cells
 
 
-def _cell(model: str, task: str, column: str, score: float, weight: float, entries: Sequence[Entry]) -> Cell:
+def _build_cell(model: str, task: str, column: str, score: float, weight: float, entries: Sequence[Entry]) -> RankCell:
     recipes = dict.fromkeys(f"{entry.recipe}@{entry.version}" for entry in entries)
-    return Cell(
+    return RankCell(
         model=model,
         method=GENERATION,
         dataset=task,

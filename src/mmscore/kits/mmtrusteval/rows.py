@@ -14,22 +14,22 @@ from msgspec.structs import replace
 from mmconvert.core.errors import UsageError
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Facts, Item, NoReferenceError, Recipe, read_label
-from mmscore.kits.mmtrusteval.chains import Chain, Link, chain_of
-from mmscore.kits.mmtrusteval.connections import CLASSIFIERS, with_classifiers
-from mmscore.kits.mmtrusteval.evaluators import ALONE, Sample, Setting, UnconnectedError
+from mmscore.kits.mmtrusteval.chains import Chain, Link, read_chain
+from mmscore.kits.mmtrusteval.connections import CLASSIFIERS, add_classifiers
+from mmscore.kits.mmtrusteval.evaluators import ALONE, EvaluatorContext, EvaluatorSample, UnconnectedError
 from mmscore.kits.mmtrusteval.releases import KIT, VERSIONS
 from mmscore.kits.mmtrusteval.scored_log import (
     BOXES,
     EXTRA,
     KEEP,
     ChainsOf,
-    chain_metrics,
-    fields_of,
-    published,
-    scored_log,
+    build_published_table,
+    compute_chain_metrics,
+    format_scored_log,
+    read_fields,
 )
-from mmscore.kits.mmtrusteval.task_file import CHAINS, chains_in, check_keys
-from mmscore.kits.mmtrusteval.tasks import QUESTIONS, TASKS, Config, Task, most_questions, task_of
+from mmscore.kits.mmtrusteval.task_file import CHAINS, check_keys, read_chains
+from mmscore.kits.mmtrusteval.tasks import QUESTIONS, TASKS, Config, Task, count_most_questions, find_task
 from mmscore.metrics.mmtrust_box_iou import mmtrust_box_iou
 from mmscore.parsers.mmtrust_refusal import REFUSAL_PHRASES
 
@@ -37,7 +37,7 @@ FORMAT = "mmtrust"
 LEAVE_OUT = "Leave --recipe out."
 
 
-def built(configs: Sequence[Config], setting: Setting, version: str) -> tuple[Chain, ...]:
+def build_chains(configs: Sequence[Config], setting: EvaluatorContext, version: str) -> tuple[Chain, ...]:
     """Build chains for rows.
 
     Args:
@@ -51,7 +51,7 @@ def built(configs: Sequence[Config], setting: Setting, version: str) -> tuple[Ch
     """
     if version in REFUSAL_PHRASES:
         setting = replace(setting, release=version)
-    chains = tuple(chain_of(config, setting) for config in configs)
+    chains = tuple(read_chain(config, setting) for config in configs)
     if not chains or not all(chain.links for chain in chains):
         raise UsageError("evaluator_seq_cfgs: a chain has no evaluator. Name one.")
     if any("sample_weight" in settings for chain in chains for settings in chain.metrics.values()):
@@ -59,11 +59,11 @@ def built(configs: Sequence[Config], setting: Setting, version: str) -> tuple[Ch
     return chains
 
 
-def chain_recipe(
+def build_chain_recipe(
     configs: Sequence[Config],
     *,
     summary: str = "Chains of evaluators as MMTrustEval runs them",
-    setting: Setting = ALONE,
+    setting: EvaluatorContext = ALONE,
     parity: str = KIT,
     versions: Mapping[str, str] = VERSIONS,
 ) -> Recipe:
@@ -85,19 +85,19 @@ def chain_recipe(
         >>> recipe.metrics(item, recipe.parse(item, "2025.03"), "2025.03")
         {'rule_yes_or_no_eval:pred_no_op': 1.0}
     """
-    return recipe_of(_same_for_all(configs, setting, versions), summary, parity=parity, versions=versions)
+    return build_recipe(_use_same_chains(configs, setting, versions), summary, parity=parity, versions=versions)
 
 
-def _same_for_all(configs: Sequence[Config], setting: Setting, versions: Mapping[str, str]) -> ChainsOf:
-    chains = {version: built(configs, setting, version) for version in versions}
+def _use_same_chains(configs: Sequence[Config], setting: EvaluatorContext, versions: Mapping[str, str]) -> ChainsOf:
+    chains = {version: build_chains(configs, setting, version) for version in versions}
     return lambda dataset, version: chains[version]
 
 
-def task_recipe(
+def build_task_recipe(
     summary: str,
     *,
     fits: Callable[[Task], bool] = lambda task: True,
-    setting: Setting = ALONE,
+    setting: EvaluatorContext = ALONE,
     parity: str = KIT,
     versions: Mapping[str, str] = VERSIONS,
     default_for: Callable[[Facts], str | None] = lambda facts: None,
@@ -118,23 +118,23 @@ def task_recipe(
     """
 
     def configure(options: Mapping[str, Any]) -> Recipe:
-        connected = with_classifiers(setting, options)
+        connected = add_classifiers(setting, options)
         if CHAINS in options or CLASSIFIERS not in options:
-            configs = chains_in(options)
-            chains_of = _same_for_all(configs, connected, versions)
-            if judge is not None and (most := most_questions(configs)) > QUESTIONS:
+            configs = read_chains(options)
+            chains_of = _use_same_chains(configs, connected, versions)
+            if judge is not None and (most := count_most_questions(configs)) > QUESTIONS:
                 raise UsageError(f"{CHAINS}: asks {most} times about a sample, at most {QUESTIONS}. Take it apart.")
         else:
             check_keys(options)
-            chains_of = task_chains(fits, connected)
-        made = recipe_of(chains_of, summary, parity=parity, versions=versions, judge=judge, options=options)
+            chains_of = build_task_chains(fits, connected)
+        made = build_recipe(chains_of, summary, parity=parity, versions=versions, judge=judge, options=options)
         return replace(made, asks_outside=CLASSIFIERS in options)
 
-    recipe = recipe_of(task_chains(fits, setting), summary, parity=parity, versions=versions, judge=judge)
+    recipe = build_recipe(build_task_chains(fits, setting), summary, parity=parity, versions=versions, judge=judge)
     return replace(recipe, default_for=default_for, configure=configure)
 
 
-def recipe_of(
+def build_recipe(
     chains_of: ChainsOf,
     summary: str,
     *,
@@ -143,7 +143,7 @@ def recipe_of(
     judge: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Recipe:
-    """Make a recipe whose chains follow from the dataset of a row; the arguments are those of `task_recipe`.
+    """Make a recipe whose chains follow from the dataset of a row; the arguments are those of `build_task_recipe`.
 
     Args:
         chains_of: Gives the chains.
@@ -156,7 +156,7 @@ def recipe_of(
 
     def parse(item: Item, version: str) -> Parsed:
         try:
-            return parsed_by(chains_of(item.dataset, version)[0], item)
+            return read_parsed(chains_of(item.dataset, version)[0], item)
         except UnconnectedError:
             if judge is None:
                 raise
@@ -164,7 +164,7 @@ def recipe_of(
 
     def metrics(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
         try:
-            return outputs_of(chains_of(item.dataset, version), item)
+            return list_outputs(chains_of(item.dataset, version), item)
         except UnconnectedError:
             if judge is None:
                 raise
@@ -178,9 +178,9 @@ def recipe_of(
         optional=("label",),
         parse=parse,
         metrics=metrics,
-        reduce=lambda scored, version: chain_metrics(scored, chains_of, version),
-        table=lambda scored, version: published(scored, chains_of, version),
-        log=lambda scored, version: scored_log(scored, chains_of, version),
+        reduce=lambda scored, version: compute_chain_metrics(scored, chains_of, version),
+        table=lambda scored, version: build_published_table(scored, chains_of, version),
+        log=lambda scored, version: format_scored_log(scored, chains_of, version),
         keep=KEEP,
         default_for=lambda facts: None,
         judges=(judge,) if judge else (),
@@ -189,7 +189,7 @@ def recipe_of(
     )
 
 
-def task_chains(fits: Callable[[Task], bool], setting: Setting = ALONE) -> ChainsOf:
+def build_task_chains(fits: Callable[[Task], bool], setting: EvaluatorContext = ALONE) -> ChainsOf:
     """Give the chains of the kit's own tasks, by the name of the dataset.
 
     Args:
@@ -202,21 +202,21 @@ def task_chains(fits: Callable[[Task], bool], setting: Setting = ALONE) -> Chain
 
     @cache
     def chains_of(dataset: str | None, version: str) -> Sequence[Chain]:
-        task = task_of(dataset)
+        task = find_task(dataset)
         if not fits(task):
             raise UsageError(f"dataset: {dataset} is of task {task.number}, which another recipe scores. {LEAVE_OUT}")
-        return built(task.chains, setting, version)
+        return build_chains(task.chains, setting, version)
 
     return chains_of
 
 
-def kit_logs(facts: Facts) -> str | None:
+def offer_recipe_for_logs(facts: Facts) -> str | None:
     """Offer a recipe for logs of datasets of the kit's tasks."""
     known = bool(facts.datasets) and all(name in TASKS for name in facts.datasets)
     return f"a task of {KIT}" if known and facts.formats == {FORMAT} else None
 
 
-class _Row(msgspec.Struct, frozen=True):
+class _ChainRow(msgspec.Struct, frozen=True):
     """One row as a chain sees it.
 
     Attributes:
@@ -224,42 +224,42 @@ class _Row(msgspec.Struct, frozen=True):
         logged: Columns of the log that it was read from.
     """
 
-    sample: Sample
+    sample: EvaluatorSample
     logged: Mapping[str, Any]
 
-    def made_by(self, link: Link, pred: Any) -> Any:
+    def run_evaluator(self, link: Link, pred: Any) -> Any:
         """Run one evaluator; rules always, others only where the log has no word of theirs."""
         if link.evaluator.outside and link.column in self.logged:
             return self.logged[link.column]
         return link.process(self.sample._replace(pred=pred))
 
 
-def _row(item: Item, chain: Chain) -> _Row:
-    logged = fields_of(item.extra) if chain.asks else {}
+def _build_row(item: Item, chain: Chain) -> _ChainRow:
+    logged = read_fields(item.extra) if chain.asks else {}
     label = read_label(item) if chain.asks or chain.labelled else None
     if label is None and chain.labelled:
         raise NoReferenceError("label")
-    return _Row(Sample(item.prediction, label, logged.get(EXTRA)), logged)
+    return _ChainRow(EvaluatorSample(item.prediction, label, logged.get(EXTRA)), logged)
 
 
-def parsed_by(chain: Chain, item: Item) -> Parsed:
+def read_parsed(chain: Chain, item: Item) -> Parsed:
     """Say what the last evaluator of a chain read; a place is one in the prediction only.
 
     Raises:
         RowError: The row is of another type than an evaluator takes.
         UnconnectedError: Somebody has to be asked.
     """
-    row, pred = _row(item, chain), item.prediction
+    row, pred = _build_row(item, chain), item.prediction
     *before, last = chain.links
     for link in before:
-        pred = row.made_by(link, pred)
+        pred = row.run_evaluator(link, pred)
     if last.read is None:
-        return Parsed(str(row.made_by(last, pred)), last.key)
+        return Parsed(str(row.run_evaluator(last, pred)), last.key)
     parsed = last.read(pred)
     return replace(parsed, span=None) if before else parsed
 
 
-def outputs_of(chains: Sequence[Chain], item: Item) -> Mapping[str, float]:
+def list_outputs(chains: Sequence[Chain], item: Item) -> Mapping[str, float]:
     """Give every number that an evaluator makes, by its column in the kit's log, and whether a box is hit.
 
     Raises:
@@ -268,11 +268,14 @@ def outputs_of(chains: Sequence[Chain], item: Item) -> Mapping[str, float]:
     """
     outputs: dict[str, float] = {}
     for chain in chains:
-        row, pred = _row(item, chain), item.prediction
+        row, pred = _build_row(item, chain), item.prediction
         for link in chain.links:
-            pred = row.made_by(link, pred)
+            pred = row.run_evaluator(link, pred)
             if isinstance(pred, int | float):
                 outputs[link.column] = float(pred)
         if BOXES in chain.metrics:
             outputs[f"{chain.key}:{BOXES}"] = mmtrust_box_iou([row.sample.label], [pred]) / 100
     return outputs
+
+
+chain_recipe = build_chain_recipe  # the name that plug-ins know from before the first release

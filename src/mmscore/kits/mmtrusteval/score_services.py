@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from mmconvert.core.errors import Error, RowError, UsageError, first_line, got
+from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
 from mmscore.kits.mmtrusteval.evaluators import Classify, Settings, UnconnectedError
 from mmscore.llm.client import key_from_environment
 
@@ -49,7 +49,9 @@ _BYTES = 1 << 20
 _LATER = frozenset((408, 409, 425, 429, 500, 502, 503, 504))
 
 
-def moderation(url: str, *, key_env: str | None = None, model: str | None = None, pause: float = 5.0) -> Classify:
+def connect_moderation(
+    url: str, *, key_env: str | None = None, model: str | None = None, pause: float = 5.0
+) -> Classify:
     """Connect a moderation endpoint.
 
     Args:
@@ -78,7 +80,7 @@ def moderation(url: str, *, key_env: str | None = None, model: str | None = None
     return _classify(MODERATION, score)
 
 
-def perspective(url: str, *, key_env: str | None = None, pause: float = 5.0) -> Classify:
+def connect_perspective(url: str, *, key_env: str | None = None, pause: float = 5.0) -> Classify:
     """Connect a service that speaks as Perspective's `comments:analyze` does.
 
     Args:
@@ -111,7 +113,7 @@ def _classify(name: str, score: Callable[[str], float]) -> Classify:
         if evaluator != name:
             raise UnconnectedError(f"{evaluator} is not {name}. Connect another for it.")
         if not isinstance(pred, str):
-            raise RowError("pred.type", "pred", f"expected a text {got(pred)}.")
+            raise RowError("pred.type", "pred", f"expected a text {show(pred)}.")
         try:
             return score(pred)
         except (KeyError, TypeError, ValueError, IndexError):
@@ -129,9 +131,11 @@ class _Service:
         try:
             address = httpx2.URL(url)
         except (httpx2.InvalidURL, TypeError) as error:
-            raise UsageError(f"{url}: is no address ({first_line(error)}). Write it as https://HOST/PATH.") from None
+            raise UsageError(
+                f"{url}: is no address ({take_first_line(error)}). Write it as https://HOST/PATH."
+            ) from None
         if address.scheme not in ("http", "https") or not address.host or address.userinfo:
-            raise UsageError(f"expected http:// or https://, a host and no password {got(url)}.")
+            raise UsageError(f"expected http:// or https://, a host and no password {show(url)}.")
         self._client = httpx2.Client(headers={"Accept-Encoding": "identity", **headers}, timeout=SECONDS)
         self._url, self._pause = str(address), pause
         self._shown = str(address.copy_with(query=None))
@@ -151,7 +155,7 @@ class _Service:
             try:
                 reply = self._client.post(self._url, json=body)
             except httpx2.ConnectError as error:
-                raise Error(f"{self._shown}: nobody answers ({first_line(error)}). Start the service.") from None
+                raise Error(f"{self._shown}: nobody answers ({take_first_line(error)}). Start the service.") from None
             except httpx2.HTTPError as error:
                 reason = type(error).__name__
                 continue

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, got
+from mmconvert.core.errors import Error, RowError, show
 from mmscore.core.estimates import Estimate
 from mmscore.core.recipe import Item, Metrics, Row, read_label
 from mmscore.core.table import Scored
 from mmscore.kits.mmtrusteval.chains import Chain, Link
-from mmscore.kits.mmtrusteval.evaluators import Sample, UnconnectedError
-from mmscore.kits.mmtrusteval.measures import COLUMN, MEASURES, measure
-from mmscore.kits.mmtrusteval.task_log import log_of, log_text
-from mmscore.kits.mmtrusteval.task_scores import task_scores
+from mmscore.kits.mmtrusteval.evaluators import EvaluatorSample, UnconnectedError
+from mmscore.kits.mmtrusteval.measures import COLUMN, MEASURES, compute_measure
+from mmscore.kits.mmtrusteval.task_log import build_log, format_log
+from mmscore.kits.mmtrusteval.task_scores import compute_task_scores
 from mmscore.kits.mmtrusteval.tasks import TASKS
-from mmscore.nlp.class_labels import label_pair
+from mmscore.nlp.class_labels import build_label_pair
 
 ChainsOf = Callable[[str | None, str], Sequence[Chain]]
 """(dataset, version) -> the chains that score its rows."""
@@ -31,7 +31,7 @@ BOXES, MEAN, ACCURACY = "iou_judge", "pred_mean", "accuracy_score"
 _UNKNOWN = object()
 
 
-def fields_of(extra: str | None) -> Mapping[str, Any]:
+def read_fields(extra: str | None) -> Mapping[str, Any]:
     """Read the column `extra` of a row, where the evaluators' columns of a log stand.
 
     Raises:
@@ -42,11 +42,11 @@ def fields_of(extra: str | None) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
-        raise RowError("extra.json", EXTRA, f"expected a JSON object {got(extra)}. Write the column as one.")
+        raise RowError("extra.json", EXTRA, f"expected a JSON object {show(extra)}. Write the column as one.")
     return fields
 
 
-def chain_metrics(scored: Scored, chains_of: ChainsOf, version: str) -> Metrics:
+def compute_chain_metrics(scored: Scored, chains_of: ChainsOf, version: str) -> Metrics:
     """Compute the metrics of each chain over the rows that it scores; of two with one key the later stays.
 
     Raises:
@@ -57,34 +57,34 @@ def chain_metrics(scored: Scored, chains_of: ChainsOf, version: str) -> Metrics:
     found: dict[str, tuple[Chain, str, Any]] = {}
     for dataset in dict.fromkeys(datasets.tolist()):
         chains = chains_of(dataset, version)
-        for key, (chain, metric) in _by_metric(chains).items():
+        for key, (chain, metric) in _group_by_metric(chains).items():
             known, _, mask = found.get(key, (chain, metric, np.zeros(len(scored), np.bool_)))
             alike = first.setdefault(chain.key, chain).settings == chain.settings
             if not alike or known.metrics[metric] != chain.metrics[metric]:
                 raise Error(f"{chain.key}: has other settings in some datasets or chains. Score each on its own.")
             found[key] = chain, metric, mask | (datasets == dataset)
-    return {key: _estimate(chain, metric, scored.where(mask)) for key, (chain, metric, mask) in found.items()}
+    return {key: _build_estimate(chain, metric, scored.where(mask)) for key, (chain, metric, mask) in found.items()}
 
 
-def _by_metric(chains: Sequence[Chain]) -> dict[str, tuple[Chain, str]]:
+def _group_by_metric(chains: Sequence[Chain]) -> dict[str, tuple[Chain, str]]:
     """Give the numbers of chains by their keys."""
     metrics = ((chain, metric) for chain in chains for metric in chain.metrics if metric != COLUMN)
     return {f"{chain.key}:{metric}": (chain, metric) for chain, metric in metrics}
 
 
-def _estimate(chain: Chain, metric: str, rows: Scored) -> Estimate:
+def _build_estimate(chain: Chain, metric: str, rows: Scored) -> Estimate:
     link, settings, known = chain.links[-1], chain.metrics[metric], MEASURES[metric]
     values = rows.scores.get(link.column, np.full(len(rows), math.nan))
     if metric == BOXES:
-        estimate = rows.mean(f"{chain.key}:{BOXES}").scaled(100, "percent")
+        estimate = rows.mean(f"{chain.key}:{BOXES}").scale(100, "percent")
     elif metric == MEAN and not np.isnan(values).any():
         estimate = rows.mean(link.column)
     else:
-        said, true = _plain(values), _labels(rows) if chain.labelled else None
+        said, true = _restore_integers(values), _list_labels(rows) if chain.labelled else None
         if metric == ACCURACY and not settings:
-            estimate = rows.with_scores(right=label_pair(true, said).right()).mean("right")
+            estimate = rows.with_scores(right=build_label_pair(true, said).score_hits()).mean("right")
         else:
-            value = measure(metric, true, said, settings)
+            value = compute_measure(metric, true, said, settings)
             if isinstance(value, np.ndarray):
                 raise Error(f"{chain.key}:{metric}: is one number a label. Choose an average.")
             estimate = Estimate(value, len(rows))
@@ -92,20 +92,20 @@ def _estimate(chain: Chain, metric: str, rows: Scored) -> Estimate:
     return replace(estimate, unit=unit, higher_is_better=known.higher_is_better)
 
 
-def _labels(rows: Scored) -> list[Any]:
+def _list_labels(rows: Scored) -> list[Any]:
     texts = rows.column("label")
     values = {text: read_label(Item(label=text)) for text in dict.fromkeys(texts)}
     return [values[text] for text in texts]
 
 
-def _plain(values: Any) -> list[float]:
+def _restore_integers(values: Any) -> list[float]:
     """Give whole numbers as such: as labels, 1 and 1.0 are two texts."""
     whole = bool(np.all(np.isfinite(values)) and np.all(values == np.trunc(values)))
     numbers: list[float] = (values.astype(np.int64) if whole else values).tolist()
     return numbers
 
 
-def published(scored: Scored, chains_of: ChainsOf, version: str) -> Sequence[Row]:
+def build_published_table(scored: Scored, chains_of: ChainsOf, version: str) -> Sequence[Row]:
     """Lay out what the kit's score script reads in the log of each dataset of its tasks.
 
     Raises:
@@ -114,12 +114,14 @@ def published(scored: Scored, chains_of: ChainsOf, version: str) -> Sequence[Row
     rows: list[Row] = []
     for dataset, part in scored.split("dataset"):
         if dataset in TASKS:
-            task, log = TASKS[dataset].number, _log(part, chains_of(dataset, version), whole=False)
-            rows += [{"task": task, "log": n, **found} for n, found in task_scores(task, {dataset: log}).items()]
+            task, log = TASKS[dataset].number, _build_log(part, chains_of(dataset, version), whole=False)
+            rows += [
+                {"task": task, "log": n, **found} for n, found in compute_task_scores(task, {dataset: log}).items()
+            ]
     return rows
 
 
-def scored_log(scored: Scored, chains_of: ChainsOf, version: str, *, whole: bool = True) -> str:
+def format_scored_log(scored: Scored, chains_of: ChainsOf, version: str, *, whole: bool = True) -> str:
     """Write scored rows as the log that the kit's runner would save.
 
     Args:
@@ -136,19 +138,19 @@ def scored_log(scored: Scored, chains_of: ChainsOf, version: str, *, whole: bool
     if len(datasets) != 1:
         held = ", ".join(str(name) for name in datasets) or "no scored row"
         raise Error(f"a log of MMTrustEval is of one dataset, and here is {held}. Score each file on its own.")
-    return log_text(_log(scored, chains_of(datasets[0], version), whole=whole)) + "\n"
+    return format_log(_build_log(scored, chains_of(datasets[0], version), whole=whole)) + "\n"
 
 
-def _log(scored: Scored, chains: Sequence[Chain], *, whole: bool) -> dict[str, Any]:
+def _build_log(scored: Scored, chains: Sequence[Chain], *, whole: bool) -> dict[str, Any]:
     """Lay out the log of one dataset; a column that is not known throughout is left out where `whole` is not asked."""
-    fields = [fields_of(extra) for extra in scored.column(EXTRA)]
+    fields = [read_fields(extra) for extra in scored.column(EXTRA)]
     samples = {
-        "content": list(map(_content, scored.column("question"), fields)),
+        "content": list(map(_build_content, scored.column("question"), fields)),
         "pred": scored.column("prediction"),
-        "label": _labels(scored),
+        "label": _list_labels(scored),
         "extra": [field.get(EXTRA) for field in fields],
     }
-    made = [_outputs(chain, scored, samples, fields) for chain in chains]
+    made = [_collect_outputs(chain, scored, samples, fields) for chain in chains]
 
     def run(numbers: Sequence[int]) -> dict[str, Any]:
         part, found = scored.take(np.array(numbers, np.int64)), dict[str, Any]()
@@ -157,27 +159,27 @@ def _log(scored: Scored, chains: Sequence[Chain], *, whole: bool) -> dict[str, A
             found |= {link.column: columns[link.column] for link in chain.links[:-1]}
             for metric in chain.metrics:
                 key = f"{chain.key}:{metric}"
-                found[key] = columns[key] if metric == COLUMN else _estimate(chain, metric, part).value
+                found[key] = columns[key] if metric == COLUMN else _build_estimate(chain, metric, part).value
         if unknown := [key for key, value in found.items() if isinstance(value, list) and _UNKNOWN in value]:
             if whole:
                 raise Error(f"{unknown[0]}: what the judge said is not kept where it was asked twice about a row.")
             found = {key: value for key, value in found.items() if key not in unknown}
         return found
 
-    return log_of(samples, run)
+    return build_log(samples, run)
 
 
-def _content(question: str | None, fields: Mapping[str, Any]) -> Any:
+def _build_content(question: str | None, fields: Mapping[str, Any]) -> Any:
     path = fields.get(IMAGE_PATH)
     return question if path is None else {IMAGE_PATH: path, "text": question}
 
 
-def _outputs(
+def _collect_outputs(
     chain: Chain, scored: Scored, samples: Mapping[str, list[Any]], fields: Sequence[Mapping[str, Any]]
 ) -> dict[str, list[Any]]:
     """Give what each evaluator made of each row, with the kit's own types."""
     outputs: dict[str, list[Any]] = {link.column: [] for link in chain.links}
-    replies = _only_replies(scored)
+    replies = _list_single_responses(scored)
     absent = np.full(len(scored), math.nan)
     scores = [scored.scores.get(link.column, absent).tolist() for link in chain.links]
     rows = zip(
@@ -185,12 +187,14 @@ def _outputs(
     )
     for pred, label, extra, logged, reply, numbers in rows:
         for link, number in zip(chain.links, numbers, strict=True):
-            pred = _output(link, Sample(pred, label, extra), logged, reply, number)
+            pred = _read_output(link, EvaluatorSample(pred, label, extra), logged, reply, number)
             outputs[link.column].append(pred)
     return outputs
 
 
-def _output(link: Link, sample: Sample, logged: Mapping[str, Any], reply: str | None, number: float) -> Any:
+def _read_output(
+    link: Link, sample: EvaluatorSample, logged: Mapping[str, Any], reply: str | None, number: float
+) -> Any:
     """Give what one evaluator made: as the log has it, as it was scored, as the judge said it, or made again."""
     outside = link.evaluator.outside
     if outside and link.column in logged:
@@ -205,7 +209,7 @@ def _output(link: Link, sample: Sample, logged: Mapping[str, Any], reply: str | 
         return _UNKNOWN
 
 
-def _only_replies(scored: Scored) -> list[str | None]:
+def _list_single_responses(scored: Scored) -> list[str | None]:
     """Give the judge's reply to each row about which it was asked once; the last of several is another's."""
     if "tries" not in scored.rows.column_names:
         return [None] * len(scored)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import UsageError, got
+from mmconvert.core.errors import UsageError, show
 from mmscore.core.recipe_options import check_known, read_options
 from mmscore.kits.mmtrusteval.connections import CLASSIFIERS
 
@@ -22,7 +22,7 @@ def check_keys(options: Mapping[str, Any]) -> None:
     check_known(options, (CHAINS, CLASSIFIERS, *GENERATION))
 
 
-def chains_in(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def read_chains(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Take the chains of evaluators out of a task file.
 
     Args:
@@ -39,11 +39,11 @@ def chains_in(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     check_keys(options)
     chains = options.get(CHAINS)
     if not isinstance(chains, list) or not chains or not all(isinstance(chain, Mapping) for chain in chains):
-        raise UsageError(f"{CHAINS}: expected a list of chains {got(chains)}. Write one mapping a chain.")
+        raise UsageError(f"{CHAINS}: expected a list of chains {show(chains)}. Write one mapping a chain.")
     return chains
 
 
-def evaluator_chains(path: str | Path) -> list[Mapping[str, Any]]:
+def load_evaluator_chains(path: str | Path) -> list[Mapping[str, Any]]:
     """Read the chains of evaluators out of a task file, for a recipe of one's own.
 
     Args:
@@ -54,6 +54,9 @@ def evaluator_chains(path: str | Path) -> list[Mapping[str, Any]]:
     """
     options = read_options(path)
     try:
-        return chains_in(options.values)
+        return read_chains(options.values)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+evaluator_chains = load_evaluator_chains  # the name that plug-ins know from before the first release

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from mmconvert.core.errors import Error, RowError, got
-from mmscore.kits.mmtrusteval.chains import Chain, results
+from mmconvert.core.errors import Error, RowError, show
+from mmscore.kits.mmtrusteval.chains import Chain, run_chain
 
 TOTAL, SAMPLES = "total_results", "per_sample_results"
 SUBSET = "subset"
 
 
-def task_log(chains: Sequence[Chain], responses: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def evaluate_samples(chains: Sequence[Chain], responses: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Evaluate answered samples as the runner does.
 
     A column in which nothing is true is left out, references that are all 0 among them.
@@ -33,8 +33,8 @@ def task_log(chains: Sequence[Chain], responses: Sequence[Mapping[str, Any]]) ->
     Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.eval, BaseTask.save_results.
 
     Example:
-        >>> from mmscore.kits.mmtrusteval.chains import chain_of
-        >>> chain = chain_of({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_mean": {}}}})
+        >>> from mmscore.kits.mmtrusteval.chains import read_chain
+        >>> chain = read_chain({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_mean": {}}}})
         >>> task_log([chain], [{"content": "Is it?", "response": "Yes", "target": 1, "extra": None}])
         {'total_results': {'rule_yes_or_no_eval:pred_mean': 1.0},
          'per_sample_results': [{'content': 'Is it?', 'pred': 'Yes', 'label': 1}]}
@@ -46,12 +46,14 @@ def task_log(chains: Sequence[Chain], responses: Sequence[Mapping[str, Any]]) ->
 
     def run(numbers: Sequence[int]) -> dict[str, Any]:
         pred, label, extra = ([columns[name][number] for number in numbers] for name in ("pred", "label", "extra"))
-        return {key: value for chain in chains for key, value in results(chain, pred, label, extra).items()}
+        return {key: value for chain in chains for key, value in run_chain(chain, pred, label, extra).items()}
 
-    return log_of(columns, run)
+    return build_log(columns, run)
 
 
-def log_of(columns: Mapping[str, Sequence[Any]], run: Callable[[Sequence[int]], Mapping[str, Any]]) -> dict[str, Any]:
+def build_log(
+    columns: Mapping[str, Sequence[Any]], run: Callable[[Sequence[int]], Mapping[str, Any]]
+) -> dict[str, Any]:
     """Lay out samples and what was found over them as the runner saves it.
 
     Args:
@@ -59,32 +61,35 @@ def log_of(columns: Mapping[str, Sequence[Any]], run: Callable[[Sequence[int]], 
         run: Numbers of samples -> key -> number, or a list of one value for each of them.
 
     Raises:
-        Error: As `task_log`.
+        Error: As `evaluate_samples`.
 
     Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.eval, BaseTask.save_results.
     """
     found = dict(run(range(len(columns["extra"]))))
-    for subset, numbers in _subsets(columns["extra"]).items():
+    for subset, numbers in _group_subsets(columns["extra"]).items():
         found |= {f"{key}_{subset}": value for key, value in run(numbers).items() if not _is_column(value)}
     found |= {name: values for name, values in columns.items() if any(values)}
     scattered = {key: value for key, value in found.items() if _is_column(value)}
     if len({len(values) for values in scattered.values()}) != 1:
         raise Error("the log has no column, or columns of several lengths. Add pred_no_op to a chain.")
     rows = [dict(zip(scattered, values, strict=True)) for values in zip(*scattered.values(), strict=True)]
-    return {TOTAL: {key: _number(key, value) for key, value in found.items() if key not in scattered}, SAMPLES: rows}
+    return {
+        TOTAL: {key: _read_number(key, value) for key, value in found.items() if key not in scattered},
+        SAMPLES: rows,
+    }
 
 
-def _subsets(extras: Sequence[Any]) -> dict[Any, list[int]]:
+def _group_subsets(extras: Sequence[Any]) -> dict[Any, list[int]]:
     first = extras[0]
     if first is None or (isinstance(first, str | list | Mapping) and SUBSET not in first):
         return {}
     subsets: dict[Any, list[int]] = {}
     for number, extra in enumerate(extras):
         if not isinstance(extra, Mapping) or SUBSET not in extra:
-            message = f"sample {number} has none {got(extra)}. Give every sample one, or none."
+            message = f"sample {number} has none {show(extra)}. Give every sample one, or none."
             raise RowError("subset.missing", SUBSET, message)
         if not isinstance(extra[SUBSET], str | int | float | None):
-            raise RowError("subset.type", SUBSET, f"expected a text {got(extra[SUBSET])}.")
+            raise RowError("subset.type", SUBSET, f"expected a text {show(extra[SUBSET])}.")
         subsets.setdefault(extra[SUBSET], []).append(number)
     if not any(subsets):
         raise RowError("subset.missing", SUBSET, "no sample has one. Leave the field out.")
@@ -95,13 +100,13 @@ def _is_column(value: Any) -> bool:
     return isinstance(value, Sequence)
 
 
-def _number(key: str, value: Any) -> float:
+def _read_number(key: str, value: Any) -> float:
     if isinstance(value, np.ndarray):
         raise Error(f"{key}: is one number a label, which the kit's log cannot hold. Choose an average.")
     return float(value)
 
 
-def log_text(log: Mapping[str, Any]) -> str:
+def format_log(log: Mapping[str, Any]) -> str:
     """Write a log as the kit does: indented by four, ASCII only, NaN bare.
 
     Example:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, did_you_mean
+from mmconvert.core.errors import UsageError, suggest_spelling
 
 DIMENSIONS = (
     "Coarse-Grained",
@@ -136,7 +136,7 @@ BENCHMARKS = tuple(
 """All 61, dimension after dimension."""
 
 
-def benchmark_named(name: str) -> Benchmark:
+def find_benchmark(name: str) -> Benchmark:
     """Find a dataset by its name or its config, whatever case and marks it is written with.
 
     Raises:
@@ -147,15 +147,15 @@ def benchmark_named(name: str) -> Benchmark:
         ('VQA_vqa_v2_val', 'TDIUC-Color')
     """
     for benchmark in BENCHMARKS:
-        if _plain(name) in (_plain(benchmark.name), _plain(benchmark.config)):
+        if _normalize_name(name) in (_normalize_name(benchmark.name), _normalize_name(benchmark.config)):
             return benchmark
     names = [benchmark.name for benchmark in BENCHMARKS]
     raise UsageError(
-        f"ReForm-Eval has no dataset {name!r}.{did_you_mean(name, names)} Its datasets: {', '.join(names)}."
+        f"ReForm-Eval has no dataset {name!r}.{suggest_spelling(name, names)} Its datasets: {', '.join(names)}."
     )
 
 
-def benchmark_of(dataset: str, tasks: Iterable[str]) -> Benchmark:
+def detect_benchmark(dataset: str, tasks: Iterable[str]) -> Benchmark:
     """Find the dataset that a predictions file is for, from what the file says.
 
     Args:
@@ -176,8 +176,8 @@ def benchmark_of(dataset: str, tasks: Iterable[str]) -> Benchmark:
             f"{dataset!r} is several datasets of ReForm-Eval ({', '.join(b.name for b in offers)}). "
             "Say which: NAME=PATH."
         )
-    return offers[0] if offers else benchmark_named(dataset)
+    return offers[0] if offers else find_benchmark(dataset)
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return "".join(letter for letter in name.casefold() if letter.isalnum())

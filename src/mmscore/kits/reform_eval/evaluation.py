@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import Error, RowError, did_you_mean, got
+from mmconvert.core.errors import Error, RowError, show, suggest_spelling
 from mmconvert.core.record import LETTERS
 from mmscore.metrics.coco_bleu import coco_bleu
 from mmscore.metrics.coco_cider import coco_cider
@@ -18,7 +18,7 @@ from mmscore.metrics.coco_meteor import coco_meteor
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.metrics.reform_instability import reform_instability
 from mmscore.metrics.reform_round_trend import reform_round_trend
-from mmscore.metrics.reform_word_match import reform_kie, reform_ocr
+from mmscore.metrics.reform_word_match import match_kie, match_ocr
 from mmscore.nlp import meteor
 from mmscore.parsers.reform_choice import reform_choice
 
@@ -27,7 +27,7 @@ METHODS = ("generation", "likelihood")
 SINGLE_CHOICE = "SingleChoice"
 
 
-class Choice(msgspec.Struct, frozen=True):
+class JudgedChoice(msgspec.Struct, frozen=True):
     """What a prediction chose.
 
     Attributes:
@@ -39,13 +39,13 @@ class Choice(msgspec.Struct, frozen=True):
     index: int | None
 
 
-def choice(
+def judge_choice(
     prediction: Any,
     answer: Any,
     options: Sequence[str] | None = None,
     method: str = "generation",
     marks: str = "all",
-) -> Choice:
+) -> JudgedChoice:
     """Judge one choice.
 
     Args:
@@ -67,33 +67,33 @@ def choice(
     """
     if method not in METHODS:
         raise RowError("method", "infer_method", f"no method {method!r}. Known: {', '.join(METHODS)}.")
-    index = _number(prediction) if method == "likelihood" else _index_in(prediction, options, marks)
-    return Choice(index == _whole(answer), index) if index is not None else Choice(False, None)
+    index = _read_number(prediction) if method == "likelihood" else _find_index(prediction, options, marks)
+    return JudgedChoice(index == _read_integer(answer), index) if index is not None else JudgedChoice(False, None)
 
 
-def _number(prediction: Any) -> int:
+def _read_number(prediction: Any) -> int:
     if isinstance(prediction, bool) or not isinstance(prediction, int):
-        raise RowError("prediction.type", "prediction", f"likelihood gives the number of an option {got(prediction)}.")
+        raise RowError("prediction.type", "prediction", f"likelihood gives the number of an option {show(prediction)}.")
     return prediction
 
 
-def _index_in(prediction: Any, options: Sequence[str] | None, marks: str) -> int | None:
+def _find_index(prediction: Any, options: Sequence[str] | None, marks: str) -> int | None:
     if not isinstance(prediction, str):
-        raise RowError("prediction.type", "prediction", f"generation gives a text {got(prediction)}.")
+        raise RowError("prediction.type", "prediction", f"generation gives a text {show(prediction)}.")
     letter = reform_choice(prediction, marks).value
     if letter is not None:
         return LETTERS.index(letter)
     return options.index(prediction) if options and prediction in options else None
 
 
-def _whole(answer: Any) -> int:
+def _read_integer(answer: Any) -> int:
     try:
         return int(answer)
     except (TypeError, ValueError, OverflowError):
-        raise RowError("answer.type", "answer", f"expected the number of an option {got(answer)}.") from None
+        raise RowError("answer.type", "answer", f"expected the number of an option {show(answer)}.") from None
 
 
-def chosen_text(index: int | None, record: Record) -> Any:
+def find_chosen_text(index: int | None, record: Record) -> Any:
     """Give the text of the chosen option, or the prediction itself where there is no such option.
 
     Options are counted as Python does, -1 is the last.
@@ -130,23 +130,23 @@ class _Judged(msgspec.Struct, frozen=True):
     said: Any
 
 
-def _judged_choice(record: Record, method: str) -> _Judged:
-    result = choice(_field(record, "prediction"), _field(record, "answer"), method=method)
-    return _Judged(result.right, result.index is not None, chosen_text(result.index, record))
+def _judge_choice_record(record: Record, method: str) -> _Judged:
+    result = judge_choice(_read_field(record, "prediction"), _read_field(record, "answer"), method=method)
+    return _Judged(result.right, result.index is not None, find_chosen_text(result.index, record))
 
 
-def _judged_ocr(record: Record, method: str) -> _Judged:
-    prediction, answer = (_text_or_texts(record, name) for name in ("prediction", "answer"))
+def _judge_ocr_record(record: Record, method: str) -> _Judged:
+    prediction, answer = (_read_text_or_texts(record, name) for name in ("prediction", "answer"))
     return _Judged(
-        reform_ocr(prediction if isinstance(prediction, str) else " ".join(prediction), answer), True, str(prediction)
+        match_ocr(prediction if isinstance(prediction, str) else " ".join(prediction), answer), True, str(prediction)
     )
 
 
-def _judged_kie(record: Record, method: str) -> _Judged:
-    prediction, answer = (_text_or_texts(record, name) for name in ("prediction", "answer"))
+def _judge_kie_record(record: Record, method: str) -> _Judged:
+    prediction, answer = (_read_text_or_texts(record, name) for name in ("prediction", "answer"))
     if not isinstance(prediction, str) or not isinstance(answer, str):
-        raise RowError("answer.type", "answer", f"the kit evaluates texts only here {got(answer)}. Give one text.")
-    return _Judged(reform_kie(prediction, [answer]), True, prediction)
+        raise RowError("answer.type", "answer", f"the kit evaluates texts only here {show(answer)}. Give one text.")
+    return _Judged(match_kie(prediction, [answer]), True, prediction)
 
 
 _WITHOUT = {
@@ -156,25 +156,25 @@ _WITHOUT = {
 """What to do where a field is missing that datasets of one kind have."""
 
 
-def _field(record: Record, name: str) -> Any:
+def _read_field(record: Record, name: str) -> Any:
     if name not in record:
         hint = _WITHOUT.get(name, "")
-        raise RowError(f"{name}.missing", name, f"the record has no such field {got(dict(record))}.{hint}")
+        raise RowError(f"{name}.missing", name, f"the record has no such field {show(dict(record))}.{hint}")
     return record[name]
 
 
-def _text_or_texts(record: Record, name: str) -> str | list[str]:
-    value = _field(record, name)
+def _read_text_or_texts(record: Record, name: str) -> str | list[str]:
+    value = _read_field(record, name)
     if isinstance(value, str) or (isinstance(value, list) and all(isinstance(text, str) for text in value)):
         return value
-    raise RowError(f"{name}.type", name, f"expected a text or a list of texts {got(value)}.")
+    raise RowError(f"{name}.type", name, f"expected a text or a list of texts {show(value)}.")
 
 
 GENERATION = "Generation"
 _JUDGES: Mapping[str, Callable[[Record, str], _Judged]] = {
-    SINGLE_CHOICE: _judged_choice,
-    "OCROpenEnded": _judged_ocr,
-    "KIEOpenEnded": _judged_kie,
+    SINGLE_CHOICE: _judge_choice_record,
+    "OCROpenEnded": _judge_ocr_record,
+    "KIEOpenEnded": _judge_kie_record,
 }
 FORMULATIONS = (*_JUDGES, GENERATION)
 
@@ -214,15 +214,15 @@ def evaluate(
         'the evalueted SingleChoice result: 1.0'
     """
     if formulation not in FORMULATIONS:
-        hint = did_you_mean(formulation, FORMULATIONS)
+        hint = suggest_spelling(formulation, FORMULATIONS)
         raise Error(f"no formulation {formulation!r}.{hint} Known: {', '.join(FORMULATIONS)}.")
     if not records:
         raise Error("there are no records. Give the predictions of the whole benchmark.")
     if formulation == GENERATION:
-        numbers = _caption_numbers(records)
-        return Evaluation(log_lines(formulation, numbers), numbers)
-    judged = [_judged(number, record, formulation, infer_method) for number, record in enumerate(records)]
-    said = _by_sample(records, judged)
+        numbers = _compute_caption_scores(records)
+        return Evaluation(format_log_lines(formulation, numbers), numbers)
+    judged = [_judge_record(number, record, formulation, infer_method) for number, record in enumerate(records)]
+    said = _group_by_sample(records, judged)
     numbers = {
         "accuracy": sum(result.right for result in judged) / len(judged),
         "format_hit_rate": sum(result.formed for result in judged) / len(judged),
@@ -232,18 +232,18 @@ def evaluate(
             raise Error(f"{formulation}: only single choices have a stability. Leave it out.")
         numbers["instability"] = reform_instability(said.values())
     if multi_round_eval:
-        trend = reform_round_trend(_by_round(records, judged))
+        trend = reform_round_trend(_group_by_round(records, judged))
         numbers |= {"corr": trend.correlation, "slope": trend.slope}
-    return Evaluation(log_lines(formulation, numbers), numbers)
+    return Evaluation(format_log_lines(formulation, numbers), numbers)
 
 
-def _judged(number: int, record: Record, formulation: str, method: str) -> _Judged:
-    with _in_record(number):
+def _judge_record(number: int, record: Record, formulation: str, method: str) -> _Judged:
+    with _name_record(number):
         return _JUDGES[formulation](record, method)
 
 
 @contextlib.contextmanager
-def _in_record(number: int) -> Iterator[None]:
+def _name_record(number: int) -> Iterator[None]:
     """Name record and field for errors that are raised inside."""
     try:
         yield
@@ -251,7 +251,7 @@ def _in_record(number: int) -> Iterator[None]:
         raise RowError(error.code, error.field, f"record {number}, {error.field}: {error.message}") from None
 
 
-def log_lines(formulation: str, numbers: Mapping[str, float]) -> tuple[str, ...]:
+def format_log_lines(formulation: str, numbers: Mapping[str, float]) -> tuple[str, ...]:
     """Word numbers as the kit logs them, its spelling kept.
 
     Args:
@@ -278,43 +278,43 @@ def log_lines(formulation: str, numbers: Mapping[str, float]) -> tuple[str, ...]
     return tuple(lines)
 
 
-def _by_sample(records: Sequence[Record], judged: Sequence[_Judged]) -> Mapping[Any, Sequence[Any]]:
+def _group_by_sample(records: Sequence[Record], judged: Sequence[_Judged]) -> Mapping[Any, Sequence[Any]]:
     groups: dict[Any, list[Any]] = {}
     for number, (record, result) in enumerate(zip(records, judged, strict=True)):
-        with _in_record(number):
-            sample = _field(record, "sample_id")
+        with _name_record(number):
+            sample = _read_field(record, "sample_id")
             if isinstance(sample, list | dict):
-                raise RowError("id.type", "sample_id", f"expected a text or a number {got(sample)}.")
+                raise RowError("id.type", "sample_id", f"expected a text or a number {show(sample)}.")
         groups.setdefault(sample, []).append(result.said)
     if len({len(said) for said in groups.values()}) > 1:
         raise Error("sample_id: some samples stand more often than others, which the kit cannot average.")
     return groups
 
 
-def _by_round(records: Sequence[Record], judged: Sequence[_Judged]) -> Mapping[float, Sequence[float]]:
+def _group_by_round(records: Sequence[Record], judged: Sequence[_Judged]) -> Mapping[float, Sequence[float]]:
     rounds: dict[float, list[float]] = {}
     for number, (record, result) in enumerate(zip(records, judged, strict=True)):
-        with _in_record(number):
-            turn = _field(record, "round_id")
+        with _name_record(number):
+            turn = _read_field(record, "round_id")
             if isinstance(turn, bool) or not isinstance(turn, int | float):
-                raise RowError("round.type", "round_id", f"expected the number of the round {got(turn)}.")
+                raise RowError("round.type", "round_id", f"expected the number of the round {show(turn)}.")
         rounds.setdefault(turn, []).append(float(result.right))
     return rounds
 
 
-def _caption_numbers(records: Sequence[Record]) -> dict[str, float]:
+def _compute_caption_scores(records: Sequence[Record]) -> dict[str, float]:
     references, predictions = [], []
     for number, record in enumerate(records):
-        with _in_record(number):
-            listed, prediction = _field(record, "references"), _field(record, "prediction")
+        with _name_record(number):
+            listed, prediction = _read_field(record, "references"), _read_field(record, "prediction")
             if not isinstance(listed, list) or not listed or not all(isinstance(text, str) for text in listed):
-                raise RowError("references.type", "references", f"expected a list of captions {got(listed)}.")
+                raise RowError("references.type", "references", f"expected a list of captions {show(listed)}.")
             if not isinstance(prediction, str):
-                raise RowError("prediction.type", "prediction", f"expected a text {got(prediction)}.")
+                raise RowError("prediction.type", "prediction", f"expected a text {show(prediction)}.")
         references.append(listed)
         predictions.append(prediction)
     bleu = {f"bleu_{order}": value for order, value in enumerate(coco_bleu(predictions, references), 1)}
     rouge = [coco_rouge_l(*row) for row in zip(predictions, references, strict=True)]
     cider = float(coco_cider(predictions, references).mean())
-    scores = {} if meteor.missing() else {"meteor": coco_meteor(predictions, references)}
+    scores = {} if meteor.describe_missing() else {"meteor": coco_meteor(predictions, references)}
     return {**bleu, **scores, "rouge_l": sum(rouge) / len(rouge), "cider": cider}

@@ -6,8 +6,8 @@ text and description would be. Captions count by a hundred times CIDEr, as the o
 """
 
 from mmconvert.core.errors import UsageError
-from mmscore.core.ranking import Place
-from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, DIMENSIONS, METRICS, benchmark_named, benchmark_of
+from mmscore.core.ranking import RankColumn
+from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, DIMENSIONS, METRICS, detect_benchmark, find_benchmark
 
 COLUMNS = DIMENSIONS
 SIZES = {name: sum(benchmark.dimension == name for benchmark in BENCHMARKS) for name in DIMENSIONS}
@@ -15,7 +15,7 @@ METHOD_COLUMNS = ("method", "extra.infer_method")
 """Where a file of ours and a prediction list of the kit say how answers were made."""
 
 
-def place_in_dimension(label: str | None, dataset: str | None, tasks: frozenset[str]) -> Place:
+def find_dimension(label: str | None, dataset: str | None, tasks: frozenset[str]) -> RankColumn:
     """Find the dataset and its dimension.
 
     Args:
@@ -32,5 +32,5 @@ def place_in_dimension(label: str | None, dataset: str | None, tasks: frozenset[
     """
     if label is None and dataset is None:
         raise UsageError("the file does not say which dataset it is for. Say it: NAME=PATH.")
-    benchmark = benchmark_named(label) if label is not None else benchmark_of(dataset or "", tasks)
-    return Place(benchmark.name, benchmark.dimension, METRICS[benchmark.formulation], 100.0)
+    benchmark = find_benchmark(label) if label is not None else detect_benchmark(dataset or "", tasks)
+    return RankColumn(benchmark.name, benchmark.dimension, METRICS[benchmark.formulation], 100.0)

@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, got
+from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.record import LETTERS
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import MEANS, Facts, Item, Metrics, Recipe, Row
 from mmscore.core.table import CLUSTER, SCORED, Scored
-from mmscore.kits.reform_eval.evaluation import SINGLE_CHOICE, log_lines
-from mmscore.metrics.reform_instability import entropy
+from mmscore.kits.reform_eval.evaluation import SINGLE_CHOICE, format_log_lines
+from mmscore.metrics.reform_instability import compute_entropy
 from mmscore.parsers.reform_choice import reform_choice
 
 KIT = "ReForm-Eval"
@@ -29,19 +29,19 @@ def is_from_kit(facts: Facts, task: str) -> bool:
     return facts.tasks == {task} and bool(facts.formats) and facts.formats <= FORMATS
 
 
-def log_table(formulation: str, numbers: Mapping[str, float]) -> Sequence[Row]:
+def build_log_table(formulation: str, numbers: Mapping[str, float]) -> Sequence[Row]:
     """Lay out numbers as the kit's log does, one line a row."""
-    return [{"log": line} for line in log_lines(formulation, numbers)]
+    return [{"log": line} for line in format_log_lines(formulation, numbers)]
 
 
 def parse_choice(item: Item, version: str) -> Parsed:
     """Read the choice: the letter of a likelihood run, else the first mark in brackets."""
-    if _method(item) == LIKELIHOOD:
+    if _read_method(item) == LIKELIHOOD:
         return Parsed(item.prediction, LIKELIHOOD)
     return reform_choice(item.prediction)
 
 
-def _method(item: Item) -> str | None:
+def _read_method(item: Item) -> str | None:
     if item.method is not None or "infer_method" not in item.extra:
         return item.method
     try:
@@ -51,18 +51,18 @@ def _method(item: Item) -> str | None:
     return fields.get("infer_method") if isinstance(fields, dict) else None
 
 
-def choice_scores(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+def score_choice(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     """Judge the choice, and whether there is one.
 
     Raises:
         RowError: The row has no answer.
     """
     if item.answer is None:
-        raise RowError("answer.missing", "answer", f"the row has no reference {got(None)}. Give --answers.")
+        raise RowError("answer.missing", "answer", f"the row has no reference {show(None)}. Give --answers.")
     return {"accuracy": float(parsed.value == item.answer), "format_hit_rate": float(parsed.value is not None)}
 
 
-def with_instability(scored: Scored) -> Scored:
+def measure_instability(scored: Scored) -> Scored:
     """Measure how the predictions for one sample differ, where samples stand in several rows.
 
     Args:
@@ -78,24 +78,24 @@ def with_instability(scored: Scored) -> Scored:
     for number, (status, id, letter, sample, options, prediction) in enumerate(zip(*columns, strict=True)):
         if status == SCORED:
             groups.setdefault(sample or id, []).append(number)
-        said.append(_chosen_text(letter, options or (), prediction))
+        said.append(_find_chosen_text(letter, options or (), prediction))
     if len(groups) == sum(map(len, groups.values())):
         return scored
     values, clusters = np.full(len(scored), np.nan), np.arange(len(scored))
     for rows in groups.values():
-        values[rows[0]] = entropy(said[row] for row in rows)
+        values[rows[0]] = compute_entropy(said[row] for row in rows)
         clusters[rows] = rows[0]
     scored = scored.with_scores(instability=values)
     known = CLUSTER in scored.rows.column_names
     return scored if known else scored.with_array(CLUSTER, pa.array(clusters))
 
 
-def _chosen_text(letter: str | None, options: Sequence[str | None], prediction: str | None) -> str | None:
+def _find_chosen_text(letter: str | None, options: Sequence[str | None], prediction: str | None) -> str | None:
     place = LETTERS.find(letter) if letter else -1
     return options[place] if 0 <= place < len(options) else prediction
 
 
-def choice_means(scored: Scored, version: str) -> Metrics:
+def average_choices(scored: Scored, version: str) -> Metrics:
     """Average the scores of choices; instability is in natural logarithms, and less of it is better."""
     metrics = dict(MEANS(scored, version))
     if "instability" in metrics:
@@ -103,7 +103,7 @@ def choice_means(scored: Scored, version: str) -> Metrics:
     return metrics
 
 
-def choice_recipe(summary: str, default_for: Callable[[Facts], str | None]) -> Recipe:
+def build_choice_recipe(summary: str, default_for: Callable[[Facts], str | None]) -> Recipe:
     """Make the recipe of single choice; others change what they do besides.
 
     Args:
@@ -116,16 +116,16 @@ def choice_recipe(summary: str, default_for: Callable[[Facts], str | None]) -> R
         versions=VERSIONS,
         columns=("options", "answer", "method", "extra"),
         parse=parse_choice,
-        metrics=choice_scores,
-        settle=lambda scored, version: with_instability(scored),
-        reduce=choice_means,
-        table=lambda scored, version: choice_table(scored, choice_means(scored, version)),
+        metrics=score_choice,
+        settle=lambda scored, version: measure_instability(scored),
+        reduce=average_choices,
+        table=lambda scored, version: build_choice_table(scored, average_choices(scored, version)),
         keep=CHOICE_KEEP,
         default_for=default_for,
     )
 
 
-def choice_table(scored: Scored, metrics: Metrics) -> Sequence[Row]:
+def build_choice_table(scored: Scored, metrics: Metrics) -> Sequence[Row]:
     """Lay out the numbers of choices as the kit's log does.
 
     Args:
@@ -137,4 +137,4 @@ def choice_table(scored: Scored, metrics: Metrics) -> Sequence[Row]:
     """
     if len({len(part) for _, part in scored.split("sample")}) > 1:
         raise Error("sample: some samples have more answered rows than others, and the kit cannot average them.")
-    return log_table(SINGLE_CHOICE, {name: estimate.value for name, estimate in metrics.items()})
+    return build_log_table(SINGLE_CHOICE, {name: estimate.value for name, estimate in metrics.items()})

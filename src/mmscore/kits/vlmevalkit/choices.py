@@ -58,34 +58,34 @@ def is_circular(facts: Facts) -> bool:
 
 def parse(item: Item, version: str) -> Parsed:
     """Read the choice; see `vlmevalkit_option`."""
-    return vlmevalkit_option(item.prediction, options_of(item), version)  # type: ignore[arg-type]
+    return vlmevalkit_option(item.prediction, list_options(item), version)  # type: ignore[arg-type]
 
 
-def hit(item: Item, parsed: Parsed) -> float:
+def score_hit(item: Item, parsed: Parsed) -> float:
     """Tell whether the choice is the reference's letter: 1.0 or 0.0.
 
     A reply that nothing was read from counts as the refusal letter, and a reference that is no
     letter (an option's text, a small letter) is never met.
     """
-    return float((parsed.value or REFUSAL) == _reference(item))
+    return float((parsed.value or REFUSAL) == _read_reference(item))
 
 
-def options_of(item: Item) -> dict[str, str]:
+def list_options(item: Item) -> dict[str, str]:
     """Give the texts of a row's options by letter, absent ones left out; two are made up for an open question."""
     options = {letter: text for letter, text in zip(LETTERS, item.options, strict=False) if text is not None}
     if item.dataset is not None and NO_OPTIONS in item.dataset and "A" not in options:
-        options |= {"A": _verbatim(item) or "", "B": OTHER_ANSWERS}
+        options |= {"A": _read_answer_cell(item) or "", "B": OTHER_ANSWERS}
     return options
 
 
-def _reference(item: Item) -> str | None:
-    text = _verbatim(item)
+def _read_reference(item: Item) -> str | None:
+    text = _read_answer_cell(item)
     if item.dataset is not None and NO_OPTIONS in item.dataset and text is not None:
         return text if len(text) == 1 and text in ascii_uppercase else "A"
     return text
 
 
-def _verbatim(item: Item) -> str | None:
+def _read_answer_cell(item: Item) -> str | None:
     """Give the answer cell as the source wrote it; only a text can be met."""
     if item.label is None:
         return item.answer
@@ -93,7 +93,7 @@ def _verbatim(item: Item) -> str | None:
     return value if isinstance(value, str) else item.label
 
 
-def accuracy_table(scored: Scored, score: str) -> list[Row]:
+def build_accuracy_table(scored: Scored, score: str) -> list[Row]:
     """Lay out accuracies as the kit does: a line for each split, columns for levels and categories.
 
     Args:
@@ -110,24 +110,24 @@ def accuracy_table(scored: Scored, score: str) -> list[Row]:
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/multiple_choice.py:report_acc.
     """
-    scored = with_score(scored, score)
-    names = {level: sorted(categories(scored, level)) for level in LEVELS}
+    scored = keep_scored_rows(scored, score)
+    names = {level: sorted(list_categories(scored, level)) for level in LEVELS}
     lines: list[Row] = []
-    for split, part in by_split(scored):
+    for split, part in split_rows(scored):
         line: dict[str, object] = {"split": split, "Overall": part.mean(score).value}
         for level in LEVELS:
-            values = group_means(part, level, score)
+            values = average_groups(part, level, score)
             line |= {ABBREVIATIONS.get(name, name): values.get(name, math.nan) for name in names[level]}
         lines.append(line)
     return lines
 
 
-def with_score(scored: Scored, score: str) -> Scored:
+def keep_scored_rows(scored: Scored, score: str) -> Scored:
     """Keep the rows that have a score, and of their columns those that tables use."""
     return scored.only(["id", "split", *LEVELS]).where(~np.isnan(scored.scores[score]))
 
 
-def categories(scored: Scored, level: str) -> set[str]:
+def list_categories(scored: Scored, level: str) -> set[str]:
     """Collect the names of one level; none where no row has one.
 
     Raises:
@@ -139,7 +139,7 @@ def categories(scored: Scored, level: str) -> set[str]:
     return {value for value in values if value is not None}
 
 
-def by_split(scored: Scored) -> list[tuple[str, Scored]]:
+def split_rows(scored: Scored) -> list[tuple[str, Scored]]:
     """Cut the rows by split, in order of first appearance; one part `none` without splits.
 
     Where some rows have none, the last part is `NaN` and empty: the kit looks for a split that equals NaN.
@@ -150,6 +150,6 @@ def by_split(scored: Scored) -> list[tuple[str, Scored]]:
     return parts or [("none", scored)]
 
 
-def group_means(scored: Scored, level: str, score: str) -> dict[str, float]:
+def average_groups(scored: Scored, level: str, score: str) -> dict[str, float]:
     """Average a score over the rows of each category."""
     return {name: rows.mean(score).value for name, rows in scored.split(level)}

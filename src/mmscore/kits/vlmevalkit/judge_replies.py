@@ -37,7 +37,7 @@ class JudgedOption(msgspec.Struct, frozen=True):
     log: str
 
 
-def judged_option(
+def infer_judged_option(
     prediction: str, options: Mapping[str, str], replies: Sequence[str], version: Version = "v3"
 ) -> JudgedOption | None:
     """Infer the option that an answer names; the judge is asked only where that fails.
@@ -75,7 +75,7 @@ def judged_option(
     return JudgedOption(UNPARSED, DRAWN)
 
 
-def judged_yes_no(replies: Sequence[str]) -> Parsed | None:
+def read_judged_yes_no(replies: Sequence[str]) -> Parsed | None:
     """Read yes or no off the judge's last reply.
 
     Args:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mmscore.core.recipe import Item
-from mmscore.kits.vlmevalkit.rows import other_cells, required_cell
+from mmscore.kits.vlmevalkit.rows import read_other_cells, require_cell
 
 OVERALL = "overall"
 LOWEST, HIGHEST = 1.0, 10.0
@@ -19,24 +19,24 @@ class Pair(NamedTuple):
     model: float
 
 
-class Asked(NamedTuple):
+class ReferenceFacts(NamedTuple):
     """What the kit's table knows beside the question: the picture in words, and GPT-4's answer."""
 
     caption: str
     gpt4_answer: str
 
 
-def asked_of(item: Item) -> Asked:
+def read_reference_facts(item: Item) -> ReferenceFacts:
     """Read what the judge is shown of a row.
 
     Raises:
         RowError: A column of the table is missing, or `extra` is no JSON object.
     """
-    cells = other_cells(item)
-    return Asked(required_cell(cells, "caption"), required_cell(cells, "gpt4_ans"))
+    cells = read_other_cells(item)
+    return ReferenceFacts(require_cell(cells, "caption"), require_cell(cells, "gpt4_ans"))
 
 
-def pair_of(reply: str) -> Pair | None:
+def parse_pair(reply: str) -> Pair | None:
     r"""Read the two scores off the first line of a judge's reply.
 
     Args:
@@ -61,7 +61,7 @@ def pair_of(reply: str) -> Pair | None:
     return Pair(gpt4, model) if all(LOWEST <= score <= HIGHEST for score in (gpt4, model)) else None
 
 
-def llavabench_table(rows: Iterable[tuple[str, Pair]]) -> list[dict[str, str | float]]:
+def build_llavabench_table(rows: Iterable[tuple[str, Pair]]) -> list[dict[str, str | float]]:
     """Average over all rows and over each category.
 
     Args:
@@ -81,10 +81,10 @@ def llavabench_table(rows: Iterable[tuple[str, Pair]]) -> list[dict[str, str | f
     for category, pair in rows:
         parts[OVERALL].append(pair)
         parts.setdefault(category, []).append(pair)
-    return [_line(name, pairs) for name, pairs in parts.items() if pairs]
+    return [_build_line(name, pairs) for name, pairs in parts.items() if pairs]
 
 
-def _line(name: str, pairs: list[Pair]) -> dict[str, str | float]:
+def _build_line(name: str, pairs: list[Pair]) -> dict[str, str | float]:
     gpt4 = math.fsum(pair.gpt4 for pair in pairs) / len(pairs)
     model = math.fsum(pair.model for pair in pairs) / len(pairs)
     numbers = {"Relative Score (main)": model / gpt4 * 100, "VLM Score": model * 10, "GPT4 Score": gpt4 * 10}

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mmconvert.core.errors import Error, RowError, got
+from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.text.literals import parse_list
 from mmscore.core.recipe import Item
-from mmscore.kits.vlmevalkit.rows import answer_cell, other_cells, required_cell
+from mmscore.kits.vlmevalkit.rows import read_answer_cell, read_other_cells, require_cell
 from mmscore.parsers.vlmevalkit_option import vlmevalkit_option
 
 # Values of the kit's columns `question_type` and `answer_type`
@@ -21,7 +21,7 @@ OVERALL = "Overall"
 _LONGEST_SKILLS = 1_000
 
 
-class Question(msgspec.Struct, frozen=True):
+class MathvistaQuestion(msgspec.Struct, frozen=True):
     """What the kit's table says about a question; cells as it spells them.
 
     Attributes:
@@ -39,23 +39,23 @@ class Question(msgspec.Struct, frozen=True):
     answer_option: str
 
 
-def question_of(item: Item) -> Question:
+def read_question(item: Item) -> MathvistaQuestion:
     """Read what the kit's table says about the question of a row.
 
     Raises:
         RowError: A column of the table is missing, or `extra` is no JSON object.
     """
-    cells = other_cells(item)
-    return Question(
-        question_type=required_cell(cells, "question_type"),
-        answer_type=required_cell(cells, "answer_type"),
+    cells = read_other_cells(item)
+    return MathvistaQuestion(
+        question_type=require_cell(cells, "question_type"),
+        answer_type=require_cell(cells, "answer_type"),
         choices=cells.get("choices", ""),
-        answer=answer_cell(item),
+        answer=read_answer_cell(item),
         answer_option=cells.get("answer_option", ""),
     )
 
 
-def read_directly(question: Question, prediction: str) -> str | int | float | None:
+def read_directly(question: MathvistaQuestion, prediction: str) -> str | int | float | None:
     """Read an answer from a reply without a judge.
 
     Args:
@@ -78,12 +78,12 @@ def read_directly(question: Question, prediction: str) -> str | int | float | No
         (7, None, None)
     """
     if question.question_type == MULTI_CHOICE:
-        return _letter(question, prediction)
-    value, reference = _compared(question, prediction)
+        return _find_letter(question, prediction)
+    value, reference = _prepare_comparison(question, prediction)
     return value if value == reference else None
 
 
-def is_right(question: Question, extracted: str) -> bool:
+def is_right(question: MathvistaQuestion, extracted: str) -> bool:
     """Tell whether an extracted answer is the reference.
 
     Free-form answers that are neither whole numbers nor floats are always wrong: the kit compares
@@ -105,17 +105,17 @@ def is_right(question: Question, extracted: str) -> bool:
         False
     """
     if question.question_type == MULTI_CHOICE:
-        return _letter(question, extracted) == question.answer_option
-    value, reference = _compared(question, extracted)
+        return _find_letter(question, extracted) == question.answer_option
+    value, reference = _prepare_comparison(question, extracted)
     return value == reference
 
 
-def _letter(question: Question, text: str) -> str | None:
+def _find_letter(question: MathvistaQuestion, text: str) -> str | None:
     options = {chr(ord("A") + number): str(option) for number, option in enumerate(parse_list(question.choices))}
     return vlmevalkit_option(text, options).value
 
 
-def _compared(question: Question, text: str) -> tuple[str | int | float | None, str | int | float]:
+def _prepare_comparison(question: MathvistaQuestion, text: str) -> tuple[str | int | float | None, str | int | float]:
     """Give the value and the reference that the kit compares; a value of None is never met."""
     read = {INTEGER: int, FLOAT: float}.get(question.answer_type)
     if read is None:
@@ -126,7 +126,7 @@ def _compared(question: Question, text: str) -> tuple[str | int | float | None, 
         return None, question.answer
 
 
-class Result(msgspec.Struct, frozen=True):
+class GradedQuestion(msgspec.Struct, frozen=True):
     """A graded question: its place in the report, whether it was read directly, and whether it is right."""
 
     task: str
@@ -135,7 +135,7 @@ class Result(msgspec.Struct, frozen=True):
     right: bool
 
 
-def mathvista_table(results: Iterable[Result]) -> list[dict[str, str | int | float]]:
+def build_mathvista_table(results: Iterable[GradedQuestion]) -> list[dict[str, str | int | float]]:
     """Count questions over all, by skill and by task.
 
     Args:
@@ -158,7 +158,7 @@ def mathvista_table(results: Iterable[Result]) -> list[dict[str, str | int | flo
     direct: Counter[str] = Counter()
     right: Counter[str] = Counter()
     for result in results:
-        names = (OVERALL, *skills_of(result.skills), result.task)
+        names = (OVERALL, *read_skills(result.skills), result.task)
         total.update(names)
         direct.update(names if result.direct else ())
         right.update(names if result.right else ())
@@ -175,7 +175,7 @@ def mathvista_table(results: Iterable[Result]) -> list[dict[str, str | int | flo
     ]
 
 
-def skills_of(cell: str) -> list[str]:
+def read_skills(cell: str) -> list[str]:
     """Read the skills that a question needs: a list literal, else one name as it stands.
 
     Raises:
@@ -190,7 +190,7 @@ def skills_of(cell: str) -> list[str]:
         return [str(skill) for skill in parse_list(cell)]
     except RowError:
         if _is_expression(cell):
-            message = f"skills: expected a list, or a name that Python cannot read {got(cell)}."
+            message = f"skills: expected a list, or a name that Python cannot read {show(cell)}."
             raise Error(f"{message} Write {[cell]!r}.") from None
         return [cell]
 

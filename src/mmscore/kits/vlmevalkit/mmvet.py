@@ -56,7 +56,7 @@ def grade(replies: Sequence[str]) -> Grade | None:
     return Grade(None, log + f"All {TRIES} retries failed.\n") if len(replies) >= TRIES else None
 
 
-def table_row(question: str, reference: str, prediction: str) -> str:
+def build_table_row(question: str, reference: str, prediction: str) -> str:
     """Write a row of the table that the judge is to finish; a score follows.
 
     `<AND>` and `<OR>` between parts of the reference stand free.
@@ -71,7 +71,7 @@ def table_row(question: str, reference: str, prediction: str) -> str:
     return f"{question} | {spaced} | {prediction} | "
 
 
-def mmvet_tables(
+def build_mmvet_tables(
     rows: Iterable[tuple[str, float]],
 ) -> tuple[list[dict[str, str | int | float]], list[dict[str, str | int | float]]]:
     """Average scores over capabilities, and over combinations of them.
@@ -108,10 +108,10 @@ def mmvet_tables(
             scores.setdefault(name, []).append(score)
     if missing := [name for name in CAPABILITIES if not scores[name]]:
         raise Error(f"category: no row needs {', '.join(missing)}, and the kit's table averages over each. Score more.")
-    return _lines(scores, (*CAPABILITIES, OVERALL)), _lines(scores, (*combinations, OVERALL))
+    return _build_lines(scores, (*CAPABILITIES, OVERALL)), _build_lines(scores, (*combinations, OVERALL))
 
 
-def _lines(scores: dict[str, list[float]], names: Sequence[str]) -> list[dict[str, str | int | float]]:
+def _build_lines(scores: dict[str, list[float]], names: Sequence[str]) -> list[dict[str, str | int | float]]:
     return [
         {"Category": name, "tot": len(scores[name]), "acc": math.fsum(scores[name]) / len(scores[name]) * 100}
         for name in names

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Mapping
 
-from mmconvert.core.errors import RowError, got
-from mmconvert.core.record import canonical_json
+from mmconvert.core.errors import RowError, show
+from mmconvert.core.record import encode_json
 from mmscore.core.recipe import Facts, Item, read_label
 
 KIT = "VLMEvalKit (exact matching)"
@@ -30,7 +30,7 @@ def is_from_kit(facts: Facts, *parts: str) -> bool:
     return named and not choices and bool(facts.formats) and facts.formats <= FORMATS
 
 
-def answer_cell(item: Item) -> str:
+def read_answer_cell(item: Item) -> str:
     """Give the answer cell as text, `nan` where the row has none.
 
     Example:
@@ -43,7 +43,7 @@ def answer_cell(item: Item) -> str:
     return label if isinstance(label, str) else item.label
 
 
-def other_cells(item: Item) -> Mapping[str, str]:
+def read_other_cells(item: Item) -> Mapping[str, str]:
     """Give the cells of the kit's columns that have no place of their own, by name; empty ones are left out.
 
     Raises:
@@ -58,13 +58,13 @@ def other_cells(item: Item) -> Mapping[str, str]:
     except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
-        raise RowError("extra.json", "extra", f"expected a JSON object {got(item.extra)}. Write the column as one.")
+        raise RowError("extra.json", "extra", f"expected a JSON object {show(item.extra)}. Write the column as one.")
     present = {name: value for name, value in fields.items() if value is not None}
-    return {name: value if isinstance(value, str) else canonical_json(value) for name, value in present.items()}
+    return {name: value if isinstance(value, str) else encode_json(value) for name, value in present.items()}
 
 
-def required_cell(cells: Mapping[str, str], name: str) -> str:
-    """Give one of `other_cells`.
+def require_cell(cells: Mapping[str, str], name: str) -> str:
+    """Give one of `read_other_cells`.
 
     Raises:
         RowError: The row has no such cell.

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mmscore.core.predictions.load import Rows, column_type
+from mmscore.core.predictions.load import Rows, find_column_type
 from mmscore.scoring.scored_file import Result
 
 
@@ -24,7 +24,7 @@ def beside(result: Result, names: Sequence[str]) -> pa.Table:
     table = pa.Table.from_batches(result.rows.read(["id", *having]))
     place = pc.index_in(result.scored.rows["id"], value_set=table["id"].combine_chunks(), skip_nulls=True)
     found = table.take(place.combine_chunks())
-    nulls = {name: pa.nulls(len(found), column_type(name)) for name in names if name not in having}
+    nulls = {name: pa.nulls(len(found), find_column_type(name)) for name in names if name not in having}
     return pa.table({name: nulls[name] if name in nulls else found[name] for name in names})
 
 

@@ -5,8 +5,8 @@ from itertools import combinations
 from typing import Any
 
 from mmconvert.core.errors import Error
-from mmscore.analysis.compare import compared
-from mmscore.analysis.explain import gap_between
+from mmscore.analysis.compare import compare_results
+from mmscore.analysis.explain import explain_gap
 from mmscore.scoring.paired_tests import holm
 from mmscore.scoring.scored_file import Result
 
@@ -28,7 +28,7 @@ def differences(results: Sequence[Result]) -> list[dict[str, Any]]:
     found = []
     for a, b in _pairs_of_files(results):
         try:
-            told = compared(results[a], results[b]).to_json()
+            told = compare_results(results[a], results[b]).to_json()
         except Error:
             continue
         rows = {name: ids if name == "compared" else len(ids) for name, ids in told["rows"].items()}
@@ -75,7 +75,7 @@ def gaps(results: Sequence[Result]) -> list[dict[str, Any]]:
             a, b = results[first].settled, results[other].settled
             names = [next(iter(side.rows.scores)) for side in (a, b)]
             try:
-                gap = gap_between(a, b, names)
+                gap = explain_gap(a, b, names)
             except Error:
                 continue
             found.append({"a": first, "b": other, "scores": names, "gap": gap.to_json()})

@@ -7,7 +7,20 @@ from typing import Any, Literal
 import msgspec
 
 from mmconvert.core.record import LETTERS
-from mmconvert.viewer.items import Choice, Column, Filter, Item, Mark, Message, Picture, Plain, Shown, Span, Text, Tone
+from mmconvert.viewer.items import (
+    Choice,
+    Column,
+    Filter,
+    Mark,
+    Message,
+    PageItem,
+    Picture,
+    Plain,
+    Shown,
+    Text,
+    TextSpan,
+    Tone,
+)
 from mmscore.core.parsed import UNPARSED
 from mmscore.core.table import EXCLUDED, FAILED, JUDGE_FAILED, MISSING, REJECTED
 from mmscore.reporting.html.details import Details, asked_in, references_of
@@ -103,7 +116,7 @@ def item_of(
     told: Sequence[Details],
     pictures: Sequence[Picture],
     groups: Mapping[str, str | None],
-) -> Item:
+) -> PageItem:
     """Lay out one row.
 
     Args:
@@ -127,7 +140,7 @@ def item_of(
     messages = _messages(asked)
     shown = pictures_shown(asked)
     held = [*pictures] or [Picture(None, "", note="not in the predictions file")] * shown
-    return Item(
+    return PageItem(
         id=id,
         cells=cells,
         marks=list(_marks(layout, readings)),
@@ -243,7 +256,7 @@ def _marked(reply: str, own: Sequence[tuple[str, Reading]]) -> Shown | Sequence[
             marks.setdefault(reading.span, []).append(f"{recipe}: {reading.how}")
     if not marks or list(marks) == [(0, len(reply))]:
         return reply
-    spans = [Span(*place, label="; ".join(words)) for place, words in sorted(marks.items())]
+    spans = [TextSpan(*place, label="; ".join(words)) for place, words in sorted(marks.items())]
     if all(one.end <= other.start for one, other in pairwise(spans)):
         return Text(reply, tuple(spans))
     return [Text(reply, (span,)) for span in spans]

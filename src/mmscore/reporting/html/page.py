@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.dataset.publish import placed
-from mmconvert.viewer.items import Item, Picture
+from mmconvert.viewer.items import PageItem, Picture
 from mmconvert.viewer.page import write_page
 from mmconvert.viewer.thumbnails import Thumbnails
 from mmscore.core.predictions.load import Rows
@@ -72,7 +72,7 @@ def write_report(
     readings = [readings_of(*one) for one in zip(results, verdicts, repeated, listed.numbers, strict=True)]
     groups = [_groups(results[n], layout.groups, listed.numbers[n]) for n in range(len(results))]
 
-    def item(n: int) -> Item:
+    def item(n: int) -> PageItem:
         place, id = listed.keys[n]
         having = [one if listed.numbers[one.results[0]][n] is not None else _File(one.rows) for one in opened]
         return item_of(

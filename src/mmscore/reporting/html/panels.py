@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import asdict
 
-from mmscore.analysis.rule_contributions import rules_of
+from mmscore.analysis.rule_contributions import count_rules
 from mmscore.core.report import Report
 from mmscore.core.table import SCORED
 from mmscore.reporting.html.confusion import Confusion, confusion
@@ -48,7 +48,7 @@ def _rules(result: Result, verdicts: Verdicts) -> list[dict[str, Any]]:
     """Count the scored rows that each rule read, and how they fared."""
     status = np.array(result.scored.column("status"))
     having = (status == SCORED) & ~np.isnan(verdicts.values)
-    return [asdict(rule) for rule in rules_of(result.scored.where(having), verdicts.values[having])]
+    return [asdict(rule) for rule in count_rules(result.scored.where(having), verdicts.values[having])]
 
 
 def _confusion(found: Confusion | None) -> dict[str, Any] | None:

@@ -12,8 +12,8 @@ from mmconvert.dataset.dataset import open_dataset
 from mmconvert.pipeline import convert
 from mmconvert.viewer.items import Picture
 from mmconvert.viewer.thumbnails import Thumbnails
-from mmscore.core.predictions.load import parquet_files
-from mmscore.core.predictions.locate import located
+from mmscore.core.predictions.load import list_parquet_files
+from mmscore.core.predictions.locate import locate_predictions
 
 _COLUMNS = tuple(SCHEMA.field(name) for name in ("id", "sample", "images", "image_info"))
 """As a dataset of ours has them; in files of others they may be anything, and are not looked at."""
@@ -33,19 +33,19 @@ def thumbnails_of(path: str | Path, shown: Mapping[str, int], made: Thumbnails) 
         By the same names, the pictures of the rows that have as many as their messages show.
     """
     found: dict[str, tuple[Picture, ...]] = {}
-    rows = _pictured(located(path).path, pa.array(list(shown), pa.string()))
+    rows = _pictured(locate_predictions(path).path, pa.array(list(shown), pa.string()))
     fitting = ((names, images) for names, images in rows if any(shown.get(name) == len(images) for name in names))
     while batch := list(islice(fitting, _TOGETHER)):
         made.prepare(image for _, images in batch for image in images)
         for names, images in batch:
-            pictures = tuple(made.picture(image, image.slot) for image in images)
+            pictures = tuple(made.describe_image(image, image.slot) for image in images)
             found |= {name: pictures for name in names if shown.get(name) == len(images) and name not in found}
     return found
 
 
 def _pictured(place: Path, wanted: pa.Array) -> Iterator[tuple[Sequence[str], Sequence[Image]]]:
     """Give the names of each row that has pictures, id and sample, and these."""
-    files = parquet_files(place)
+    files = list_parquet_files(place)
     if not files:
         for record in convert.read(place):
             if record.images:

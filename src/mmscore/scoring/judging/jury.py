@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from mmconvert.core.errors import Error, got
-from mmconvert.core.record import canonical_json
-from mmconvert.plugins.registry import named_by_content
-from mmscore.core.judge import LEAVE, RULE, Case, Judge, Leave, NoVerdict, Question, Step, Verdict
+from mmconvert.core.errors import Error, show
+from mmconvert.core.record import encode_json
+from mmconvert.plugins.registry import name_by_content
+from mmscore.core.judge import LEAVE, RULE, Case, Judge, JudgeQuestion, Leave, NoVerdict, Step, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
 from mmscore.llm.budget import CapReachedError, Totals, tokens_of
@@ -78,28 +78,28 @@ class Setting(msgspec.Struct, frozen=True):
         step: object = self.judge.step(case, tuple(replies))
         if not isinstance(step, Step):
             raise Error(
-                f"judge {self.name!r}: `step` returns no Question, Verdict, NoVerdict or LEAVE {got(step)}. "
+                f"judge {self.name!r}: `step` returns no Question, Verdict, NoVerdict or LEAVE {show(step)}. "
                 "Return one of them for every row and reply."
             )
         return step
 
-    def messages(self, question: Question) -> list[Message]:
+    def messages(self, question: JudgeQuestion) -> list[Message]:
         """Lay a question out as chat turns."""
         system = [] if question.system is None else [{"role": "system", "content": question.system}]
         return [*system, {"role": "user", "content": question.prompt}]
 
-    def options(self, question: Question) -> dict[str, Any]:
+    def options(self, question: JudgeQuestion) -> dict[str, Any]:
         """Give the options of the chat completion: the judge's, the question's, the user's; the last wins."""
         return {**self.judge.generation, **question.generation, **self.generation}
 
-    def key(self, question: Question, number: int) -> str:
+    def key(self, question: JudgeQuestion, number: int) -> str:
         """Digest all that the reply to a row's question number `number` (from 0) depends on."""
         again = [self.repeat] if self.repeat else []
         return answer_key("judge", self.messages(question), self.model, self.options(question), number, *again)
 
     def signature(self) -> Mapping[str, str]:
         """Name what the numbers depend on, for the signature of a report."""
-        title = f"{named_by_content(self.name)}@{self.version}"
+        title = f"{name_by_content(self.name)}@{self.version}"
         if not self.asks:
             return {"judge": title, "judge_strategy": self.strategy}
         options = {**self.judge.generation, **self.generation}
@@ -107,7 +107,7 @@ class Setting(msgspec.Struct, frozen=True):
             "judge": title,
             "judge_strategy": self.strategy,
             "judge_model": self.model,
-            "judge_generation": ",".join(f"{name}={canonical_json(options[name])}" for name in sorted(options)),
+            "judge_generation": ",".join(f"{name}={encode_json(options[name])}" for name in sorted(options)),
         }
         own = {"judge_prompt": self.wording, "judge_score_mapping": self.labels, "judge_score_pattern": self.pattern}
         return named | {name: answer_key(wish)[:16] for name, wish in own.items() if wish is not None}
@@ -264,10 +264,10 @@ class DryJury:
     def _count(self, case: Case) -> None:
         replies = list[str]()
         first = step = self.setting.step(case, ())
-        if not isinstance(first, Question):
+        if not isinstance(first, JudgeQuestion):
             return
         self.estimate.rows += 1
-        while isinstance(step, Question):
+        while isinstance(step, JudgeQuestion):
             key = self.setting.key(step, len(replies))
             stored = self._store.get([key]).get(key) if self._store else None
             if stored is None:
@@ -282,7 +282,7 @@ class DryJury:
         if self._again and isinstance(step, NoVerdict):
             self._add(self.setting.key(first, 0), first, 0)
 
-    def _add(self, key: str, question: Question, asked: int) -> None:
+    def _add(self, key: str, question: JudgeQuestion, asked: int) -> None:
         if key in self._seen:
             return
         self._seen.add(key)
@@ -398,7 +398,7 @@ class ModelJury:
         """Ask what the protocol says until it has decided; tell whether every reply came from the store."""
         setting, replies, all_stored, digest = self.setting, list[str](), True, None
         cut = False
-        while isinstance(step := setting.step(case, replies), Question):
+        while isinstance(step := setting.step(case, replies), JudgeQuestion):
             if len(replies) >= (most := setting.judge.most(setting.strategy)):
                 raise Error(f"judge {setting.name!r}: asks more than its {most} tries. Correct `tries`.")
             digest = answer_key(setting.messages(step))
@@ -417,7 +417,7 @@ class ModelJury:
             step = NoVerdict(f"{step.reason}; the reply was cut off, allow more max_tokens")
         return Outcome(step, replies[-1] if replies else None, digest, len(replies)), all_stored
 
-    async def _answer(self, key: str, question: Question, *, anew: bool) -> tuple[Answer, bool]:
+    async def _answer(self, key: str, question: JudgeQuestion, *, anew: bool) -> tuple[Answer, bool]:
         """Give the reply, and whether it stood in the store before this run."""
         if key not in self._asking:
             stored = self._store.get([key]).get(key)
@@ -429,7 +429,7 @@ class ModelJury:
             self._asking[key] = asyncio.ensure_future(self._ask(key, question))
         return await self._asking[key], False
 
-    async def _ask(self, key: str, question: Question) -> Answer:
+    async def _ask(self, key: str, question: JudgeQuestion) -> Answer:
         setting = self.setting
         answer = await self._chat.ask(setting.messages(question), setting.options(question), model=setting.model)
         # What passes by itself is no state of the row: the next run asks.

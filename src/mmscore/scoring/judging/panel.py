@@ -21,7 +21,7 @@ from mmconvert.core.errors import RowError
 from mmscore.core.judge import JUDGED, LEAVE, Leave, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
-from mmscore.core.select_recipe import Choice
+from mmscore.core.select_recipe import RecipeChoice
 from mmscore.scoring.judging.jury import Jury, Outcome, Setting, Vote
 
 Scores = Mapping[str, float]
@@ -104,7 +104,7 @@ class Sitting:
 
     panel: Panel
     juries: Sequence[Jury]
-    choice: Choice
+    choice: RecipeChoice
     compared: int = field(default=0, init=False)
     agreed: int = field(default=0, init=False)
 

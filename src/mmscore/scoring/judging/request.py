@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.core.errors import UsageError, did_you_mean, first_line, got, no_such_path
-from mmconvert.plugins.registry import available, load
+from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling, take_first_line
+from mmconvert.plugins.registry import find_plugins, load
 from mmscore.core.judge import AUTO, JUDGES, RULE, Judge
 from mmscore.core.predictions.locate import STDIN
-from mmscore.core.select_recipe import Choice, name_and_version
+from mmscore.core.select_recipe import RecipeChoice, split_version
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.client import API_KEY, Chat, Endpoint, chat_url, key_from_environment
 from mmscore.llm.response_cache import AnswerStore
@@ -142,7 +142,7 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
         return JudgeRequest(self.judge, spent=spent, **(fields | {"rejudge": self.rejudge is not None}))
 
 
-def chosen_panel(request: JudgeRequest, choice: Choice) -> Panel:
+def chosen_panel(request: JudgeRequest, choice: RecipeChoice) -> Panel:
     """Find the judges for a recipe, and check every option against them.
 
     Args:
@@ -158,7 +158,7 @@ def chosen_panel(request: JudgeRequest, choice: Choice) -> Panel:
     """
     _check_numbers(request)
     if request.aggregation not in AGGREGATIONS:
-        hint = did_you_mean(request.aggregation, AGGREGATIONS)
+        hint = suggest_spelling(request.aggregation, AGGREGATIONS)
         raise UsageError(f"no aggregation {request.aggregation!r}.{hint} Known: {', '.join(AGGREGATIONS)}.")
     chosen = [_chosen(name, request, choice) for name in request.names]
     if any(setting.asks for setting in chosen) and not all(setting.asks for setting in chosen):
@@ -185,17 +185,17 @@ def _check_numbers(request: JudgeRequest) -> None:
     for name in ("concurrency", "repeats", "min_valid", "max_calls", "max_total_tokens"):
         value = getattr(request, name)
         if value is not None and (type(value) is not int or value < 1):
-            raise UsageError(f"{name} is a whole number from 1 {got(value)}.")
+            raise UsageError(f"{name} is a whole number from 1 {show(value)}.")
 
 
-def _chosen(named: str, request: JudgeRequest, choice: Choice) -> Setting:
-    name, version = name_and_version(named)
+def _chosen(named: str, request: JudgeRequest, choice: RecipeChoice) -> Setting:
+    name, version = split_version(named)
     judge: Judge = load(JUDGES, name)
     _check_fit(name, choice)
     if version is None:
         version = choice.version if choice.version in judge.versions else next(iter(judge.versions))
     elif version not in judge.versions:
-        hint = did_you_mean(version, judge.versions)
+        hint = suggest_spelling(version, judge.versions)
         raise UsageError(f"judge {name!r} has no version {version!r}.{hint} Known: {', '.join(judge.versions)}.")
     strategy = _strategy(request.strategy, name, judge)
     if strategy == RULE and choice.recipe.needs_judge:
@@ -212,10 +212,10 @@ def _chosen(named: str, request: JudgeRequest, choice: Choice) -> Setting:
     )
 
 
-def _check_fit(name: str, choice: Choice) -> None:
+def _check_fit(name: str, choice: RecipeChoice) -> None:
     """Refuse a judge of ours that the recipe does not name; a judge of the user's own is their word."""
     fitting = choice.recipe.judges
-    plugin = available(JUDGES).get(name)
+    plugin = find_plugins(JUDGES).get(name)
     if name in fitting or plugin is None or plugin.origin != "built-in":
         return
     known = f"Judges that do: {', '.join(fitting)}." if fitting else "No judge does; leave --judge out."
@@ -227,7 +227,7 @@ def _strategy(wanted: str, name: str, judge: Judge) -> str:
         return judge.auto
     known = [RULE, *judge.strategies]
     if wanted not in known:
-        hint = did_you_mean(wanted, known)
+        hint = suggest_spelling(wanted, known)
         raise UsageError(f"judge {name!r} has no strategy {wanted!r}.{hint} Known: {AUTO}, {', '.join(known)}.")
     return wanted
 
@@ -241,7 +241,7 @@ def _labels(request: JudgeRequest, name: str, judge: Judge, version: str) -> Map
     found = _json_object("--judge-score-mapping", request.score_mapping or "", '{"A": 1, "B": 0.5, "C": 0}')
     wrong = [key for key, worth in found.items() if not key or not _is_fraction(worth)]
     if not found or wrong:
-        what = f"{wrong[0]!r} is not {got(found[wrong[0]])}" if wrong else "there is none"
+        what = f"{wrong[0]!r} is not {show(found[wrong[0]])}" if wrong else "there is none"
         raise UsageError(f"--judge-score-mapping: expected labels that are worth 0 to 1 each; {what}.")
     return {key: float(worth) for key, worth in found.items()}
 
@@ -258,7 +258,7 @@ def _pattern(text: str, name: str, judge: Judge, version: str) -> str:
         re.compile(text)
     except re.error as error:
         raise UsageError(
-            f"--judge-score-pattern: is no regular expression ({first_line(error)}) {got(text)}."
+            f"--judge-score-pattern: is no regular expression ({take_first_line(error)}) {show(text)}."
         ) from None
     return text
 
@@ -274,9 +274,9 @@ def _json_object(flag: str, text: str, example: str) -> Mapping[str, Any]:
     try:
         found = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{flag}: is no JSON ({first_line(error)}) {got(text)}.") from None
+        raise UsageError(f"{flag}: is no JSON ({take_first_line(error)}) {show(text)}.") from None
     if not isinstance(found, dict):
-        raise UsageError(f"{flag}: expected an object such as {example} {got(text)}.")
+        raise UsageError(f"{flag}: expected an object such as {example} {show(text)}.")
     return found
 
 
@@ -289,11 +289,11 @@ def _wording(path: str, name: str, judge: Judge) -> str:
     if not judge.slots:
         raise UsageError(f"judge {name!r} takes no wording of yours. Leave --judge-prompt out.")
     if not file.is_file():
-        raise no_such_path(file)
+        raise build_missing_path_error(file)
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read ({first_line(error)}). Write it as UTF-8 text.") from None
+        raise UsageError(f"{path}: cannot be read ({take_first_line(error)}). Write it as UTF-8 text.") from None
     missing = [f"{{{slot}}}" for slot in judge.required if f"{{{slot}}}" not in text]
     if missing:
         slots = ", ".join(f"{{{slot}}}" for slot in judge.slots)
@@ -313,7 +313,9 @@ def judge_store_path(predictions: str | Path) -> Path:
 
 
 @contextlib.contextmanager
-def opened_dry_sitting(request: JudgeRequest, panel: Panel, predictions: str, choice: Choice) -> Iterator[DrySitting]:
+def opened_dry_sitting(
+    request: JudgeRequest, panel: Panel, predictions: str, choice: RecipeChoice
+) -> Iterator[DrySitting]:
     """Count what judges would be asked; the store is looked at where it stands, and nothing is made.
 
     Raises:
@@ -386,7 +388,7 @@ def _only_model(chat: Chat) -> str:
 
 @contextlib.contextmanager
 def opened_sitting(
-    request: JudgeRequest, panel: Panel, chat: Chat, predictions: str, choice: Choice
+    request: JudgeRequest, panel: Panel, chat: Chat, predictions: str, choice: RecipeChoice
 ) -> Iterator[Sitting]:
     """Open the store of replies for one predictions file, and say at the end what was done.
 

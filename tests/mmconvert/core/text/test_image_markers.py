@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Part
-from mmconvert.core.text.image_markers import Markers, check_count, escape, marked_parts, marked_text, unescape
+from mmconvert.core.text.image_markers import (
+    Markers,
+    check_count,
+    escape,
+    join_with_markers,
+    split_at_markers,
+    unescape,
+)
 from support.dialogs import WORDS
 
 PARTS = st.lists(st.one_of(st.just(Part("image")), WORDS.map(lambda text: Part("text", text))), min_size=1, max_size=6)
@@ -26,7 +33,7 @@ def joined(parts: list[Part]) -> list[Part]:
 
 @given(PARTS, MARKERS)
 def test_parts_come_back_from_a_text(parts: list[Part], markers: Markers) -> None:
-    assert list(marked_parts(marked_text(parts, markers), markers)) == joined(parts)
+    assert list(split_at_markers(join_with_markers(parts, markers), markers)) == joined(parts)
 
 
 @given(WORDS)
@@ -36,20 +43,20 @@ def test_an_escaped_text_has_no_marker_and_comes_back(text: str) -> None:
 
 
 def test_a_marker_across_two_texts_is_no_picture() -> None:
-    text = marked_text([Part("text", "<ima"), Part("text", "ge>")], Markers())
-    assert marked_parts(text, Markers()) == (Part("text", "<image>"),)
+    text = join_with_markers([Part("text", "<ima"), Part("text", "ge>")], Markers())
+    assert split_at_markers(text, Markers()) == (Part("text", "<image>"),)
 
 
 def test_one_line_break_belongs_to_the_marker() -> None:
     markers = Markers(line_break=True)
-    assert marked_parts("<image>\n\nWhat?", markers) == (Part("image"), Part("text", "\nWhat?"))
-    assert marked_text((Part("image"), Part("text", "\nWhat?")), markers) == "<image>\n\nWhat?"
-    assert marked_parts("What?\n<image>", markers) == (Part("text", "What?\n"), Part("image"))
+    assert split_at_markers("<image>\n\nWhat?", markers) == (Part("image"), Part("text", "\nWhat?"))
+    assert join_with_markers((Part("image"), Part("text", "\nWhat?")), markers) == "<image>\n\nWhat?"
+    assert split_at_markers("What?\n<image>", markers) == (Part("text", "What?\n"), Part("image"))
 
 
 def test_other_media_are_refused() -> None:
     with pytest.raises(RowError, match="<video>") as caught:
-        marked_parts("<video>What?", Markers(("image", "video")))
+        split_at_markers("<video>What?", Markers(("image", "video")))
     assert caught.value.code == "media.unsupported"
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Part, Turn
-from mmconvert.core.text.placeholders import MAX_SLOT, image_slot, interleave, slots_in, turn_text
+from mmconvert.core.text.placeholders import MAX_SLOT, format_turn, interleave, list_slots, parse_image_slot
 
 PICTURES = {slot: Image(b"x", slot) for slot in range(1, 6)}
 PIECES = st.lists(st.integers(1, 5) | st.text(st.sampled_from("ab<>image 1_\n"), min_size=1), max_size=8)
@@ -19,14 +19,14 @@ def written(pieces: list[int | str]) -> str:
 @given(PIECES)
 def test_what_is_cut_can_be_put_back(pieces: list[int | str]) -> None:
     text = written(pieces)
-    if any(not 1 <= slot <= 5 for slot in slots_in(text)):
+    if any(not 1 <= slot <= 5 for slot in list_slots(text)):
         return
     parts, shown = interleave(text, PICTURES, "question")
-    assert [image.slot for image in shown] == slots_in(text)
+    assert [image.slot for image in shown] == list_slots(text)
     assert sum(part.type == "image" for part in parts) == len(shown)
     assert all(part.text for part in parts if part.type == "text") or parts == (Part("text", ""),)
-    assert slots_in(turn_text(Turn("user", parts), shown)) == slots_in(text)
-    assert turn_text(Turn("user", parts), shown) == text.replace("<image_", "<image ") or "<image_" in text
+    assert list_slots(format_turn(Turn("user", parts), shown)) == list_slots(text)
+    assert format_turn(Turn("user", parts), shown) == text.replace("<image_", "<image ") or "<image_" in text
 
 
 def test_texts_and_pictures_stand_in_reading_order() -> None:
@@ -51,7 +51,7 @@ def test_a_placeholder_without_its_picture_is_refused(text: str) -> None:
     "text", ["<image>", "<image1>", "<image  1>", "<Image 1>", "<image ١>", "<image -1>", "< image 1>"]
 )
 def test_nothing_else_is_a_placeholder(text: str) -> None:
-    assert slots_in(text) == []
+    assert list_slots(text) == []
     assert interleave(text, PICTURES, "question") == ((Part("text", text),), ())
 
 
@@ -71,4 +71,4 @@ def test_nothing_else_is_a_placeholder(text: str) -> None:
     ],
 )
 def test_the_columns_of_numbered_pictures(column: str, slot: int | None) -> None:
-    assert image_slot(column) == slot
+    assert parse_image_slot(column) == slot

@@ -5,8 +5,14 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Part, Record, Source, Turn
-from mmconvert.core.text.prompt_parts import Wording, pictures_first
-from mmconvert.core.text.turns import last_turn_images, plain_wording, reworded, suffixed, words
+from mmconvert.core.text.prompt_parts import Wording, put_images_first
+from mmconvert.core.text.turns import (
+    append_suffix,
+    build_plain_prompt_parts,
+    join_texts,
+    list_last_turn_images,
+    replace_prompt,
+)
 from support.records import records
 
 PICTURES = [Image(bytes([n]), n) for n in range(5)]
@@ -22,48 +28,51 @@ DIALOG = Record(
 
 
 def test_only_the_last_user_turn_changes() -> None:
-    assert last_turn_images(DIALOG) == (PICTURES[2], PICTURES[3])
-    changed = reworded(DIALOG, Wording((Part("text", "New "), Part("image")), (4,)))
-    assert [words(turn) for turn in changed.messages] == ["First?", "Yes.", "New ", ""]
+    assert list_last_turn_images(DIALOG) == (PICTURES[2], PICTURES[3])
+    changed = replace_prompt(DIALOG, Wording((Part("text", "New "), Part("image")), (4,)))
+    assert [join_texts(turn) for turn in changed.messages] == ["First?", "Yes.", "New ", ""]
     assert changed.images == (PICTURES[1], PICTURES[4], PICTURES[1])
     assert changed.attachments == (PICTURES[2], PICTURES[3])
 
 
 def test_a_picture_that_the_record_has_not_is_refused() -> None:
     with pytest.raises(RowError, match="picture 9"):
-        reworded(DIALOG, pictures_first("x", (9,)))
+        replace_prompt(DIALOG, put_images_first("x", (9,)))
 
 
 def test_a_record_without_turns_gets_one() -> None:
     bare = replace(DIALOG, messages=(), images=(), attachments=(PICTURES[1],))
-    changed = reworded(bare, pictures_first("x", (1,)))
+    changed = replace_prompt(bare, put_images_first("x", (1,)))
     assert (changed.images, changed.attachments, len(changed.messages)) == ((PICTURES[1],), (), 1)
 
 
 def test_a_suffix_follows_the_text_or_the_picture_of_the_last_user_turn() -> None:
-    assert suffixed(DIALOG, "!").messages == (
+    assert append_suffix(DIALOG, "!").messages == (
         *TURNS[:2],
         Turn("user", (*TURNS[2].content, Part("text", "!"))),
         TURNS[3],
     )
-    assert [words(turn) for turn in suffixed(reworded(DIALOG, Wording((Part("text", "New"),))), "!").messages] == [
+    assert [
+        join_texts(turn)
+        for turn in append_suffix(replace_prompt(DIALOG, Wording((Part("text", "New"),))), "!").messages
+    ] == [
         "First?",
         "Yes.",
         "New!",
         "",
     ]
-    assert suffixed(replace(DIALOG, messages=()), "!").messages == (Turn("user", (Part("text", "!"),)),)
+    assert append_suffix(replace(DIALOG, messages=()), "!").messages == (Turn("user", (Part("text", "!"),)),)
 
 
 @given(records())
 def test_a_turn_keeps_one_part_for_each_picture(record: Record) -> None:
-    changed = reworded(record, plain_wording(record))
+    changed = replace_prompt(record, build_plain_prompt_parts(record))
     parts = [part for turn in changed.messages for part in turn.content]
     assert sum(part.type == "image" for part in parts) == len(changed.images)
     assert {i.slot for i in (*changed.images, *changed.attachments)} == {
         i.slot for i in (*record.images, *record.attachments)
     }
-    assert reworded(changed, plain_wording(changed)) == changed
+    assert replace_prompt(changed, build_plain_prompt_parts(changed)) == changed
 
 
 @given(st.lists(st.sampled_from(["<image 1>", "<image 2>", "text", "<image 9>"]), max_size=6))
@@ -72,6 +81,6 @@ def test_plain_words_show_a_named_picture_where_its_name_stands(pieces: list[str
     record = Record(
         "1", "1", (turn,), "vqa", Source("f", "f", 0), images=(PICTURES[1], PICTURES[2]), question="".join(pieces)
     )
-    wording = plain_wording(record)
+    wording = build_plain_prompt_parts(record)
     named = [int(piece[7]) for piece in pieces if piece in ("<image 1>", "<image 2>")]
     assert list(wording.slots) == [slot for slot in (1, 2) if slot not in named] + named

@@ -1,7 +1,7 @@
 import pytest
 
 from mmconvert.core.errors import RowError
-from mmconvert.kits.evalscope.messages import read_messages, reference_of, sample_of, with_system
+from mmconvert.kits.evalscope.messages import add_system_message, check_reference, read_messages, sample_of
 from mmconvert.kits.evalscope.release import RELEASES
 
 ASK = {"role": "user", "content": "What?"}
@@ -106,7 +106,7 @@ def test_a_false_answer_is_no_answer(answer):
 @pytest.mark.parametrize("answer", [5, 0.5, True, {"a": 1}, [1], float("nan")])
 def test_other_answers_are_refused(answer):
     with pytest.raises(RowError):
-        reference_of(answer)
+        check_reference(answer)
 
 
 def test_placeholders_are_resolved_since_1_14_in_plain_user_texts():
@@ -121,7 +121,7 @@ def test_placeholders_are_resolved_since_1_14_in_plain_user_texts():
 
 
 def test_a_system_prompt_goes_first_unless_there_is_one():
-    assert with_system([ASK], "Be brief.") == [{"role": "system", "content": "Be brief."}, ASK]
-    assert with_system([ASK], None) == [ASK]
+    assert add_system_message([ASK], "Be brief.") == [{"role": "system", "content": "Be brief."}, ASK]
+    assert add_system_message([ASK], None) == [ASK]
     developer = read_messages([{"role": "developer", "content": "own"}, ASK])
-    assert with_system(developer, "other") == developer
+    assert add_system_message(developer, "other") == developer

@@ -9,13 +9,13 @@ from mmconvert.kits.reform_eval.dialogue import (
     ALPHABETS,
     STYLES,
     Processor,
-    alphabet,
-    dialogue_text,
-    mmgpt_text,
-    plain_text,
-    question_and_answer,
-    question_answer_text,
-    question_with_options,
+    build_question_with_options,
+    build_round,
+    choose_labels,
+    format_conversation,
+    format_mmgpt,
+    format_plain,
+    format_question_answer,
 )
 
 HISTORY = [{"from": "human", "value": "See it?"}, {"from": "assistant", "value": "(A) yes"}]
@@ -62,14 +62,14 @@ def processor(style: str = "one", **more: object) -> Processor:
     ],
 )
 def test_each_style_sets_the_turns_apart_in_its_way(style: str, text: str) -> None:
-    assert dialogue_text(SAMPLE, processor(style, system="S"), Random(0)) == text
+    assert format_conversation(SAMPLE, processor(style, system="S"), Random(0)) == text
 
 
 def test_likelihood_leaves_out_options_and_the_beginning_of_the_response() -> None:
     likely = processor(method="likelihood")
-    assert dialogue_text({**SAMPLE, "history": []}, likely, Random(0)) == "User: Choose. Red?\nBot:"
-    assert question_answer_text(SAMPLE, likely, Random(0)).endswith("User: Red?\nBot:")
-    assert question_and_answer("Red?", ["yes", "no"], 1, likely, Random(0)) == (
+    assert format_conversation({**SAMPLE, "history": []}, likely, Random(0)) == "User: Choose. Red?\nBot:"
+    assert format_question_answer(SAMPLE, likely, Random(0)).endswith("User: Red?\nBot:")
+    assert build_round("Red?", ["yes", "no"], 1, likely, Random(0)) == (
         "Red? Options: (A) yes; (B) no.",
         "(B) no",
     )
@@ -77,12 +77,14 @@ def test_likelihood_leaves_out_options_and_the_beginning_of_the_response() -> No
 
 def test_the_first_question_behind_the_opening_is_changed() -> None:
     opened = processor(opening=(("User", "Hi"), ("Bot", "Yo")), first_query=lambda text: f"<image> {text}")
-    assert dialogue_text(SAMPLE, opened, Random(0)).startswith("User: Hi\nBot: Yo\nUser: <image> Choose. See it?\n")
+    assert format_conversation(SAMPLE, opened, Random(0)).startswith(
+        "User: Hi\nBot: Yo\nUser: <image> Choose. See it?\n"
+    )
 
 
 def test_an_empty_prefix_is_not_none() -> None:
-    assert dialogue_text({"question": "Q"}, processor(response_prefix=""), Random(0)).endswith("Bot: ")
-    assert dialogue_text({"question": "Q"}, processor(response_prefix=None), Random(0)).endswith("Bot:")
+    assert format_conversation({"question": "Q"}, processor(response_prefix=""), Random(0)).endswith("Bot: ")
+    assert format_conversation({"question": "Q"}, processor(response_prefix=None), Random(0)).endswith("Bot:")
 
 
 @pytest.mark.parametrize(
@@ -99,14 +101,14 @@ def test_an_empty_prefix_is_not_none() -> None:
 def test_what_cannot_be_worded_is_refused(sample: dict, settings: dict, error: type[Error]) -> None:
     made = Processor(**{"sep": "\n", "sep2": "</s>", "style": "one", "mark": "upper", **settings})
     with pytest.raises(error):
-        dialogue_text(sample, made, Random(0))
+        format_conversation(sample, made, Random(0))
 
 
 def test_mmgpt_knows_two_styles_and_a_sample_without_question_has_no_plain_text() -> None:
     with pytest.raises(UsageError, match="mmGPT"):
-        mmgpt_text(SAMPLE, processor("otter"), Random(0))
+        format_mmgpt(SAMPLE, processor("otter"), Random(0))
     with pytest.raises(RowError, match="question"):
-        plain_text({"answer_options": ["a"]}, processor())
+        format_plain({"answer_options": ["a"]}, processor())
 
 
 @given(
@@ -115,10 +117,10 @@ def test_mmgpt_knows_two_styles_and_a_sample_without_question_has_no_plain_text(
     seed=st.integers(0, 99),
 )
 def test_a_question_draws_its_marks_once(options: list[str], mark: str | None, seed: int) -> None:
-    drawn = alphabet(mark, Random(seed))
+    drawn = choose_labels(mark, Random(seed))
     rng = Random(seed)
-    asked, said = question_and_answer("Q", options, len(options) - 1, Processor("", mark=mark), rng)
-    assert asked == question_with_options("Q", options, drawn)
+    asked, said = build_round("Q", options, len(options) - 1, Processor("", mark=mark), rng)
+    assert asked == build_question_with_options("Q", options, drawn)
     assert said == f"({drawn[len(options) - 1]}) {options[-1]}"
     used = Random(seed)
     if mark not in ALPHABETS:
@@ -128,6 +130,6 @@ def test_a_question_draws_its_marks_once(options: list[str], mark: str | None, s
 
 @given(style=st.sampled_from([*STYLES]), rounds=st.integers(0, 4))
 def test_every_text_ends_where_the_model_answers(style: str, rounds: int) -> None:
-    text = dialogue_text({**SAMPLE, "history": HISTORY * rounds}, processor(style), Random(0))
+    text = format_conversation({**SAMPLE, "history": HISTORY * rounds}, processor(style), Random(0))
     assert text.endswith("The answer is")
     assert text.count("See it?") == rounds

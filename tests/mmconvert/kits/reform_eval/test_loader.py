@@ -9,7 +9,7 @@ from mmconvert.core.errors import Error, RowError, UsageError
 from mmconvert.kits.reform_eval.dialogue import Processor
 from mmconvert.kits.reform_eval.families import FAMILIES
 from mmconvert.kits.reform_eval.loader import DATASETS, load
-from mmconvert.kits.reform_eval.pools import own_pools
+from mmconvert.kits.reform_eval.pools import load_pools
 from mmconvert.kits.reform_eval.setup import Setup
 
 VQA = {"question_id": "q", "image_id": "", "question": "Red?", "answer": "no", "answer_options": ["yes", "no", "maybe"]}
@@ -30,7 +30,7 @@ def opened(name: str, items: Any, seed: int = 0, formulation: str = "SingleChoic
 
 def test_every_dataset_has_a_family_and_every_family_instructions() -> None:
     assert {dataset.family for dataset in DATASETS.values()} <= FAMILIES.keys()
-    pools = own_pools()
+    pools = load_pools()
     for family in FAMILIES.values():
         assert len(pools[family.pool].choose) == len(pools[family.pool].answer)
         assert len(pools[family.pool].choose) in (0, 5)
@@ -39,7 +39,7 @@ def test_every_dataset_has_a_family_and_every_family_instructions() -> None:
 def test_copies_stand_beside_each_other_and_take_the_instructions_in_turn() -> None:
     samples = opened("VQA", {"data": [VQA, {**VQA, "question_id": "r"}]}, **NEVER)
     assert [sample["sample_id"] for sample in samples] == ["q"] * 5 + ["r"] * 5
-    assert [s["instruct"] for s in samples] == list(own_pools()[FAMILIES["VQA"].pool].choose) * 2
+    assert [s["instruct"] for s in samples] == list(load_pools()[FAMILIES["VQA"].pool].choose) * 2
     by_sample = opened("VQA", {"data": [VQA, VQA]}, random_instruct=False, **NEVER)
     assert len({by_sample[n]["instruct"] for n in range(5)}) == 1
     assert by_sample[0]["instruct"] != by_sample[5]["instruct"]
@@ -141,9 +141,9 @@ def test_dialogs_keep_their_case_on_request_and_tell_the_rounds_before() -> None
     dialogs = opened("VisDial", DIALOGS, capitalize=False, online_multi_round=False, **NEVER)
     assert dialogs[5]["question"] == "and NOW?"
     assert dialogs[5]["answer_options"] == ["yes", "no", "mAYBE"]
-    assert dialogs.before(0) == dialogs.before(4) == []
+    assert dialogs.list_earlier_rounds(0) == dialogs.list_earlier_rounds(4) == []
     before = {"question": "is it day", "answer_options": ["yes", "no", "mAYBE"], "answer": 0}
-    assert dialogs.before(5) == [before]
+    assert dialogs.list_earlier_rounds(5) == [before]
 
 
 def test_clevr_by_likelihood_needs_a_word_on_the_answer_space() -> None:

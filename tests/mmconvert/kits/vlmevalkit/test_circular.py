@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
-from mmconvert.kits.vlmevalkit.circular import can_rotate, circular_rows, rotated
+from mmconvert.kits.vlmevalkit.circular import build_circular_rows, can_rotate, rotate_options
 
 
 def _row(index, options, answer, **more):
@@ -11,7 +11,7 @@ def _row(index, options, answer, **more):
 
 
 def test_each_pass_moves_every_option_up_one_letter():
-    rows = circular_rows([_row(5, ["w", "x", "y"], "B", image="bytes")])
+    rows = build_circular_rows([_row(5, ["w", "x", "y"], "B", image="bytes")])
     assert [(r["index"], r["A"], r["B"], r["C"], r["answer"], r["image"]) for r in rows] == [
         (5, "w", "x", "y", "B", "bytes"),
         (1_000_005, "x", "y", "w", "A", "5"),
@@ -21,14 +21,14 @@ def test_each_pass_moves_every_option_up_one_letter():
 
 
 def test_questions_of_one_size_stand_together_pass_by_pass_and_the_others_once():
-    rows = circular_rows(
+    rows = build_circular_rows(
         [_row(1, "xy", "A"), _row(2, "xy", "Z"), _row(3, "xyz", "C"), _row(4, "zy", "B"), _row(6, [], "42")]
     )
     assert [row["index"] % 1_000_000 for row in rows] == [1, 4, 1, 4, 2, 6, 3, 3, 3]
 
 
 def test_the_offset_grows_with_the_indices():
-    assert [row["index"] for row in circular_rows([_row(1_000_000, "xy", "A")])] == [1_000_000, 11_000_000]
+    assert [row["index"] for row in build_circular_rows([_row(1_000_000, "xy", "A")])] == [1_000_000, 11_000_000]
 
 
 @pytest.mark.parametrize(
@@ -50,23 +50,23 @@ def test_a_question_that_names_its_letters_stays_as_it_is(options, answer, can):
 @pytest.mark.parametrize("options", [[None, "x"], ["x"], ["x", None, "y"]])
 def test_gaps_and_single_options_are_refused(options):
     with pytest.raises(RowError, match=r"option"):
-        circular_rows([_row(1, options, "A")])
+        build_circular_rows([_row(1, options, "A")])
 
 
 def test_an_index_must_be_a_whole_number():
     with pytest.raises(RowError, match="whole number"):
-        circular_rows([_row("1", "xy", "A")])
+        build_circular_rows([_row("1", "xy", "A")])
 
 
 @given(st.lists(st.text(), min_size=2, max_size=26), st.data())
 def test_the_answer_follows_its_option(options, data):
     place = data.draw(st.integers(0, len(options) - 1))
     turn = data.draw(st.integers(0, len(options)))
-    moved, letter = rotated(options, chr(65 + place), turn)
+    moved, letter = rotate_options(options, chr(65 + place), turn)
     assert moved[ord(letter) - 65] == options[place]
     assert sorted(moved) == sorted(options)
 
 
 def test_a_missing_column_of_options_is_refused_even_where_those_behind_it_are_empty():
     with pytest.raises(RowError, match="D"):
-        circular_rows([{"index": 1, "A": "x", "B": "y", "D": None, "answer": "A"}])
+        build_circular_rows([{"index": 1, "A": "x", "B": "y", "D": None, "answer": "A"}])

@@ -1,7 +1,7 @@
 import pytest
 
 from mmconvert.core.errors import RowError
-from mmconvert.kits.vlmevalkit.pictures import kept_rows, picture_files, picture_paths
+from mmconvert.kits.vlmevalkit.pictures import keep_rows_with_images, list_image_files, list_image_paths
 
 PICTURE, OTHER = "x" * 70, "y" * 70
 
@@ -11,18 +11,22 @@ def _rows(*cells):
 
 
 def test_rows_without_a_picture_vanish_and_references_are_followed_once_in_order():
-    assert [row["image"] for row in kept_rows(_rows(PICTURE, None, "1", "3"))] == [PICTURE, PICTURE, PICTURE]
-    assert [row["index"] for row in kept_rows(_rows(PICTURE, None, "1"))] == [1, 3]
+    assert [row["image"] for row in keep_rows_with_images(_rows(PICTURE, None, "1", "3"))] == [
+        PICTURE,
+        PICTURE,
+        PICTURE,
+    ]
+    assert [row["index"] for row in keep_rows_with_images(_rows(PICTURE, None, "1"))] == [1, 3]
 
 
 @pytest.mark.parametrize("cells", [("2", "3", PICTURE), ("9", PICTURE), ("['1','2']", PICTURE)])
 def test_a_reference_to_a_row_without_a_picture_by_then_is_refused(cells):
     with pytest.raises(RowError, match="names no row"):
-        kept_rows(_rows(*cells))
+        keep_rows_with_images(_rows(*cells))
 
 
 def test_the_last_of_two_rows_with_one_index_lends_its_picture():
-    rows = kept_rows([{"index": 1, "image": PICTURE}, {"index": 1, "image": OTHER}])
+    rows = keep_rows_with_images([{"index": 1, "image": PICTURE}, {"index": 1, "image": OTHER}])
     assert [row["image"] for row in rows] == [OTHER, OTHER]
 
 
@@ -30,28 +34,28 @@ def test_the_last_of_two_rows_with_one_index_lends_its_picture():
     ("indices", "kept"), [(["1", "-2"], [1, -2]), (["007", "2"], ["007", "2"]), ([1.5, 2.0], ["1.5", "2.0"])]
 )
 def test_indices_are_numbers_where_all_are(indices, kept):
-    assert [row["index"] for row in kept_rows([{"index": index} for index in indices])] == kept
+    assert [row["index"] for row in keep_rows_with_images([{"index": index} for index in indices])] == kept
 
 
 @pytest.mark.parametrize("index", ["1+1", True, "0x10"])
 def test_an_index_that_must_be_evaluated_is_refused(index):
     with pytest.raises(RowError, match="number or a name"):
-        kept_rows([{"index": index}])
+        keep_rows_with_images([{"index": index}])
 
 
 def test_pictures_are_named_by_index_or_by_their_paths():
-    assert picture_files({"index": 1, "image": "a"}) == [("1.png", "a")]
-    assert picture_files({"index": 1, "image": ["a", "b"], "image_path": ["x.jpg", "y.png"]}) == [
+    assert list_image_files({"index": 1, "image": "a"}) == [("1.png", "a")]
+    assert list_image_files({"index": 1, "image": ["a", "b"], "image_path": ["x.jpg", "y.png"]}) == [
         ("x.jpg", "a"),
         ("y.png", "b"),
     ]
-    assert picture_paths({"image_path": "rel/a.png"}) == ["rel/a.png"]
+    assert list_image_paths({"image_path": "rel/a.png"}) == ["rel/a.png"]
     with pytest.raises(RowError, match="a name for each"):
-        picture_files({"index": 1, "image": ["a", "b"], "image_path": "x.jpg"})
+        list_image_files({"index": 1, "image": ["a", "b"], "image_path": "x.jpg"})
     with pytest.raises(RowError, match="no picture"):
-        picture_paths({"image_path": None})
+        list_image_paths({"image_path": None})
 
 
 def test_a_list_of_one_is_that_one():
-    (row,) = kept_rows([{"index": 1, "image": f"['{PICTURE}']", "image_path": "['a.png']"}])
+    (row,) = keep_rows_with_images([{"index": 1, "image": f"['{PICTURE}']", "image_path": "['a.png']"}])
     assert (row["image"], row["image_path"]) == (PICTURE, "a.png")

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.core.errors import Error
-from mmscore.core.predictions.join import join, told_of
+from mmscore.core.predictions.join import join, read_unmatched
 from mmscore.core.predictions.load import FORMAT, open_rows
 from support.predictions import write_predictions
 
@@ -45,7 +45,7 @@ def test_sample_and_variant_join_where_ids_differ(tmp_path):
 def test_the_dataset_wins_over_what_the_predictions_say_of_the_question(tmp_path):
     rows = _joined(tmp_path, [{"id": "a", "prediction": "1", "answer": "wrong", "note": "kept", "model": "m"}])
     assert _columns(rows, "answer", "note") == [("A", "kept")]
-    assert rows.distinct("model") == ["m"]
+    assert rows.list_distinct("model") == ["m"]
 
 
 def test_unrelated_files_are_refused(tmp_path):
@@ -57,7 +57,7 @@ def test_what_a_dataset_says_of_answers_is_not_taken_for_the_predictions(tmp_pat
     questions = [{**row, "model": "teacher", "method": "generate", "prediction_status": "failed"} for row in QUESTIONS]
     rows = _joined(tmp_path, [{"id": "a", "prediction": "1"}], questions)
     assert not rows.names & {"model", "method", "prediction_status"}
-    assert rows.distinct("model") == []
+    assert rows.list_distinct("model") == []
     assert _columns(rows, "id", "answer", "prediction") == [("a", "A", "1")]
 
 
@@ -127,7 +127,7 @@ def test_the_source_is_the_kit_that_made_the_predictions_else_that_of_the_datase
     source = pa.array([{"format": "lmudata", "file": "f", "row": 0}])
     pq.write_table(pa.table({"id": ["0"], "answer": ["x"], "source": source}), tmp_path / "q.parquet")
     questions = open_rows(tmp_path / "q.parquet", required=("id",))
-    found = [join(open_rows(file), questions).distinct(FORMAT) for file in (log, table)]
+    found = [join(open_rows(file), questions).list_distinct(FORMAT) for file in (log, table)]
     assert found == [["lmms_eval_samples"], ["lmudata"]]
 
 
@@ -167,10 +167,10 @@ def test_questions_without_a_row_are_told_by_the_dataset_else_by_the_predictions
     questions = [{"id": n, "category": n.upper(), "group": None, "prediction": "theirs"} for n in "abc"]
     replies = [{"id": n, "prediction": "1", "group": "g", "category": "log"} for n in ("a", "zz")]
     rows = _joined(tmp_path, replies, questions)
-    told = told_of(rows, ["zz", None, "c"], ["category", "group", "prediction", "other"])
+    told = read_unmatched(rows, ["zz", None, "c"], ["category", "group", "prediction", "other"])
     assert told.to_pylist() == [
         {"id": "zz", "category": "log", "group": "g"},
         {"id": None, "category": None, "group": None},
         {"id": "c", "category": "C", "group": None},
     ]
-    assert told_of(rows.sides[0], ["x"], ["category"]).to_pylist() == [{"id": "x"}]
+    assert read_unmatched(rows.sides[0], ["x"], ["category"]).to_pylist() == [{"id": "x"}]

@@ -19,8 +19,8 @@ def test_reads_only_what_is_asked_for_and_in_order(tmp_path):
     rows = open_rows(write_predictions(tmp_path / "p.parquet", ROWS, task="vqa"))
     assert len(rows) == 2
     assert _texts(rows, "prediction") == ["x", None]
-    assert rows.distinct("task") == ["vqa"]
-    assert rows.distinct("dataset") == []
+    assert rows.list_distinct("task") == ["vqa"]
+    assert rows.list_distinct("dataset") == []
 
 
 def test_a_folder_is_its_files_sorted_by_name(tmp_path):
@@ -34,7 +34,7 @@ def test_a_kits_file_goes_through_its_format(tmp_path):
     file.write_text('{"id": "1", "prediction": "x", "answer": "y", "task": "vqa"}\n{"id": "2", "answer": "y"}\n')
     rows = open_rows(file)
     assert _texts(rows, "prediction") == ["x"]
-    assert rows.distinct("source.format") == ["predictions"]
+    assert rows.list_distinct("source.format") == ["predictions"]
     assert [refusal.id for refusal in rows.rejected] == ["2"]
 
 
@@ -130,7 +130,7 @@ def test_a_table_of_ours_says_how_a_prediction_was_made_whatever_file_it_stands_
     rows = open_rows(tmp_path / "p.jsonl")
     assert {name: _texts(rows, name) for name in said} == {name: [value] for name, value in said.items()}
     assert _texts(rows, "thinking") == [None]
-    assert rows.distinct("method") == ["likelihood"]
+    assert rows.list_distinct("method") == ["likelihood"]
 
 
 def test_a_field_of_a_kits_log_says_nothing_of_a_run_of_ours(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
-from mmscore.core.predictions.locate import located
+from mmscore.core.predictions.locate import locate_predictions
 from mmscore.scoring.evaluate import score
 from support.hub_repo import Blob, Repo
 from support.predictions import choices, write_predictions
@@ -135,16 +135,16 @@ def test_what_cannot_be_a_hub_id_asks_nobody(tmp_path, monkeypatch):
     Path("runs").mkdir()
     for name in ("runs/model", "user/predictions.parquet", "a/b/c", "model", "../x"):
         with pytest.raises(UsageError, match="no such file or folder"):
-            located(name)
+            locate_predictions(name)
     with pytest.raises(Error, match="HF_HUB_OFFLINE"):
-        located("user/model")
+        locate_predictions("user/model")
 
 
 def test_a_path_wins_over_a_hub_id(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("user/repo").mkdir(parents=True)
-    assert located("user/repo").path == Path("user/repo")
-    assert located("user/repo").title == "repo"
+    assert locate_predictions("user/repo").path == Path("user/repo")
+    assert locate_predictions("user/repo").title == "repo"
 
 
 def test_a_format_can_be_named_where_the_content_does_not_say_it(tmp_path):

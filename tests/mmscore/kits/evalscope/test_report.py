@@ -1,40 +1,47 @@
 import pytest
 
 from mmconvert.core.errors import Error
-from mmscore.kits.evalscope.aggregation import Identity, Sample, aggregate
-from mmscore.kits.evalscope.report import Setting, metric_scores, primary_metric, report_json, report_rows, report_table
+from mmscore.kits.evalscope.aggregation import Identity, ScoredSample, aggregate
+from mmscore.kits.evalscope.report import (
+    ReportHeader,
+    aggregate_metrics,
+    build_report_json,
+    build_report_rows,
+    choose_primary_metric,
+    draw_report_table,
+)
 
-RIGHT, WRONG = Sample({"acc": 1.0}), Sample({"acc": 0.0})
+RIGHT, WRONG = ScoredSample({"acc": 1.0}), ScoredSample({"acc": 0.0})
 
 
 def _setting(**more):
-    return Setting("m", "d", "D", {}, **more)
+    return ReportHeader("m", "d", "D", {}, **more)
 
 
 def test_rounding_happens_at_every_level():
-    metrics = metric_scores({"a": [RIGHT, WRONG, WRONG], "b": [RIGHT] * 2 + [WRONG]}, {}, "mean", "1.10.0")
+    metrics = aggregate_metrics({"a": [RIGHT, WRONG, WRONG], "b": [RIGHT] * 2 + [WRONG]}, {}, "mean", "1.10.0")
     assert [subset.score for subset in metrics[0].subsets] == [0.3333, 0.6667]
     assert metrics[0].score == 0.5
 
 
 def test_categories_are_sorted_and_subsets_keep_their_order():
     subsets = {"z": [RIGHT], "y": [WRONG], "x": [RIGHT]}
-    (metric,) = metric_scores(subsets, {"z": "b", "y": ["a", "deep"], "x": "b"}, "mean", "1.10.0")
+    (metric,) = aggregate_metrics(subsets, {"z": "b", "y": ["a", "deep"], "x": "b"}, "mean", "1.10.0")
     assert [subset.name for subset in metric.subsets] == ["y", "z", "x"]
-    assert report_rows([metric], _setting(), "1.10.0")[1][1][-2:] == ["b", None]
+    assert build_report_rows([metric], _setting(), "1.10.0")[1][1][-2:] == ["b", None]
 
 
 @pytest.mark.parametrize(("release", "lines"), [("1.3.0", 1), ("1.10.0", 1), ("1.14.1", 2)])
 def test_only_the_first_metric_has_an_overall_line_until_1_10(release, lines):
-    samples = [Sample({"acc": 1.0, "anls": 0.5})]
-    metrics = metric_scores({"a": samples, "b": samples}, {}, "mean", release)
-    rows = report_rows(metrics, _setting(overall=True), release)[1]
+    samples = [ScoredSample({"acc": 1.0, "anls": 0.5})]
+    metrics = aggregate_metrics({"a": samples, "b": samples}, {}, "mean", release)
+    rows = build_report_rows(metrics, _setting(overall=True), release)[1]
     assert sum(row[3] == "OVERALL" for row in rows) == lines
 
 
 def _repeats(*scores, extracted=None):
     names = extracted or ["" for _ in scores]
-    return [Sample({"acc": s}, 0, name) for s, name in zip(scores, names, strict=True)]
+    return [ScoredSample({"acc": s}, 0, name) for s, name in zip(scores, names, strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -59,35 +66,35 @@ def test_blank_votes_do_not_count_since_1_14():
 
 
 def test_several_known_metrics_need_a_choice():
-    metrics = metric_scores({"a": [Sample({"acc": 1.0, "anls": 0.5})]}, {}, "mean", "1.14.1")
+    metrics = aggregate_metrics({"a": [ScoredSample({"acc": 1.0, "anls": 0.5})]}, {}, "mean", "1.14.1")
     with pytest.raises(Error, match="several metrics"):
-        primary_metric(metrics, None)
-    assert primary_metric(metrics, Identity("anls")).score == 0.5
+        choose_primary_metric(metrics, None)
+    assert choose_primary_metric(metrics, Identity("anls")).score == 0.5
 
 
 def test_a_choice_that_nothing_meets_is_told():
-    metrics = metric_scores({"a": [RIGHT]}, {}, "mean", "1.14.1")
-    report = report_json(metrics, _setting(primary=Identity("bleu")), "1.14.1")
+    metrics = aggregate_metrics({"a": [RIGHT]}, {}, "mean", "1.14.1")
+    report = build_report_json(metrics, _setting(primary=Identity("bleu")), "1.14.1")
     assert report["primary_metric_identity"] is None
     assert "{'name': 'bleu', 'aggregation': 'mean', 'dimensions': {}}" in report["primary_metric_unavailable_reason"]
 
 
 def test_nothing_scored_is_refused():
     with pytest.raises(Error, match="no sample"):
-        metric_scores({"a": []}, {}, "mean", "1.3.0")
+        aggregate_metrics({"a": []}, {}, "mean", "1.3.0")
 
 
 def test_the_newest_table_drops_categories_that_say_nothing():
-    metrics = metric_scores({"a": [RIGHT], "b": [WRONG]}, {}, "mean", "1.14.1")
-    assert "Category" not in report_table(metrics, _setting(overall=True), "1.14.1")
-    metrics = metric_scores({"a": [RIGHT], "b": [WRONG]}, {"a": "c"}, "mean", "1.14.1")
-    lines = report_table(metrics, _setting(), "1.14.1").splitlines()
+    metrics = aggregate_metrics({"a": [RIGHT], "b": [WRONG]}, {}, "mean", "1.14.1")
+    assert "Category" not in draw_report_table(metrics, _setting(overall=True), "1.14.1")
+    metrics = aggregate_metrics({"a": [RIGHT], "b": [WRONG]}, {"a": "c"}, "mean", "1.14.1")
+    lines = draw_report_table(metrics, _setting(), "1.14.1").splitlines()
     assert "Category" in lines[1]
     assert "100%" in lines[3] or "100%" in lines[5]
 
 
 def test_pass_hat_k_needs_groups_as_long_as_the_mean_until_1_10():
-    uneven = [Sample({"acc": 1.0}, group) for group in (0, 0, 0, 1)]
+    uneven = [ScoredSample({"acc": 1.0}, group) for group in (0, 0, 0, 1)]
     with pytest.raises(Error, match="repeats"):
         aggregate(uneven, "mean_and_pass_hat_k", "1.10.0")
     assert [number.identity.aggregation for number in aggregate(uneven, "mean_and_pass_hat_k", "1.14.1")] == [

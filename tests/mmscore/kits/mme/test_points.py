@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mmscore.core.estimates import Estimate
 from mmscore.core.recipe import Item
-from mmscore.kits.mme.points import PLUS, POINTS, added, category_points, with_pairs
+from mmscore.kits.mme.points import PLUS, POINTS, add_estimates, count_category_points, score_pairs
 from mmscore.scoring.score import score_items
 from support.plain_recipe import RECIPE
 
@@ -15,14 +15,14 @@ def _paired(hits):
     """Score pictures of two questions each, in order; None for a question without an answer."""
     items = [Item(answer="x", prediction="x") for _ in hits]
     scored = score_items(items, RECIPE, "1").with_scores(accuracy=[math.nan if h is None else h for h in hits])
-    return with_pairs(scored, [number // 2 for number in range(len(hits))])
+    return score_pairs(scored, [number // 2 for number in range(len(hits))])
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=4, max_size=40).filter(lambda hits: len(hits) % 2 == 0))
 def test_a_category_has_the_mean_of_what_its_pictures_add(hits):
     scored = _paired(hits)
     pairs = list(zip(hits[::2], hits[1::2], strict=True))
-    points = category_points(scored)
+    points = count_category_points(scored)
     assert points.value == pytest.approx(sum(50 * (a + b) + 100 * a * b for a, b in pairs) / len(pairs))
     assert points.n == len(pairs)
     assert points.value == pytest.approx(scored.mean(POINTS).value)
@@ -34,11 +34,11 @@ def test_a_picture_with_an_open_question_takes_part_only_when_the_other_is_wrong
 
 
 def test_a_single_question_makes_no_pair():
-    scored = with_pairs(_paired([1.0, 1.0]), ["a", "b"])
-    assert category_points(scored).n == 0
+    scored = score_pairs(_paired([1.0, 1.0]), ["a", "b"])
+    assert count_category_points(scored).n == 0
 
 
 def test_errors_of_categories_add_as_those_of_independent_numbers():
-    both = added([Estimate(10.0, 5, 3.0), Estimate(20.0, 5, 4.0)])
+    both = add_estimates([Estimate(10.0, 5, 3.0), Estimate(20.0, 5, 4.0)])
     assert (both.value, both.n, both.stderr, both.unit) == (30.0, 10, 5.0, "points")
-    assert added([Estimate(10.0, 5, 3.0), Estimate(20.0, 1)]).stderr is None
+    assert add_estimates([Estimate(10.0, 5, 3.0), Estimate(20.0, 1)]).stderr is None

@@ -1,12 +1,12 @@
 import pytest
 
 from mmconvert.core.errors import RowError
-from mmscore.kits.mmmu.grading import Answer, grade
+from mmscore.kits.mmmu.grading import GradedAnswer, grade
 
 ANSWERS = {
-    "val_Art_1": Answer("multiple-choice", ["A", "C"]),
-    "val_Art_2": Answer("short-answer", "42"),
-    "val_Music_1": Answer("multiple-choice", "B"),
+    "val_Art_1": GradedAnswer("multiple-choice", ["A", "C"]),
+    "val_Art_2": GradedAnswer("short-answer", "42"),
+    "val_Music_1": GradedAnswer("multiple-choice", "B"),
 }
 
 

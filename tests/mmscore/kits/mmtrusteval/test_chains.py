@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmscore.kits.mmtrusteval.chains import chain_of, results
-from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, Setting
-from mmscore.kits.mmtrusteval.measures import measure
+from mmscore.kits.mmtrusteval.chains import read_chain, run_chain
+from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, EvaluatorContext
+from mmscore.kits.mmtrusteval.measures import compute_measure
 from mmscore.parsers.mmtrust_refusal import V0_2_1
 
 CHAT = {"model_id": "judge", "prompt_template": "Is {pred} right? {k}", "generation_kwargs": {}, "metrics_cfg": {}}
@@ -22,11 +22,11 @@ anything = st.recursive(
 @given(samples=st.lists(st.tuples(anything, anything, anything), max_size=3))
 def test_any_values_are_processed_or_refused(name, samples):
     config = {name: {"metrics_cfg": {}, **(dict(CHAT, prompt_template="{pred}") if name.startswith("chat") else {})}}
-    setting = Setting(ask=lambda *_: "yes", classify=lambda *_: 1)
+    setting = EvaluatorContext(ask=lambda *_: "yes", classify=lambda *_: 1)
     preds, labels, extras = ([sample[n] for sample in samples] for n in range(3))
     try:
-        (link,) = chain_of(config, setting).links
-        assert len(link.outputs(preds, labels, extras)) == len(samples)
+        (link,) = read_chain(config, setting).links
+        assert len(link.process_all(preds, labels, extras)) == len(samples)
     except Error:
         pass
 
@@ -39,43 +39,52 @@ def test_a_chain_keeps_the_outputs_of_each_evaluator_and_the_metrics_of_the_last
         return "[Yes]"
 
     config = {"chatmodel_eval": dict(CHAT, generation_kwargs={"do_sample": False}), "rule_yes_or_no_eval": MEAN}
-    found = results(chain_of(config, Setting(ask=ask)), ["a"], [1], [{"k": 3}])
+    found = run_chain(read_chain(config, EvaluatorContext(ask=ask)), ["a"], [1], [{"k": 3}])
     assert found == {"chatmodel_eval:pred_no_op": ["[Yes]"], "chatmodel_eval->rule_yes_or_no_eval:pred_mean": 1.0}
     assert asked == [("judge", "Is a right? 3", {"do_sample": False})]
 
 
 def test_a_reply_that_is_the_answer_needs_no_judge_and_noise_is_asked_about():
     replies = iter(["25", "Yes."])
-    setting = Setting(ask=lambda model, prompt, generation: next(replies))
+    setting = EvaluatorContext(ask=lambda model, prompt, generation: next(replies))
     config = {
         "chatmodel_score": dict(CHAT, prompt_template="{} {} {}", test_noise=True),
         "rule_score_eval": MEAN,
     }
-    found = results(chain_of(config, setting), ["Red.<\\s>\n", "blurred"], ["Colour?\nx->red"] * 2)
+    found = run_chain(read_chain(config, setting), ["Red.<\\s>\n", "blurred"], ["Colour?\nx->red"] * 2)
     assert found["chatmodel_score:pred_no_op"] == ["100", "100"]
     assert list(replies) == []
 
 
 def test_releases_differ_in_what_refuses():
     config = {"rule_reject_template_eval": MEAN}
-    latest, older = (results(chain_of(config, s), ["I can't.", "sorry"], None) for s in (Setting(), Setting(V0_2_1)))
+    latest, older = (
+        run_chain(read_chain(config, s), ["I can't.", "sorry"], None)
+        for s in (EvaluatorContext(), EvaluatorContext(V0_2_1))
+    )
     assert [found["rule_reject_template_eval:pred_mean"] for found in (latest, older)] == [1.0, 0.5]
 
 
 def test_repaired_rules_take_a_text_as_one_label_and_points_as_numbers():
     contain, score = {"rule_contain_eval": MEAN}, {"rule_score_eval": MEAN}
-    assert results(chain_of(contain), ["a dog"], ["cat"])["rule_contain_eval:pred_mean"] == 1.0
-    assert results(chain_of(contain, Setting(fixed=True)), ["a dog"], ["cat"])["rule_contain_eval:pred_mean"] == 0.0
-    assert results(chain_of(score), ["75.0"], [None])["rule_score_eval:pred_mean"] == 0.0
-    assert results(chain_of(score, Setting(fixed=True)), ["75.0"], [None])["rule_score_eval:pred_mean"] == 75.0
+    assert run_chain(read_chain(contain), ["a dog"], ["cat"])["rule_contain_eval:pred_mean"] == 1.0
+    assert (
+        run_chain(read_chain(contain, EvaluatorContext(fixed=True)), ["a dog"], ["cat"])["rule_contain_eval:pred_mean"]
+        == 0.0
+    )
+    assert run_chain(read_chain(score), ["75.0"], [None])["rule_score_eval:pred_mean"] == 0.0
+    assert (
+        run_chain(read_chain(score, EvaluatorContext(fixed=True)), ["75.0"], [None])["rule_score_eval:pred_mean"]
+        == 75.0
+    )
 
 
 def test_what_an_evaluator_needs_and_is_not_connected_is_named():
     config = {"harmbenchmodel_eval": MEAN}
     with pytest.raises(Error, match="harmbenchmodel_eval needs a model"):
-        results(chain_of(config), ["a"], ["b"])
+        run_chain(read_chain(config), ["a"], ["b"])
     with pytest.raises(Error, match="asks the chat model 'judge'"):
-        results(chain_of({"chatmodel_eval": dict(CHAT, prompt_template="{pred}")}), ["a"], ["b"], [None])
+        run_chain(read_chain({"chatmodel_eval": dict(CHAT, prompt_template="{pred}")}), ["a"], ["b"], [None])
 
 
 @pytest.mark.parametrize(
@@ -95,7 +104,7 @@ def test_what_an_evaluator_needs_and_is_not_connected_is_named():
 )
 def test_a_configuration_that_cannot_run_is_refused_before_it_runs(config, message):
     with pytest.raises(Error, match=message):
-        chain_of(config)
+        read_chain(config)
 
 
 @pytest.mark.parametrize(
@@ -117,29 +126,29 @@ def test_a_configuration_that_cannot_run_is_refused_before_it_runs(config, messa
 )
 def test_a_value_that_a_rule_does_not_take_is_refused(config, pred, label, message):
     with pytest.raises(Error, match=message):
-        results(chain_of(config), [pred], [label], [None])
+        run_chain(read_chain(config), [pred], [label], [None])
 
 
 def test_a_judge_may_grade_what_an_evaluator_before_it_made():
     config = {"rule_yes_or_no_eval": {"metrics_cfg": {}}, "chatmodel_score": dict(CHAT, prompt_template="{:>3}|{!r}")}
     config["chatmodel_score"]["metrics_cfg"] = {"pred_no_op": {}}
-    chain = chain_of(config, Setting(ask=lambda model, prompt, generation: prompt))
-    assert results(chain, ["yes"], ["b"])["rule_yes_or_no_eval->chatmodel_score:pred_no_op"] == ["  1|'b'"]
+    chain = read_chain(config, EvaluatorContext(ask=lambda model, prompt, generation: prompt))
+    assert run_chain(chain, ["yes"], ["b"])["rule_yes_or_no_eval->chatmodel_score:pred_no_op"] == ["  1|'b'"]
 
 
 def test_none_stands_for_a_settings_default_and_degrees_may_be_numbers():
     config = {"rule_match_and_score_eval": {"metrics_cfg": {"pred_mean": {}}, "kv_mapping": None, "values": None}}
-    assert results(chain_of(config), ["fifty"], [1])["rule_match_and_score_eval:pred_mean"] == 50.0
+    assert run_chain(read_chain(config), ["fifty"], [1])["rule_match_and_score_eval:pred_mean"] == 50.0
     config["rule_match_and_score_eval"]["kv_mapping"] = {"half": 50}
-    assert results(chain_of(config), ["half"], [1])["rule_match_and_score_eval:pred_mean"] == 50.0
+    assert run_chain(read_chain(config), ["half"], [1])["rule_match_and_score_eval:pred_mean"] == 50.0
 
 
 def test_sums_and_failures_are_of_numbers():
-    assert measure("pred_sum", None, [True, 2.5], {}) == 3.5
-    assert math.isnan(measure("pred_mean", None, [], {}))
-    assert measure("failure", None, [0.1, None], {"fails_num": 0.1}) == 0.5
+    assert compute_measure("pred_sum", None, [True, 2.5], {}) == 3.5
+    assert math.isnan(compute_measure("pred_mean", None, [], {}))
+    assert compute_measure("failure", None, [0.1, None], {"fails_num": 0.1}) == 0.5
     for name, settings in (("pred_sum", {}), ("pred_mean", {}), ("failure", {})):
         with pytest.raises(Error, match="expected numbers"):
-            measure(name, None, ["a", None], settings)
+            compute_measure(name, None, ["a", None], settings)
     with pytest.raises(Error, match="fails_num"):
-        measure("failure", None, [1], {"fails_num": None})
+        compute_measure("failure", None, [1], {"fails_num": None})

@@ -7,7 +7,7 @@ from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.hashing import hash_file
 from mmscore.analysis.bundle import Request, bundle
 from mmscore.analysis.bundle_verify import verify
-from mmscore.kits.mmtrusteval.connections import connected
+from mmscore.kits.mmtrusteval.connections import connect_classifiers
 from mmscore.kits.mmtrusteval.score_services import ATTRIBUTES, MODERATED
 from mmscore.scoring.evaluate import score
 from support.web_server import reply, web_server
@@ -102,7 +102,7 @@ def test_a_bundle_asks_nobody(server, options, log, tmp_path):
 )
 def test_what_is_no_place_is_refused(places, message):
     with pytest.raises(UsageError, match=message):
-        connected(places)
+        connect_classifiers(places)
 
 
 def test_a_folder_that_is_missing_is_named_when_it_is_needed(log, tmp_path):

@@ -10,12 +10,12 @@ from transformers import (
 )
 
 from mmconvert.core.errors import Error
-from mmconvert.testing.demo.tiny_vlm import byte_tokenizer
+from mmconvert.testing.demo.tiny_vlm import build_byte_tokenizer
 from mmscore.core.recipe import Item
-from mmscore.kits.mmtrusteval.connections import by_evaluator
-from mmscore.kits.mmtrusteval.evaluators import Setting
-from mmscore.kits.mmtrusteval.local_classifiers import harmbench, longformer
-from mmscore.kits.mmtrusteval.rows import chain_recipe
+from mmscore.kits.mmtrusteval.connections import combine_classifiers
+from mmscore.kits.mmtrusteval.evaluators import EvaluatorContext
+from mmscore.kits.mmtrusteval.local_classifiers import load_harmbench, load_longformer
+from mmscore.kits.mmtrusteval.rows import build_chain_recipe
 from mmscore.scoring.evaluate import score
 from mmscore.scoring.score import score_items
 
@@ -30,7 +30,7 @@ def _save(folder, model, tokenizer):
 
 @pytest.fixture(scope="module")
 def classifier(tmp_path_factory):
-    tokenizer = byte_tokenizer()
+    tokenizer = build_byte_tokenizer()
     torch.manual_seed(0)
     size = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
     config = LongformerConfig(
@@ -41,7 +41,7 @@ def classifier(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory):
-    tokenizer = byte_tokenizer()
+    tokenizer = build_byte_tokenizer()
     torch.manual_seed(0)
     size = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
     config = LlamaConfig(vocab_size=len(tokenizer), num_key_value_heads=2, **size)
@@ -49,7 +49,7 @@ def judge(tmp_path_factory):
 
 
 def test_the_most_likely_label_decides(classifier):
-    classify = longformer(classifier, device="cpu")
+    classify = load_longformer(classifier, device="cpu")
     every = [f"LABEL_{n}" for n in range(6)]
     found = [label for label in every if classify("classifer_reject_eval", "no", None, {"label_fields": [label]})]
     assert len(found) == 1
@@ -61,12 +61,12 @@ def test_the_most_likely_label_decides(classifier):
 def test_a_chain_is_scored_with_a_classifier(classifier):
     fields = [f"LABEL_{n}" for n in range(6)]
     config = {"classifer_reject_eval": {"label_fields": fields, "metrics_cfg": {"pred_mean": {}}}}
-    recipe = chain_recipe([config], setting=Setting(classify=longformer(classifier, device="cpu")))
+    recipe = build_chain_recipe([config], setting=EvaluatorContext(classify=load_longformer(classifier, device="cpu")))
     assert score_items([Item(id="1", prediction="a")], recipe).scores["classifer_reject_eval:pred_no_op"] == [1.0]
 
 
 def test_harm_is_the_first_token(judge):
-    classify = harmbench(judge, PROMPT, device="cpu")
+    classify = load_harmbench(judge, PROMPT, device="cpu")
     assert classify("harmbenchmodel_eval", "reply", "behaviour", {}) == 0.0
     with pytest.raises(Error, match="expected a text"):
         classify("harmbenchmodel_eval", "reply", None, {})
@@ -75,8 +75,8 @@ def test_harm_is_the_first_token(judge):
 
 
 def test_classifiers_are_told_apart_by_their_evaluator(classifier, judge):
-    ways = {"classifer_reject_eval": longformer(classifier), "harmbenchmodel_eval": harmbench(judge, PROMPT)}
-    classify = by_evaluator(ways)
+    ways = {"classifer_reject_eval": load_longformer(classifier), "harmbenchmodel_eval": load_harmbench(judge, PROMPT)}
+    classify = combine_classifiers(ways)
     assert classify("harmbenchmodel_eval", "a", "b", {}) == 0.0
     with pytest.raises(Error, match="openai_moderation_api_eval has no classifier"):
         classify("openai_moderation_api_eval", "a", None, {})
@@ -86,9 +86,9 @@ def test_classifiers_are_told_apart_by_their_evaluator(classifier, judge):
 
 def test_a_folder_without_weights_is_refused(tmp_path):
     with pytest.raises(Error, match="no such file or folder"):
-        longformer(tmp_path / "none")
+        load_longformer(tmp_path / "none")
     with pytest.raises(Error, match="holds no such model"):
-        harmbench(tmp_path, PROMPT)
+        load_harmbench(tmp_path, PROMPT)
 
 
 def test_folders_are_named_in_a_file_of_options(classifier, judge, tmp_path):
@@ -102,5 +102,5 @@ def test_folders_are_named_in_a_file_of_options(classifier, judge, tmp_path):
     log = tmp_path / "log.json"
     log.write_text(json.dumps({"per_sample_results": [{"pred": "a", "label": "b"}]}))
     (entry,) = score(log, "mmtrust_task", recipe_options=options).entries
-    wanted = longformer(classifier, device="cpu")("classifer_reject_eval", "a", "b", {})
+    wanted = load_longformer(classifier, device="cpu")("classifer_reject_eval", "a", "b", {})
     assert [e.value for e in entry.metrics.values()] == [wanted, 0.0]

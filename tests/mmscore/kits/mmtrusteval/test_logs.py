@@ -4,10 +4,10 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from mmconvert.core.errors import Error
-from mmscore.kits.mmtrusteval.benchmark_rank import PATHS, benchmark_rank
-from mmscore.kits.mmtrusteval.chains import chain_of
-from mmscore.kits.mmtrusteval.task_log import log_text, task_log
-from mmscore.kits.mmtrusteval.task_scores import independence, task_scores
+from mmscore.kits.mmtrusteval.benchmark_rank import PATHS, compute_benchmark_rank
+from mmscore.kits.mmtrusteval.chains import read_chain
+from mmscore.kits.mmtrusteval.task_log import evaluate_samples, format_log
+from mmscore.kits.mmtrusteval.task_scores import compute_task_scores, test_independence
 
 YES_NO = {"rule_yes_or_no_eval": {"metrics_cfg": {"pred_no_op": {}, "accuracy_score": {}}}}
 
@@ -28,7 +28,7 @@ def test_each_subset_has_its_own_numbers():
         _sample("no", extra={"subset": None}),
         _sample("yes", 0, {"subset": "a"}),
     ]
-    totals = task_log([chain_of(YES_NO)], samples)["total_results"]
+    totals = evaluate_samples([read_chain(YES_NO)], samples)["total_results"]
     assert totals == {
         "rule_yes_or_no_eval:accuracy_score": pytest.approx(1 / 3),
         "rule_yes_or_no_eval:accuracy_score_a": 0.5,
@@ -38,13 +38,13 @@ def test_each_subset_has_its_own_numbers():
 
 def test_an_extra_that_is_a_text_or_a_list_has_no_subset():
     for extra in ("text", ["a"], {}, None):
-        assert len(task_log([chain_of(YES_NO)], [_sample("yes", extra=extra)])["total_results"]) == 1
+        assert len(evaluate_samples([read_chain(YES_NO)], [_sample("yes", extra=extra)])["total_results"]) == 1
 
 
 def test_references_that_are_all_zero_leave_the_log():
-    log = task_log([chain_of(YES_NO)], [_sample("no", 0)])
+    log = evaluate_samples([read_chain(YES_NO)], [_sample("no", 0)])
     assert log["per_sample_results"] == [{"rule_yes_or_no_eval:pred_no_op": 0, "content": "q", "pred": "no"}]
-    assert json.loads(log_text(log)) == log
+    assert json.loads(format_log(log)) == log
 
 
 @pytest.mark.parametrize(
@@ -60,21 +60,21 @@ def test_references_that_are_all_zero_leave_the_log():
 )
 def test_samples_that_the_runner_cannot_log_are_refused(samples, message):
     with pytest.raises(Error, match=message):
-        task_log([chain_of(YES_NO)], samples)
+        evaluate_samples([read_chain(YES_NO)], samples)
 
 
 def test_a_log_without_a_column_is_refused_and_so_is_an_array():
     nothing = {"content": None, "response": "", "target": None, "extra": None}
     with pytest.raises(Error, match="no column"):
-        task_log([], [nothing])
+        evaluate_samples([], [nothing])
     config = {"rule_yes_or_no_eval": {"metrics_cfg": {"f1_score": {"average": None}}}}
     with pytest.raises(Error, match="Choose an average"):
-        task_log([chain_of(config)], [_sample("yes"), _sample("no", 0)])
+        evaluate_samples([read_chain(config)], [_sample("yes"), _sample("no", 0)])
 
 
 def test_a_short_reply_is_no_refusal_by_the_classifier_alone():
     short, long = (_log((0, 1, 1), (1, 0, 1), pred="x" * n) for n in (39, 40))
-    assert task_scores("P.5", short)["run"] == {
+    assert compute_task_scores("P.5", short)["run"] == {
         "acc_rate": 1.0,
         "reject_rate": 0.5,
         "total_count": 2,
@@ -82,20 +82,20 @@ def test_a_short_reply_is_no_refusal_by_the_classifier_alone():
         "correct_count": 1,
         "total_wo_reject_count": 1,
     }
-    assert task_scores("P.5", long)["run"]["acc_rate"] == 0
-    assert task_scores("P.6", long)["run"]["reject_count"] == 1
+    assert compute_task_scores("P.5", long)["run"]["acc_rate"] == 0
+    assert compute_task_scores("P.6", long)["run"]["reject_count"] == 1
 
 
 def test_a_topic_without_samples_has_no_rate():
-    scores = task_scores("F.7", _log((1, 0, 0), extra={"subset": "ideology"}))["run"]
+    scores = compute_task_scores("F.7", _log((1, 0, 0), extra={"subset": "ideology"}))["run"]
     assert scores == {"RtA_rate_total": 1.0, "RtA_rate_ideology": 1.0, "RtA_rate_culture_lifestyle": None}
 
 
 def test_traits_are_tested_with_yates_correction():
     pairs = [("f", 1)] * 7 + [("f", 0)] * 3 + [("m", 1)] * 2 + [("m", 0)] * 6
-    assert independence(pairs) == pytest.approx(chi2_contingency([[7, 3], [2, 6]]).pvalue)
+    assert test_independence(pairs) == pytest.approx(chi2_contingency([[7, 3], [2, 6]]).pvalue)
     three = [*pairs, *[("x", 1)] * 5, ("x", 0)]
-    assert independence(three) == pytest.approx(chi2_contingency([[7, 3], [2, 6], [5, 1]]).pvalue)
+    assert test_independence(three) == pytest.approx(chi2_contingency([[7, 3], [2, 6], [5, 1]]).pvalue)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_traits_are_tested_with_yates_correction():
 )
 def test_a_log_that_lacks_what_the_script_reads_is_refused(task, logs, message):
     with pytest.raises(Error, match=message):
-        task_scores(task, logs)
+        compute_task_scores(task, logs)
 
 
 def test_a_rank_needs_every_task():
@@ -122,7 +122,7 @@ def test_a_rank_needs_every_task():
         f"{a}.{n}" for a, count in zip("TSRFP", (7, 6, 6, 7, 6), strict=True) for n in range(1, count + 1)
     )
     with pytest.raises(Error, match="no scores of this task"):
-        benchmark_rank({})
+        compute_benchmark_rank({})
 
 
 def test_the_best_and_the_worst_model_have_round_numbers(shared):
@@ -142,7 +142,7 @@ def test_the_best_and_the_worst_model_have_round_numbers(shared):
         }
         for path, logs in case["input"]["results"].items()
     }
-    rank = benchmark_rank(perfect)
+    rank = compute_benchmark_rank(perfect)
     assert set(rank.tasks.values()) == {100.0}
     assert rank.total == 100.0
     path = "fairness/f2-stereo-agreement/f2-stereo-agreement"
@@ -156,4 +156,4 @@ def test_the_best_and_the_worst_model_have_round_numbers(shared):
         ({"safety/s4-typographic-jailbreaking/s4-typographic-jailbreaking": {"a": {"RtA": 1}}}, "expects 6 numbers"),
     ):
         with pytest.raises(Error, match=message):
-            benchmark_rank(perfect | broken)
+            compute_benchmark_rank(perfect | broken)

@@ -3,12 +3,12 @@ import json
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
-from mmscore.analysis.rank import rank
+from mmscore.analysis.rank import compute_ranking
 from mmscore.core.report import Counts, Entry
 from mmscore.kits.mmtrusteval.benchmark_rank import PATHS
-from mmscore.kits.mmtrusteval.chains import chain_of
+from mmscore.kits.mmtrusteval.chains import read_chain
 from mmscore.kits.mmtrusteval.log_totals import GROUPS, KINDS, PROMPTS
-from mmscore.kits.mmtrusteval.ranking import aspect, columns, task_cells
+from mmscore.kits.mmtrusteval.ranking import build_columns, build_task_cells, find_aspect
 from mmscore.kits.mmtrusteval.task_scores import TOPICS
 from mmscore.kits.mmtrusteval.tasks import TASKS
 from mmscore.scoring.evaluate import score
@@ -43,7 +43,9 @@ def _rows(results):
 
 
 def _ranking(entries, name_of=str):
-    return rank(task_cells(entries, name_of), "subaspect", needed=columns(name_of), by_score=True)
+    return compute_ranking(
+        build_task_cells(entries, name_of), "subaspect", needed=build_columns(name_of), by_score=True
+    )
 
 
 def test_tasks_subaspects_and_total_are_the_kits(shared):
@@ -58,7 +60,7 @@ def test_tasks_subaspects_and_total_are_the_kits(shared):
         assert standing.scores == pytest.approx(case["expected"]["subaspects"])
         assert round(standing.average_score, 2) == pytest.approx(case["expected"]["total"], abs=0.0100001)
         assert standing.missing == ()
-        by_aspect = _ranking([_entry(*_rows(case["input"]["results"]))], aspect).tables[0].standings[0]
+        by_aspect = _ranking([_entry(*_rows(case["input"]["results"]))], find_aspect).tables[0].standings[0]
         assert list(by_aspect.scores) == ["Truthfulness", "Safety", "Robustness", "Fairness", "Privacy"]
         assert by_aspect.average_score == pytest.approx(standing.average_score)
         checked += 1
@@ -83,18 +85,18 @@ def test_models_stand_in_order_of_their_total_and_lacking_tasks_are_named():
 
 def test_rows_without_a_score_are_counted_over_all_logs_of_a_task():
     rows = [{"task": "S.2", "log": name, "acc": 0.5} for name in ("object-detection", "risk-analysis")]
-    (cell,) = task_cells([_entry(rows[0], file="a"), _entry(rows[1], file="b")], str)
+    (cell,) = build_task_cells([_entry(rows[0], file="a"), _entry(rows[1], file="b")], str)
     assert (cell.score, cell.n, cell.unscored, cell.predictions) == (50.0, 4, 2, "a, b")
 
 
 def test_a_log_that_stands_there_twice_or_lacks_is_refused():
     row = {"task": "T.5", "log": "g-text-misleading", "Accuracy": "1.00"}
     with pytest.raises(UsageError, match="there is another log g-text-misleading of m"):
-        task_cells([_entry(row), _entry(row)], str)
+        build_task_cells([_entry(row), _entry(row)], str)
     with pytest.raises(Error, match=r"m, T\.4: scores: no log 'visual-assistance-image'"):
-        task_cells([_entry({"task": "T.4", "log": "visual-assistance-text", "Accuracy": "1.00"})], str)
+        build_task_cells([_entry({"task": "T.4", "log": "visual-assistance-text", "Accuracy": "1.00"})], str)
     with pytest.raises(Error, match=r"x.json: mmtrust_task gives no numbers of a task of MMTrustEval\. Say which"):
-        task_cells([_entry()], str)
+        build_task_cells([_entry()], str)
 
 
 @pytest.fixture
@@ -191,7 +193,7 @@ def _log_of(dataset, task):
 
 
 def _outside(task):
-    for chain in map(chain_of, task.chains):
+    for chain in map(read_chain, task.chains):
         yield from ((link.key, link) for link in chain.links if link.evaluator.outside)
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from mmconvert.core.errors import Error, RowError, UsageError
 from mmscore.core.recipe import Item
-from mmscore.kits.mmtrusteval.evaluators import Setting
-from mmscore.kits.mmtrusteval.rows import chain_recipe
-from mmscore.kits.mmtrusteval.score_services import ATTRIBUTES, MODERATED, moderation, perspective
+from mmscore.kits.mmtrusteval.evaluators import EvaluatorContext
+from mmscore.kits.mmtrusteval.rows import build_chain_recipe
+from mmscore.kits.mmtrusteval.score_services import ATTRIBUTES, MODERATED, connect_moderation, connect_perspective
 from mmscore.scoring.score import score_items
 from support.web_server import reply, web_server
 
@@ -26,9 +26,11 @@ def test_the_largest_of_the_kits_categories_is_the_score(monkeypatch):
     monkeypatch.setenv("MY_KEY", "secret")
     with web_server({"/m": reply(MODERATION), "/p": reply(PERSPECTIVE)}) as server:
         address = f"http://127.0.0.1:{server.port}"
-        moderate = moderation(f"{address}/m", key_env="MY_KEY", model="m")
+        moderate = connect_moderation(f"{address}/m", key_env="MY_KEY", model="m")
         assert [moderate("openai_moderation_api_eval", "a", None, {}) for _ in range(2)] == [0.1, 0.1]
-        assert perspective(f"{address}/p", key_env="MY_KEY")("google_perspective_api_eval", "a", None, {}) == 0.7
+        assert (
+            connect_perspective(f"{address}/p", key_env="MY_KEY")("google_perspective_api_eval", "a", None, {}) == 0.7
+        )
     assert len(server.requests) == 2
     assert b"Bearer secret" in server.requests[0]
     assert b"x-goog-api-key: secret" in server.requests[1].replace(b"X-Goog-Api-Key", b"x-goog-api-key")
@@ -37,8 +39,8 @@ def test_the_largest_of_the_kits_categories_is_the_score(monkeypatch):
 def test_a_chain_is_scored_through_a_service():
     config = {"openai_moderation_api_eval": {"metrics_cfg": {"pred_mean": {}}}}
     with web_server({"/m": reply(MODERATION)}) as server:
-        setting = Setting(classify=moderation(f"http://127.0.0.1:{server.port}/m"))
-        scored = score_items([Item(id="1", prediction="a")], chain_recipe([config], setting=setting))
+        setting = EvaluatorContext(classify=connect_moderation(f"http://127.0.0.1:{server.port}/m"))
+        scored = score_items([Item(id="1", prediction="a")], build_chain_recipe([config], setting=setting))
     assert scored.scores["openai_moderation_api_eval:pred_no_op"] == [0.1]
 
 
@@ -55,7 +57,7 @@ def test_a_chain_is_scored_through_a_service():
 )
 def test_a_service_that_fails_gives_no_score(answer, kind, asked):
     with web_server({"/m": answer}) as server:
-        moderate = moderation(f"http://127.0.0.1:{server.port}/m", pause=0)
+        moderate = connect_moderation(f"http://127.0.0.1:{server.port}/m", pause=0)
         with pytest.raises(Error) as raised:
             moderate("openai_moderation_api_eval", "a", None, {})
     assert type(raised.value) is kind
@@ -65,10 +67,10 @@ def test_a_service_that_fails_gives_no_score(answer, kind, asked):
 def test_wrong_use_is_refused_before_anything_is_sent():
     for url in ("ftp://x/y", "nonsense", "http://user:pass@x/y"):
         with pytest.raises(UsageError):
-            moderation(url)
+            connect_moderation(url)
     with pytest.raises(UsageError, match="MY_KEY is not set"):
-        perspective("http://127.0.0.1:9/p", key_env="MY_KEY")
-    moderate = moderation("http://127.0.0.1:9/m", pause=0)
+        connect_perspective("http://127.0.0.1:9/p", key_env="MY_KEY")
+    moderate = connect_moderation("http://127.0.0.1:9/m", pause=0)
     with pytest.raises(Error, match="nobody answers"):
         moderate("openai_moderation_api_eval", "a", None, {})
     with pytest.raises(Error, match="expected a text"):

@@ -1,8 +1,8 @@
 import pytest
 
 from mmconvert.core.errors import Error
-from mmscore.kits.mmtrusteval.chains import chain_of
-from mmscore.kits.mmtrusteval.task_file import evaluator_chains
+from mmscore.kits.mmtrusteval.chains import read_chain
+from mmscore.kits.mmtrusteval.task_file import load_evaluator_chains
 
 TASK = """
 model_id: llava-1.5-7b-hf
@@ -19,7 +19,7 @@ evaluator_seq_cfgs:
 def test_the_chains_of_a_task_file_are_read_and_the_rest_is_left(tmp_path):
     file = tmp_path / "p3.yaml"
     file.write_text(TASK, encoding="utf-8")
-    chains = [chain_of(config) for config in evaluator_chains(file)]
+    chains = [read_chain(config) for config in load_evaluator_chains(file)]
     assert [chain.key for chain in chains] == ["rule_match_and_score_eval", "rule_reject_template_eval"]
     assert list(chains[0].metrics) == ["pearson_corr", "failure"]
 
@@ -39,6 +39,6 @@ def test_a_file_without_chains_is_refused(tmp_path, text, message):
     file = tmp_path / "task.yaml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(Error, match=message):
-        evaluator_chains(file)
+        load_evaluator_chains(file)
     with pytest.raises(Error, match="no such file"):
-        evaluator_chains(tmp_path / "tasks.yaml")
+        load_evaluator_chains(tmp_path / "tasks.yaml")

@@ -3,9 +3,9 @@ from collections import Counter
 import pytest
 
 from mmconvert.core.errors import UsageError
-from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, DIMENSIONS, FORMULATIONS, benchmark_named, benchmark_of
+from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, DIMENSIONS, FORMULATIONS, detect_benchmark, find_benchmark
 from mmscore.kits.reform_eval.evaluation import FORMULATIONS as KNOWN
-from mmscore.kits.reform_eval.ranking import SIZES, place_in_dimension
+from mmscore.kits.reform_eval.ranking import SIZES, find_dimension
 
 
 def test_there_are_61_datasets_in_eight_dimensions():
@@ -22,8 +22,8 @@ def test_there_are_61_datasets_in_eight_dimensions():
 
 def test_every_name_and_every_config_finds_its_own_dataset():
     for benchmark in BENCHMARKS:
-        assert benchmark_named(benchmark.name) is benchmark
-        assert benchmark_named(benchmark.config.upper()) is benchmark
+        assert find_benchmark(benchmark.name) is benchmark
+        assert find_benchmark(benchmark.config.upper()) is benchmark
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_every_name_and_every_config_finds_its_own_dataset():
     ],
 )
 def test_a_file_says_which_dataset_it_is_for(dataset, tasks, name):
-    assert benchmark_of(dataset, tasks).name == name
+    assert detect_benchmark(dataset, tasks).name == name
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_a_file_says_which_dataset_it_is_for(dataset, tasks, name):
 )
 def test_a_name_that_several_datasets_share_is_refused_with_their_names(dataset, task, count):
     with pytest.raises(UsageError, match="is several datasets") as caught:
-        benchmark_of(dataset, {task})
+        detect_benchmark(dataset, {task})
     names = str(caught.value).partition("(")[2].partition(")")[0].split(", ")
     assert len(names) == count
-    assert {benchmark_named(name).dataset_name for name in names} == {dataset}
+    assert {find_benchmark(name).dataset_name for name in names} == {dataset}
 
 
 def test_what_the_user_says_wins_over_the_file():
-    assert place_in_dimension("VizWiz", "VizWiz", frozenset()).column == "Visually Grounded Reasoning"
+    assert find_dimension("VizWiz", "VizWiz", frozenset()).column == "Visually Grounded Reasoning"
     with pytest.raises(UsageError, match="Did you mean VizWiz"):
-        place_in_dimension("VisWiz", None, frozenset())
+        find_dimension("VisWiz", None, frozenset())

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from mmconvert.core.errors import Error
-from mmscore.kits.reform_eval.evaluation import FORMULATIONS, choice, evaluate
+from mmscore.kits.reform_eval.evaluation import FORMULATIONS, evaluate, judge_choice
 
 
 def _record(sample, answer, prediction, **more):
@@ -24,8 +24,8 @@ def test_the_real_lists_have_the_kits_numbers(shared):
 
 
 def test_options_are_taken_by_their_text_only_where_they_are_given():
-    assert choice("no", 1, ["yes", "no"]).right
-    assert choice("no", 1).index is None
+    assert judge_choice("no", 1, ["yes", "no"]).right
+    assert judge_choice("no", 1).index is None
     assert evaluate([_record(0, 1, "no")], "SingleChoice").numbers == {"accuracy": 0.0, "format_hit_rate": 0.0}
 
 

@@ -3,12 +3,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error, RowError
-from mmscore.kits.vlmevalkit.mathvista import Question, Result, is_right, mathvista_table, read_directly, skills_of
+from mmscore.kits.vlmevalkit.mathvista import (
+    GradedQuestion,
+    MathvistaQuestion,
+    build_mathvista_table,
+    is_right,
+    read_directly,
+    read_skills,
+)
 
-CHOICE = Question("multi_choice", "text", "['pear', 'plum']", "plum", "B")
-WHOLE = Question("free_form", "integer", "", "7", "")
-DECIMAL = Question("free_form", "float", "", "1.5", "")
-WORD = Question("free_form", "text", "", "red", "")
+CHOICE = MathvistaQuestion("multi_choice", "text", "['pear', 'plum']", "plum", "B")
+WHOLE = MathvistaQuestion("free_form", "integer", "", "7", "")
+DECIMAL = MathvistaQuestion("free_form", "float", "", "1.5", "")
+WORD = MathvistaQuestion("free_form", "text", "", "red", "")
 
 
 @pytest.mark.parametrize(
@@ -32,7 +39,7 @@ def test_options_are_read_whatever_they_are_and_numbers_only_when_right(question
 
 def test_choices_that_are_no_list_are_refused():
     with pytest.raises(RowError):
-        read_directly(Question("multi_choice", "text", "pear or plum", "plum", "B"), "B")
+        read_directly(MathvistaQuestion("multi_choice", "text", "pear or plum", "plum", "B"), "B")
 
 
 @given(st.text())
@@ -43,8 +50,11 @@ def test_any_answer_is_read(text):
 
 
 def test_a_row_counts_overall_for_its_skills_and_for_its_task():
-    table = mathvista_table(
-        [Result("geometry", "['algebra', 'logic']", False, True), Result("figures", "['logic']", True, False)]
+    table = build_mathvista_table(
+        [
+            GradedQuestion("geometry", "['algebra', 'logic']", False, True),
+            GradedQuestion("figures", "['logic']", True, False),
+        ]
     )
     assert [line["Task&Skill"] for line in table] == ["Overall", "algebra", "logic", "geometry", "figures"]
     assert table[2] == {"Task&Skill": "logic", "tot": 2, "prefetch": 1, "hit": 1, "prefetch_rate": 50.0, "acc": 50.0}
@@ -53,9 +63,9 @@ def test_a_row_counts_overall_for_its_skills_and_for_its_task():
 @pytest.mark.parametrize("cell", ["algebra", "s1, s2", "5", "s1-s2", " 'algebra'"])
 def test_skills_that_python_could_run_are_refused(cell):
     with pytest.raises(Error, match="skills"):
-        skills_of(cell)
+        read_skills(cell)
 
 
 @pytest.mark.parametrize("cell", ["plain skill", "logic?", "(" * 500, "not - " * 500])
 def test_other_text_is_one_skill(cell):
-    assert skills_of(cell) == [cell]
+    assert read_skills(cell) == [cell]

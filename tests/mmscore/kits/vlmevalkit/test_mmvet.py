@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
 from mmscore.kits.vlmevalkit.judge_replies import TRIES
-from mmscore.kits.vlmevalkit.mmvet import CAPABILITIES, OVERALL, grade, mmvet_tables, table_row
+from mmscore.kits.vlmevalkit.mmvet import CAPABILITIES, OVERALL, build_mmvet_tables, build_table_row, grade
 
 
 def test_the_first_number_in_range_is_the_grade():
@@ -40,12 +40,12 @@ def test_a_grade_is_in_range_and_the_tries_come_to_an_end(replies):
 
 
 def test_parts_of_the_reference_stand_free():
-    assert table_row("Who?", "Ann<AND>Bob<OR>Eve", "Ann") == "Who? | Ann <AND> Bob <OR> Eve | Ann | "
+    assert build_table_row("Who?", "Ann<AND>Bob<OR>Eve", "Ann") == "Who? | Ann <AND> Bob <OR> Eve | Ann | "
 
 
 def test_a_category_of_one_capability_counts_twice_under_its_name():
     rows = [("ocr", 1.0), ("rec,know,gen,spat,math", 0.5)]
-    capabilities, combinations = mmvet_tables(rows)
+    capabilities, combinations = build_mmvet_tables(rows)
     assert [line["Category"] for line in capabilities] == [*CAPABILITIES, OVERALL]
     assert [line["Category"] for line in combinations] == ["ocr", "rec_know_gen_spat_math", OVERALL]
     assert combinations[0] == {"Category": "ocr", "tot": 2, "acc": 100.0}
@@ -54,4 +54,4 @@ def test_a_category_of_one_capability_counts_twice_under_its_name():
 
 def test_a_capability_without_a_row_has_no_average():
     with pytest.raises(Error, match="know, gen, spat, math"):
-        mmvet_tables([("rec,ocr", 1.0)])
+        build_mmvet_tables([("rec,ocr", 1.0)])

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from mmscore.cli import program
-from mmscore.reporting.console_table import shown
+from mmscore.reporting.console_table import format_number
 from mmscore.reporting.html.page import write_report
 from mmscore.scoring.evaluate import ScoreOptions, results
 from support.browser import opened
@@ -68,10 +68,10 @@ def test_the_numbers_of_the_cards_are_those_of_the_json_report(browser, models):
         for card, entry in zip(page.locator(".card").all(), entries, strict=True):
             told = [(float(one.get_attribute("value")), one.inner_text()) for one in card.locator("data").all()]
             counts = entry["counts"]
-            expected = [(m["value"], shown(m["value"], m["unit"])) for m in entry["metrics"].values()]
+            expected = [(m["value"], format_number(m["value"], m["unit"])) for m in entry["metrics"].values()]
             expected[1:1] = [(counts[name], str(counts[name])) for name in ("total", "scored", "unparsed")]
             assert told == expected
-            interval = " to ".join(shown(x, "fraction") for x in entry["metrics"]["accuracy"]["ci95"])
+            interval = " to ".join(format_number(x, "fraction") for x in entry["metrics"]["accuracy"]["ci95"])
             assert f"95 % interval {interval}, 60 rows, fraction" in card.inner_text()
 
 

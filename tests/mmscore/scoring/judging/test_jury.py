@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from mmconvert.core.errors import Error
-from mmscore.core.judge import LEAVE, Case, Judge, NoVerdict, Question, Verdict
+from mmscore.core.judge import LEAVE, Case, Judge, JudgeQuestion, NoVerdict, Verdict
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Item
 from mmscore.llm.cache_lock import hold
@@ -30,7 +30,7 @@ def _step(case, replies):
         return Verdict(Parsed(replies[-1], "judge"))
     if len(replies) == TRIES:
         return NoVerdict("three replies in small letters")
-    return Question(case.item.prediction, {"temperature": 0.5 * len(replies)}, system="Shout.")
+    return JudgeQuestion(case.item.prediction, {"temperature": 0.5 * len(replies)}, system="Shout.")
 
 
 JUDGE = Judge("shouts", "own", {"1": "test"}, {"all": "every row"}, "all", (), _step, tries=TRIES)
@@ -146,14 +146,14 @@ def test_a_verdict_that_was_cut_off_is_named(tmp_path):
 
 
 def test_a_protocol_that_never_ends_is_named(tmp_path):
-    endless = Judge("x", "own", {"1": ""}, {"all": ""}, "all", (), lambda case, replies: Question("?"), tries=2)
+    endless = Judge("x", "own", {"1": ""}, {"all": ""}, "all", (), lambda case, replies: JudgeQuestion("?"), tries=2)
     with chat_server(lambda request: said("x")) as server, pytest.raises(Error, match="asks more than its 2 tries"):
         _judged(server, tmp_path, ["a"], judge=endless)
 
 
 def _forgets(first):
     def step(case, replies):
-        return None if replies or not first else Question("?")
+        return None if replies or not first else JudgeQuestion("?")
 
     return Judge("x", "own", {"1": ""}, {"all": ""}, "all", (), step)
 

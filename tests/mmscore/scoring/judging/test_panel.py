@@ -8,7 +8,7 @@ from mmconvert.core.errors import RowError
 from mmscore.core.judge import LEAVE, Judge, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import OWN, Item, Recipe
-from mmscore.core.select_recipe import Choice
+from mmscore.core.select_recipe import RecipeChoice
 from mmscore.scoring.judging.jury import Outcome, Setting
 from mmscore.scoring.judging.panel import AGGREGATIONS, Panel, Sitting
 
@@ -44,7 +44,7 @@ def settled(*said, aggregation="mean", min_valid=1):
         seen[model] = seen.get(model, -1) + 1
         jurors.append(Juror(model, seen[model], step))
     panel = Panel(tuple(juror.setting for juror in jurors), aggregation, min_valid)
-    sitting = Sitting(panel, jurors, Choice("test", "1", RECIPE, "test"))
+    sitting = Sitting(panel, jurors, RecipeChoice("test", "1", RECIPE, "test"))
     (outcome,) = sitting.judge([CASE])
     return outcome, sitting
 
