@@ -9,7 +9,7 @@ from mmscore.compat.evalscope.mapping import RELEASES, is_vlmevalkit, version_of
 from mmscore.compat.evalscope.native import BENCHMARKS, subsets_of
 from mmscore.kits.evalscope.aggregation import Identity, build_label, parse_identity
 from mmscore.kits.evalscope.report import MetricScore, ReportHeader, SubsetScore, build_report_json, draw_report_table
-from mmscore.kits.evalscope.text_grid import draw_columns
+from mmscore.kits.evalscope.text_grid import draw_table
 from mmscore.workflow.outcome import Outcome
 
 _REPORT = "report.json"
@@ -84,8 +84,10 @@ def upright_text(lines: Sequence[Line]) -> str:
     """Draw a table as the kit prints it: upright where it has more columns than lines."""
     names = list(lines[0])
     if len(lines) < len(names):
-        return draw_columns([[name, *(line.get(name) for line in lines)] for name in names])
-    return draw_columns([[number, *(line.get(name) for name in names)] for number, line in enumerate(lines)])
+        rows: list[list[Any]] = [[name, *(line.get(name) for line in lines)] for name in names]
+    else:
+        rows = [[number, *(line.get(name) for name in names)] for number, line in enumerate(lines)]
+    return draw_table(rows, style="simple")
 
 
 def _measured(config: TaskConfig, outcomes: Sequence[Outcome]) -> Iterator[tuple[list[MetricScore], ReportHeader]]:

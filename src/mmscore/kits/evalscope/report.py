@@ -8,7 +8,7 @@ import msgspec
 
 from mmconvert.core.errors import Error
 from mmscore.kits.evalscope.aggregation import NEW, Aggregate, Identity, Release, ScoredSample, aggregate
-from mmscore.kits.evalscope.text_grid import ASCII, BOX, draw_grid
+from mmscore.kits.evalscope.text_grid import draw_table
 
 DIGITS = 4
 DEFAULT = "default"
@@ -249,7 +249,7 @@ def draw_report_table(metrics: Sequence[MetricScore], setting: ReportHeader, rel
     headings, lines = build_report_rows(metrics, setting, release)
     if release != NEW:
         shown = [["nan" if cell is None else cell for cell in line] for line in lines]
-        return draw_grid(headings, shown, ASCII if release == "1.3.0" else BOX)
+        return draw_table(shown, headings, "grid" if release == "1.3.0" else "simple_grid")
     by_label = {metric.label: metric.identity for metric in metrics}
     fixed = headings.index("Score") + 1
     names = [DEFAULT if cell is None else cell for line in lines for cell in line[fixed:] if line[3] != OVERALL]
@@ -261,7 +261,7 @@ def draw_report_table(metrics: Sequence[MetricScore], setting: ReportHeader, rel
         score = format_percent(line[5]) if identity.name in NAMES else str(line[5])
         path = [NONE if cell in (None, DEFAULT) else cell for cell in line[fixed : fixed + levels]]
         drawn.append([line[0], setting.pretty_name, format_metric_name(identity), line[3], line[4], score, *path])
-    return draw_grid([*headings[:fixed], *columns], drawn)
+    return draw_table(drawn, [*headings[:fixed], *columns])
 
 
 def format_metric_name(identity: Identity) -> str:

@@ -1,6 +1,6 @@
 import pytest
 
-from mmscore.kits.evalscope.text_grid import ASCII, BOX, draw_grid
+from mmscore.kits.evalscope.text_grid import draw_table
 
 
 @pytest.mark.parametrize(
@@ -33,14 +33,14 @@ def test_texts_stand_to_the_left(cells, drawn):
 
 
 def _drawn(cells):
-    return [line[2:-2] for line in draw_grid(["head"], [[cell] for cell in cells], ASCII).splitlines()[3::2]]
+    return [line[2:-2] for line in draw_table([[cell] for cell in cells], ["head"], "grid").splitlines()[3::2]]
 
 
 def test_every_character_counts_as_one_wide_and_long_cells_widen_the_column():
-    assert draw_grid(["a"], [["模型模型"]], BOX).splitlines() == [
+    assert draw_table([["模型模型"]], ["a"]).splitlines() == [
         "┌──────┐", "│ a    │", "├──────┤", "│ 模型模型 │", "└──────┘",
     ]  # fmt: skip
 
 
 def test_a_table_without_rows_is_its_headings():
-    assert draw_grid(["ab"], [], ASCII).splitlines() == ["+------+", "| ab   |", "+======+", "+------+"]
+    assert draw_table([], ["ab"], "grid").splitlines() == ["+------+", "| ab   |", "+======+", "+------+"]
