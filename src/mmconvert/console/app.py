@@ -116,23 +116,11 @@ def options_file(ctx: click.Context, _param: click.Parameter, path: str | None) 
         UsageError: The file is no mapping, or names an option the command does not have.
     """
     if path is not None:
-        ctx.default_map = {**(ctx.default_map or {}), **option_values(ctx.command, mapping_file(path), path)}
+        ctx.default_map = {**(ctx.default_map or {}), **_default_values(ctx.command, mapping_file(path), path)}
 
 
-def option_values(command: click.Command, values: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Take values by option name, as a file has them, for a command's defaults.
-
-    Args:
-        command: The command.
-        values: Values by option name, with or without hyphens; null leaves an option out.
-        where: File or place in it, for messages.
-
-    Returns:
-        Values by parameter name, for `click.Context.default_map`.
-
-    Raises:
-        UsageError: The command has no such option, or the value is a list or a word in the wrong place.
-    """
+def _default_values(command: click.Command, values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Give values by parameter name from values by option name, with or without hyphens; null leaves an option out."""
     options = [param for param in command.params if isinstance(param, click.Option) and param.name]
     known = {name.lstrip("-"): param for param in options for name in (*param.opts, *param.secondary_opts)}
     defaults = {}
@@ -140,29 +128,15 @@ def option_values(command: click.Command, values: Mapping[str, Any], where: str)
         name = str(key).replace("_", "-")
         if name not in known:
             raise UsageError(f"{where}: {command.name} has no option {key!r}.{suggest_spelling(name, known)}")
-        if value is not None:
-            defaults[str(known[name].name)] = _option_value(value, known[name], f"{where} {key}")
+        if value is None:
+            continue
+        option = known[name]
+        given = value if isinstance(value, list) and option.multiple else [value]
+        whole = isinstance(option.type, click.types.IntParamType)
+        # What click itself would take in silence: a list as one text, one text as a list of letters.
+        check_plain(given, f"{where} {key}", several=option.multiple, boolean=bool(option.is_flag), whole=whole)
+        defaults[str(option.name)] = given if option.multiple else value
     return defaults
-
-
-def _option_value(value: Any, option: click.Option, where: str) -> Any:
-    values = value if isinstance(value, list) and option.multiple else [value]
-    whole = isinstance(option.type, click.types.IntParamType)
-    check_plain(values, where, several=option.multiple, boolean=bool(option.is_flag), whole=whole)
-    return values if option.multiple else value
-
-
-def context(command: click.Command, arguments: Sequence[str], values: Mapping[str, Any]) -> click.Context:
-    """Make the context of a command as if it was called with arguments and these options.
-
-    Raises:
-        UsageError: A value is none that the option takes.
-    """
-    try:
-        # The same words for help as at the terminal: a command keeps those that it is first called with.
-        return command.make_context(command.name, list(arguments), default_map=dict(values), help_option_names=HELP)
-    except click.UsageError as error:
-        raise UsageError(error.format_message()) from None
 
 
 OPTIONS_FILE = click.option(
