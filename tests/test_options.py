@@ -12,6 +12,8 @@ import msgspec
 import pytest
 
 import mmconvert
+import mmscore
+import mmscore.api as scoring
 from mmconvert import api
 from mmconvert.core.option_fields import option_fields, option_texts
 from mmconvert.dataset.publish import PushOptions
@@ -20,41 +22,69 @@ from mmconvert.pipeline.convert_files import ConvertOptions
 from mmconvert.pipeline.export import ExportOptions
 from mmconvert.pipeline.read import FileOptions
 from mmconvert.viewer.preview import PreviewOptions
+from mmscore.analysis.bundle import BundleOptions
+from mmscore.analysis.compare import CompareOptions
+from mmscore.analysis.explain import ExplainOptions
+from mmscore.infer.options import PredictOptions
+from mmscore.reporting.submit import SubmitOptions
+from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions
+from mmscore.workflow.rank import RankOptions
+from mmscore.workflow.score import ReportOptions
 
 AT_THE_TERMINAL = {
-    "convert": "output allow_rejects push json quiet options",
-    "check": "json quiet options",
-    "inspect": "json options",
-    "export": "output allow_rejects json quiet options",
-    "preview": "output json quiet options",
-    "push": "json quiet options",
-    "verify": "json quiet",
-    "list": "json",
-    "check-plugin": "json options",
-    "demo": "files_only",
-    "completion": "",
+    "mmconvert convert": "output allow_rejects push json quiet options",
+    "mmconvert check": "json quiet options",
+    "mmconvert inspect": "json options",
+    "mmconvert export": "output allow_rejects json quiet options",
+    "mmconvert preview": "output json quiet options",
+    "mmconvert push": "json quiet options",
+    "mmconvert verify": "json quiet",
+    "mmconvert list": "json",
+    "mmconvert check-plugin": "json options",
+    "mmconvert demo": "files_only",
+    "mmconvert completion": "",
+    "mmscore score": "recipe dry_run push model_card json quiet options",
+    "mmscore predict": "output push dry_run quiet json options",
+    "mmscore run": "dry_run json quiet",
+    "mmscore compare": "allow_rejects json options",
+    "mmscore explain": "json options",
+    "mmscore judge": "recipe recipe_options format answers dataset dry_run json quiet options",
+    "mmscore rank": "allow_rejects json options",
+    "mmscore submit": "output allow_rejects json quiet options",
+    "mmscore bundle": "output allow_rejects json quiet options",
+    "mmscore verify": "json",
+    "mmscore list": "import json",
+    "mmscore completion": "",
 }
-"""Options of a command that say where it writes, or what it prints; all others are fields."""
+"""Options of a command that say where it writes, what it prints or what it does beside; all others are fields."""
 
-FUNCTIONS: dict[Any, tuple[type[msgspec.Struct], type]] = {
-    mmconvert.convert: (ConvertOptions, api.ConvertKeywords),
-    mmconvert.check: (FileOptions, api.FileKeywords),
-    mmconvert.inspect: (FileOptions, api.FileKeywords),
-    mmconvert.export: (ExportOptions, api.ExportKeywords),
-    mmconvert.preview: (PreviewOptions, api.PreviewKeywords),
-    mmconvert.push: (PushOptions, api.PushKeywords),
+FUNCTIONS: dict[Any, tuple[type[msgspec.Struct], type, str]] = {
+    mmconvert.convert: (ConvertOptions, api.ConvertKeywords, ""),
+    mmconvert.check: (FileOptions, api.FileKeywords, ""),
+    mmconvert.inspect: (FileOptions, api.FileKeywords, ""),
+    mmconvert.export: (ExportOptions, api.ExportKeywords, "to"),
+    mmconvert.preview: (PreviewOptions, api.PreviewKeywords, ""),
+    mmconvert.push: (PushOptions, api.PushKeywords, ""),
+    mmscore.predict: (PredictOptions, scoring.PredictKeywords, "model backend resume restart share"),
+    mmscore.score: (ReportOptions, scoring.ReportKeywords, "judge progress allow_rejects"),
+    mmscore.push: (ScoreOptions, ScoreKeywords, "judge progress"),
+    mmscore.compare: (CompareOptions, scoring.CompareKeywords, "judge"),
+    mmscore.explain: (ExplainOptions, scoring.ExplainKeywords, ""),
+    mmscore.rank: (RankOptions, scoring.RankKeywords, ""),
+    mmscore.bundle: (BundleOptions, scoring.BundleKeywords, ""),
+    mmscore.submit: (SubmitOptions, scoring.SubmitKeywords, "to"),
 }
-NAMED = {mmconvert.export: {"to"}}
-"""Fields that a function names in its own signature."""
+"""Function -> its struct, its keywords, and the fields that its own signature names or that are not for callers."""
 
 
-@pytest.mark.parametrize("name", AT_THE_TERMINAL)
-def test_every_option_of_a_command_is_a_field(name: str) -> None:
-    program = importlib.import_module("mmconvert.cli").program
-    assert set(program.commands_in) == set(AT_THE_TERMINAL)
+@pytest.mark.parametrize("words", AT_THE_TERMINAL)
+def test_every_option_of_a_command_is_a_field(words: str) -> None:
+    package, _, name = words.partition(" ")
+    program = importlib.import_module(f"{package}.cli").program
+    assert {f"{package} {command}" for command in program.commands_in} <= set(AT_THE_TERMINAL)
     options = [p for p in program.get_command(click.Context(program), name).params if isinstance(p, click.Option)]
     own = {max(p.opts, key=len).lstrip("-").replace("-", "_") for p in options if not hasattr(p, "struct")}
-    assert own == set(AT_THE_TERMINAL[name].split())
+    assert own == set(AT_THE_TERMINAL[words].split())
     for option in options:
         if hasattr(option, "struct"):
             assert option.help == option_texts(option.struct)[option.name]
@@ -74,25 +104,29 @@ def members(hint: Any) -> frozenset[Any]:
     return frozenset({("words", get_args(hint))}) if get_origin(hint) is Literal else frozenset({hint})
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: f"{function.__module__}.{function.__name__}")
 def test_keywords_have_the_names_and_types_of_the_fields(function: Any) -> None:
-    struct, keywords = FUNCTIONS[function]
+    struct, keywords, elsewhere = FUNCTIONS[function]
     fields = {name: members(hint) for name, hint in get_type_hints(struct, include_extras=True).items()}
     typed = {name: members(hint) for name, hint in get_type_hints(keywords).items()}
-    assert typed == {name: kind for name, kind in fields.items() if name not in NAMED.get(function, set())}
+    assert set(typed) == set(fields) - set(elsewhere.split())
+    for name, kinds in typed.items():
+        assert kinds >= fields[name], name
+        # A text may name a place, and None stands for the default.
+        assert kinds - fields[name] <= {Path, types.NoneType}, name
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: f"{function.__module__}.{function.__name__}")
 def test_help_lists_every_option_with_default_and_meaning(function: Any) -> None:
-    struct, _ = FUNCTIONS[function]
+    struct, keywords, _ = FUNCTIONS[function]
     parameters = inspect.signature(function).parameters
     said = " ".join(inspect.getdoc(function).split())
     assert "**" not in said
-    for name, field in option_fields(struct).items():
-        if name not in NAMED.get(function, set()):
-            assert parameters[name].default == field.default
-            assert f" {name}: " in said
-            assert f"[default: {field.default!r}]" in said
+    for name in get_type_hints(keywords):
+        default = option_fields(struct)[name].default
+        assert parameters[name].default == default
+        assert f" {name}: " in said
+        assert f"[default: {default!r}]" in said
 
 
 def test_the_words_of_an_option_are_those_that_are_honoured() -> None:

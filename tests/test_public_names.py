@@ -6,30 +6,10 @@ import pkgutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_type_hints
 
-import click
 import pytest
 
-from mmconvert.core.option_fields import option_fields
 from mmconvert.core.signature_checks import read_keywords
-from mmscore.analysis.bundle import BundleOptions
-from mmscore.analysis.compare import CompareOptions
-from mmscore.analysis.explain import ExplainOptions
-from mmscore.api import (
-    BundleKeywords,
-    CompareKeywords,
-    ExplainKeywords,
-    PredictKeywords,
-    RankKeywords,
-    ReportKeywords,
-    SubmitKeywords,
-)
-from mmscore.infer.options import PredictOptions
-from mmscore.reporting.submit import SubmitOptions
-from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions
-from mmscore.workflow.rank import RankOptions
-from mmscore.workflow.score import ReportOptions
 
 PUBLIC = Path(__file__).parent / "data" / "public_names.txt"
 USER = """
@@ -129,44 +109,6 @@ def test_the_package_loads_nothing_and_knows_its_names(package: str) -> None:
 def test_no_module_takes_the_place_of_a_public_name(package: str) -> None:
     module = importlib.import_module(package)
     assert not {found.name for found in pkgutil.iter_modules(module.__path__)} & set(module.__all__)
-
-
-def flags(module: str, name: str) -> set[str]:
-    command: click.Command = getattr(importlib.import_module(module), name)
-    options = [param for param in command.params if isinstance(param, click.Option)]
-    return {max(param.opts, key=len).lstrip("-").replace("-", "_") for param in options}
-
-
-@pytest.mark.parametrize(
-    ("keywords_of", "module", "command", "elsewhere"),
-    [
-        (
-            PredictKeywords,
-            "mmscore.cli.predict",
-            "predict",
-            "output model backend resume restart share push private revision create_pr dry_run quiet json options",
-        ),
-    ],
-)
-def test_keywords_are_the_options_of_the_command(keywords_of, module, command, elsewhere) -> None:
-    assert set(keywords_of.__annotations__) == flags(module, command) - set(elsewhere.split())
-
-
-@pytest.mark.parametrize(
-    ("keywords_of", "struct", "elsewhere"),
-    [
-        (PredictKeywords, PredictOptions, "model backend resume restart share"),
-        (ReportKeywords, ReportOptions, "judge progress allow_rejects"),
-        (ScoreKeywords, ScoreOptions, "judge progress"),
-        (CompareKeywords, CompareOptions, "judge"),
-        (ExplainKeywords, ExplainOptions, ""),
-        (RankKeywords, RankOptions, ""),
-        (BundleKeywords, BundleOptions, ""),
-        (SubmitKeywords, SubmitOptions, "to"),
-    ],
-)
-def test_keywords_are_the_fields_of_the_struct(keywords_of, struct, elsewhere) -> None:
-    assert {*get_type_hints(keywords_of)} == {*option_fields(struct)} - {*elsewhere.split()}
 
 
 def test_a_program_of_a_user_is_typed(tmp_path: Path) -> None:
