@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from msgspec.structs import replace
 
 from mmconvert.core.record import SCHEMA, Record, to_arrow, weight
-from mmconvert.storage.hashed_file import HashedFile
+from mmconvert.storage.parquet_sink import HashedFile
 
 SHARD_BYTES = 480 << 20
 ROW_GROUP_BYTES = 20 << 20

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from mmconvert.core.record import Image
 from mmconvert.dataset.shards import parquet_options
-from mmconvert.storage.output_file import OutputFile
+from mmconvert.storage.parquet_sink import OutputFile
 
 _ROW_GROUP_BYTES = 24 << 20
 _ROW_GROUP_ROWS = 1_000

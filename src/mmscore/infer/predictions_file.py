@@ -21,7 +21,7 @@ from mmconvert.core.errors import Error
 from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, attach_features
 from mmconvert.dataset.shards import parquet_options
 from mmconvert.storage.atomic import sync_folder
-from mmconvert.storage.output_file import OutputFile
+from mmconvert.storage.parquet_sink import OutputFile
 from mmscore.llm.response_cache import Answer
 
 PREDICTIONS_SCHEMA: pa.Schema = attach_features(

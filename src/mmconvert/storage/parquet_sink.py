@@ -1,4 +1,13 @@
-"""A file that knows its sha256 when it is complete, and is on the disk then."""
+"""Files that pyarrow writes to: one that keeps its first error, one that also knows its sha256 when it is on the disk.
+
+pyarrow 26 ends the whole process where a write fails under content-defined chunking (a check in
+parquet/column_writer.cc), so a full disk may not reach it.
+
+Shards go past the page cache, where the system can (`O_DIRECT` of Linux). The cache gains nothing from a file that is
+written once, and taking its pages from the system costs more than the write itself where memory is scarce or lent, as
+in most virtual machines; whatever else the machine keeps there stays. Blocks must be whole, and their memory begin
+with a page.
+"""
 
 import errno
 import hashlib
@@ -6,18 +15,77 @@ import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
 
 from mmconvert.core.buffers import take
-from mmconvert.storage.direct_io import set_direct
-from mmconvert.storage.output_file import OutputFile
 
+_DIRECT = getattr(os, "O_DIRECT", 0)
 _BLOCKS = 3
 _BLOCK = 2 << 20
 """Bytes of a block: few writes, and still near the processor when it is full."""
 _GATHERED = 1 << 20
+
+
+class OutputFile:
+    """A new binary file; give it to `pyarrow.parquet.ParquetWriter` and call `check` after each write."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, replacing one that stands there.
+
+        Raises:
+            OSError: It cannot be made.
+        """
+        self._file = path.open("wb", buffering=0)
+        self._error: OSError | None = None
+
+    def __enter__(self) -> "OutputFile":
+        """Give the file."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file, and raise what a write has met."""
+        self.close()
+        if kind is None:
+            self.check()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file is closed."""
+        return self._file.closed
+
+    def write(self, data: Any) -> int:
+        """Write bytes; after an error nothing is written any more."""
+        rest = memoryview(data)
+        try:
+            while rest and self._error is None and not self._file.closed:
+                rest = rest[self._put(rest) :]
+        except OSError as error:
+            self._error = error
+        return len(data)
+
+    def _put(self, rest: memoryview) -> int:
+        return self._file.write(rest)
+
+    def flush(self) -> None:
+        """Do nothing: every write goes through."""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def check(self) -> None:
+        """Raise what a write has met.
+
+        Raises:
+            OSError: The file is not whole.
+        """
+        if self._error is not None:
+            raise self._error
 
 
 class HashedFile(OutputFile):
@@ -111,3 +179,21 @@ class HashedFile(OutputFile):
         while not self._free.empty():
             self._free.get()
         return self._digest.hexdigest()
+
+
+def set_direct(handle: int, on: bool) -> bool:
+    """Switch an open file between direct writes and those through the cache.
+
+    Returns:
+        Whether writes are direct now; always False where the system or its file system cannot.
+    """
+    if not _DIRECT:
+        return False
+    import fcntl  # not on every system
+
+    flags = fcntl.fcntl(handle, fcntl.F_GETFL)
+    try:
+        fcntl.fcntl(handle, fcntl.F_SETFL, flags | _DIRECT if on else flags & ~_DIRECT)
+    except OSError:
+        return False
+    return on

@@ -1,4 +1,4 @@
-"""A file that is written has the digest of its bytes, and says when it is not whole."""
+"""A file that is written has the digest of its bytes; a full disk is an error that leaves the process alive."""
 
 import hashlib
 import os
@@ -6,18 +6,24 @@ import resource
 import signal
 import subprocess
 import sys
+import textwrap
+from base64 import b64encode
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core import buffers
-from mmconvert.storage import direct_io, hashed_file
-from mmconvert.storage.hashed_file import HashedFile
+from mmconvert.dataset.shards import parquet_options
+from mmconvert.storage import parquet_sink
+from mmconvert.storage.parquet_sink import HashedFile, OutputFile
+from support.records import picture_bytes
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
+SCHEMA = pa.schema([("text", pa.string())])
 
 
 def written(path: Path, pieces: list[bytes], every: int = 1) -> str:
@@ -41,10 +47,10 @@ def test_the_digest_is_that_of_the_file(
 ) -> None:
     path = tmp_path_factory.mktemp("d") / "f"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hashed_file, "_GATHERED", 100)
-        patch.setattr(hashed_file, "_BLOCK", PAGE)
+        patch.setattr(parquet_sink, "_GATHERED", 100)
+        patch.setattr(parquet_sink, "_BLOCK", PAGE)
         if not direct:
-            patch.setattr(direct_io, "_DIRECT", 0)
+            patch.setattr(parquet_sink, "_DIRECT", 0)
         digest = written(path, pieces, every)
     assert path.read_bytes() == b"".join(pieces)
     assert digest == hashlib.sha256(b"".join(pieces)).hexdigest()
@@ -54,7 +60,7 @@ def test_a_file_system_that_refuses_direct_writes_only_when_they_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A block that does not begin with a page is what the kernel refuses then.
-    monkeypatch.setattr(hashed_file, "take", lambda size: pa.py_buffer(memoryview(bytearray(size + 1))[1:]))
+    monkeypatch.setattr(parquet_sink, "take", lambda size: pa.py_buffer(memoryview(bytearray(size + 1))[1:]))
     data = os.urandom(5 << 20)
     assert written(tmp_path / "f", [data]) == hashlib.sha256(data).hexdigest()
     assert (tmp_path / "f").read_bytes() == data
@@ -74,7 +80,7 @@ def test_files_one_after_the_other_take_the_same_blocks(tmp_path: Path, monkeypa
 @pytest.mark.skipif(sys.platform != "linux", reason="page caches are asked for on Linux only")
 def test_a_large_file_does_not_fill_the_page_cache(tmp_path: Path) -> None:
     with (tmp_path / "probe").open("wb") as probe:
-        direct = direct_io.set_direct(probe.fileno(), on=True)
+        direct = parquet_sink.set_direct(probe.fileno(), on=True)
     if not direct:
         pytest.skip("the file system of the tests cannot write directly")
     written(tmp_path / "f", [bytes(64 << 20)])
@@ -97,7 +103,7 @@ def pages_in_memory(handle: int, size: int) -> int:
 def test_what_a_write_met_is_raised_and_not_hashed_away(tmp_path: Path) -> None:
     code = """
 import pathlib, sys
-from mmconvert.storage.hashed_file import HashedFile
+from mmconvert.storage.parquet_sink import HashedFile
 file = HashedFile(pathlib.Path(sys.argv[1]))
 file.stream.write(bytes(3_000_000))
 try:
@@ -118,3 +124,56 @@ except OSError as error:
     command = [sys.executable, "-c", code, str(tmp_path / "f")]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limited, env=environment)
     assert done.stdout.split() == ["27", "27"], done.stderr
+
+
+def test_what_is_written_is_the_file(tmp_path: Path) -> None:
+    with OutputFile(tmp_path / "p.parquet") as file:
+        with pq.ParquetWriter(file, SCHEMA, **parquet_options(SCHEMA)) as writer:
+            writer.write_table(pa.table({"text": [os.urandom(1000).hex() for _ in range(2000)]}, SCHEMA))
+        file.check()
+    assert pq.read_table(tmp_path / "p.parquet").num_rows == 2000
+    assert file.closed
+
+
+def test_a_place_that_is_none_is_an_error_at_once(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        OutputFile(tmp_path / "no" / "p.parquet")
+
+
+def test_the_first_error_is_kept_and_the_process_lives(tmp_path: Path) -> None:
+    code = """
+        import os, pathlib, resource, sys
+        import pyarrow as pa, pyarrow.parquet as pq
+        from mmconvert.storage.parquet_sink import OutputFile
+        from mmconvert.dataset.shards import parquet_options
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        schema = pa.schema([("text", pa.string())])
+        file = OutputFile(pathlib.Path(sys.argv[1]))
+        writer = pq.ParquetWriter(file, schema, **parquet_options(schema))
+        writer.write_table(pa.table({"text": [os.urandom(1000).hex() for _ in range(4000)]}, schema))
+        writer.close()
+        file.close()
+        try:
+            file.check()
+        except OSError as error:
+            print(error)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "p.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "File too large" in done.stdout
+    assert (tmp_path / "p.parquet").stat().st_size == 1 << 20
+
+
+def test_a_conversion_of_long_texts_ends_in_words_where_a_file_may_not_grow(tmp_path: Path) -> None:
+    shown = b64encode(picture_bytes("PNG")).decode()
+    rows = "".join(f"{i}\t{shown}\t{os.urandom(10_000).hex()}\ta\n" for i in range(100))
+    (tmp_path / "t.tsv").write_text("index\timage\tquestion\tanswer\n" + rows)
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, 1 << 18))\n"
+        "from mmconvert.cli import main; main()"
+    )
+    words = ["convert", "t.tsv", "-o", "o", "--format", "lmudata", "--quiet", "--workers", "1"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "mmconvert: o: File too large. Nothing was published.\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["t.tsv"]
