@@ -7,14 +7,12 @@ from typing import Any, Literal, TypedDict, Unpack
 from mmconvert.core.errors import UsageError, show
 from mmconvert.core.option_fields import build_options
 from mmconvert.core.signature_checks import check_python_call
-from mmconvert.dataset.publish import UploadOptions
 from mmscore.analysis.bundle import Bundle, BundleOptions, bundle_files
 from mmscore.analysis.bundle_verify import Verification
 from mmscore.analysis.bundle_verify import verify as verify_bundle
 from mmscore.analysis.compare import CompareOptions, Comparison, compare_files
 from mmscore.analysis.explain import ExplainOptions, Explanation, explain_file
 from mmscore.analysis.rank import Ranking
-from mmscore.cli.push_predictions import PushedPredictions, Pushing
 from mmscore.core.recipe import Recipe
 from mmscore.core.table import Scored
 from mmscore.infer import session
@@ -22,6 +20,7 @@ from mmscore.infer.adapter import plugin_name
 from mmscore.infer.ledger import Summary
 from mmscore.infer.options import PredictOptions
 from mmscore.reporting.notebook import NotebookReport as Report
+from mmscore.reporting.push import HubOptions, PushedPredictions, push_results
 from mmscore.reporting.submit import Submission, SubmitOptions
 from mmscore.reporting.submit import submit as write_submission
 from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions, list_files, list_recipes, results
@@ -314,13 +313,12 @@ def push(
         UsageError: As `score`, or a name is wrong.
         Error: As `score`, or the Hub refuses.
     """
-    upload = UploadOptions(private=private, revision=revision, create_pr=create_pr)
-    named = [predictions] if isinstance(predictions, str | Path) else list(predictions)
-    place = Pushing.checked(
-        {"push": repo_id, "upload": upload, "model_card": model_card}, [str(path) for path in named], dry_run=dry_run
+    hub = HubOptions(
+        push=repo_id, private=private, revision=revision, create_pr=create_pr, model_card=model_card, dry_run=dry_run
     )
+    hub.check(_texts(predictions))
     found = results(list_files(predictions), list_recipes(recipe), build_options(ScoreOptions, options, "push"))
-    return place.scored(list(found), quiet=quiet)
+    return push_results(list(found), hub, quiet=quiet)
 
 
 @check_python_call

@@ -3,22 +3,22 @@
 import contextlib
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.options import struct_options
 from mmconvert.console.summary import close, command
 from mmconvert.core.errors import UsageError
 from mmconvert.storage.object_store import is_url
-from mmscore.cli.push_predictions import Pushing, push_predictions_options, pushed_text
+from mmscore.cli.push_predictions import push_options, pushed_text
 from mmscore.infer import session
 from mmscore.infer.ledger import Summary
 from mmscore.infer.options import PredictOptions
 from mmscore.llm.response_cache import store_path
+from mmscore.reporting.push import HubOptions, push_unscored
 
 _AT_THE_TERMINAL = {
     "backend": {"metavar": "NAME|file.py@NAME"},
@@ -44,7 +44,7 @@ _AT_THE_TERMINAL = {
 @click.argument("dataset")
 @click.option("-o", "--output", required=True, help="Predictions file (parquet), or its URL in a store.")
 @struct_options(PredictOptions, _AT_THE_TERMINAL)
-@push_predictions_options
+@push_options("model_card")
 @click.option("--dry-run", is_flag=True, help="With --push: list what would be sent; sends nothing.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
@@ -56,7 +56,7 @@ def predict(
     quiet: bool,
     as_json: bool,
     options: PredictOptions,
-    **given: Any,
+    hub: HubOptions,
 ) -> int:
     """Ask a model about every row of DATASET and write its replies to a predictions file.
 
@@ -68,21 +68,22 @@ def predict(
 
     Exit code 3: the file is written, but some rows have no reply; the column prediction_error says why.
     """
-    place = Pushing.checked(given, (), dry_run=dry_run)
-    if place.repo_id is None and dry_run:
+    hub = replace(hub, dry_run=dry_run)
+    hub.check(())
+    if hub.push is None and dry_run:
         raise UsageError("--dry-run lists what --push USER/REPO would send. Give both, or --limit for a trial run.")
     # What a backend prints, or a cluster, must not stand between the lines that a program reads here.
     with contextlib.redirect_stdout(sys.stderr):
         summary = session.predict(dataset, output, options, quiet=quiet)
     if as_json:
-        click.echo(json.dumps(asdict(summary)))
+        click.echo(json.dumps(summary.to_json()))
     else:
         click.echo(_sentence(summary))
         if not quiet:
             kept = store_path(session.local_copy(output) if is_url(output) else Path(output))
             close({"replies": f"{kept}, asked once", "next": command("mmscore", summary.output)})
-    if place.repo_id is not None:
-        click.echo(pushed_text(place.predicted(output, quiet=quiet)), err=as_json)
+    if hub.push is not None:
+        click.echo(pushed_text(push_unscored(output, hub, quiet=quiet)), err=as_json)
     return EXIT_PARTIAL if summary.failed else 0
 
 

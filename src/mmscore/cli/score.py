@@ -12,10 +12,11 @@ from mmconvert.core.text.printable import printable
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options, request_of
 from mmscore.cli.last_words import last_words
-from mmscore.cli.push_predictions import Pushing, push_predictions_options, pushed_text
+from mmscore.cli.push_predictions import push_options, pushed_text
 from mmscore.cli.scoring_progress import scoring_progress
 from mmscore.core.predictions.load import list_model_folders
 from mmscore.core.report import json_text
+from mmscore.reporting.push import HubOptions, push_results
 from mmscore.reporting.report_table import show
 from mmscore.scoring.judging.request import JudgeOptions
 from mmscore.scoring.scored_file import Result
@@ -54,21 +55,19 @@ def _judge_and_dry_run(command: Any) -> Any:
     without=["judge", "progress"],
     before={"output": _judge_and_dry_run},
 )
-@push_predictions_options
-@click.option(
-    "--model-card", metavar="USER/MODEL", help="With --push: propose the numbers for a model's card, as a pull request."
-)
+@push_options()
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress and no remarks.")
 @OPTIONS_FILE
 def score(
     predictions: tuple[str, ...],
+    recipes: tuple[str, ...],
     judge: JudgeOptions,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
     options: ReportOptions,
-    **given: Any,
+    hub: HubOptions,
 ) -> int:
     """Give the number a kit would give for PREDICTIONS, with its uncertainty.
 
@@ -78,16 +77,17 @@ def score(
     with their references, the report and a card with the numbers, in one commit.
     """
     options = replace(options, judge=request_of(judge, quiet=quiet))
-    place = Pushing.checked(given, predictions, dry_run=dry_run)
+    hub = replace(hub, dry_run=dry_run)
+    hub.check(predictions)
     paths = [one for path in predictions for one in list_model_folders(path)]
-    if dry_run and (options.judge is not None or place.repo_id is None):
+    if dry_run and (options.judge is not None or hub.push is None):
         if named := [f"--{name}" for name in options.files()]:
             raise UsageError(f"{', '.join(named)}: --dry-run scores nothing and writes no file. Leave one of them out.")
-        return show_estimates(paths, given["recipes"], options, as_json=as_json)
+        return show_estimates(paths, recipes, options, as_json=as_json)
     sent: list[Result] = []
     with scoring_progress(options, quiet=quiet) as watched:
-        keep = sent.append if place.repo_id is not None else lambda result: None
-        report = score_to_files(paths, given["recipes"], watched, then=keep)
+        keep = sent.append if hub.push is not None else lambda result: None
+        report = score_to_files(paths, recipes, watched, then=keep)
     if as_json:
         click.echo(json_text(report.to_json()))
     else:
@@ -97,7 +97,7 @@ def score(
             click.echo(printable(f"mmscore: {message}"), err=True)
         files = {label: getattr(options, name) for name, label in _CALLED.items()}
         said = {f"--{name.replace('_', '-')}": getattr(options, name) for name in _READ_SO}
-        last_words(report, files, given["recipes"], said)
+        last_words(report, files, recipes, said)
     if sent:
-        click.echo(pushed_text(place.scored(sent, quiet=quiet)), err=as_json)
+        click.echo(pushed_text(push_results(sent, hub, quiet=quiet)), err=as_json)
     return 0 if report.complete or options.allow_rejects else EXIT_PARTIAL

@@ -4,7 +4,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from mmconvert.core.errors import Error
@@ -47,6 +47,10 @@ class Summary:
     seconds: float = 0.0
     output: str = ""
     cost: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object that `mmscore predict --json` prints."""
+        return asdict(self)
 
 
 class Ledger:

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-from huggingface_hub import CommitInfo, CommitOperationAdd, HfApi
-from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
+from typing import TYPE_CHECKING, Any
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.dataset.front_matter import front_matter, require_readable, with_front_matter, with_values
 from mmconvert.storage.hub_errors import RETRY_SECONDS, explained, retried
 from mmscore.reporting.predictions_card import INDEX, list_models, list_results, remove_results
+
+if TYPE_CHECKING:
+    from huggingface_hub import CommitInfo, HfApi
 
 CARD = "README.md"
 
@@ -88,12 +88,16 @@ def join_results(text: str, results: Sequence[Mapping[str, Any]], name: str) -> 
     return with_values(text, told) if values else with_front_matter(told, text)
 
 
-def _open_api() -> HfApi:
+def _open_api() -> "HfApi":
+    from huggingface_hub import HfApi
+
     return HfApi(library_name="mmscore", library_version=__version__)
 
 
-def _read_card(api: HfApi, model: str) -> tuple[str | None, str]:
+def _read_card(api: "HfApi", model: str) -> tuple[str | None, str]:
     """Give the commit that a model is at, and its card, "" for none."""
+    from huggingface_hub.errors import EntryNotFoundError
+
     head = api.model_info(model).sha
     try:
         return head, Path(api.hf_hub_download(model, CARD, revision=head)).read_bytes().decode()
@@ -103,7 +107,10 @@ def _read_card(api: HfApi, model: str) -> tuple[str | None, str]:
         raise Error(f"{model}: {CARD} holds bytes that are not UTF-8. Mend it, and push again.") from None
 
 
-def _open_pull_request(api: HfApi, model: str, results: Sequence[Mapping[str, Any]]) -> CommitInfo:
+def _open_pull_request(api: "HfApi", model: str, results: Sequence[Mapping[str, Any]]) -> "CommitInfo":
+    from huggingface_hub import CommitOperationAdd
+    from huggingface_hub.errors import HfHubHTTPError
+
     head, text = _read_card(api, model)
     try:
         return api.create_commit(

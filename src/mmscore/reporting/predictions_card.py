@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from huggingface_hub import EvalResult
-from huggingface_hub.repocard_data import eval_results_to_model_index
 
 from mmconvert.core.errors import Error
 from mmconvert.dataset.card import SplitInfo, hub_task, merge, yaml_features, yaml_values
 from mmconvert.dataset.card_sections import PARTS, column_lines, section
 from mmconvert.dataset.front_matter import front_matter, with_front_matter, with_values
 from mmscore.core.report import Entry
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResult
 
 INDEX = "model-index"
 """Key of the numbers in a card's YAML."""
@@ -41,6 +42,8 @@ def build_model_index(config: str, entries: Sequence[Entry], task: str | None, u
 
     Source: huggingface/hub-docs modelcard.md, by huggingface_hub@2.4.0 EvalResult.
     """
+    from huggingface_hub.repocard_data import eval_results_to_model_index
+
     index: list[dict[str, Any]] = []
     for model in dict.fromkeys(entry.model for entry in entries):
         found = [one for entry in entries if entry.model == model for one in _build_results(config, entry, task, url)]
@@ -49,7 +52,9 @@ def build_model_index(config: str, entries: Sequence[Entry], task: str | None, u
     return index
 
 
-def _build_results(config: str, entry: Entry, task: str | None, url: str) -> Iterable[EvalResult]:
+def _build_results(config: str, entry: Entry, task: str | None, url: str) -> "Iterable[EvalResult]":
+    from huggingface_hub import EvalResult
+
     name = entry.dataset or config
     for metric, estimate in entry.metrics.items():
         if math.isfinite(estimate.value):

@@ -15,7 +15,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from huggingface_hub.constants import ENDPOINT
 from msgspec.structs import replace
 
 from mmconvert._version import __version__
@@ -63,6 +62,8 @@ def prepare_predictions(scored: Scored, repo_id: str, folder: Path) -> Upload:
         UsageError: Two files would be the same configuration.
         Error: A column cannot be published.
     """
+    from huggingface_hub.constants import ENDPOINT
+
     shards: dict[str, dict[str, list[Shard]]] = {}
     reports: dict[str, bytes] = {}
     index: list[dict[str, Any]] = []
