@@ -156,17 +156,17 @@ class View(msgspec.Struct, frozen=True):
 
     Attributes:
         schema: Columns of every shard.
-        of: Record as it is stored; raises RowError where the layout has nothing to store.
+        of: Record as it is stored; raises RowError where the layout has nothing to store; None stores it as it is.
         batch: Stored records as one Arrow batch.
     """
 
     schema: pa.Schema
-    of: Callable[[Record], Record]
+    of: Callable[[Record], Record] | None
     batch: Callable[[Sequence[Record]], pa.RecordBatch]
 
 
 VIEWS = {
-    EVAL: View(SCHEMA, lambda record: record, to_arrow),
+    EVAL: View(SCHEMA, None, to_arrow),
     "sft": View(SCHEMA, _as_sft, to_arrow),
     "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _as_prompt_completion, _split_batch),
 }

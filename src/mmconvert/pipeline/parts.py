@@ -238,7 +238,10 @@ def _copy(
         if part.fail_on_bad and records.rejects:
             break
         try:
-            record = view.of(without_reply(record) if records.format == OURS else record)
+            if records.format == OURS:
+                record = without_reply(record)
+            if view.of is not None:
+                record = view.of(record)
         except RowError as error:
             records.rejects.append(Rejected.of(error, records.where, record.id))
             records.counted -= 1

@@ -22,14 +22,13 @@ from mmscore.core.report import Counts, Entry, Report
 from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, gather_facts
 from mmscore.core.table import EXCLUDED, SCORED, STATUSES, Scored
 from mmscore.scoring.bootstrap import with_errors
-from mmscore.scoring.fingerprint import Fingerprint
 from mmscore.scoring.groups import MACRO, breakdown, check_breakdown, macro_average
 from mmscore.scoring.judging.jury import Estimate, Setting
 from mmscore.scoring.judging.panel import Panel, Sitting
 from mmscore.scoring.judging.request import JudgeRequest, chosen_panel, opened_chat, opened_dry_sitting, opened_sitting
 from mmscore.scoring.score import columns_read, score_rows
 from mmscore.scoring.scored_file import Result
-from mmscore.scoring.signature import signature
+from mmscore.scoring.signature import Fingerprint, signature
 
 AVERAGES = ("micro", MACRO)
 _MESSAGES = 20

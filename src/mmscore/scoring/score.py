@@ -32,9 +32,9 @@ from mmscore.core.table import (
     Scored,
     add_clusters,
 )
-from mmscore.scoring.fingerprint import Fingerprint
 from mmscore.scoring.judging.jury import UNASKED, Outcome, Vote
 from mmscore.scoring.judging.panel import Panel, Sitting
+from mmscore.scoring.signature import Fingerprint
 
 _STATUS_OF = {"failed": FAILED, "skipped": MISSING}
 _ASK_AGAIN = "Ask again: --rejudge failed."

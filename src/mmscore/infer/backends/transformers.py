@@ -26,9 +26,8 @@ from mmconvert.core.record import Record
 from mmscore.infer.backend import CHAT, LIKELIHOOD, SUM, Generation, ModelOptions, honour, require_draws
 from mmscore.infer.likelihood import choice, option_logprobs, option_tokens
 from mmscore.infer.memory import TokenBudget
-from mmscore.infer.row_draws import draw_processors
+from mmscore.infer.sampling import TokenScores, draw_processors
 from mmscore.infer.thinking import OPEN, split_thinking
-from mmscore.infer.token_scores import TokenScores
 from mmscore.infer.vlm_prompts import Asked, Prompts
 from mmscore.llm.response_cache import Answer, failed
 

@@ -13,7 +13,7 @@ from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Image, Part, Turn
 from mmscore.infer.backend import Generation, ModelOptions
 from mmscore.infer.backends.transformers import BACKEND
-from mmscore.infer.row_draws import RowDraws
+from mmscore.infer.sampling import RowDraws
 from support.questions import COLOURS, LETTER_PROMPT, colour_records, picture, record
 
 SHORT = Generation(max_new_tokens=12)

@@ -2,9 +2,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-import mmscore.scoring.fingerprint
+import mmscore.scoring.signature
 from mmconvert.core.record import PREDICTION_SCHEMA
-from mmscore.scoring.fingerprint import Fingerprint
+from mmscore.scoring.signature import Fingerprint
 
 NAMES = ("id", "answer", "options", "variant", "messages", "image_info", "prediction", "extra")
 SCHEMA = pa.schema([PREDICTION_SCHEMA.field(name) for name in NAMES])
@@ -82,5 +82,5 @@ def test_prompts_are_left_out_where_the_file_has_none():
 def test_a_batch_that_is_too_large_to_join_is_joined_in_pieces(monkeypatch):
     batch = [{"id": str(number), "answer": "A" * 100} for number in range(9)]
     whole = _digests(batch)
-    monkeypatch.setattr(mmscore.scoring.fingerprint, "_SLICE", 200)
+    monkeypatch.setattr(mmscore.scoring.signature, "_SLICE", 200)
     assert _digests(batch) == whole
