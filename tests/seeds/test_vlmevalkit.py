@@ -184,7 +184,7 @@ def test_a_table_is_downloaded_from_dataset_url_and_checked(tmp_path, colours, m
             return http.opened(here, limits, allowed=lambda address: True)
 
         monkeypatch.setattr(
-            "mmconvert.kits.vlmevalkit.lmu_download.download_table", partial(download_table, open_url=at_loopback)
+            "mmscore.compat.vlmevalkit.datasets.download_table", partial(download_table, open_url=at_loopback)
         )
         (tmp_path / "says.py").write_text(
             "class Red:\n    def generate_inner(self, msgs, dataset=None): return 'red'\n"

@@ -5,19 +5,18 @@ dies are asked of another.
 """
 
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
-
-import ray
-from ray.exceptions import RayActorError, RayTaskError
+from typing import TYPE_CHECKING, Any
 
 from mmconvert.core.errors import Error
 from mmconvert.core.record import Record
-from mmconvert.pipeline.engines.ray import connect
-from mmscore.infer.backend import ModelOptions
-from mmscore.infer.open import open_backend
+from mmconvert.pipeline.ray_cluster import connect
+from mmscore.infer.backend import Backend
 from mmscore.llm.response_cache import Answer
+
+if TYPE_CHECKING:  # an extra of its own
+    import ray
 
 _RESTARTS = 3
 _PATIENCE = 1800.0
@@ -28,8 +27,8 @@ _Group = list[tuple[int, Record]]
 class _Member:
     """A backend in a process of its own, somewhere in the cluster."""
 
-    def __init__(self, plugin: str, options: ModelOptions) -> None:
-        self._backend = open_backend(plugin, options)
+    def __init__(self, open_member: Callable[[], Backend]) -> None:
+        self._backend = open_member()
 
     def about(self) -> tuple[str, str, int, bool]:
         backend = self._backend
@@ -42,25 +41,26 @@ class _Member:
 class RayPool:
     """The same backend in several processes of a cluster; see `mmscore.infer.backend.Streaming`."""
 
-    def __init__(self, plugin: str, options: ModelOptions, count: int | None = None) -> None:
+    def __init__(self, open_member: Callable[[], Backend], count: int | None = None) -> None:
         """Open the backend on the cluster.
 
         Args:
-            plugin: Name of a backend, or `file.py@name`.
-            options: What each is opened with.
+            open_member: Opens the backend in a process of the cluster.
             count: Processes; None for one a GPU, or one a node where there is none.
 
         Raises:
-            UsageError: As `open_backend`, or the cluster cannot be reached.
+            ModuleNotFoundError: ray is not installed.
+            UsageError: As `open_member`, or the cluster cannot be reached.
             Error: The model cannot be loaded.
         """
-        options.service.check_alone()
+        import ray
+
         connect()
         gpus = int(ray.cluster_resources().get("GPU", 0))
         count = count or gpus or len([node for node in ray.nodes() if node["Alive"]])
         needs = {"num_gpus": gpus / count if gpus < count else gpus // count} if gpus else {"num_cpus": 1}
         actor: Any = ray.remote(_Member).options(max_restarts=_RESTARTS, scheduling_strategy="SPREAD", **needs)
-        self._members = [actor.remote(plugin, options) for _ in range(count)]
+        self._members = [actor.remote(open_member) for _ in range(count)]
         # Whichever comes up first: one for which the cluster has no room may be any of them.
         first = _done({member.about.remote(): member for member in self._members}, None)[0]
         self.name, self.identity, self._group, self.prompt_only = _result(first)
@@ -77,11 +77,14 @@ class RayPool:
         Raises:
             Error: What a backend raised; or processes died again and again, or none can be started.
         """
+        import ray
+        from ray.exceptions import RayActorError
+
         rows = enumerate(records)
         again: deque[_Group] = deque()
         free: deque[Any] = deque()
         # A process gets rows when it answers that it is there: one for which the cluster has no room never does.
-        under_way: dict[ray.ObjectRef, tuple[Any, _Group]] = {m.about.remote(): (m, []) for m in self._members}
+        under_way: dict[Any, tuple[Any, _Group]] = {m.about.remote(): (m, []) for m in self._members}
         deaths = 0
         try:
             while True:
@@ -112,14 +115,19 @@ class RayPool:
                 ray.cancel(reference)
 
 
-def _done(under_way: Mapping[ray.ObjectRef, object], seconds: float | None) -> list[ray.ObjectRef]:
+def _done(under_way: "Mapping[ray.ObjectRef, object]", seconds: float | None) -> "list[ray.ObjectRef]":
+    import ray
+
     done: list[ray.ObjectRef] = ray.wait(list(under_way), timeout=seconds)[0]
     if not done:
         raise Error(f"no process of the cluster came up within {seconds:g} seconds. Run again when it has room.")
     return done
 
 
-def _result(reference: ray.ObjectRef) -> Any:
+def _result(reference: "ray.ObjectRef") -> Any:
+    import ray
+    from ray.exceptions import RayTaskError
+
     try:
         return ray.get(reference)
     except RayTaskError as error:

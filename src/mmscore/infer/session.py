@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from mmscore.infer.object_identity import kept_identity
 from mmscore.infer.open import open_backend
 from mmscore.infer.options import LOCAL, PredictOptions
 from mmscore.infer.predictions_file import interrupted
+from mmscore.infer.ray_pool import RayPool
 from mmscore.infer.runner import Job, plan_job, resume_note
 from mmscore.llm.budget import read_price
 from mmscore.llm.cache_lock import Held, hold
@@ -152,14 +154,13 @@ def open_where_asked(options: PredictOptions, *, quiet: bool) -> Backend:
     model = options.model_options(quiet=quiet)
     if options.engine == LOCAL:
         return open_backend(options.plugin, model)
+    model.service.check_alone()
     try:
-        # Imported here: it loads ray.
-        from mmscore.infer.ray_pool import RayPool
+        return RayPool(partial(open_backend, options.plugin, model), options.processes)
     except ModuleNotFoundError as error:
         raise UsageError(
             f'--engine needs the package {error.name}. Install it: pip install "mmconvert[{options.engine}]"'
         ) from None
-    return RayPool(options.plugin, model, options.processes)
 
 
 def _ask(job: Job, held: Held, options: PredictOptions, *, quiet: bool) -> Summary:

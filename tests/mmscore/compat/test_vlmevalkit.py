@@ -217,7 +217,7 @@ def test_nothing_is_fetched_unless_it_is_allowed(lmudata, monkeypatch):
         asked.append((url, md5))
         return questions(lmudata, "fetched")
 
-    monkeypatch.setattr("mmconvert.kits.vlmevalkit.lmu_download.download_table", download)
+    monkeypatch.setattr("mmscore.compat.vlmevalkit.datasets.download_table", download)
     assert len(kit.build_dataset("Colours", allow_remote=True)) == 3
     monkeypatch.setattr(Colours, "allow_remote", True)
     assert len(Colours("Colours")) == 3

@@ -4,8 +4,6 @@ Each part is a task. The tasks write into the folder of the dataset, so all node
 path, and the source files too. A task whose worker or node dies is run again; it writes the same files.
 """
 
-import logging
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,13 +13,13 @@ from typing import Any, TypeVar
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from mmconvert.core.errors import Error, UsageError, take_first_line
+from mmconvert.core.errors import Error, take_first_line
 from mmconvert.pipeline.engines import Engine, Run
+from mmconvert.pipeline.ray_cluster import connect
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
-_ADDRESS = "RAY_ADDRESS"
 _TRIES_AFTER_A_DEATH = 3
 
 
@@ -90,24 +88,6 @@ def _result(reference: ray.ObjectRef) -> Any:
         raise Error(
             f"a part was lost on the Ray cluster ({take_first_line(error)}). Run again, or with --engine local."
         ) from None
-
-
-def connect() -> None:
-    """Be connected to the cluster; one of this machine alone ends with the process.
-
-    Raises:
-        UsageError: The cluster that RAY_ADDRESS names cannot be reached.
-    """
-    if ray.is_initialized():
-        return
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    if not os.environ.get(_ADDRESS):
-        options["include_dashboard"] = False
-    try:
-        ray.init(**options)
-    except (ConnectionError, RayError, ValueError, RuntimeError) as error:
-        raise UsageError(f"{_ADDRESS}: no Ray cluster can be reached ({take_first_line(error)}).") from None
 
 
 ENGINE = Engine(crew, cores)

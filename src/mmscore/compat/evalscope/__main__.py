@@ -12,6 +12,8 @@ import click
 
 from mmconvert.console.app import run
 from mmconvert.core.errors import UsageError, show, take_first_line
+from mmscore.compat import kit_imports
+from mmscore.compat.evalscope.running import run_task
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
@@ -81,8 +83,6 @@ def program() -> None:
 @click.option("--stream", is_flag=True, help="No effect: the reply is the same.")
 def evaluate(more: tuple[str, ...], **given: Any) -> int:
     """Ask a model about benchmarks of custom data and print the kit's table."""
-    from mmscore.compat.evalscope.running import run_task
-
     run_task(task_keys(more, given))
     return 0
 
@@ -92,8 +92,6 @@ def evaluate(more: tuple[str, ...], **given: Any) -> int:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def script(file: str, arguments: tuple[str, ...]) -> int:
     """Run a Python FILE; what it imports of evalscope and vlmeval is answered here where they are not installed."""
-    from mmscore.compat import kit_imports
-
     kit_imports.install()
     sys.argv = [file, *arguments]
     sys.path.insert(0, str(Path(file).resolve().parent))

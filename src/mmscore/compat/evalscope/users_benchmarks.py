@@ -1,10 +1,11 @@
 """Benchmarks of the VLMEvalKit backend whose class is the user's: asked and evaluated by that kit's door."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mmconvert.kits.vlmevalkit.datasets import lmudata_root
+from mmscore.compat.vlmevalkit import run
+from mmscore.compat.vlmevalkit.datasets import find_dataset_class
 
 if TYPE_CHECKING:
     from mmscore.compat.evalscope.vlmevalkit_backend import Model
@@ -19,12 +20,9 @@ def is_users(name: str) -> bool:
     Args:
         name: The benchmark; its table need not be there.
     """
-    # A class of the user's begins with an import of that kit's names.
-    if _DOOR not in sys.modules or not (lmudata_root() / f"{name}.tsv").is_file():
+    if not (lmudata_root() / f"{name}.tsv").is_file():
         return False
-    from mmscore.compat.vlmevalkit import build_dataset  # pandas takes long to load
-
-    named = type(build_dataset(name))
+    named = find_dataset_class(name)
     return any(not getattr(named, method).__module__.startswith(_DOOR) for method in _METHODS)
 
 
@@ -46,8 +44,6 @@ def run_users(
         UsageError: An option is refused, or there is nothing to evaluate.
         Error: A file cannot be read or written.
     """
-    from mmscore.compat.vlmevalkit import run
-
     options = {option.replace("-", "_"): value for option, value in model.options.items()}
     if keys.get("limit"):
         options["limit"] = keys["limit"]

@@ -15,6 +15,11 @@ from mmconvert.console.app import run as run_program
 from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.text.printable import printable
 from mmscore.compat.kit_imports import install
+from mmscore.compat.mmtrusteval import listing
+from mmscore.compat.mmtrusteval.registry import registry
+from mmscore.compat.mmtrusteval.runner import JUDGE, Surroundings, run_task
+from mmscore.compat.mmtrusteval.task import read_task
+from mmscore.scoring.judging.request import JudgeRequest
 
 IMPORT = click.option(
     "--import", "imports", multiple=True, metavar="FILE.py|MODULE", help="Where your classes are; may be repeated."
@@ -58,12 +63,6 @@ def run(
 
     Exit code 3: the log is written, but some samples have no reply or no score.
     """
-    # Imported here: --help need not wait for it.
-    from mmscore.compat.mmtrusteval.registry import registry
-    from mmscore.compat.mmtrusteval.runner import JUDGE, Surroundings, run_task
-    from mmscore.compat.mmtrusteval.task import read_task
-    from mmscore.scoring.judging.request import JudgeRequest
-
     file, *more = (config, *arguments) if config else arguments or (None,)
     if file is None:
         raise UsageError("which task? Write: run TASK.yaml")
@@ -102,8 +101,6 @@ def _lines(outcome: Any) -> list[str]:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def list_ids(kind: str | None, imports: tuple[str, ...], as_json: bool) -> int:
     """Show the ids of chatmodels, datasets, methods, evaluators, tasks and metrics, as mmscore list mmtrusteval."""
-    from mmscore.compat.mmtrusteval import listing
-
     found = listing(imports)
     if kind is not None and kind not in found:
         raise UsageError(f"no kind {kind!r}.{suggest_spelling(kind, found)} Known: {', '.join(found)}.")
@@ -121,8 +118,6 @@ def list_ids(kind: str | None, imports: tuple[str, ...], as_json: bool) -> int:
 @IMPORT
 def script(file: str, arguments: tuple[str, ...], imports: tuple[str, ...]) -> int:
     """Run a Python FILE; what it imports of mmte is answered here where the kit is not installed."""
-    from mmscore.compat.mmtrusteval.registry import registry
-
     install()
     sys.argv = [file, *arguments]
     sys.path.insert(0, str(Path(file).resolve().parent))

@@ -9,6 +9,11 @@ from typing import Any
 import click
 
 from mmconvert.console.app import EXIT_PARTIAL, run
+from mmscore.compat import kit_imports
+from mmscore.compat.reform_eval import PACKAGES, TAKEN
+from mmscore.compat.reform_eval.evaluation import loader_eval
+from mmscore.compat.reform_eval.run import Arguments, open_data
+from mmscore.compat.reform_eval.run import run_eval as run_it
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 _FORMULATIONS = ("SingleChoice", "Generation", "OCROpenEnded", "KIEOpenEnded")
@@ -62,11 +67,6 @@ def run_eval(**given: Any) -> int:
 
     Exit code 3: some rows have no prediction; run again to ask them.
     """
-    from mmscore.compat import kit_imports
-    from mmscore.compat.reform_eval import PACKAGES
-    from mmscore.compat.reform_eval.run import Arguments, open_data
-    from mmscore.compat.reform_eval.run import run_eval as run_it
-
     kit_imports.install(PACKAGES)  # the file of an interface imports its preprocessor
     arguments = Arguments(**{name: value for name, value in given.items() if name not in _IGNORED})
     if arguments.dataset_debug:
@@ -91,8 +91,6 @@ def run_eval(**given: Any) -> int:
 @click.option("--prediction_file", required=True, metavar="FILE", help="The result list.")
 def run_loader_eval(**given: Any) -> int:
     """Evaluate a result list; its numbers go to log.txt beside it."""
-    from mmscore.compat.reform_eval.evaluation import loader_eval
-
     loader_eval(**given)
     return 0
 
@@ -102,9 +100,6 @@ def run_loader_eval(**given: Any) -> int:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def script(file: str, arguments: tuple[str, ...]) -> int:
     """Run a Python FILE; what it imports of build, run_loader_eval and utils.preprocessors is answered here."""
-    from mmscore.compat import kit_imports
-    from mmscore.compat.reform_eval import PACKAGES, TAKEN
-
     folder = Path(file).resolve().parent
     kit_imports.install(PACKAGES)
     if not any((folder / name).exists() for name in TAKEN):  # as they do in the kit's own checkout

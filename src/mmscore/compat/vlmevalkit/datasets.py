@@ -322,14 +322,15 @@ def build_dataset(dataset_name: str, *, allow_remote: bool = False, **kwargs: An
     Raises:
         UsageError: Its table is not there and may not be fetched.
     """
-    made = _class_for(dataset_name)
+    made = find_dataset_class(dataset_name)
     if made is None:
         return None
     with fetching(allow_remote):
         return made(dataset_name, **kwargs)
 
 
-def _class_for(name: str) -> type[ImageBaseDataset] | None:
+def find_dataset_class(name: str) -> type[ImageBaseDataset] | None:
+    """Find the class that names a benchmark, the user's before ours, else one by the columns of its table."""
     ours = ImageBaseDataset.__module__
     for one in sorted(_subclasses(ImageBaseDataset), key=lambda one: one.__module__ == ours):
         if name in one.supported_datasets():
