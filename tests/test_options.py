@@ -29,6 +29,7 @@ from mmscore.infer.options import PredictOptions
 from mmscore.reporting.submit import SubmitOptions
 from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions
 from mmscore.workflow.rank import RankOptions
+from mmscore.workflow.run import RunOptions
 from mmscore.workflow.score import ReportOptions
 
 AT_THE_TERMINAL = {
@@ -43,12 +44,12 @@ AT_THE_TERMINAL = {
     "mmconvert check-plugin": "json options",
     "mmconvert demo": "files_only",
     "mmconvert completion": "",
-    "mmscore score": "recipe dry_run push model_card json quiet options",
-    "mmscore predict": "output push dry_run quiet json options",
+    "mmscore score": "recipe dry_run json quiet options",
+    "mmscore predict": "output dry_run quiet json options",
     "mmscore run": "dry_run json quiet",
     "mmscore compare": "allow_rejects json options",
     "mmscore explain": "json options",
-    "mmscore judge": "recipe recipe_options format answers dataset dry_run json quiet options",
+    "mmscore judge": "recipe dry_run json quiet options",
     "mmscore rank": "allow_rejects json options",
     "mmscore submit": "output allow_rejects json quiet options",
     "mmscore bundle": "output allow_rejects json quiet options",
@@ -68,6 +69,7 @@ FUNCTIONS: dict[Any, tuple[type[msgspec.Struct], type, str]] = {
     mmscore.predict: (PredictOptions, scoring.PredictKeywords, "model backend resume restart share"),
     mmscore.score: (ReportOptions, scoring.ReportKeywords, "judge progress allow_rejects"),
     mmscore.push: (ScoreOptions, ScoreKeywords, "judge progress"),
+    mmscore.run: (RunOptions, scoring.RunKeywords, ""),
     mmscore.compare: (CompareOptions, scoring.CompareKeywords, "judge"),
     mmscore.explain: (ExplainOptions, scoring.ExplainKeywords, ""),
     mmscore.rank: (RankOptions, scoring.RankKeywords, ""),

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
-from mmconvert.core.errors import UsageError, show
+from mmconvert.core.errors import Error, UsageError, show
 from mmconvert.core.option_fields import build_options
 from mmconvert.core.signature_checks import check_python_call
+from mmconvert.plugins.listing import ListedPlugin
+from mmconvert.plugins.listing import list_plugins as find_plugins
 from mmscore.analysis.bundle import Bundle, BundleOptions, bundle_files
 from mmscore.analysis.bundle_verify import Verification
 from mmscore.analysis.bundle_verify import verify as verify_bundle
@@ -27,7 +29,7 @@ from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions, list_files, li
 from mmscore.scoring.judging.request import JudgeRequest
 from mmscore.workflow.outcome import Outcome
 from mmscore.workflow.rank import RankOptions, rank_files
-from mmscore.workflow.run import run_plan
+from mmscore.workflow.run import Results, RunOptions, require_numbers, run_plan, write_pages
 from mmscore.workflow.score import ReportOptions, score_to_files
 from mmscore.workflow.task_file import plan_of, read_plan
 
@@ -36,6 +38,7 @@ __all__ = [
     "Comparison",
     "Explanation",
     "JudgeRequest",
+    "ListedPlugin",
     "Outcome",
     "Ranking",
     "Report",
@@ -46,6 +49,7 @@ __all__ = [
     "compare",
     "explain",
     "judge",
+    "list_plugins",
     "predict",
     "push",
     "rank",
@@ -157,6 +161,14 @@ def predict(
     given: dict[str, Any] = {**options, "resume": resume, "restart": restart, "share": share}
     asked = build_options(PredictOptions, {"model": model, "backend": plugin, **given}, "predict")
     return session.predict(dataset, output, asked, given_object, quiet=quiet)
+
+
+class RunKeywords(TypedDict, total=False):
+    """Keywords of `run`: the options of `mmscore run` by their names."""
+
+    work_dir: str | Path | None
+    restart: bool
+    html: bool
 
 
 class CompareKeywords(TypedDict, total=False):
@@ -321,40 +333,37 @@ def push(
     return push_results(list(found), hub, quiet=quiet)
 
 
-@check_python_call
-def run(
-    task: str | Path | Mapping[str, Any],
-    *,
-    work_dir: str | Path | None = None,
-    restart: bool = False,
-    quiet: bool = True,
-) -> list[Outcome]:
+@check_python_call(options=RunOptions)
+def run(task: str | Path | Mapping[str, Any], *, quiet: bool = True, **options: Unpack[RunKeywords]) -> list[Outcome]:
     """Ask every model of a task about every dataset and score the replies.
 
     Args:
         task: File of `mmscore run`, or what such a file holds.
-        work_dir: Folder for what is made; the task's own `work-dir` by default.
-        restart: Forget the stored answers.
         quiet: No progress on standard error.
+        **options: Options of `mmscore run` by their names; `work_dir` goes before the task's own.
 
     Returns:
         What became of each model's answers to each dataset; see `Outcome.status`.
 
     Raises:
         UsageError: The task has something that is unknown, or lacks something; nothing was done then.
+        Error: A page cannot be written.
     """
-    _refuse_other(task)
-    place = None if work_dir is None else Path(work_dir)
-    plan = plan_of(task, place) if isinstance(task, Mapping) else read_plan(str(task), place)
-    return list(run_plan(plan, restart=restart, quiet=quiet))
-
-
-def _refuse_other(task: object) -> None:
     if not isinstance(task, str | Path | Mapping):
         raise UsageError(
             "run: expected the file of a task, or what it holds, such as "
             f"{{'datasets': ['DIR'], 'models': [{{'model': 'NAME'}}]}} {show(task)}. See docs/run.md."
         )
+    asked = build_options(RunOptions, options, "run")
+    named = "task" if isinstance(task, Mapping) else str(task)
+    plan = plan_of(task, asked.work_dir) if isinstance(task, Mapping) else read_plan(named, asked.work_dir)
+    kept: Results | None = {} if asked.html else None
+    if asked.html:
+        require_numbers(plan, named)
+    done = list(run_plan(plan, restart=asked.restart, quiet=quiet, kept=kept))
+    if lacking := write_pages(plan, kept or {}) if asked.html else []:
+        raise Error("\n".join(lacking))
+    return done
 
 
 @check_python_call(options=CompareOptions)
@@ -465,6 +474,23 @@ def verify(folder: str | Path) -> Verification:
         Error: The folder is no bundle, or its manifest is damaged or leads out of it.
     """
     return verify_bundle(Path(folder))
+
+
+@check_python_call
+def list_plugins(kind: str | None = None, words: str | Sequence[str] = ()) -> dict[str, list[ListedPlugin]]:
+    """List the recipes and other plug-ins by kind, as `mmscore list` does.
+
+    Args:
+        kind: recipes, judges, metrics, parsers, backends, protocols or adapters, or one more word; None for all.
+        words: Those alone that have all of them in name or summary.
+
+    Returns:
+        Kind -> its plug-ins: name, what it is, and who brought it.
+
+    Raises:
+        UsageError: There is no such kind, or nothing with all the words.
+    """
+    return find_plugins("mmscore", kind, [words] if isinstance(words, str) else words)
 
 
 def _texts(named: str | Path | Sequence[str | Path]) -> list[str]:

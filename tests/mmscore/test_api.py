@@ -123,7 +123,10 @@ def test_a_task_is_a_mapping_or_a_file(tmp_path, dataset):
         "models": [{"model": "answer", "backend": "echo"}],
         "recipes": "own_short_answer",
     }
-    (outcome,) = mmscore.run(task, work_dir=tmp_path / "work")
+    (outcome,) = mmscore.run(task, work_dir=tmp_path / "work", html=True)
+    assert (tmp_path / "work" / "data.html").is_file()
+    with pytest.raises(UsageError, match=r"task steps: predict gives no numbers for the pages of html=True"):
+        mmscore.run({**task, "steps": "predict"}, work_dir=tmp_path / "other", html=True)
     assert (outcome.status, outcome.rows, outcome.scores["own_short_answer@1"]["accuracy"]) == ("ok", 3, 1.0)
     (tmp_path / "task.json").write_text(json.dumps({**task, "work_dir": str(tmp_path / "other")}))
     (same,) = mmscore.run(tmp_path / "task.json")
@@ -238,3 +241,10 @@ def test_a_report_goes_to_the_files_that_are_named(models, tmp_path):
     failed = write_predictions(tmp_path / "f.parquet", choices((None, "A"), ("A", "A")))
     with pytest.raises(Error, match=r"more than max_failed 0 allows"):
         mmscore.score(failed, "own_choice", max_failed=0)
+
+
+def test_plug_ins_are_listed():
+    assert "own_choice" in [one.name for one in mmscore.list_plugins("recipes")["recipes"]]
+    assert [*mmscore.list_plugins("recipes", words="mmbench_circular")] == ["recipes"]
+    with pytest.raises(UsageError, match="unknown kind 'recipe'"):
+        mmscore.list_plugins("recipe")

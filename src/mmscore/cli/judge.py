@@ -3,9 +3,10 @@
 import json
 
 import click
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.options import struct_options
 from mmconvert.console.summary import close, command
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.printable import printable
@@ -23,10 +24,16 @@ _OF_THIS_RUN = ("predictions", "rejudge", "dry_run", "as_json", "quiet")
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
-@click.option("--recipe-options", metavar="FILE", help="Options of the recipe itself, as YAML or JSON.")
-@click.option("--format", metavar="NAME", help="Format of the files. [default: recognised by content]")
-@click.option("--answers", metavar="DATASET", help="Dataset with the references, joined by id.")
-@click.option("--dataset", metavar="NAME", help="Name of the benchmark, for files that do not say it.")
+@struct_options(
+    ScoreOptions,
+    {
+        "recipe_options": {"metavar": "FILE"},
+        "format": {"metavar": "NAME"},
+        "answers": {"metavar": "DATASET"},
+        "dataset": {"metavar": "NAME"},
+    },
+    without=["model", "by", "average", "judge", "progress"],
+)
 @judge_options
 @click.option("--dry-run", is_flag=True, help="Estimate calls and tokens; ask nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -35,14 +42,11 @@ _OF_THIS_RUN = ("predictions", "rejudge", "dry_run", "as_json", "quiet")
 def judge(
     predictions: tuple[str, ...],
     recipes: tuple[str, ...],
-    recipe_options: str | None,
-    format: str | None,
-    answers: str | None,
-    dataset: str | None,
     judge: JudgeOptions,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
+    options: ScoreOptions,
 ) -> int:
     """Ask a judge about PREDICTIONS and keep its replies; `mmscore score` with the same judge asks nothing then.
 
@@ -52,9 +56,7 @@ def judge(
     request = judge.request(runs.append)
     if request is None:
         raise UsageError("no judge is named. Add --judge NAME, see `mmscore list judges`.")
-    options = ScoreOptions(
-        answers=answers, dataset=dataset, judge=request, format=format, recipe_options=recipe_options
-    )
+    options = replace(options, judge=request)
     if dry_run:
         return show_estimates(predictions, recipes, options, as_json=as_json)
     with scoring_progress(options, quiet=quiet) as options:

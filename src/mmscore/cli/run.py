@@ -10,12 +10,11 @@ import click
 from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED
 from mmconvert.console.options import struct_options
 from mmconvert.console.summary import close, command
-from mmconvert.core.errors import UsageError
 from mmconvert.core.option_fields import mapping_file
 from mmconvert.core.text.printable import printable
 from mmscore.workflow.outcome import Outcome
-from mmscore.workflow.run import LOG, REPORT, Results, RunOptions, run_plan, write_pages
-from mmscore.workflow.task_file import PREDICT, Plan, plan_of
+from mmscore.workflow.run import LOG, REPORT, Results, RunOptions, require_numbers, run_plan, write_pages
+from mmscore.workflow.task_file import Plan, plan_of
 from mmscore.workflow.task_readers import find_reader
 
 
@@ -37,8 +36,8 @@ def run(task: str, dry_run: bool, as_json: bool, quiet: bool, options: RunOption
     """
     given = mapping_file(task)
     plan = plan_of(given, options.work_dir, task)
-    if options.html and plan.steps == PREDICT:
-        raise UsageError(f"{task} steps: {PREDICT} gives no numbers for the pages of --html. Leave one of them out.")
+    if options.html:
+        require_numbers(plan, task)
     if dry_run:
         click.echo(_plan_text(plan, as_json=as_json))
         return 0
@@ -52,8 +51,8 @@ def run(task: str, dry_run: bool, as_json: bool, quiet: bool, options: RunOption
                 click.echo(printable(_sentence(outcome)), file=out)
     if as_json:
         click.echo(json.dumps({"work_dir": str(plan.work_dir), "runs": [o.to_json() for o in done]}))
-    elif (reader := find_reader(given)) is not None:
-        click.echo(printable(reader.shown(given, done)))
+    elif (reader := find_reader(given)) is not None and (text := reader.shown(given, done)):
+        click.echo(printable(text))
     with contextlib.redirect_stdout(sys.stderr):
         lacking = [] if kept is None else write_pages(plan, kept)
     for error in lacking:

@@ -12,7 +12,7 @@ import msgspec
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mmconvert.core.errors import Error
+from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.option_fields import Place
 from mmconvert.dataset.dataset import Dataset
 from mmscore.infer import session
@@ -44,6 +44,20 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Forget the stored answers and ask every row again."""
     html: bool = False
     """Write DIR/DATASET.html too: all models and recipes side by side."""
+
+
+def require_numbers(plan: Plan, where: str) -> None:
+    """Refuse pages of a plan that gives no numbers.
+
+    Args:
+        plan: The plan.
+        where: Where the task stands, for the message.
+
+    Raises:
+        UsageError: It gives none.
+    """
+    if plan.steps == PREDICT:
+        raise UsageError(f"{where} steps: {PREDICT} gives no numbers for the pages of --html. Leave one of them out.")
 
 
 def run_plan(
