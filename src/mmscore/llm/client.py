@@ -589,13 +589,11 @@ async def _run_until_stopped(work: Coroutine[Any, Any, _T]) -> list[_T]:
 
 
 def _is_used_up(client: "httpx2.AsyncClient") -> bool:
-    """Tell whether more came than the reply; the next question would be answered with the rest.
-
-    httpx2 has no public word for it. Where its parts have other names, every question costs a connection.
-    """
+    """Tell whether more came than the reply; the next question would be answered with the rest."""
     try:
         connections = client._transport._pool.connections  # type: ignore[attr-defined]
         rests = [one._connection._h11_state.trailing_data[0] for one in connections if one.is_idle()]
     except AttributeError:
+        # httpx2 has no public word for it. Where its parts have other names, every question costs a connection.
         return True
     return any(rests)
