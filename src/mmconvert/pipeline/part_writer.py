@@ -19,6 +19,7 @@ from mmconvert.core.record import Record
 from mmconvert.core.rows import Span, Where
 from mmconvert.dataset.shards import ROW_GROUP_BYTES, RecordWriter, Shard
 from mmconvert.dataset.views import View
+from mmconvert.io.parquet import parquet_file
 from mmconvert.pipeline.inputs import Input
 
 _CHUNK_BYTES = ROW_GROUP_BYTES // 4
@@ -246,8 +247,6 @@ def extent(path: Path, span: Span | None = None) -> Extent:
         start, end = (0, size) if span is None else (span.start, span.end)
         return Extent(start, end - start, end - start)
     import pyarrow as pa
-
-    from mmconvert.io.parquet import parquet_file
 
     try:
         metadata = parquet_file(path).metadata
