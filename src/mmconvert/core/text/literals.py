@@ -1,12 +1,12 @@
 """Lists that a source wrote into a text cell: JSON, else a Python literal, read and never run.
 
-`ast.literal_eval` would compile the text; this reader knows lists and tuples of strings, numbers,
-True, False and None, with caps on size and depth, and nothing else.
+Python itself reads the literal, once it is known to hold nothing but lists and tuples of strings, numbers, True,
+False and None, few and not deep: what it would make of a long or deep text may take all memory.
 """
 
+import ast
 import math
 import re
-import sys
 from typing import Any
 
 from mmconvert.core.errors import RowError, show
@@ -14,110 +14,92 @@ from mmconvert.core.text.json import parse_json
 
 MAX_DEPTH = 16
 MAX_ITEMS = 10_000
+_MAX_DIGITS = 4300
+"""Most digits of an integer that Python reads."""
 
-_TOKEN = re.compile(
-    r"""\s*(?:(?P<open>[\[(])|(?P<close>[\])])|(?P<comma>,)
-        |(?P<prefix>[rRuUbBfF]{0,2})(?P<string>'''|\"\"\"|'|")
-        |(?P<number>[+-]?(?:[0-9][0-9_]*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-        |(?P<word>True|False|None)\b)""",
+# Possessive, so that a long text costs its length once, however many quotes in it are escaped.
+_STRING = re.compile(
+    r"""([rRuUbBfF]{0,2})('''(?:[^\\']|\\.|'(?!''))*+'''|\"{3}(?:[^\\"]|\\.|"(?!""))*+\"{3}
+        |'(?:[^\\']|\\.)*+'|"(?:[^\\"]|\\.)*+")""",
+    re.DOTALL | re.VERBOSE,
+)
+_END = r"(?=\s*(?:[,\])]|\Z))"
+_LITERAL = re.compile(
+    rf"""(?:[\s\[(,]|[\])]{_END}
+        |(?:"|True|False|None|[+-]?(?:[0-9][0-9_]*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?){_END})*+""",
     re.VERBOSE,
 )
-# Possessive, so that a long text costs its length once, however many quotes in it are escaped.
-_BODIES = {
-    "'": re.compile(r"((?:[^\\']|\\.)*+)'", re.DOTALL),
-    '"': re.compile(r'((?:[^\\"]|\\.)*+)"', re.DOTALL),
-    "'''": re.compile(r"((?:[^\\']|\\.|'(?!''))*+)'''", re.DOTALL),
-    '"""': re.compile(r'((?:[^\\"]|\\.|"(?!""))*+)"""', re.DOTALL),
-}
-_WORDS = {"True": True, "False": False, "None": None}
-_ESCAPE = re.compile(
-    r"\\(?:(\n)|([\\'\"abfnrtv])|([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL
-)
+"""A text of lists in which each string is a `"`: nothing is called, added up or joined, and the tree stays small."""
+
+_ESCAPE = re.compile(r"\\([4-7][0-7]{2}|.)|[\r\n\0]", re.DOTALL)
+_ESCAPES = frozenset("\\'\"abfnrtv01234567xuUN\n")
+_CONTROLS = {"\r": r"\r", "\n": r"\n", "\0": r"\x00"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SIMPLE = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
 
 
-def _unescape(match: re.Match[str]) -> str:
-    newline, simple, octal, *codes, other = match.groups()
-    if newline:
-        return ""
-    if simple:
-        return _SIMPLE.get(simple, simple)
-    if octal:
-        return chr(int(octal, 8))
-    code = next((c for c in codes if c), None)
-    if code:
-        number = int(code, 16)
-        if number > sys.maxunicode:
-            raise RowError("list.syntax", "", f"no character has this number {show(match[0])}.")
-        return chr(number)
-    return "\\" + other
+def _is_plain(prefix: str) -> bool:
+    return prefix.lower() in ("", "u", "r")
 
 
-def _read_number(text: str) -> int | float:
+def _keep_characters(string: re.Match[str]) -> str:
+    """Write a string so that Python keeps each of its characters and has nothing to warn of."""
+    return string[0] if string[1].lower() == "r" else string[1] + _ESCAPE.sub(_keep_character, string[2])
+
+
+def _keep_character(match: re.Match[str]) -> str:
+    escaped: str | None = match[1]
+    if escaped is None:
+        return _CONTROLS[match[0]]
+    if len(escaped) == 3:
+        return f"\\u{int(escaped, 8):04x}"
+    return match[0] if escaped in _ESCAPES else "\\\\" + _CONTROLS.get(escaped, escaped)
+
+
+def _read_literal(text: str) -> Any:
+    bare = _STRING.sub(lambda string: '"' if _is_plain(string[1]) else "!", text)
+    depth = deepest = 0
+    open_commas = 0
+    for mark in re.findall(r"[\[\](){},]", bare):
+        depth += (mark in "[({") - (mark in "])}")
+        deepest = max(deepest, depth)
+        open_commas += mark == "," and depth < 1
+    if deepest > MAX_DEPTH:
+        raise RowError("list.depth", "", f"the list is nested more than {MAX_DEPTH} deep.")
+    if bare.count(",") > MAX_ITEMS:
+        raise _too_many()
+    if long := re.search(rf"[0-9_]{{{_MAX_DIGITS + 1},}}", bare):
+        raise RowError("list.number", "", f"a number has too many digits {show(long[0])}.")
     try:
-        number = int(text) if text.lstrip("+-").isdigit() else float(text)
-    except ValueError:
-        raise RowError("list.number", "", f"a number has too many digits {show(text)}.") from None
-    if number in (math.inf, -math.inf):
-        raise RowError("list.number", "", f"a number is out of range {show(text)}.")
-    return number
+        if _LITERAL.fullmatch(bare) and not open_commas:
+            literal = _STRING.sub(_keep_characters, text) if _ESCAPE.search(text) else text
+            return _checked(ast.literal_eval(literal), [])
+    except UnicodeEncodeError:
+        raise _half_character() from None
+    except (SyntaxError, ValueError):
+        pass
+    raise RowError("list.syntax", "", f"this is no list of texts and numbers {show(text)}.")
 
 
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self.text, self.at, self.items = text, 0, 0
+def _checked(value: Any, counted: list[None]) -> Any:
+    """Give a value with its tuples as lists."""
+    counted.append(None)
+    if len(counted) > MAX_ITEMS:
+        raise _too_many()
+    if isinstance(value, list | tuple):
+        return [_checked(item, counted) for item in value]
+    if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
+        raise _half_character()
+    if isinstance(value, float) and math.isinf(value):
+        raise RowError("list.number", "", "a number is out of range.")
+    return value
 
-    def read_token(self) -> re.Match[str]:
-        match = _TOKEN.match(self.text, self.at)
-        if match is None:
-            raise RowError("list.syntax", "", f"this is no list of texts and numbers {show(self.text)}.")
-        self.at = match.end()
-        return match
 
-    def read_string(self, match: re.Match[str]) -> str:
-        if match["prefix"].lower() not in ("", "u", "r"):
-            raise RowError("list.syntax", "", f"this is no list of texts and numbers {show(self.text)}.")
-        body = _BODIES[match["string"]].match(self.text, self.at)
-        if body is None:
-            raise RowError("list.syntax", "", f"a quote in this list never closes {show(self.text)}.")
-        self.at = body.end()
-        raw = body[1]
-        if match["prefix"].lower() == "r" or "\\" not in raw:
-            return raw
-        text = _ESCAPE.sub(_unescape, raw)
-        if not text.isascii() and _SURROGATE.search(text):
-            raise RowError("text.surrogate", "", "a \\u escape is half a character (a lone surrogate).")
-        return text
+def _too_many() -> RowError:
+    return RowError("list.size", "", f"the list holds more than {MAX_ITEMS:,} items.")
 
-    def read_value(self, match: re.Match[str], depth: int) -> Any:
-        self.items += 1
-        if self.items > MAX_ITEMS:
-            raise RowError("list.size", "", f"the list holds more than {MAX_ITEMS:,} items.")
-        if match["open"]:
-            return self.read_sequence(")" if match["open"] == "(" else "]", depth + 1)
-        if match["string"]:
-            return self.read_string(match)
-        if match["number"]:
-            return _read_number(match["number"].replace("_", ""))
-        if match["word"]:
-            return _WORDS[match["word"]]
-        raise RowError("list.syntax", "", f"this is no list of texts and numbers {show(self.text)}.")
 
-    def read_sequence(self, closing: str, depth: int) -> list[Any]:
-        if depth > MAX_DEPTH:
-            raise RowError("list.depth", "", f"the list is nested more than {MAX_DEPTH} deep.")
-        values: list[Any] = []
-        while True:
-            match = self.read_token()
-            if match["close"] == closing:
-                return values
-            values.append(self.read_value(match, depth))
-            match = self.read_token()
-            if match["close"] == closing:
-                return values
-            if not match["comma"]:
-                raise RowError("list.syntax", "", f"a comma is missing in this list {show(self.text)}.")
+def _half_character() -> RowError:
+    return RowError("text.surrogate", "", "a \\u escape is half a character (a lone surrogate).")
 
 
 def parse_list(text: str) -> list[Any]:
@@ -144,12 +126,7 @@ def parse_list(text: str) -> list[Any]:
     try:
         value = parse_json(text)
     except RowError:
-        reader = _Reader(text)
-        value = reader.read_value(reader.read_token(), 0)
-        if text[reader.at :].strip():
-            raise RowError(
-                "list.syntax", "", f"something follows the list {show(text[reader.at :].strip())}."
-            ) from None
+        value = _read_literal(text)
     if not isinstance(value, list):
         raise RowError("list.type", "", f"expected a list {show(text)}.")
     return value

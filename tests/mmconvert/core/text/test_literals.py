@@ -39,6 +39,8 @@ def test_what_json_writes_is_read_back(values: list) -> None:
         "[1_000, +2, -.5e3, 1., 0.25]",
         " [ True , None , False ] ",
         "[('a', ['b']), ()]",
+        "[(2.5), ('a'), ('b',)]",
+        r"['\N{LATIN SMALL LETTER E WITH ACUTE}']",
     ],
 )
 def test_a_literal_means_what_python_says(text: str) -> None:
@@ -58,6 +60,11 @@ def test_a_literal_means_what_python_says(text: str) -> None:
         ("5", "list.type"),
         ("[1, 2", "list.syntax"),
         ("[1 2]", "list.syntax"),
+        ("'a', 'b'", "list.syntax"),
+        ("['a'],", "list.syntax"),
+        ("['a'](1)", "list.syntax"),
+        ("['a', 007]", "list.syntax"),
+        (r"['\x0']", "list.syntax"),
         ("['a' 'b']", "list.syntax"),
         ("[,]", "list.syntax"),
         ("(1, 2]", "list.syntax"),
@@ -89,6 +96,25 @@ def test_anything_else_is_refused(text: str, code: str) -> None:
         parse_list(text)
     assert refused.value.code == code
     assert len(str(refused.value)) < 250
+
+
+def test_characters_that_end_a_line_in_python_are_kept() -> None:
+    assert parse_list("['a\nb\r\nc\0d', '\\q\\777', '''e\r\n''']") == ["a\nb\r\nc\0d", "\\q\u01ff", "e\r\n"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "['a', 1" + "+1" * 300_000 + "]",
+        "['a', " + "-" * 300_000 + "1]",
+        "['a'" + "[0]" * 300_000 + "]",
+        "['a', " + "()" * 300_000,
+    ],
+)
+def test_a_text_that_would_be_a_deep_tree_is_refused_before_python_reads_it(text: str) -> None:
+    with pytest.raises(RowError) as refused:
+        parse_list(text)
+    assert refused.value.code == "list.syntax"
 
 
 @pytest.mark.parametrize("text", ["['" + r"\'" * 300_000 + "']", "['" + "\\\\" * 300_000, "['''" + "'" * 300_000])
