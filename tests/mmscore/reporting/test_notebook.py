@@ -7,14 +7,14 @@ import pytest
 
 import mmscore
 from mmconvert.core.errors import UsageError
-from mmscore.core.report import Report
+from mmscore.reporting.notebook import NotebookReport
 from support.predictions import choices, write_predictions
 
 HOSTILE = "<script>alert(1)</script>"
 
 
 @pytest.fixture
-def report(tmp_path) -> Report:
+def report(tmp_path) -> NotebookReport:
     rows = choices(("A", "A"), ("A", "B"), ("B", "B"), ("nothing", "B"))
     for row, category in zip(rows, ["colour", "colour", HOSTILE, HOSTILE], strict=True):
         row["category"] = category
@@ -55,7 +55,7 @@ def test_a_frame_that_is_unknown_or_was_not_kept_is_refused(report):
     with pytest.raises(UsageError, match=r"no frame 'group'\. Did you mean groups\?"):
         report.to_pandas("group")
     with pytest.raises(UsageError, match="without its rows"):
-        Report(report.entries).to_pandas("rows")
+        NotebookReport(report.entries).to_pandas("rows")
 
 
 class Page(HTMLParser):

@@ -8,8 +8,9 @@ import pytest
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import to_arrow
 from mmconvert.dataset.dataset import DatasetWriter
+from mmscore.api import score
 from mmscore.reporting.html.page import write_report
-from mmscore.scoring.evaluate import ScoreOptions, results, score
+from mmscore.scoring.evaluate import ScoreOptions, results
 from mmscore.scoring.judging.request import JudgeRequest
 from support.chat_server import chat_server, said
 from support.predictions import choices, write_predictions
@@ -64,7 +65,7 @@ def test_an_item_shows_messages_with_pictures_reply_with_the_answer_marked_and_w
     assert messages == [["user", [0, "Which colour?"]]]
     assert pictures[0][0] == 0
     assert fields == [
-        ["ScoreOptions", [{"pieces": ["red"], "name": "A", "tone": "good"}, {"pieces": ["green"], "name": "B"}]],
+        ["Options", [{"pieces": ["red"], "name": "A", "tone": "good"}, {"pieces": ["green"], "name": "B"}]],
         ["Reference", ["A"]],
         ["Reply", [{"pieces": ["It is (", ["A", "own_choice@1: bracketed letter", None], ")."]}]],
         ["What was read", [{"pieces": [
@@ -123,7 +124,7 @@ def test_models_side_by_side_have_a_column_each_and_share_their_items(tmp_path, 
     assert [marks[n] for n in rows["0"][2]] == ["wrong", "models disagree"]
     assert [marks[n] for n in rows["2"][2]] == ["wrong", "unparsed"]
     assert [label for label, _ in items_of(path)["0"][2]] == [
-        "ScoreOptions", "Reference", "Reply of m", "What was read of m", "Reply of n", "What was read of n",
+        "Options", "Reference", "Reply of m", "What was read of m", "Reply of n", "What was read of n",
     ]  # fmt: skip
 
 
@@ -234,5 +235,5 @@ def test_columns_that_hold_something_else_under_our_names_are_left_out(tmp_path)
     rows = [{**row, "thinking": [1, 2], "hint": "h"} for row in choices(("A", "A"))]
     file = write_predictions(tmp_path / "p.parquet", rows)
     assert [label for label, _ in items_of(written(tmp_path, [file]))["0"][2]] == [
-        "Hint", "ScoreOptions", "Reference", "Reply", "What was read",
+        "Hint", "Options", "Reference", "Reply", "What was read",
     ]  # fmt: skip
