@@ -23,7 +23,7 @@ from mmconvert.dataset.manifest import MANIFEST, read_manifest  # noqa: E402
 from mmconvert.dataset.verify import verify  # noqa: E402
 from mmconvert.pipeline import parts  # noqa: E402
 from mmconvert.pipeline.convert import ReadOptions  # noqa: E402
-from mmconvert.pipeline.inputs import plan  # noqa: E402
+from mmconvert.pipeline.inputs import plan_inputs  # noqa: E402
 from mmconvert.pipeline.read import Records  # noqa: E402
 from support.hub_server import hub_server  # noqa: E402  (the path is set above)
 
@@ -84,12 +84,12 @@ def many_parts(shards: int = SHARDS, files: int = FILES) -> Planned:
         sizes = {"SMALL_FILE": 1, "PART_BYTES": len(line)}
         with mock.patch.multiple(parts, **sizes), DatasetWriter(Path(work) / "out") as writer:
             started = time.perf_counter()
-            inputs = plan([str(first.parent)], split="train")
+            inputs = plan_inputs([str(first.parent)], split="train")
             how = ReadOptions(format="openai_messages")
             read = [Records(source, how) for source in inputs]
-            folders = [writer.folder(source.split) for source in inputs]
-            pattern = parts.Part(0, inputs[0], None, folders[0], how)
-            planned = sum(1 for _ in parts.all_parts(inputs, read, folders, pattern))
+            folders = [writer.make_folder(source.split) for source in inputs]
+            pattern = parts.FilePart(0, inputs[0], None, folders[0], how)
+            planned = sum(1 for _ in parts.split_inputs(inputs, read, folders, pattern))
             seconds = time.perf_counter() - started
             writer.write(records(1, 8), split="train")
         return Planned(planned, seconds, *_manifest(Path(work) / "out", shards))

@@ -14,7 +14,7 @@ import bench_inputs as inputs
 from mmconvert.dataset.shards import Shard
 from mmconvert.pipeline import distributed
 from mmconvert.pipeline.inputs import Input
-from mmconvert.pipeline.parts import Part, PartResult
+from mmconvert.pipeline.parts import FilePart, PartResult
 from mmconvert.pipeline.read import ReadOptions
 
 PARTS = 10_000
@@ -51,7 +51,7 @@ def converted(source: Path, format: str, *options: str, processes: int = 1) -> C
     return Cost(seconds, cpu, source.stat().st_size, written)
 
 
-def _tiny(part: Part) -> list[PartResult]:
+def _tiny(part: FilePart) -> list[PartResult]:
     """Stand for the conversion of a part, which takes seconds and is not what is measured."""
     name = f"part-{part.index:05d}-00000-00000.parquet"
     (part.folder / name).touch()
@@ -64,12 +64,12 @@ def bookkeeping(parts: int = PARTS) -> tuple[float, float]:
         final = Path(work, "final")
         final.mkdir()
         share = distributed.join(Path(work, "out"), {"parts": parts})
-        planned = [Part(number, Input(Path("x")), None, share.data, ReadOptions()) for number in range(parts)]
+        planned = [FilePart(number, Input(Path("x")), None, share.data, ReadOptions()) for number in range(parts)]
         started = time.perf_counter()
         with share:
-            share.work(planned, map)  # type: ignore[arg-type]  # one task after the other
+            share.convert_parts(planned, map)  # type: ignore[arg-type]  # one task after the other
             worked = time.perf_counter() - started
-            assert len(share.results(planned, lambda part: final)) == parts
+            assert len(share.read_results(planned, lambda part: final)) == parts
         return worked, time.perf_counter() - started - worked
 
 

@@ -15,7 +15,7 @@ import mmconvert
 import mmscore
 import mmscore.api as scoring
 from mmconvert import api
-from mmconvert.core.option_fields import option_fields, option_texts
+from mmconvert.core.option_fields import list_option_fields, read_option_docs
 from mmconvert.dataset.publish import PushOptions
 from mmconvert.dataset.views import VIEWS, ViewName
 from mmconvert.pipeline.convert_files import ConvertOptions
@@ -89,7 +89,7 @@ def test_every_option_of_a_command_is_a_field(words: str) -> None:
     assert own == set(AT_THE_TERMINAL[words].split())
     for option in options:
         if hasattr(option, "struct"):
-            assert option.help == option_texts(option.struct)[option.name]
+            assert option.help == read_option_docs(option.struct)[option.name]
 
 
 def members(hint: Any) -> frozenset[Any]:
@@ -125,7 +125,7 @@ def test_help_lists_every_option_with_default_and_meaning(function: Any) -> None
     said = " ".join(inspect.getdoc(function).split())
     assert "**" not in said
     for name in get_type_hints(keywords):
-        default = option_fields(struct)[name].default
+        default = list_option_fields(struct)[name].default
         assert parameters[name].default == default
         assert f" {name}: " in said
         assert f"[default: {default!r}]" in said

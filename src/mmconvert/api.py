@@ -23,7 +23,7 @@ from mmconvert.pipeline.read import FileOptions
 from mmconvert.plugins.format import ImagePlacement
 from mmconvert.plugins.listing import ListedPlugin
 from mmconvert.plugins.listing import list_plugins as find_plugins
-from mmconvert.storage.object_store import local
+from mmconvert.storage.object_store import find_local
 from mmconvert.viewer.preview import Previewed, PreviewOptions, preview_files
 
 __all__ = [
@@ -161,7 +161,7 @@ def convert(
         mmconvert.core.errors.UsageError: convert: no option 'fromat'. Did you mean format? ...
     """
     how = build_options(ConvertOptions, options, "convert")
-    return convert_files(_names(inputs), str(output), how, quiet=quiet)
+    return convert_files(_list_names(inputs), str(output), how, quiet=quiet)
 
 
 @check_python_call(options=FileOptions)
@@ -176,7 +176,7 @@ def check(inputs: FilePath | Sequence[FilePath], *, quiet: bool = True, **option
     Raises:
         UsageError: A path is missing or the format unknown.
     """
-    return check_files(_names(inputs), build_options(FileOptions, options, "check"), quiet=quiet)
+    return check_files(_list_names(inputs), build_options(FileOptions, options, "check"), quiet=quiet)
 
 
 @check_python_call(options=FileOptions)
@@ -223,7 +223,7 @@ def export(
         Error: The dataset cannot be read, or the file cannot be written.
     """
     how = build_options(ExportOptions, {**options, "to": to}, "export")
-    return export_dataset(local(dataset), str(output), how, quiet=quiet)
+    return export_dataset(find_local(dataset), str(output), how, quiet=quiet)
 
 
 @check_python_call(options=PreviewOptions)
@@ -252,7 +252,9 @@ def preview(
     rows = options.get("rows", 1)
     if type(rows) is not int or rows < 1:
         raise UsageError(f"preview: rows is a whole number from 1 {show(rows)}.")
-    return preview_files(_names(inputs), Path(output), build_options(PreviewOptions, options, "preview"), quiet=quiet)
+    return preview_files(
+        _list_names(inputs), Path(output), build_options(PreviewOptions, options, "preview"), quiet=quiet
+    )
 
 
 @check_python_call(options=PushOptions)
@@ -314,5 +316,5 @@ def list_plugins(kind: str | None = None, words: Several = ()) -> dict[str, list
 open_dataset = check_python_call(_open_dataset)
 
 
-def _names(given: FilePath | Sequence[FilePath]) -> list[str]:
+def _list_names(given: FilePath | Sequence[FilePath]) -> list[str]:
     return [str(given)] if isinstance(given, str | Path) else [str(name) for name in given]

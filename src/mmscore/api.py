@@ -18,20 +18,20 @@ from mmscore.analysis.rank import Ranking
 from mmscore.core.recipe import Recipe
 from mmscore.core.table import Scored
 from mmscore.infer import session
-from mmscore.infer.adapter import plugin_name
+from mmscore.infer.adapter import build_plugin_name
 from mmscore.infer.ledger import Summary
 from mmscore.infer.options import PredictOptions
 from mmscore.reporting.notebook import NotebookReport as Report
 from mmscore.reporting.push import HubOptions, PushedPredictions, push_results
 from mmscore.reporting.submit import Submission, SubmitOptions
 from mmscore.reporting.submit import submit as write_submission
-from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions, list_files, list_recipes, results
+from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions, list_files, list_recipes, score_results
 from mmscore.scoring.judging.request import JudgeRequest
 from mmscore.workflow.outcome import Outcome
 from mmscore.workflow.rank import RankOptions, rank_files
 from mmscore.workflow.run import Results, RunOptions, require_numbers, run_plan, write_pages
 from mmscore.workflow.score import ReportOptions, score_to_files
-from mmscore.workflow.task_file import plan_of, read_plan
+from mmscore.workflow.task_file import build_plan, read_plan
 
 __all__ = [
     "Bundle",
@@ -153,7 +153,7 @@ def predict(
         mmconvert.core.errors.UsageError: missing: no such file or folder. See what is there: ls .
     """
     given_object = None if backend is None or isinstance(backend, str) else backend
-    plugin = backend if isinstance(backend, str) or backend is None else plugin_name(backend)
+    plugin = backend if isinstance(backend, str) or backend is None else build_plugin_name(backend)
     if given_object is not None and model is None:
         model = str(getattr(given_object, "name", None) or getattr(given_object, "__name__", None) or plugin)
     elif model is None and plugin is not None and "@" in plugin:
@@ -328,8 +328,8 @@ def push(
     hub = HubOptions(
         push=repo_id, private=private, revision=revision, create_pr=create_pr, model_card=model_card, dry_run=dry_run
     )
-    hub.check(_texts(predictions))
-    found = results(list_files(predictions), list_recipes(recipe), build_options(ScoreOptions, options, "push"))
+    hub.check(_list_texts(predictions))
+    found = score_results(list_files(predictions), list_recipes(recipe), build_options(ScoreOptions, options, "push"))
     return push_results(list(found), hub, quiet=quiet)
 
 
@@ -356,7 +356,7 @@ def run(task: str | Path | Mapping[str, Any], *, quiet: bool = True, **options: 
         )
     asked = build_options(RunOptions, options, "run")
     named = "task" if isinstance(task, Mapping) else str(task)
-    plan = plan_of(task, asked.work_dir) if isinstance(task, Mapping) else read_plan(named, asked.work_dir)
+    plan = build_plan(task, asked.work_dir) if isinstance(task, Mapping) else read_plan(named, asked.work_dir)
     kept: Results | None = {} if asked.html else None
     if asked.html:
         require_numbers(plan, named)
@@ -416,7 +416,7 @@ def rank(predictions: str | Path | Sequence[str | Path], **options: Unpack[RankK
         UsageError: As `score`; or the dataset of a file cannot be told.
         Error: As `score`; or numbers of several recipes would be ranked together.
     """
-    return rank_files(_texts(predictions), build_options(RankOptions, options, "rank"))
+    return rank_files(_list_texts(predictions), build_options(RankOptions, options, "rank"))
 
 
 @check_python_call(options=SubmitOptions)
@@ -456,7 +456,7 @@ def bundle(
         UsageError: The place is taken, a file is missing, or a recipe is code of your own or asks somebody.
         Error: As `score`; or the numbers depend on where the files stand.
     """
-    return bundle_files(_texts(predictions), Path(output), build_options(BundleOptions, options, "bundle"))
+    return bundle_files(_list_texts(predictions), Path(output), build_options(BundleOptions, options, "bundle"))
 
 
 @check_python_call
@@ -493,5 +493,5 @@ def list_plugins(kind: str | None = None, words: str | Sequence[str] = ()) -> di
     return find_plugins("mmscore", kind, [words] if isinstance(words, str) else words)
 
 
-def _texts(named: str | Path | Sequence[str | Path]) -> list[str]:
+def _list_texts(named: str | Path | Sequence[str | Path]) -> list[str]:
     return [str(named)] if isinstance(named, str | Path) else [str(one) for one in named]

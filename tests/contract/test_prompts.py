@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from mmconvert.core.record import Record
-from mmconvert.pipeline.prompting import prompt_of
+from mmconvert.pipeline.prompting import load_prompt
 from mmconvert.plugins.registry import find_plugins
 from mmconvert.testing import run_check
 from mmconvert.testing.elsewhere import collect_digests
@@ -28,7 +28,7 @@ def test_it_keeps_the_promise(name: str, promise: str) -> None:
 @settings(max_examples=30, deadline=None)
 @given(record=records())
 def test_any_record_is_worded_or_refused(name: str, record: Record) -> None:
-    assert not list(find_faults(record, prompt_of(name)))
+    assert not list(find_faults(record, load_prompt(name)))
 
 
 def test_wordings_are_the_same_in_every_process() -> None:

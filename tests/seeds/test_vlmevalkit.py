@@ -181,7 +181,7 @@ def test_a_table_is_downloaded_from_dataset_url_and_checked(tmp_path, colours, m
 
         def at_loopback(url: str, limits: Limits) -> AbstractContextManager[Iterator[bytes]]:
             here = url.replace("https://tables.example", f"http://127.0.0.1:{server.port}")
-            return http.opened(here, limits, allowed=lambda address: True)
+            return http.open_url(here, limits, allowed=lambda address: True)
 
         monkeypatch.setattr(
             "mmscore.compat.vlmevalkit.datasets.download_table", partial(download_table, open_url=at_loopback)

@@ -10,7 +10,7 @@ from mmconvert.pipeline import distributed, parts
 PART_BYTES, SECONDS = 1_000, 0.02
 
 
-def slowly(part: parts.Part) -> list[parts.PartResult]:
+def slowly(part: parts.FilePart) -> list[parts.PartResult]:
     time.sleep(SECONDS)
     return parts.convert_part(part)
 

@@ -8,7 +8,7 @@ from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers, check_count, split_at_markers
 from mmconvert.core.text.placeholders import format_turn
-from mmconvert.io.columns import json_rest, take_id
+from mmconvert.io.columns import keep_json_fields, take_id
 from mmconvert.plugins.format import Context
 
 ROLES = {"system": "system", "user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant"}
@@ -238,7 +238,7 @@ def build_conversation_record(
     sample = take_id(left, row, context)
     if any(extras):
         left[MESSAGES_EXTRA] = [dict(more) for more in extras]
-    extra = json_rest(left, context)
+    extra = keep_json_fields(left, context)
     return Record(
         id=context.numbered(row),
         sample=sample,

@@ -10,8 +10,8 @@ from mmconvert.core.error_hints import add_hint
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Record, Turn
 from mmconvert.core.text.image_markers import Markers, check_count, join_with_markers
-from mmconvert.dataset.views import asks_for_letters, sft_turns
-from mmconvert.io.columns import HEADERS, add_extra, own_id
+from mmconvert.dataset.views import asks_for_letters, list_sft_turns
+from mmconvert.io.columns import HEADERS, add_extra, build_own_id
 from mmconvert.plugins.format import Loss
 
 PROMPTED = ("options", "hint", "instruction")
@@ -48,7 +48,7 @@ def build_training_rows(
         try:
             _check(record, addresses)
             source = replace(record.source, row=written)  # what rows without an id are numbered by
-            made = row(replace(record, messages=sft_turns(record), source=source))
+            made = row(replace(record, messages=list_sft_turns(record), source=source))
         except RowError as error:
             losses.append(
                 Loss(
@@ -87,7 +87,7 @@ def _list_losses(record: Record, held: Collection[str]) -> Iterator[Loss]:
 
 def build_source_id(record: Record) -> dict[str, str]:
     """Give the field `id`: the record's own, or the source's where rows are numbered; {} where there is none."""
-    if own_id(record):
+    if build_own_id(record):
         return {"id": record.id}
     return {"id": record.sample} if record.sample != record.id else {}
 

@@ -6,15 +6,15 @@ import click
 
 from mmconvert.cli.inspect import FILE_OPTIONS
 from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED, OPTIONS_FILE
-from mmconvert.console.options import struct_options
-from mmconvert.core.text.printable import printable
+from mmconvert.console.options import add_struct_options
+from mmconvert.core.text.printable import escape_control
 from mmconvert.pipeline.check import Checked, check_files
 from mmconvert.pipeline.read import FileOptions
 
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@struct_options(FileOptions, FILE_OPTIONS)
+@add_struct_options(FileOptions, FILE_OPTIONS)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress and no count at the end.")
 @OPTIONS_FILE
@@ -29,15 +29,15 @@ def check(inputs: tuple[str, ...], options: FileOptions, as_json: bool, quiet: b
         click.echo(json.dumps(found.to_json(), ensure_ascii=False))
     else:
         for line in [*found.problems, *(f"warning: {warning}" for warning in found.warnings)]:
-            click.echo(printable(line))
+            click.echo(escape_control(line))
     if not (as_json or quiet):
-        click.echo(_verdict(found), err=True)
+        click.echo(_format_verdict(found), err=True)
     if found.refused or not found.rows:
         return EXIT_REFUSED
     return EXIT_PARTIAL if found.problems else 0
 
 
-def _verdict(found: Checked) -> str:
+def _format_verdict(found: Checked) -> str:
     if found.refused:
         return "a whole file would be refused, and with it the conversion."
     if not found.rows:

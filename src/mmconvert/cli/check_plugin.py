@@ -7,7 +7,7 @@ import click
 from msgspec.structs import asdict
 
 from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE
-from mmconvert.core.text.printable import printable
+from mmconvert.core.text.printable import escape_control
 from mmconvert.testing import KINDS, Breach, find_breaches, list_promises
 
 
@@ -35,18 +35,24 @@ def check_plugin(kind: str, name: str, examples: tuple[Path, ...], as_json: bool
         click.echo(json.dumps(shown, ensure_ascii=False))
     else:
         for promise in list_promises(kind):
-            click.echo(printable(_lines(promise, found, seen=not found or found[0].check != list_promises(kind)[0])))
-        click.echo(f"{name}: {_verdict(len(list_promises(kind)), len({breach.check for breach in found}))}", err=True)
+            click.echo(
+                escape_control(
+                    _format_lines(promise, found, seen=not found or found[0].check != list_promises(kind)[0])
+                )
+            )
+        click.echo(
+            f"{name}: {_format_verdict(len(list_promises(kind)), len({breach.check for breach in found}))}", err=True
+        )
     return EXIT_REFUSED if found else 0
 
 
-def _verdict(promised: int, broken: int) -> str:
+def _format_verdict(promised: int, broken: int) -> str:
     if not broken:
         return f"all {promised} promises are kept."
     return f"{broken} of {promised} promises {'is' if broken == 1 else 'are'} broken."
 
 
-def _lines(promise: str, found: list[Breach], *, seen: bool) -> str:
+def _format_lines(promise: str, found: list[Breach], *, seen: bool) -> str:
     """Show one promise with its breaches; `seen` tells whether those behind the first were looked at."""
     messages = [breach.message for breach in found if breach.check == promise]
     mark = "broken" if messages else "kept" if seen else "-"

@@ -9,10 +9,10 @@ import click
 
 from mmconvert.cli.push import ORIGIN, UPLOAD
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
-from mmconvert.console.options import struct_options
-from mmconvert.console.published import published_text
-from mmconvert.console.summary import close, command
-from mmconvert.core.text.printable import printable
+from mmconvert.console.options import add_struct_options
+from mmconvert.console.published import format_published
+from mmconvert.console.summary import close, format_command
+from mmconvert.core.text.printable import escape_control
 from mmconvert.dataset.publish import Pushed, UploadOptions, check_target, publish
 from mmconvert.pipeline.convert import Summary
 from mmconvert.pipeline.convert_files import ConvertOptions, convert_files
@@ -46,9 +46,9 @@ _ALLOW_REJECTS = click.option("--allow-rejects", is_flag=True, help="Exit with 0
 @click.option(
     "-o", "--output", required=True, metavar="DIR", help="Folder to publish, or its URL in a store (s3://BUCKET/DIR)."
 )
-@struct_options(ConvertOptions, _TERMINAL | ORIGIN, before={"allow_empty": _ALLOW_REJECTS})
+@add_struct_options(ConvertOptions, _TERMINAL | ORIGIN, before={"allow_empty": _ALLOW_REJECTS})
 @click.option("--push", "repo_id", metavar="USER/REPO", help="Publish the dataset on the Hub afterwards.")
-@struct_options(UploadOptions, UPLOAD, into="upload")
+@add_struct_options(UploadOptions, UPLOAD, into="upload")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
 @OPTIONS_FILE
@@ -88,14 +88,14 @@ def convert(
         more = {"push": pushed[0]} if pushed else {}
         click.echo(json.dumps({**summary.to_json(), **more}, ensure_ascii=False))
     elif not quiet:
-        click.echo(printable(_summary_text(summary)))
-        close(_places(summary))
+        click.echo(escape_control(_format_summary(summary)))
+        close(_list_places(summary))
         for done in pushed:
-            click.echo(printable(published_text(done)))
+            click.echo(escape_control(format_published(done)))
     return EXIT_PARTIAL if summary.rows_rejected and not allow_rejects else 0
 
 
-def _summary_text(summary: Summary) -> str:
+def _format_summary(summary: Summary) -> str:
     splits = ", ".join(f"{name}: {rows:,}" for name, rows in summary.splits.items())
     rate = summary.bytes / 1e6 / summary.seconds if summary.seconds else 0
     counts = f"{summary.rows_written:,} rows ({splits}), {summary.images:,} pictures"
@@ -107,7 +107,7 @@ def _summary_text(summary: Summary) -> str:
     return "\n".join(lines)
 
 
-def _places(summary: Summary) -> dict[str, str | None]:
+def _list_places(summary: Summary) -> dict[str, str | None]:
     refused = f"{summary.rows_rejected:,} of {summary.rows_read:,} rows, reasons in {summary.rejects}"
     use = [summary.output]
     if not summary.predicted:
@@ -115,5 +115,5 @@ def _places(summary: Summary) -> dict[str, str | None]:
     return {
         "dataset": f"load_dataset({summary.output!r})",
         "refused": refused if summary.rejects else None,
-        "next": command("mmscore", *use),
+        "next": format_command("mmscore", *use),
     }

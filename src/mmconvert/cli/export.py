@@ -7,8 +7,8 @@ import click
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.dataset_argument import DatasetArgument
-from mmconvert.console.options import struct_options
-from mmconvert.core.text.printable import printable
+from mmconvert.console.options import add_struct_options
+from mmconvert.core.text.printable import escape_control
 from mmconvert.pipeline.export import ExportOptions, export_dataset
 
 _SHOWN_LOSSES = 10
@@ -24,7 +24,7 @@ _SHOWN_LOSSES = 10
     help="File to write, or its URL in a store (s3://BUCKET/FILE); a folder (or FOLDER/) for the name that the "
     "format's convention gives the file.",
 )
-@struct_options(
+@add_struct_options(
     ExportOptions, {"to": {"metavar": "NAME"}, "config_name": {"metavar": "NAME"}, "columns": {"metavar": "NAME"}}
 )
 @click.option("--allow-rejects", is_flag=True, help="Exit with 0 even if something was dropped.")
@@ -41,10 +41,10 @@ def export(dataset: Path, output: str, options: ExportOptions, allow_rejects: bo
     if as_json:
         click.echo(json.dumps(done.to_json(), ensure_ascii=False))
     elif not quiet:
-        click.echo(printable(f"{done.output}: {done.rows_written:,} rows as {done.format}"))
+        click.echo(escape_control(f"{done.output}: {done.rows_written:,} rows as {done.format}"))
     if not quiet:
         for loss in done.losses[:_SHOWN_LOSSES]:
-            click.echo(printable(f"row {loss.id} {loss.field}: {loss.message}"), err=True)
+            click.echo(escape_control(f"row {loss.id} {loss.field}: {loss.message}"), err=True)
         if len(done.losses) > _SHOWN_LOSSES:
             click.echo(f"... and {len(done.losses) - _SHOWN_LOSSES:,} more; --json names them all", err=True)
     return EXIT_PARTIAL if (done.losses or done.rows_rejected) and not allow_rejects else 0

@@ -5,8 +5,8 @@ import json
 import click
 
 from mmconvert.console.app import OPTIONS_FILE
-from mmconvert.console.options import struct_options
-from mmconvert.core.text.printable import printable
+from mmconvert.console.options import add_struct_options
+from mmconvert.core.text.printable import escape_control
 from mmconvert.pipeline.inspect import Inspected, InspectedRecord, inspect_files
 from mmconvert.pipeline.read import FileOptions
 
@@ -17,7 +17,7 @@ _LINES, _WIDTH = 8, 110
 
 @click.command()
 @click.argument("path", metavar="INPUT")
-@struct_options(FileOptions, FILE_OPTIONS)
+@add_struct_options(FileOptions, FILE_OPTIONS)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array, an object for each file.")
 @OPTIONS_FILE
 def inspect(path: str, options: FileOptions, as_json: bool) -> int:
@@ -26,11 +26,11 @@ def inspect(path: str, options: FileOptions, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps([file.to_json() for file in found], ensure_ascii=False, indent=1))
     else:
-        click.echo(printable("\n\n".join(map(_text, found))))
+        click.echo(escape_control("\n\n".join(map(_format_file, found))))
     return 0
 
 
-def _text(file: Inspected) -> str:
+def _format_file(file: Inspected) -> str:
     again = ", with the same input again" if file.file == "-" else ""
     facts = {
         "format": f"{file.format}, {file.reason}",
@@ -52,12 +52,12 @@ def _text(file: Inspected) -> str:
 def _sample_lines(shown: InspectedRecord) -> list[str]:
     facts = [f"id {shown.id}"]
     values = {"answer": shown.answer, "prediction": shown.prediction}
-    facts += [f"{name} {_cut(repr(value))}" for name, value in values.items() if value is not None]
+    facts += [f"{name} {_shorten(repr(value))}" for name, value in values.items() if value is not None]
     facts += shown.images or ["no picture"]
     prompt = shown.prompt.splitlines()
     more = [f"... {len(prompt) - _LINES:,} more lines"] if len(prompt) > _LINES else []
-    return ["", "  " + ", ".join(facts), *(f"    {_cut(line)}" for line in [*prompt[:_LINES], *more])]
+    return ["", "  " + ", ".join(facts), *(f"    {_shorten(line)}" for line in [*prompt[:_LINES], *more])]
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]} ..."

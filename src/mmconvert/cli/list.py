@@ -2,7 +2,7 @@
 
 import click
 
-from mmconvert.console.plugin_table import as_json, as_text
+from mmconvert.console.plugin_table import format_json, format_text
 from mmconvert.plugins.listing import list_plugins as find_plugins
 
 
@@ -17,5 +17,5 @@ def list_plugins(kind: str | None, words: tuple[str, ...], as_object: bool) -> i
     or summary.
     """
     found = find_plugins("mmconvert", kind, words)
-    click.echo(as_json(found) if as_object else as_text("mmconvert", found))
+    click.echo(format_json(found) if as_object else format_text("mmconvert", found))
     return 0

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE
-from mmconvert.console.options import struct_options
-from mmconvert.core.text.printable import printable
+from mmconvert.console.options import add_struct_options
+from mmconvert.core.text.printable import escape_control
 from mmconvert.viewer.preview import Previewed, PreviewOptions, preview_files
 
 _TERMINAL = {
@@ -26,7 +26,7 @@ _TERMINAL = {
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="HTML file."
 )
-@struct_options(PreviewOptions, _TERMINAL)
+@add_struct_options(PreviewOptions, _TERMINAL)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
 @OPTIONS_FILE
@@ -40,11 +40,11 @@ def preview(inputs: tuple[str, ...], output: Path, options: PreviewOptions, as_j
     if as_json:
         click.echo(json.dumps(done.to_json(), ensure_ascii=False))
     elif not quiet:
-        click.echo(printable(_summary(done, output)))
+        click.echo(escape_control(_format_summary(done, output)))
     return EXIT_REFUSED if done.files_refused and not done.rows else 0
 
 
-def _summary(done: Previewed, output: Path) -> str:
+def _format_summary(done: Previewed, output: Path) -> str:
     rows = f"{done.rows:,} rows" if done.whole else f"the first {done.rows:,} rows"
     refused = f", {done.refused:,} of them refused" if done.refused else ""
     refused += f", files refused as a whole: {done.files_refused:,}" if done.files_refused else ""

@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import OPTIONS_FILE
-from mmconvert.console.options import struct_options
-from mmconvert.console.published import published_places, published_text
-from mmconvert.console.summary import close, command
-from mmconvert.core.text.printable import printable
+from mmconvert.console.options import add_struct_options
+from mmconvert.console.published import format_published, list_published_places
+from mmconvert.console.summary import close, format_command
+from mmconvert.core.text.printable import escape_control
 from mmconvert.dataset.publish import PushOptions, publish
 
 UPLOAD = {"revision": {"metavar": "REV"}}
@@ -20,7 +20,7 @@ ORIGIN = {"license": {"metavar": "NAME"}, "source": {"metavar": "URL|USER/REPO"}
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("repo_id", metavar="USER/REPO")
-@struct_options(PushOptions, UPLOAD | ORIGIN)
+@add_struct_options(PushOptions, UPLOAD | ORIGIN)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
 @OPTIONS_FILE
@@ -35,6 +35,6 @@ def push(folder: Path, repo_id: str, options: PushOptions, as_json: bool, quiet:
     if as_json:
         click.echo(json.dumps(done, ensure_ascii=False))
     elif not quiet:
-        click.echo(printable(published_text(done)))
-        close(published_places(done, command("mmconvert", "push", folder, repo_id)))
+        click.echo(escape_control(format_published(done)))
+        close(list_published_places(done, format_command("mmconvert", "push", folder, repo_id)))
     return 0

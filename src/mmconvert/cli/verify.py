@@ -10,7 +10,7 @@ from mmconvert.console.app import EXIT_REFUSED
 from mmconvert.console.dataset_argument import DatasetArgument
 from mmconvert.core.progress import show_progress
 from mmconvert.dataset.verify import verify as find_faults
-from mmconvert.storage.hub_fs import on_the_hub
+from mmconvert.storage.hub_fs import find_on_hub
 from mmconvert.storage.object_store import is_url
 
 
@@ -19,7 +19,7 @@ class _UnfetchedDataset(DatasetArgument):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Find it, unless it is in a store."""
-        return value if is_url(value) and on_the_hub(value) is None else super().convert(value, param, ctx)
+        return value if is_url(value) and find_on_hub(value) is None else super().convert(value, param, ctx)
 
 
 @click.command()

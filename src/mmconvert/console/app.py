@@ -22,8 +22,8 @@ from click.shell_completion import CompletionItem
 from mmconvert.console.completion_types import refine
 from mmconvert.core.error_hints import says_what_to_do
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
-from mmconvert.core.option_fields import check_plain, mapping_file
-from mmconvert.core.text.printable import printable
+from mmconvert.core.option_fields import check_plain, read_mapping_file
+from mmconvert.core.text.printable import escape_control
 
 HELP = ["-h", "--help"]
 EXIT_REFUSED = 1
@@ -109,14 +109,14 @@ def looks_like_path(text: str) -> bool:
     return text == "-" or "/" in text or "." in text or os.path.exists(text)
 
 
-def options_file(ctx: click.Context, _param: click.Parameter, path: str | None) -> None:
+def read_options_file(ctx: click.Context, _param: click.Parameter, path: str | None) -> None:
     """Fill the defaults of a command from a YAML file; flags given on the line win.
 
     Raises:
         UsageError: The file is no mapping, or names an option the command does not have.
     """
     if path is not None:
-        ctx.default_map = {**(ctx.default_map or {}), **_default_values(ctx.command, mapping_file(path), path)}
+        ctx.default_map = {**(ctx.default_map or {}), **_default_values(ctx.command, read_mapping_file(path), path)}
 
 
 def _default_values(command: click.Command, values: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -144,14 +144,14 @@ OPTIONS_FILE = click.option(
     metavar="FILE",
     is_eager=True,
     expose_value=False,
-    callback=options_file,
+    callback=read_options_file,
     help="YAML file with options of this command; flags win.",
 )
 """Decorator that gives a command `--options run.yaml`."""
 
 
 @contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
+def _handle_interrupt() -> Iterator[None]:
     def stop(_signal: int, _frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
 
@@ -180,12 +180,12 @@ def run(command: click.Command, argv: Sequence[str] | None = None, *, program: s
             stream.reconfigure(errors="backslashreplace")
     try:
         _refuse_broken_text(sys.argv[1:] if argv is None else argv)
-        with _interruptible():
+        with _handle_interrupt():
             code = command.main(args=argv, prog_name=program, standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
     except click.ClickException as error:
-        _with_example(error).show()
+        _add_example(error).show()
         sys.exit(error.exit_code)
     except UsageError as error:
         _say(f"{program}: {error}")
@@ -212,7 +212,7 @@ def run(command: click.Command, argv: Sequence[str] | None = None, *, program: s
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _with_example(error: click.ClickException) -> click.ClickException:
+def _add_example(error: click.ClickException) -> click.ClickException:
     """Let a wrong call end with one that is right, where no nearest word is named."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     example = (context.command.epilog or "").partition("Example:\n")[2] if context else ""
@@ -231,4 +231,4 @@ def _refuse_broken_text(argv: Sequence[str]) -> None:
 
 
 def _say(message: str) -> None:
-    click.echo(printable(message), err=True)
+    click.echo(escape_control(message), err=True)

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
 from mmconvert.core.errors import suggest_paths, suggest_spelling
-from mmconvert.plugins.listing import kinds
+from mmconvert.plugins.listing import list_kinds
 from mmconvert.plugins.registry import find_plugins
 
 _PLUGINS = {
@@ -56,7 +56,7 @@ class _Text(StringParamType):
             ]
         if param.name == "kind":
             package = str(ctx.find_root().info_name)
-            return [CompletionItem(kind) for kind in kinds(package) if kind.startswith(incomplete)]
+            return [CompletionItem(kind) for kind in list_kinds(package) if kind.startswith(incomplete)]
         placed = isinstance(param, click.Argument) or getattr(param, "metavar", None) in _PLACES
         return [CompletionItem(incomplete, type="file")] if placed or group is not None else []
 
@@ -64,7 +64,7 @@ class _Text(StringParamType):
 _TEXT = _Text()
 
 
-def options_of(group: str) -> list[str]:
+def list_options(group: str) -> list[str]:
     """Name the options whose value is a plug-in of a group."""
     return [flag for flag, named in _PLUGINS.items() if named == group]
 

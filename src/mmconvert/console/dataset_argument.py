@@ -6,7 +6,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from mmconvert.core.errors import build_missing_path_error
-from mmconvert.storage.object_store import local
+from mmconvert.storage.object_store import find_local
 
 
 class DatasetArgument(click.ParamType[Any]):
@@ -25,7 +25,7 @@ class DatasetArgument(click.ParamType[Any]):
             UsageError: Nothing stands there.
             Error: The store or the Hub cannot be asked, see `mmconvert.storage.object_store.local`.
         """
-        place = local(value)
+        place = find_local(value)
         if not place.exists():
             raise build_missing_path_error(place)
         return place if str(place) != str(value) else self._on_disk.convert(value, param, ctx)

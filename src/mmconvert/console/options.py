@@ -8,10 +8,10 @@ from typing import Any
 import click
 import msgspec
 
-from mmconvert.core.option_fields import OptionField, Place, option_fields, option_texts, read_value
+from mmconvert.core.option_fields import OptionField, Place, list_option_fields, read_option_docs, read_value
 
 
-def struct_options(
+def add_struct_options(
     struct: type[msgspec.Struct],
     terminal: Mapping[str, Mapping[str, Any]] | None = None,
     *,
@@ -29,8 +29,8 @@ def struct_options(
         without: Fields that the terminal cannot set; they keep their defaults.
         before: Field -> decorator of an option of the command's own that stands before it in the help.
     """
-    fields = {name: field for name, field in option_fields(struct).items() if name not in without}
-    unknown = {*(terminal or {}), *(before or {}), *without} - {*option_fields(struct)}
+    fields = {name: field for name, field in list_option_fields(struct).items() if name not in without}
+    unknown = {*(terminal or {}), *(before or {}), *without} - {*list_option_fields(struct)}
     if unknown:
         raise TypeError(f"{struct.__name__} has no {', '.join(sorted(unknown))}.")
 
@@ -42,7 +42,7 @@ def struct_options(
 
         made: Any = call
         for name, field in reversed(fields.items()):
-            made = _option(struct, field, dict((terminal or {}).get(name, {})))(made)
+            made = _build_option(struct, field, dict((terminal or {}).get(name, {})))(made)
             if before is not None and name in before:
                 made = before[name](made)
         return made
@@ -50,7 +50,7 @@ def struct_options(
     return decorate
 
 
-def _option(struct: type[msgspec.Struct], field: OptionField, terminal: dict[str, Any]) -> Callable[[Any], Any]:
+def _build_option(struct: type[msgspec.Struct], field: OptionField, terminal: dict[str, Any]) -> Callable[[Any], Any]:
     names = [field.flag, field.name]
     if "name" in terminal:
         names[0] = terminal.pop("name")
@@ -64,7 +64,7 @@ def _option(struct: type[msgspec.Struct], field: OptionField, terminal: dict[str
     elif field.default not in (None, ()):
         about |= {"default": field.default, "show_default": True}
     if field.kind is not bool:
-        about["type"] = _type(field)
+        about["type"] = _find_type(field)
     return click.option(*names, cls=_FieldOption, struct=struct, **(about | terminal))
 
 
@@ -77,14 +77,14 @@ class _FieldOption(click.Option):
 
     @property
     def help(self) -> str | None:
-        return option_texts(self.struct).get(str(self.name))
+        return read_option_docs(self.struct).get(str(self.name))
 
     @help.setter
     def help(self, text: str | None) -> None:
         """Leave it: click sets none."""
 
 
-def _type(field: OptionField) -> click.ParamType[Any]:
+def _find_type(field: OptionField) -> click.ParamType[Any]:
     if field.words and field.kind is not str:
         return _NumberOrWord(field)
     if field.words:

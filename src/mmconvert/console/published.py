@@ -1,10 +1,10 @@
 """What both programs say of a push."""
 
-from mmconvert.console.summary import command
+from mmconvert.console.summary import format_command
 from mmconvert.dataset.publish import Pushed
 
 
-def published_text(done: Pushed) -> str:
+def format_published(done: Pushed) -> str:
     """Say in a few lines what `publish` did."""
     warnings = [f"warning: {warning}" for warning in done["warnings"]]
     if not done["dry_run"]:
@@ -19,11 +19,11 @@ def published_text(done: Pushed) -> str:
     return "\n".join([*lines, total, "The Hub's limits, for this push alone:", *kept, *warnings])
 
 
-def published_places(done: Pushed, again: str) -> dict[str, str | None]:
+def list_published_places(done: Pushed, again: str) -> dict[str, str | None]:
     """Say how what `publish` sent is used; of a dry run which command sends it."""
     if done["dry_run"]:
         return {"next": again}
     if done["url"] and "/discussions/" in done["url"]:
         return {"next": f"merge the pull request: {done['url']}"}
-    use = command("mmscore", "predict", done["repo"], "-o", "predictions.parquet", "--model", "MODEL")
+    use = format_command("mmscore", "predict", done["repo"], "-o", "predictions.parquet", "--model", "MODEL")
     return {"dataset": f"load_dataset({done['repo']!r})", "next": use}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import click
 
-from mmconvert.core.text.printable import printable
+from mmconvert.core.text.printable import escape_control
 
 _INDENT = "  "
 
@@ -18,18 +18,18 @@ def close(facts: Mapping[str, str | None], *, err: bool = False) -> None:
         facts: Label -> what stands behind it; None or "" leaves a label out.
         err: Print on standard error, because standard output has the result.
     """
-    said = {label: printable(text) for label, text in facts.items() if text}
+    said = {label: escape_control(text) for label, text in facts.items() if text}
     stream = sys.stderr if err else sys.stdout
     if not said or stream is None:
         return
     if stream.isatty():
-        _table(said, err)
+        _print_table(said, err)
         return
     width = max(map(len, said)) + 1
     click.echo("\n".join(f"{_INDENT}{label + ':':<{width}}  {text}" for label, text in said.items()), err=err)
 
 
-def _table(said: Mapping[str, str], err: bool) -> None:
+def _print_table(said: Mapping[str, str], err: bool) -> None:
     # Loaded here: what has no terminal never needs it.
     from rich.console import Console
     from rich.table import Table
@@ -43,7 +43,7 @@ def _table(said: Mapping[str, str], err: bool) -> None:
     Console(stderr=err, highlight=False).print(table)
 
 
-def command(*words: object) -> str:
+def format_command(*words: object) -> str:
     """Write a command as a shell takes it.
 
     Example:

@@ -78,7 +78,7 @@ class OptionField(NamedTuple):
 
 
 @cache
-def option_fields(struct: type[msgspec.Struct]) -> dict[str, OptionField]:
+def list_option_fields(struct: type[msgspec.Struct]) -> dict[str, OptionField]:
     """Read the options that a struct holds, by name, in their order."""
     hints = typing.get_type_hints(struct, include_extras=True)
     return {one.name: _read(one.name, hints[one.name], one.default) for one in msgspec.structs.fields(struct)}
@@ -118,7 +118,7 @@ def _read(name: str, hint: Any, default: Any) -> OptionField:
 
 
 @cache
-def option_texts(struct: type[msgspec.Struct]) -> dict[str, str]:
+def read_option_docs(struct: type[msgspec.Struct]) -> dict[str, str]:
     """Read the texts below the fields of a struct; only help and documentation need them."""
     found: dict[str, str] = {}
     for cls in reversed(struct.__mro__):
@@ -146,7 +146,7 @@ def build_options(struct: type[_S], given: Mapping[str, Any], where: str, comman
     Raises:
         UsageError: A name is unknown, a value is none that the option takes, or the values exclude each other.
     """
-    fields = option_fields(struct)
+    fields = list_option_fields(struct)
     values: dict[str, Any] = {}
     for key, value in given.items():
         field = fields.get(str(key).replace("-", "_"))
@@ -154,7 +154,7 @@ def build_options(struct: type[_S], given: Mapping[str, Any], where: str, comman
             near = suggest_spelling(str(key).replace("_", "-"), [one.replace("_", "-") for one in fields])
             raise UsageError(f"{where}: {f'{command} has ' if command else ''}no option {key!r}.{near}")
         if value is not None:
-            values[field.name] = _value(field, value, where, str(key))
+            values[field.name] = _convert_value(field, value, where, str(key))
     for field in fields.values():
         if field.default is msgspec.NODEFAULT and field.name not in values:
             raise UsageError(f"{where}: Missing option '{field.flag}'.")
@@ -187,7 +187,7 @@ def check_plain(values: Iterable[Any], where: str, *, several: bool, boolean: bo
             raise UsageError(f"{where}: expected a whole number {show(single)}.")
 
 
-def _value(field: OptionField, value: Any, where: str, key: str) -> Any:
+def _convert_value(field: OptionField, value: Any, where: str, key: str) -> Any:
     if field.kind is object and not field.words:
         return value
     values = [value]
@@ -246,11 +246,11 @@ def _read_number(field: OptionField, value: Any) -> Any:
         name = {int: "integer", float: "float"}[field.kind] + (" range" if field.limits else "")
         raise ValueError(f"{value!r} is not a valid {name}.") from None
     if any(_LIMITS[key][0](number, limit) for key, limit in field.limits.items()):
-        raise ValueError(f"{number} is not in the range {_range(field.limits)}.")
+        raise ValueError(f"{number} is not in the range {_format_range(field.limits)}.")
     return number
 
 
-def _range(limits: Mapping[str, float]) -> str:
+def _format_range(limits: Mapping[str, float]) -> str:
     low = next((f"{limits[key]}{sign}" for key, sign in (("ge", "<="), ("gt", "<")) if key in limits), None)
     high = next((f"{_LIMITS[key][1]}{limits[key]}" for key in ("le", "lt") if key in limits), None)
     if low is not None and high is not None:
@@ -273,7 +273,7 @@ def _read_path(field: OptionField, value: Any) -> str | Path:
     return path
 
 
-def mapping_file(path: str) -> dict[str, Any]:
+def read_mapping_file(path: str) -> dict[str, Any]:
     """Read a YAML or JSON file of names and values; {} from an empty one.
 
     Raises:

@@ -11,7 +11,7 @@ class _DataclassFields:
     """What the functions of `dataclasses` look for in a class."""
 
     def __get__(self, instance: object, owner: type[msgspec.Struct]) -> dict[str, Field[Any]]:
-        return _dataclass_fields(owner)
+        return _list_dataclass_fields(owner)
 
 
 class PluginStruct(msgspec.Struct, frozen=True):
@@ -25,7 +25,7 @@ class PluginStruct(msgspec.Struct, frozen=True):
 
 
 @functools.cache
-def _dataclass_fields(struct: type[msgspec.Struct]) -> dict[str, Field[Any]]:
+def _list_dataclass_fields(struct: type[msgspec.Struct]) -> dict[str, Field[Any]]:
     made: Any = make_dataclass(struct.__name__, struct.__struct_fields__, init=False, repr=False, eq=False)
     fields: dict[str, Field[Any]] = made.__dataclass_fields__
     return fields

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from mmconvert.core.text.printable import printable
+from mmconvert.core.text.printable import escape_control
 
 _SECONDS_BEFORE = 0.5
 """A run that is shorter shows no bar, and does not wait for `rich` to load."""
@@ -71,7 +71,7 @@ def show_progress(verb: str, *, unit: str = "rows", quiet: bool = False) -> Iter
 def print_message(message: str) -> None:
     """Print a line on standard error, above a bar that stands there."""
     if sys.stderr is not None:
-        sys.stderr.write(f"{printable(message)}\n")
+        sys.stderr.write(f"{escape_control(message)}\n")
         sys.stderr.flush()
 
 

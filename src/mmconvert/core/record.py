@@ -384,7 +384,7 @@ OPTION_MARK = "option_mark"
 """Field of `extra` in which the transform of that name keeps the marks it chose."""
 
 
-def weight(record: Record) -> int:
+def estimate_weight(record: Record) -> int:
     """Estimate the bytes a record takes in memory: its pictures and its prompt."""
     total = 0
     for image in record.images:

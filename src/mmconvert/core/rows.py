@@ -25,11 +25,11 @@ class Where(PluginStruct, frozen=True, gc=False):
     @property
     def stem(self) -> str:
         """The file's name without its last suffix."""
-        return _stem(self.file)
+        return _read_stem(self.file)
 
 
 @lru_cache
-def _stem(file: str) -> str:
+def _read_stem(file: str) -> str:
     # All rows of a file ask for it.
     return PurePath(file).stem
 

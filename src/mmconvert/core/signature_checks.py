@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 import msgspec
 
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
-from mmconvert.core.option_fields import OptionField, option_fields, option_texts
+from mmconvert.core.option_fields import OptionField, list_option_fields, read_option_docs
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -50,11 +50,11 @@ def check_python_call(
         options: The struct that has those keywords as fields: `help()` then shows each with default and meaning.
     """
     if function is None:
-        return functools.partial(_checked, options=options)
-    return _checked(function, options)
+        return functools.partial(_check_call, options=options)
+    return _check_call(function, options)
 
 
-def _checked(function: Callable[..., Any], options: type[msgspec.Struct] | None) -> Callable[..., Any]:
+def _check_call(function: Callable[..., Any], options: type[msgspec.Struct] | None) -> Callable[..., Any]:
     signature = inspect.signature(function)
     open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values())
 
@@ -82,7 +82,7 @@ def _describe(call: Any, signature: inspect.Signature, known: Mapping[str, Any],
     """List the options in the signature of a function, and in its docstring in the place of `**options:`."""
     own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
     names = [name for name in known if name not in signature.parameters]
-    fields, texts = option_fields(options), option_texts(options)
+    fields, texts = list_option_fields(options), read_option_docs(options)
     defaults = {name: _default(fields[name]) for name in names}
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=known[name])

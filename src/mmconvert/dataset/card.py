@@ -16,15 +16,15 @@ from mmconvert.dataset.card_sections import (
     PARTS,
     REPO,
     TRAINING,
-    blocks,
-    category_lines,
-    column_lines,
-    joined_categories,
-    renewed,
-    section,
-    with_part,
+    count_categories,
+    describe_columns,
+    join_blocks,
+    join_categories,
+    renew_parts,
+    replace_part,
+    write_section,
 )
-from mmconvert.dataset.front_matter import FRONT, front_matter, require_readable, with_front_matter
+from mmconvert.dataset.front_matter import FRONT, add_front_matter, read_front_matter, require_readable
 from mmconvert.dataset.manifest import DATA_FOLDER, DEFAULT_CONFIG
 
 _TASKS = {
@@ -96,7 +96,7 @@ class Origin(msgspec.Struct, frozen=True):
         return found
 
 
-def card(
+def write_card(
     configs: Mapping[str, Sequence[SplitInfo]],
     *,
     schema: pa.Schema,
@@ -127,9 +127,9 @@ def card(
     """
     title = " ".join(title.split())
     tags = ["mmconvert", "vision-language", *([source_format] if source_format else []), *([TRAINING] * training)]
-    values = {**(origin or Origin()).values, **yaml_values(configs, schema, title, tags), **_tasks(configs)}
-    counted = blocks(
-        category_lines(config, split.name, split.counts)
+    values = {**(origin or Origin()).values, **build_yaml_values(configs, schema, title, tags), **_list_tasks(configs)}
+    counted = join_blocks(
+        count_categories(config, split.name, split.counts)
         for config, splits in configs.items()
         for split in splits
         if split.counts
@@ -138,10 +138,10 @@ def card(
         ("Licence and source", PARTS["Licence and source"](values)),
         ("Splits", PARTS["Splits"](values)),
         *([(CATEGORIES, counted)] if counted else []),
-        ("Columns", column_lines(schema)),
+        ("Columns", describe_columns(schema)),
         ("Use", PARTS["Use"](values)),
     ]
-    return with_front_matter(values, section(title, _summary(source_format), parts) + "\n")
+    return add_front_matter(values, write_section(title, _find_summary(source_format), parts) + "\n")
 
 
 def merge(ours: str, theirs: str) -> str:
@@ -161,28 +161,28 @@ def merge(ours: str, theirs: str) -> str:
         Error: The YAML of the card in the repository cannot be read, and would be lost.
     """
     require_readable(theirs)
-    new, old = front_matter(ours), front_matter(theirs)
-    infos = _merged_infos(_by_config(new.get("dataset_info")), _by_config(old.get("dataset_info")))
-    files = _merged_files(_by_config(new.get("configs")), _by_config(old.get("configs")))
-    lists = {name: _union(old.get(name), new.get(name)) for name in ("tags", "task_categories")}
+    new, old = read_front_matter(ours), read_front_matter(theirs)
+    infos = _merge_infos(_group_by_config(new.get("dataset_info")), _group_by_config(old.get("dataset_info")))
+    files = _merge_files(_group_by_config(new.get("configs")), _group_by_config(old.get("configs")))
+    lists = {name: _join_lists(old.get(name), new.get(name)) for name in ("tags", "task_categories")}
     lists = {name: values for name, values in lists.items() if values}
-    values = {**old, **new, **lists, **_size(infos), "dataset_info": infos, "configs": files}
-    before, text, after = _parted(ours)
+    values = {**old, **new, **lists, **_find_size_class(infos), "dataset_info": infos, "configs": files}
+    before, text, after = _split_body(ours)
     if text and not (before + after).strip():
-        old_before, old_text, old_after = _parted(theirs)
+        old_before, old_text, old_after = _split_body(theirs)
         before, after = (old_before, old_after) if old_text else ("", f"\n{old_before}")
-    counted = joined_categories(text, _parted(theirs)[1], values)
-    return with_front_matter(values, before + renewed(with_part(text, CATEGORIES, counted), values) + after)
+    counted = join_categories(text, _split_body(theirs)[1], values)
+    return add_front_matter(values, before + renew_parts(replace_part(text, CATEGORIES, counted), values) + after)
 
 
-def named(text: str, repo_id: str, origin: Origin | None = None) -> str:
+def set_repo_name(text: str, repo_id: str, origin: Origin | None = None) -> str:
     """Put the repository's name, and what is now said of the origin, into a card."""
-    values = {**front_matter(text), **(origin or Origin()).values}
-    before, ours, after = _parted(text)
-    return with_front_matter(values, before + renewed(ours, values).replace(REPO, repo_id) + after)
+    values = {**read_front_matter(text), **(origin or Origin()).values}
+    before, ours, after = _split_body(text)
+    return add_front_matter(values, before + renew_parts(ours, values).replace(REPO, repo_id) + after)
 
 
-def yaml_features(schema: pa.Schema) -> list[dict[str, Any]]:
+def describe_features(schema: pa.Schema) -> list[dict[str, Any]]:
     """Spell a schema the way a card's `dataset_info.features` does.
 
     Parity: huggingface/datasets@5.2.0 src/datasets/features/features.py:Features._to_yaml_list, for
@@ -192,21 +192,21 @@ def yaml_features(schema: pa.Schema) -> list[dict[str, Any]]:
         >>> yaml_features(pa.schema([("id", pa.string()), ("options", pa.list_(pa.string()))]))
         [{'name': 'id', 'dtype': 'string'}, {'name': 'options', 'list': 'string'}]
     """
-    return [{"name": field.name, **_yaml_feature(describe_hf_feature(field.type))} for field in schema]
+    return [{"name": field.name, **_describe_feature(describe_hf_feature(field.type))} for field in schema]
 
 
-def yaml_values(
+def build_yaml_values(
     configs: Mapping[str, Sequence[SplitInfo]], schema: pa.Schema, title: str, tags: Sequence[str]
 ) -> dict[str, Any]:
     """Give the YAML that tells `datasets` and the Hub where the shards lie and what they hold.
 
     Args:
-        configs: As `card`.
-        schema: As `card`.
+        configs: As `write_card`.
+        schema: As `write_card`.
         title: Name of the dataset for people.
         tags: Words to find it by.
     """
-    features = yaml_features(schema)
+    features = describe_features(schema)
     # One configuration must be the default, or `load_dataset` asks for a name.
     default = DEFAULT_CONFIG if DEFAULT_CONFIG in configs else next(iter(configs), DEFAULT_CONFIG)
     infos = []
@@ -216,12 +216,18 @@ def yaml_values(
         counts = [{"name": split.name, "num_bytes": split.bytes, "num_examples": split.rows} for split in splits]
         info = {"config_name": config, "features": features, "splits": counts}
         infos.append({**info, "download_size": size, "dataset_size": size})
-        paths = [{"split": split.name, "path": shard_glob(config, split.name)} for split in splits]
+        paths = [{"split": split.name, "path": build_shard_glob(config, split.name)} for split in splits]
         files.append({"config_name": config, "data_files": paths, **({"default": True} if config == default else {})})
-    return {"pretty_name": title, "tags": list(tags), **_size(infos), "dataset_info": infos, "configs": files}
+    return {
+        "pretty_name": title,
+        "tags": list(tags),
+        **_find_size_class(infos),
+        "dataset_info": infos,
+        "configs": files,
+    }
 
 
-def _size(infos: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+def _find_size_class(infos: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """Give the Hub's class of size.
 
     Source: https://huggingface.co/docs/hub/datasets-cards, `size_categories`.
@@ -232,18 +238,18 @@ def _size(infos: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     return {"size_categories": [f"{low}<n<{high}" if low and high else f"n<{high}" if high else f"n>{low}"]}
 
 
-def hub_task(task: str | None) -> str:
+def find_hub_task(task: str | None) -> str:
     """Give the Hub's name of a record's task, of the most general one where there are several."""
     return _TASKS[task or "chat"]
 
 
-def _tasks(configs: Mapping[str, Sequence[SplitInfo]]) -> dict[str, list[str]]:
+def _list_tasks(configs: Mapping[str, Sequence[SplitInfo]]) -> dict[str, list[str]]:
     found = {task for splits in configs.values() for split in splits for task in split.counts.get("task", ())}
     names = [_TASKS[task] for task in _TASKS if task in found]
     return {"task_categories": list(dict.fromkeys(names))} if names else {}
 
 
-def shard_glob(config: str, split: str) -> str:
+def build_shard_glob(config: str, split: str) -> str:
     """Name the shards of a split inside the dataset's folder.
 
     Example:
@@ -258,15 +264,15 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _union(old: object, new: object) -> list[Any]:
+def _join_lists(old: object, new: object) -> list[Any]:
     return list(dict.fromkeys([*_list(old), *_list(new)]))
 
 
-def _count(value: object) -> int:
+def _read_count(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _by_config(entries: object) -> dict[str, dict[str, Any]]:
+def _group_by_config(entries: object) -> dict[str, dict[str, Any]]:
     # `datasets` writes a bare mapping where there is one configuration.
     listed = [entries] if isinstance(entries, dict) else _list(entries)
     return {str(e.get("config_name", DEFAULT_CONFIG)): e for e in listed if isinstance(e, dict)}
@@ -278,13 +284,13 @@ def _join(new: object, old: object, key: str) -> list[dict[str, Any]]:
     return list({entry[key]: entry for entry in entries}.values())
 
 
-def _merged_infos(new: dict[str, dict[str, Any]], old: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _merge_infos(new: dict[str, dict[str, Any]], old: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     merged = []
     for config in dict.fromkeys([*old, *new]):
         info = {"config_name": config, **old.get(config, {}), **new.get(config, {})}
         splits = _join(new.get(config, {}).get("splits"), old.get(config, {}).get("splits"), "name")
         splits = [
-            {"name": str(split["name"]), **{key: _count(split.get(key)) for key in ("num_bytes", "num_examples")}}
+            {"name": str(split["name"]), **{key: _read_count(split.get(key)) for key in ("num_bytes", "num_examples")}}
             for split in splits
         ]
         size = sum(split["num_bytes"] for split in splits)
@@ -294,7 +300,7 @@ def _merged_infos(new: dict[str, dict[str, Any]], old: dict[str, dict[str, Any]]
     return merged
 
 
-def _merged_files(new: dict[str, dict[str, Any]], old: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _merge_files(new: dict[str, dict[str, Any]], old: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     merged = []
     for config in dict.fromkeys([*old, *new]):
         entry = {**old.get(config, {}), **new.get(config, {}), "config_name": config}
@@ -306,7 +312,7 @@ def _merged_files(new: dict[str, dict[str, Any]], old: dict[str, dict[str, Any]]
     return [{**entry, "default": True} if entry["config_name"] == default else entry for entry in merged]
 
 
-def _parted(text: str) -> tuple[str, str, str]:
+def _split_body(text: str) -> tuple[str, str, str]:
     """Cut a card's body into the text before the marked part, that part, and the text after it."""
     body = FRONT.sub("", text, count=1)
     if BEGIN not in body or END not in body:
@@ -316,19 +322,19 @@ def _parted(text: str) -> tuple[str, str, str]:
     return before, BEGIN + section + END, after
 
 
-def _yaml_feature(feature: dict[str, Any]) -> dict[str, Any]:
+def _describe_feature(feature: dict[str, Any]) -> dict[str, Any]:
     kind = feature.get("_type")
     if kind == "Value":
         return {"dtype": feature["dtype"]}
     if kind == "Image":
         return {"dtype": "image"}
     if kind == "List":
-        item = _yaml_feature(feature["feature"])
+        item = _describe_feature(feature["feature"])
         # A list of plain values or of structs is written without the word in between.
         return {"list": item.get("dtype", item.get("struct", item))}
-    return {"struct": [{"name": name, **_yaml_feature(inner)} for name, inner in feature.items()]}
+    return {"struct": [{"name": name, **_describe_feature(inner)} for name, inner in feature.items()]}
 
 
-def _summary(source_format: str | None) -> str:
+def _find_summary(source_format: str | None) -> str:
     origin = f" from `{source_format}` files" if source_format else ""
     return f"Converted{origin} with mmconvert. Pictures are the source's own bytes, never re-encoded."

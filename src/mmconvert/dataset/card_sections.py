@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from mmconvert.core.record import describe_hf_feature
-from mmconvert.dataset.manifest import DEFAULT_CONFIG, folder_of
+from mmconvert.dataset.manifest import DEFAULT_CONFIG, build_config_folder
 
 BEGIN = "<!-- mmconvert: this part is written anew by every push; write your own text outside it -->"
 END = "<!-- /mmconvert -->"
@@ -67,7 +67,7 @@ MEANINGS = {
 """What each column holds, one sentence a column."""
 
 
-def section(title: str, summary: str, parts: Iterable[tuple[str, Sequence[str]]]) -> str:
+def write_section(title: str, summary: str, parts: Iterable[tuple[str, Sequence[str]]]) -> str:
     """Write the marked part of a card.
 
     Args:
@@ -75,35 +75,35 @@ def section(title: str, summary: str, parts: Iterable[tuple[str, Sequence[str]]]
         summary: A paragraph below it.
         parts: Heading and lines of each further part, in order.
     """
-    lines = [BEGIN, f"# {plain(title)}", "", summary, ""]
+    lines = [BEGIN, f"# {escape_markdown(title)}", "", summary, ""]
     for heading, text in parts:
         lines += [f"## {heading}", "", *text, ""]
     return "\n".join([*lines, END])
 
 
-def renewed(text: str, values: Values) -> str:
+def renew_parts(text: str, values: Values) -> str:
     """Write the parts anew that a section has and that follow from the card's YAML."""
     for heading, lines in PARTS.items():
-        text = with_part(text, heading, lines(values))
+        text = replace_part(text, heading, lines(values))
     return text
 
 
-def part(text: str, heading: str) -> list[str]:
+def find_part(text: str, heading: str) -> list[str]:
     """Give the lines of a part of a section; none where it has no such part."""
-    found = _part(heading).search(text)
+    found = _compile_part_pattern(heading).search(text)
     return found["lines"].strip("\n").splitlines() if found else []
 
 
-def with_part(text: str, heading: str, lines: Sequence[str]) -> str:
+def replace_part(text: str, heading: str, lines: Sequence[str]) -> str:
     """Exchange a part of a section, where it has such a part."""
-    return _part(heading).sub(lambda _: "\n".join([f"## {heading}", "", *lines, "", ""]), text)
+    return _compile_part_pattern(heading).sub(lambda _: "\n".join([f"## {heading}", "", *lines, "", ""]), text)
 
 
-def _part(heading: str) -> re.Pattern[str]:
+def _compile_part_pattern(heading: str) -> re.Pattern[str]:
     return re.compile(rf"^## {re.escape(heading)}\n(?P<lines>.*?)(?=^## |^{END})", re.DOTALL | re.MULTILINE)
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     r"""Take the meaning that Markdown gives to characters from a text.
 
     Example:
@@ -113,17 +113,19 @@ def plain(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", text)
 
 
-def split_lines(values: Values) -> list[str]:
+def list_splits(values: Values) -> list[str]:
     """List every split with its rows and bytes."""
     lines = ["| configuration | split | rows | bytes |", "| --- | --- | ---: | ---: |"]
     for info in values["dataset_info"]:
-        name = plain(info["config_name"])
+        name = escape_markdown(info["config_name"])
         for split in info["splits"]:
-            lines.append(f"| {name} | {plain(split['name'])} | {split['num_examples']:,} | {split['num_bytes']:,} |")
+            lines.append(
+                f"| {name} | {escape_markdown(split['name'])} | {split['num_examples']:,} | {split['num_bytes']:,} |"
+            )
     return lines
 
 
-def licence_lines(values: Values) -> list[str]:
+def describe_licence(values: Values) -> list[str]:
     """Say under which licence the data stand and where they come from, as far as somebody has said so."""
     licence, sources = values.get("license"), values.get("source_datasets")
     named = licence if isinstance(licence, list) else [licence] if licence else []
@@ -136,7 +138,7 @@ def licence_lines(values: Values) -> list[str]:
     ]
 
 
-def category_lines(config: str, split: str, counts: Mapping[str, Mapping[str, int]]) -> list[str]:
+def count_categories(config: str, split: str, counts: Mapping[str, Mapping[str, int]]) -> list[str]:
     """Count the rows of a split by task and category, the most frequent first; a long list is cut.
 
     Args:
@@ -144,37 +146,37 @@ def category_lines(config: str, split: str, counts: Mapping[str, Mapping[str, in
         split: The split.
         counts: Column -> value -> rows.
     """
-    lines = [_category_heading(config, split), "", "| column | value | rows |", "| --- | --- | ---: |"]
+    lines = [_build_category_heading(config, split), "", "| column | value | rows |", "| --- | --- | ---: |"]
     for column, values in counts.items():
         ranked = sorted(values.items(), key=lambda item: (-item[1], item[0]))
         for value, rows in ranked[:_SHOWN_VALUES]:
             cut = " ".join(value.split())
-            shown = plain(cut if len(cut) <= _VALUE_LENGTH else f"{cut[:_VALUE_LENGTH]}...")
+            shown = escape_markdown(cut if len(cut) <= _VALUE_LENGTH else f"{cut[:_VALUE_LENGTH]}...")
             lines.append(f"| {column} | {shown} | {rows:,} |")
         if left := ranked[_SHOWN_VALUES:]:
             lines.append(f"| {column} | ... {len(left):,} more values | {sum(rows for _, rows in left):,} |")
     return lines
 
 
-def joined_categories(ours: str, theirs: str, values: Values) -> list[str]:
+def join_categories(ours: str, theirs: str, values: Values) -> list[str]:
     """Put the counts of two sections together: ours where both have a split, theirs while the split is there."""
-    found = {**_by_split(theirs), **_by_split(ours)}
+    found = {**_group_by_split(theirs), **_group_by_split(ours)}
     there = [
-        _category_heading(info["config_name"], split["name"])
+        _build_category_heading(info["config_name"], split["name"])
         for info in values["dataset_info"]
         for split in info["splits"]
     ]
-    return blocks(found[heading] for heading in there if heading in found)
+    return join_blocks(found[heading] for heading in there if heading in found)
 
 
-def blocks(parts: Iterable[Sequence[str]]) -> list[str]:
+def join_blocks(parts: Iterable[Sequence[str]]) -> list[str]:
     """Put blocks of lines one below the other, with an empty line in between."""
     return [line for part in parts for line in (*part, "")][:-1]
 
 
-def _by_split(text: str) -> dict[str, list[str]]:
+def _group_by_split(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for line in part(text, CATEGORIES):
+    for line in find_part(text, CATEGORIES):
         if line.startswith("### "):
             found[line] = []
         if found:
@@ -183,32 +185,32 @@ def _by_split(text: str) -> dict[str, list[str]]:
     return {heading: "\n".join(lines).rstrip().splitlines() for heading, lines in found.items()}
 
 
-def _category_heading(config: str, split: str) -> str:
+def _build_category_heading(config: str, split: str) -> str:
     return f"### `{config}`, `{split}`"
 
 
-def column_lines(schema: pa.Schema) -> list[str]:
+def describe_columns(schema: pa.Schema) -> list[str]:
     """Explain every column."""
     lines = ["| column | type | meaning |", "| --- | --- | --- |"]
     for field in schema:
         lines.append(
-            f"| `{field.name}` | {_type_name(describe_hf_feature(field.type))} | {MEANINGS.get(field.name, '')} |"
+            f"| `{field.name}` | {_format_type(describe_hf_feature(field.type))} | {MEANINGS.get(field.name, '')} |"
         )
     return lines
 
 
-def _type_name(feature: dict[str, Any]) -> str:
+def _format_type(feature: dict[str, Any]) -> str:
     kind = feature.get("_type")
     if kind == "Value":
         return str(feature["dtype"])
     if kind == "Image":
         return "Image"
     if kind == "List":
-        return f"List({_type_name(feature['feature'])})"
+        return f"List({_format_type(feature['feature'])})"
     return f"{{{', '.join(feature)}}}"
 
 
-def use_lines(values: Values) -> list[str]:
+def describe_use(values: Values) -> list[str]:
     """Show how the dataset is loaded, asked about, scored and trained on."""
     infos = [info for info in values["dataset_info"] if info["splits"]][:_SHOWN_CONFIGS]
     alone = len(values["dataset_info"]) == 1
@@ -216,7 +218,7 @@ def use_lines(values: Values) -> list[str]:
     for info in infos:
         config = "" if info["config_name"] == DEFAULT_CONFIG or alone else f', "{info["config_name"]}"'
         loads.append(f'rows = load_dataset("{REPO}"{config}, split="{info["splits"][0]["name"]}")')
-    place = REPO if alone or not infos else f"hf://datasets/{REPO}/{folder_of(infos[0]['config_name'])}"
+    place = REPO if alone or not infos else f"hf://datasets/{REPO}/{build_config_folder(infos[0]['config_name'])}"
     return [
         "```python",
         "from datasets import load_dataset",
@@ -225,7 +227,7 @@ def use_lines(values: Values) -> list[str]:
         *(_TRAINING if TRAINING in (values.get("tags") or ()) else ()),
         "```",
         "",
-        *(line.format(place=place) for line in _commands(values)),
+        *(line.format(place=place) for line in _list_commands(values)),
     ]
 
 
@@ -240,9 +242,9 @@ _TRAINING = (
 )
 
 
-def _commands(values: Values) -> list[str]:
+def _list_commands(values: Values) -> list[str]:
     if "model-index" in values:
-        recipes = dict.fromkeys(metric.get("config") for _, _, metric in _metrics(values))
+        recipes = dict.fromkeys(metric.get("config") for _, _, metric in _list_metrics(values))
         return ["```", " ".join([f"mmscore {REPO}", *(f"--recipe {recipe}" for recipe in recipes if recipe)]), "```"]
     if TRAINING in (values.get("tags") or ()):
         return []
@@ -250,50 +252,50 @@ def _commands(values: Values) -> list[str]:
     return ["```", *asked, "mmconvert convert {place} -o train --view sft   # for TRL's SFTTrainer", "```"]
 
 
-def result_lines(values: Values) -> list[str]:
+def list_results(values: Values) -> list[str]:
     """List the numbers of the card's model index."""
     lines = [
         "| model | dataset | recipe | metric | value | 95 % interval | rows | unparsed | without score |",
         "| --- | --- | --- | --- | ---: | --- | ---: | ---: | ---: |",
     ]
-    for model, result, metric in _metrics(values):
-        about = _mapping(metric.get("args"))
+    for model, result, metric in _list_metrics(values):
+        about = _read_mapping(metric.get("args"))
         ends = about.get("ci95")
-        interval = " to ".join(map(_number, ends)) if isinstance(ends, list) else ""
-        dataset = _mapping(result.get("dataset")).get("name", "")
-        value = f"{_number(metric.get('value'))} {about.get('unit', '')}".strip()
+        interval = " to ".join(map(_format_number, ends)) if isinstance(ends, list) else ""
+        dataset = _read_mapping(result.get("dataset")).get("name", "")
+        value = f"{_format_number(metric.get('value'))} {about.get('unit', '')}".strip()
         names = [model.get("name", ""), dataset, metric.get("config", ""), metric.get("type", "")]
         cells = [*names, value, interval, *(about.get(count, "") for count in ("n", "unparsed", "unscored"))]
-        lines.append(f"| {' | '.join(plain(str(cell)) for cell in cells)} |")
+        lines.append(f"| {' | '.join(escape_markdown(str(cell)) for cell in cells)} |")
     return lines if len(lines) > 2 else ["Not scored yet."]
 
 
-def _metrics(values: Values) -> list[tuple[Values, Values, Values]]:
+def _list_metrics(values: Values) -> list[tuple[Values, Values, Values]]:
     """List every number of the card's model index, with its model and its dataset; what has another shape is left."""
     return [
         (model, result, metric)
-        for model in _mappings(values.get("model-index"))
-        for result in _mappings(model.get("results"))
-        for metric in _mappings(result.get("metrics"))
+        for model in _list_mappings(values.get("model-index"))
+        for result in _list_mappings(model.get("results"))
+        for metric in _list_mappings(result.get("metrics"))
     ]
 
 
-def _mappings(value: object) -> list[Values]:
+def _list_mappings(value: object) -> list[Values]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _mapping(value: object) -> Values:
+def _read_mapping(value: object) -> Values:
     return value if isinstance(value, dict) else {}
 
 
-def _number(value: object) -> str:
+def _format_number(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, int | float) else str(value)
 
 
 PARTS: Mapping[str, Callable[[Values], list[str]]] = {
-    "Results": result_lines,
-    "Licence and source": licence_lines,
-    "Splits": split_lines,
-    "Use": use_lines,
+    "Results": list_results,
+    "Licence and source": describe_licence,
+    "Splits": list_splits,
+    "Use": describe_use,
 }
 """Heading -> what writes the part from the card's YAML."""

@@ -25,23 +25,23 @@ from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, build_missing_path_error, suggest_spelling, take_first_line
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.record import SCHEMA_VERSION, Record, from_arrow, list_missing_columns
-from mmconvert.dataset.card import Origin, card, merge
+from mmconvert.dataset.card import Origin, merge, write_card
 from mmconvert.dataset.manifest import (
     DEFAULT_CONFIG,
     MANIFEST,
+    build_config_folder,
     check_names,
-    config_folder,
-    folder_of,
-    joined,
+    find_config_folder,
+    join_runs,
     read_manifest,
 )
-from mmconvert.dataset.shards import RecordWriter, Shard, numbered
-from mmconvert.dataset.statistics import split_info
+from mmconvert.dataset.shards import RecordWriter, Shard, number_shards
+from mmconvert.dataset.statistics import build_split_info
 from mmconvert.dataset.views import EVAL, VIEWS
-from mmconvert.io.parquet import parquet_file
-from mmconvert.storage.atomic import clear_leftovers, link_or_copy, sync_folder, temporary, write_synced
-from mmconvert.storage.hub_fs import known_sha256
-from mmconvert.storage.object_store import local
+from mmconvert.io.parquet import open_checked_parquet
+from mmconvert.storage.atomic import build_temporary_path, clear_leftovers, link_or_copy, sync_folder, write_synced
+from mmconvert.storage.hub_fs import read_known_sha256
+from mmconvert.storage.object_store import find_local
 
 BATCH_ROWS = 256
 
@@ -88,7 +88,7 @@ class DatasetWriter:
         self._kept: dict[str, dict[str, list[Shard]]] = {}
         self._open: dict[tuple[str, str], RecordWriter] = {}
         self._made: dict[str, dict[str, list[Shard]]] = {}
-        self._old, self._new = temporary(self.path, "old"), temporary(self.path, "new")
+        self._old, self._new = build_temporary_path(self.path, "old"), build_temporary_path(self.path, "new")
         clear_leftovers(self.path)
         self._check_place()
 
@@ -110,7 +110,7 @@ class DatasetWriter:
                 raise UsageError(
                     f"{self.path}: has the view {view}, all its splits must. Give --view {view}, or another folder."
                 )
-            self.about = joined(earlier, self.about)
+            self.about = join_runs(earlier, self.about)
 
     def __enter__(self) -> "DatasetWriter":
         """Make the temporary folder, with hard links to what is kept.
@@ -158,11 +158,11 @@ class DatasetWriter:
         key = (config, split)
         if key not in self._open:
             view = VIEWS[self._view]
-            self._open[key] = RecordWriter(self.folder(split, config), split, view.schema, view.batch)
+            self._open[key] = RecordWriter(self.make_folder(split, config), split, view.schema, view.batch)
         for record in records:
             self._open[key].write([record])
 
-    def folder(self, split: str, config: str = DEFAULT_CONFIG) -> Path:
+    def make_folder(self, split: str, config: str = DEFAULT_CONFIG) -> Path:
         """Give the folder in which shards of a split are to be made, for writers of their own.
 
         Raises:
@@ -171,11 +171,11 @@ class DatasetWriter:
         check_names(config, split)
         if split in self._kept.get(config, {}):
             raise UsageError(f"{self.path}: split {split!r} of config {config!r} exists already. Name another --split.")
-        folder = self._new / folder_of(config)
+        folder = self._new / build_config_folder(config)
         folder.mkdir(exist_ok=True)
         return folder
 
-    def kept_ids(self, config: str = DEFAULT_CONFIG) -> set[str]:
+    def read_kept_ids(self, config: str = DEFAULT_CONFIG) -> set[str]:
         """Read the ids of the rows that stand in a config and are kept; none unless something is appended to it."""
         if config not in self._kept:
             return set()
@@ -183,7 +183,7 @@ class DatasetWriter:
 
     def add(self, shards: Sequence[Shard], split: str, config: str = DEFAULT_CONFIG) -> None:
         """Append finished shards, made in `folder`, to a split; their order is the order of the rows."""
-        inside = [replace(shard, file=f"{folder_of(config)}/{shard.file}") for shard in shards]
+        inside = [replace(shard, file=f"{build_config_folder(config)}/{shard.file}") for shard in shards]
         self._made.setdefault(config, {}).setdefault(split, []).extend(inside)
 
     def _publish(self) -> None:
@@ -194,9 +194,11 @@ class DatasetWriter:
             # `load_dataset` opens no split without rows, and no other one beside it.
             filled = {split: shards for split, shards in splits.items() if shards}
             for split, shards in (filled or ({} if config in configs else splits)).items():
-                configs.setdefault(config, {})[split] = numbered(self._new, split, shards)
-        infos = {name: [split_info(self._new, *split) for split in splits.items()] for name, splits in configs.items()}
-        text = card(
+                configs.setdefault(config, {})[split] = number_shards(self._new, split, shards)
+        infos = {
+            name: [build_split_info(self._new, *split) for split in splits.items()] for name, splits in configs.items()
+        }
+        text = write_card(
             infos,
             schema=VIEWS[self._view].schema,
             title=self._title,
@@ -208,14 +210,16 @@ class DatasetWriter:
             text = merge(text, (self.path / "README.md").read_text(encoding="utf-8", errors="replace"))
         write_synced(self._new / "README.md", text.encode())
         (self._new / MANIFEST).parent.mkdir(exist_ok=True)
-        write_synced(self._new / MANIFEST, json.dumps(self._manifest(configs), indent=1, ensure_ascii=False).encode())
+        write_synced(
+            self._new / MANIFEST, json.dumps(self._build_manifest(configs), indent=1, ensure_ascii=False).encode()
+        )
         for entry in self._new.iterdir():
             if entry.is_dir():
                 sync_folder(entry)
         sync_folder(self._new)
         self._swap()
 
-    def _manifest(self, configs: Mapping[str, Mapping[str, Sequence[Shard]]]) -> dict[str, Any]:
+    def _build_manifest(self, configs: Mapping[str, Mapping[str, Sequence[Shard]]]) -> dict[str, Any]:
         return {
             "schema_version": SCHEMA_VERSION,
             "view": self._view,
@@ -289,7 +293,7 @@ class Dataset(msgspec.Struct, frozen=True):
             )
         for name in [split] if split is not None else self.files:
             for file in self.files[name]:
-                yield from shard_batches(file, columns)
+                yield from read_shard_batches(file, columns)
 
     def records(self, split: str | None = None) -> Iterator[Record]:
         """Read records in order; see `batches`."""
@@ -300,7 +304,7 @@ class Dataset(msgspec.Struct, frozen=True):
             yield from from_arrow(batch)
 
 
-def shard_batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+def read_shard_batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
     """Read a parquet file in batches, every page against its checksum.
 
     Args:
@@ -312,7 +316,7 @@ def shard_batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.Reco
     """
     try:
         # Not in batches over several row groups, which would hold more pictures than they give.
-        parquet = parquet_file(file)
+        parquet = open_checked_parquet(file)
         wanted = None if columns is None else [c for c in columns if c in parquet.schema_arrow.names]
         for group in range(parquet.num_row_groups):
             yield from parquet.iter_batches(batch_size=BATCH_ROWS, columns=wanted, row_groups=[group])
@@ -332,26 +336,26 @@ def open_dataset(path: str | Path, config: str | None = None) -> Dataset:
         UsageError: Nothing stands there, the config is unknown, or there are several and none is named.
         Error: What stands there is no dataset, or its manifest and files do not agree.
     """
-    path = local(path)
+    path = find_local(path)
     if not path.exists():
         raise build_missing_path_error(path)
     if path.is_file():
-        return _plain(path, {path.stem: [path]})
-    inside = config_folder(path) if config is None else None
+        return _open_plain(path, {path.stem: [path]})
+    inside = find_config_folder(path) if config is None else None
     if inside is not None:
-        return _ours(*inside)
+        return _open_converted(*inside)
     if (path / MANIFEST).is_file():
-        return _ours(path, config)
+        return _open_converted(path, config)
     found = sorted(path.rglob("*.parquet"))
     if not found:
         raise Error(f"{path}: holds no dataset (no {MANIFEST} and no parquet file). Name its folder.")
-    return _plain(path, {file.relative_to(path).with_suffix("").as_posix(): [file] for file in found})
+    return _open_plain(path, {file.relative_to(path).with_suffix("").as_posix(): [file] for file in found})
 
 
-def _ours(path: Path, config: str | None) -> Dataset:
+def _open_converted(path: Path, config: str | None) -> Dataset:
     configs, _ = read_manifest(path)
     if config is None and len(configs) > 1:
-        folders = " or ".join(str(path / folder_of(name)) for name in configs)
+        folders = " or ".join(str(path / build_config_folder(name)) for name in configs)
         raise UsageError(f"{path}: holds several configs: {', '.join(configs)}. Name the folder of one: {folders}.")
     config = config if config is not None else next(iter(configs))
     if config not in configs:
@@ -372,14 +376,14 @@ def _ours(path: Path, config: str | None) -> Dataset:
     )
 
 
-def _plain(path: Path, files: dict[str, list[Path]]) -> Dataset:
+def _open_plain(path: Path, files: dict[str, list[Path]]) -> Dataset:
     digest = hashlib.sha256()
     splits = {}
     for split, parts in files.items():
         for file in parts:
-            digest.update((known_sha256(file) or hash_file(file)).encode())
+            digest.update((read_known_sha256(file) or hash_file(file)).encode())
         try:
-            splits[split] = sum(parquet_file(file).metadata.num_rows for file in parts)
+            splits[split] = sum(open_checked_parquet(file).metadata.num_rows for file in parts)
         except (pa.ArrowException, OSError) as error:
             raise Error(f"{parts[0]}: is no readable parquet file ({take_first_line(error)}). Get it again.") from None
     return Dataset(path, files, splits, digest.hexdigest())

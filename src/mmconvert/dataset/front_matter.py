@@ -29,7 +29,7 @@ _Loader.yaml_implicit_resolvers = {
 _Loader.add_implicit_resolver(_BOOL, re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
 
 
-def front_matter(text: str) -> dict[str, Any]:
+def read_front_matter(text: str) -> dict[str, Any]:
     r"""Read the YAML block at the top of a card; a card without one, or with broken YAML, has nothing.
 
     Example:
@@ -56,7 +56,7 @@ def _read(block: str) -> Any:
         loader.dispose()
 
 
-def with_front_matter(values: Mapping[str, Any], body: str) -> str:
+def add_front_matter(values: Mapping[str, Any], body: str) -> str:
     """Put a YAML block in front of a card's body, keys in the order given."""
     block = yaml.dump(dict(values), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
     return f"---\n{block}---\n{body}"
@@ -78,6 +78,6 @@ def require_readable(text: str) -> None:
         ) from None
 
 
-def with_values(text: str, values: Mapping[str, Any]) -> str:
+def replace_front_matter(text: str, values: Mapping[str, Any]) -> str:
     """Put other YAML in front of a card's body."""
-    return with_front_matter(values, FRONT.sub("", text, count=1))
+    return add_front_matter(values, FRONT.sub("", text, count=1))

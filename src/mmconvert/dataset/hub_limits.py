@@ -55,7 +55,7 @@ class Limit(msgspec.Struct, frozen=True):
         return f"{self.name}: {self.found:,} of {self.most:,}" + ("" if self.kept else f". {self.advice}")
 
 
-def limits(files: Mapping[str, int], sent: int, *, private: bool = False) -> tuple[Limit, ...]:
+def check_limits(files: Mapping[str, int], sent: int, *, private: bool = False) -> tuple[Limit, ...]:
     """Hold a repository against the Hub's limits.
 
     Args:

@@ -18,14 +18,14 @@ from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.multiprocess import count_usable_cores
 from mmconvert.core.progress import Advance, Done
-from mmconvert.dataset.card import Origin, merge, named, shard_glob
+from mmconvert.dataset.card import Origin, build_shard_glob, merge, set_repo_name
 from mmconvert.dataset.dataset import open_dataset
-from mmconvert.dataset.hub_limits import limits, refuse_beyond
+from mmconvert.dataset.hub_limits import check_limits, refuse_beyond
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, read_manifest
 from mmconvert.dataset.shards import Shard
 from mmconvert.images.loader import probe
 from mmconvert.images.verify import verify_decoded
-from mmconvert.storage.hub_errors import RETRY_SECONDS, explained, retried
+from mmconvert.storage.hub_errors import RETRY_SECONDS, explain_errors, retry
 
 if TYPE_CHECKING:  # the Hub's client takes time to load, and most datasets stay on a disk
     from huggingface_hub import CommitInfo, HfApi
@@ -65,7 +65,7 @@ class Upload(msgspec.Struct, frozen=True):
         """Bytes of every file by its name in the repository."""
         listed = [shard for splits in self.shards.values() for shards in splits.values() for shard in shards]
         card = (self.folder / CARD).stat().st_size
-        small = {CARD: card, MANIFEST: len(_dumped(self.manifest))}
+        small = {CARD: card, MANIFEST: len(_encode_manifest(self.manifest))}
         return {s.file: s.bytes for s in listed} | small | {name: len(data) for name, data in self.more.items()}
 
     @property
@@ -135,7 +135,7 @@ def prepare(folder: str | Path, advance: Advance = lambda done: None) -> Upload:
             for checked in _check_pictures(folder, config, threads):
                 rows += checked
                 advance(Done(rows, size, share=_HASHING + (1 - _HASHING) * rows / total))
-    return Upload(folder, configs, without_paths(manifest))
+    return Upload(folder, configs, remove_paths(manifest))
 
 
 def push(
@@ -174,9 +174,9 @@ def push(
     place = _Place(repo_id, revision, create_pr, commit_message)
     # A pull request that was made although its answer got lost would be made twice.
     once = "/commit/" if create_pr else None
-    with explained(repo_id):
-        retried(lambda: _make_place(api, repo_id, revision, private), RETRY_SECONDS)
-        commit, removed = retried(lambda: _commit(api, place, upload, origin), RETRY_SECONDS, once=once)
+    with explain_errors(repo_id):
+        retry(lambda: _make_place(api, repo_id, revision, private), RETRY_SECONDS)
+        commit, removed = retry(lambda: _commit(api, place, upload, origin), RETRY_SECONDS, once=once)
     branch = "" if revision in (None, MAIN) else f"/tree/{revision}"
     url = commit.pr_url or f"{api.endpoint}/datasets/{repo_id}{branch}"
     return PushResult(url, len(upload.files), sum(upload.files.values()), removed)
@@ -197,10 +197,10 @@ def put_file(file: Path, repo_id: str, path: str, revision: str | None = None) -
     """
     check_target(repo_id)
     api = _open_api()
-    with explained(repo_id):
-        retried(lambda: _make_place(api, repo_id, revision, False), RETRY_SECONDS)
+    with explain_errors(repo_id):
+        retry(lambda: _make_place(api, repo_id, revision, False), RETRY_SECONDS)
         place: dict[str, Any] = {"repo_id": repo_id, "repo_type": "dataset", "revision": revision}
-        retried(lambda: api.upload_file(path_or_fileobj=file, path_in_repo=path, **place), RETRY_SECONDS)
+        retry(lambda: api.upload_file(path_or_fileobj=file, path_in_repo=path, **place), RETRY_SECONDS)
 
 
 def _check_bytes(folder: Path, shard: Shard) -> None:
@@ -214,22 +214,22 @@ def _check_bytes(folder: Path, shard: Shard) -> None:
 def _check_pictures(folder: Path, config: str, threads: Executor) -> Iterator[int]:
     """Yield how many rows were checked, batch by batch."""
     for batch in open_dataset(folder, config).batches(["id", "images", "attachments"]):
-        pictures = [entry for row in batch.to_pylist() for entry in _row_pictures(row)]
+        pictures = [entry for row in batch.to_pylist() for entry in _list_row_images(row)]
         images = [image for _, image in pictures]
-        for (place, _), fault in zip(pictures, threads.map(_picture_fault, images), strict=True):
+        for (place, _), fault in zip(pictures, threads.map(_find_image_fault, images), strict=True):
             if fault:
                 raise Error(f"{folder} {place}: {fault}")
         yield batch.num_rows
 
 
-def _row_pictures(row: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _list_row_images(row: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for k, image in enumerate(row.get("images") or ()):
         yield f"row {row['id']!r} images[{k}]", image or {}
     for k, attachment in enumerate(row.get("attachments") or ()):
         yield f"row {row['id']!r} attachments[{k}]", (attachment or {}).get("image") or {}
 
 
-def _picture_fault(image: Mapping[str, Any]) -> str:
+def _find_image_fault(image: Mapping[str, Any]) -> str:
     if image.get("path") is not None:
         return f"holds a path instead of a picture {show(image['path'])}. Convert the dataset again."
     if image.get("bytes") is None:
@@ -242,18 +242,18 @@ def _picture_fault(image: Mapping[str, Any]) -> str:
     return ""
 
 
-def without_paths(value: Any) -> Any:
+def remove_paths(value: Any) -> Any:
     """Cut paths that lead out of the dataset to their last part: they would tell about this machine."""
     if isinstance(value, Mapping):
-        return {key: without_paths(item) for key, item in value.items()}
+        return {key: remove_paths(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [without_paths(item) for item in value]
+        return [remove_paths(item) for item in value]
     if isinstance(value, str) and _ELSEWHERE.match(value):
         return re.split(r"[\\/]", value.rstrip("\\/"))[-1]
     return value
 
 
-def _dumped(manifest: Manifest) -> bytes:
+def _encode_manifest(manifest: Manifest) -> bytes:
     return json.dumps(manifest, indent=1, ensure_ascii=False).encode()
 
 
@@ -294,16 +294,16 @@ def _commit(api: "HfApi", place: _Place, upload: Upload, origin: Origin | None) 
     if CARD in remote:
         card = upload.join(card, _download(api, repo_id, CARD, head).decode(errors="replace"))
     if MANIFEST in remote:
-        manifest = _merged_manifest(repo_id, manifest, _download(api, repo_id, MANIFEST, head), remote)
+        manifest = _merge_manifests(repo_id, manifest, _download(api, repo_id, MANIFEST, head), remote)
     shards = [shard for splits in upload.shards.values() for shards in splits.values() for shard in shards]
-    stale = _stale(upload, remote)
+    stale = _list_stale_shards(upload, remote)
     left = {path: size for path, size in there.items() if path not in stale}
-    refuse_beyond(repo_id, limits({**left, **upload.files}, len(upload.files)))
+    refuse_beyond(repo_id, check_limits({**left, **upload.files}, len(upload.files)))
     operations: list[CommitOperationAdd | CommitOperationDelete] = [
         *(CommitOperationDelete(path) for path in stale),
         *(CommitOperationAdd(shard.file, upload.folder / shard.file) for shard in shards),
-        CommitOperationAdd(CARD, named(card, repo_id, origin).encode()),
-        CommitOperationAdd(MANIFEST, _dumped(manifest)),
+        CommitOperationAdd(CARD, set_repo_name(card, repo_id, origin).encode()),
+        CommitOperationAdd(MANIFEST, _encode_manifest(manifest)),
         *(CommitOperationAdd(name, data) for name, data in upload.more.items()),
     ]
     try:
@@ -328,10 +328,12 @@ def _download(api: "HfApi", repo_id: str, path: str, revision: str | None) -> by
     return Path(api.hf_hub_download(repo_id, path, repo_type="dataset", revision=revision)).read_bytes()
 
 
-def _stale(upload: Upload, remote: set[str]) -> tuple[str, ...]:
+def _list_stale_shards(upload: Upload, remote: set[str]) -> tuple[str, ...]:
     """Name remote shards that our card would read along with ours, and what no longer holds."""
     kept = set(upload.files)
-    globs = [PurePosixPath(shard_glob(config, split)) for config, splits in upload.shards.items() for split in splits]
+    globs = [
+        PurePosixPath(build_shard_glob(config, split)) for config, splits in upload.shards.items() for split in splits
+    ]
     return tuple(
         path
         for path in sorted(remote - kept)
@@ -340,7 +342,7 @@ def _stale(upload: Upload, remote: set[str]) -> tuple[str, ...]:
     )
 
 
-def _merged_manifest(repo_id: str, ours: Manifest, data: bytes, remote: set[str]) -> Manifest:
+def _merge_manifests(repo_id: str, ours: Manifest, data: bytes, remote: set[str]) -> Manifest:
     """Keep what an earlier push listed and this one does not replace, as far as the files are there."""
     try:
         theirs = json.loads(data)

@@ -34,7 +34,7 @@ def read_manifest(path: Path) -> tuple[dict[str, dict[str, list[Shard]]], dict[s
     try:
         manifest = json.loads((path / MANIFEST).read_bytes())
         configs = {
-            config: {split: [_shard(shard, config, split) for shard in shards] for split, shards in splits.items()}
+            config: {split: [_read_shard(shard, config, split) for shard in shards] for split, shards in splits.items()}
             for config, splits in manifest["configs"].items()
         }
         if not any(configs.values()):
@@ -51,25 +51,27 @@ def read_manifest(path: Path) -> tuple[dict[str, dict[str, list[Shard]]], dict[s
     return configs, manifest
 
 
-def _shard(fields: Mapping[str, Any], config: str, split: str) -> Shard:
+def _read_shard(fields: Mapping[str, Any], config: str, split: str) -> Shard:
     """Check one shard's entry: a dataset may come from anywhere, and its manifest must not lead out of it."""
     check_names(config, split)
     shard = Shard(**fields)
-    if not re.fullmatch(rf"{re.escape(folder_of(config))}/{re.escape(split)}-\d+-of-\d+\.parquet", shard.file):
+    if not re.fullmatch(
+        rf"{re.escape(build_config_folder(config))}/{re.escape(split)}-\d+-of-\d+\.parquet", shard.file
+    ):
         raise ValueError(f"split {split!r} of config {config!r} has no shard of this name {show(shard.file)}")
     if not (isinstance(fields["rows"], int) and isinstance(fields["bytes"], int) and isinstance(fields["sha256"], str)):
         raise TypeError(f"{shard.file}: rows and bytes must be numbers, sha256 a text")
     return shard
 
 
-def joined(earlier: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
+def join_runs(earlier: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
     """Tell of an earlier run's inputs too, whose shards are kept."""
     formats = ", ".join(str(run["format"]) for run in (earlier, about) if run.get("format"))
     inputs = [*earlier.get("input", []), *about.get("input", [])]
     return {**about, "format": ", ".join(dict.fromkeys(formats.split(", "))), "input": inputs}
 
 
-def folder_of(config: str) -> str:
+def build_config_folder(config: str) -> str:
     """Give the folder of a config's shards inside the dataset.
 
     Example:
@@ -79,7 +81,7 @@ def folder_of(config: str) -> str:
     return DATA_FOLDER if config == DEFAULT_CONFIG else config
 
 
-def config_folder(path: Path) -> tuple[Path, str] | None:
+def find_config_folder(path: Path) -> tuple[Path, str] | None:
     """Tell whether a path is the folder of one config of a converted dataset.
 
     Returns:
@@ -87,7 +89,7 @@ def config_folder(path: Path) -> tuple[Path, str] | None:
     """
     if not path.is_dir() or not (path.parent / MANIFEST).is_file():
         return None
-    found = (name for name in read_manifest(path.parent)[0] if folder_of(name) == path.name)
+    found = (name for name in read_manifest(path.parent)[0] if build_config_folder(name) == path.name)
     return next(((path.parent, name) for name in found), None)
 
 

@@ -13,17 +13,17 @@ from mmconvert.core.errors import UsageError
 from mmconvert.core.progress import show_progress
 from mmconvert.dataset import hub_upload
 from mmconvert.dataset.card import Origin
-from mmconvert.dataset.hub_limits import limits, refuse_beyond
+from mmconvert.dataset.hub_limits import check_limits, refuse_beyond
 from mmconvert.dataset.manifest import MANIFEST
-from mmconvert.storage.hub_fs import dataset_repo, file_in_repo, on_the_hub
-from mmconvert.storage.object_store import file_name, is_url, opened_store
+from mmconvert.storage.hub_fs import find_on_hub, parse_dataset_repo, parse_file_in_repo
+from mmconvert.storage.object_store import is_url, open_store, read_file_name
 
 _LONG = 64 << 20
 """Bytes from which a log hears that they are on their way."""
 
 
 @contextmanager
-def placed(name: str | Path) -> Iterator[Path]:
+def open_output(name: str | Path) -> Iterator[Path]:
     """Give the place on this machine to write a file to; one for a URL is sent when the context is left well.
 
     Raises:
@@ -34,7 +34,7 @@ def placed(name: str | Path) -> Iterator[Path]:
         yield Path(name)
         return
     with tempfile.TemporaryDirectory(prefix="mmconvert-") as folder:
-        file = Path(folder, file_name(str(name)))
+        file = Path(folder, read_file_name(str(name)))
         yield file
         send_file(file, str(name))
 
@@ -46,10 +46,10 @@ def send_file(file: Path, url: str) -> None:
         UsageError: As `fetched`.
         Error: As `fetched`.
     """
-    if (there := file_in_repo(url)) is not None:
+    if (there := parse_file_in_repo(url)) is not None:
         hub_upload.put_file(file, *there)
         return
-    with opened_store(url) as (store, place):
+    with open_store(url) as (store, place):
         store.put_file(str(file), place)
 
 
@@ -60,10 +60,10 @@ def check_free(url: str, *, overwrite: bool) -> None:
         UsageError: A dataset stands there and may not be replaced, or anything else does.
         Error: As `fetched`.
     """
-    if dataset_repo(url) is not None:
+    if parse_dataset_repo(url) is not None:
         taken, foreign = _is_published(url), False
     else:
-        with opened_store(url) as (store, place):
+        with open_store(url) as (store, place):
             taken = store.exists(f"{place.rstrip('/')}/{MANIFEST}")
             foreign = not taken and store.exists(place) and (not store.isdir(place) or bool(store.ls(place)))
     if taken and not overwrite:
@@ -74,7 +74,7 @@ def check_free(url: str, *, overwrite: bool) -> None:
 
 def _is_published(url: str) -> bool:
     try:
-        place = on_the_hub(url)
+        place = find_on_hub(url)
     except UsageError:  # there is no such repository yet
         return False
     return place is not None and (place / MANIFEST).is_file()
@@ -89,11 +89,11 @@ def send(folder: Path, url: str) -> None:
     Raises:
         Error: As `fetched`; what was sent stands there without a manifest. The Hub refuses.
     """
-    if (repo := dataset_repo(url)) is not None:
+    if (repo := parse_dataset_repo(url)) is not None:
         hub_upload.push(folder, repo[0], revision=repo[1])
         return
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    with opened_store(url) as (store, place):
+    with open_store(url) as (store, place):
         root = place.rstrip("/")
         if store.exists(f"{root}/{MANIFEST}"):
             store.rm_file(f"{root}/{MANIFEST}")
@@ -195,7 +195,7 @@ def publish_upload(
     # On a terminal the Hub's client draws a bar for each file, with bytes and time left.
     if quiet or not sys.stderr.isatty():
         disable_progress_bars()
-    found = limits(upload.files, len(upload.files), private=options.private)
+    found = check_limits(upload.files, len(upload.files), private=options.private)
     refuse_beyond(repo_id, found)
     result = None
     size = sum(upload.files.values())

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from mmconvert.core.record import SCHEMA, Record, to_arrow, weight
+from mmconvert.core.record import SCHEMA, Record, estimate_weight, to_arrow
 from mmconvert.storage.parquet_sink import HashedFile
 
 SHARD_BYTES = 480 << 20
@@ -40,7 +40,7 @@ class Shard(msgspec.Struct, frozen=True):
     sha256: str
 
 
-def parquet_options(schema: pa.Schema) -> dict[str, Any]:
+def list_parquet_options(schema: pa.Schema) -> dict[str, Any]:
     """Give the options every parquet file of ours is written with.
 
     Args:
@@ -75,13 +75,13 @@ class ShardWriter:
         self._folder = folder
         self._split = split
         self._schema = schema
-        self._options = parquet_options(schema)
+        self._options = list_parquet_options(schema)
         self._file: HashedFile
         self._writer: pq.ParquetWriter | None = None
         self._rows = self._bytes = 0
         self.shards: list[Shard] = []
 
-    def _path(self) -> Path:
+    def _build_path(self) -> Path:
         return self._folder / f"{self._split}-{len(self.shards):05d}.parquet"
 
     def write(self, *batches: pa.RecordBatch) -> None:
@@ -89,7 +89,7 @@ class ShardWriter:
         if self._bytes >= SHARD_BYTES:
             self._finish_shard()
         if self._writer is None:
-            self._file = HashedFile(self._path())
+            self._file = HashedFile(self._build_path())
             self._writer = pq.ParquetWriter(self._file.stream, self._schema, **self._options)
         table = pa.Table.from_batches(batches)
         self._writer.write_table(table, row_group_size=table.num_rows)
@@ -102,7 +102,7 @@ class ShardWriter:
             return
         self._writer.close()
         digest = self._file.finish()
-        path = self._path()
+        path = self._build_path()
         self.shards.append(Shard(path.name, self._rows, path.stat().st_size, digest))
         self._writer, self._rows, self._bytes = None, 0, 0
 
@@ -142,10 +142,10 @@ class RecordWriter:
 
         Args:
             records: A few of them; a row group ends behind the last one at the soonest.
-            size: Their `weight` together, None to have it counted.
+            size: Their `estimate_weight` together, None to have it counted.
         """
         self._pending += records
-        self._bytes += sum(map(weight, records)) if size is None else size
+        self._bytes += sum(map(estimate_weight, records)) if size is None else size
         if self._bytes >= ROW_GROUP_BYTES or len(self._pending) >= BATCH_RECORDS:
             self._end_batch()
             if self._group_bytes >= ROW_GROUP_BYTES:
@@ -170,7 +170,7 @@ class RecordWriter:
         return self._writer.close()
 
 
-def numbered(folder: Path, split: str, shards: Sequence[Shard]) -> list[Shard]:
+def number_shards(folder: Path, split: str, shards: Sequence[Shard]) -> list[Shard]:
     """Rename the shards of a split to `<split>-00000-of-0000N.parquet`, in the order given.
 
     Args:

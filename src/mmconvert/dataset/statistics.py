@@ -8,14 +8,14 @@ import pyarrow as pa
 
 from mmconvert.dataset.card import SplitInfo
 from mmconvert.dataset.shards import Shard
-from mmconvert.io.parquet import parquet_file
+from mmconvert.io.parquet import open_checked_parquet
 
 COLUMNS = ("task", "category", "l2_category")
 _FEW = 10_000
 _ROWS = 100_000
 
 
-def split_info(folder: Path, split: str, shards: Sequence[Shard]) -> SplitInfo:
+def build_split_info(folder: Path, split: str, shards: Sequence[Shard]) -> SplitInfo:
     """Describe a split for the card.
 
     Args:
@@ -23,11 +23,11 @@ def split_info(folder: Path, split: str, shards: Sequence[Shard]) -> SplitInfo:
         split: Its name.
         shards: All of its files.
     """
-    counts = split_counts(folder / shard.file for shard in shards)
+    counts = count_split_values(folder / shard.file for shard in shards)
     return SplitInfo(split, sum(s.rows for s in shards), sum(s.bytes for s in shards), counts)
 
 
-def split_counts(files: Iterable[Path]) -> Mapping[str, Mapping[str, int]]:
+def count_split_values(files: Iterable[Path]) -> Mapping[str, Mapping[str, int]]:
     """Count the values of `COLUMNS`; no other column is read, pictures least of all.
 
     Args:
@@ -38,9 +38,9 @@ def split_counts(files: Iterable[Path]) -> Mapping[str, Mapping[str, int]]:
     """
     counts: dict[str, Counter[str]] = {name: Counter() for name in COLUMNS}
     for file in files:
-        parquet = parquet_file(file)
+        parquet = open_checked_parquet(file)
         there = [name for name in COLUMNS if name in parquet.schema_arrow.names]
-        counted = _counted if parquet.metadata.num_rows > _FEW else _few_counted
+        counted = _count_values if parquet.metadata.num_rows > _FEW else _count_few
         # A few row groups of pictures together: each alone holds some hundred rows.
         for batch in parquet.iter_batches(_ROWS, columns=there, use_threads=False):
             for name in there:
@@ -48,11 +48,11 @@ def split_counts(files: Iterable[Path]) -> Mapping[str, Mapping[str, int]]:
     return {name: dict(sorted(found.items())) for name, found in counts.items() if found}
 
 
-def _few_counted(column: pa.Array) -> Mapping[str, int]:
+def _count_few(column: pa.Array) -> Mapping[str, int]:
     return Counter(column.drop_null().to_pylist())
 
 
-def _counted(column: pa.Array) -> Mapping[str, int]:
+def _count_values(column: pa.Array) -> Mapping[str, int]:
     import pyarrow.compute as pc  # takes longer to load than a few rows to count
 
     pairs = pc.value_counts(column.drop_null())

@@ -8,11 +8,11 @@ from pathlib import Path
 from mmconvert.core.errors import Error, build_missing_path_error
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.progress import Advance, Done
-from mmconvert.dataset.dataset import shard_batches
-from mmconvert.dataset.manifest import MANIFEST, folder_of, read_manifest
+from mmconvert.dataset.dataset import read_shard_batches
+from mmconvert.dataset.manifest import MANIFEST, build_config_folder, read_manifest
 from mmconvert.dataset.shards import Shard
-from mmconvert.storage.hub_fs import on_the_hub
-from mmconvert.storage.object_store import is_url, opened_store
+from mmconvert.storage.hub_fs import find_on_hub
+from mmconvert.storage.object_store import is_url, open_store
 
 
 def verify(path: str | Path, advance: Advance = lambda done: None) -> list[str]:
@@ -29,13 +29,13 @@ def verify(path: str | Path, advance: Advance = lambda done: None) -> list[str]:
         UsageError: Nothing stands there, or as `mmconvert.storage.object_store.local`.
         Error: There is no manifest to compare with, or the store failed.
     """
-    place = on_the_hub(path)
+    place = find_on_hub(path)
     if place is None and is_url(str(path)):
-        return _faults_in_store(str(path), advance)
+        return _find_faults_in_store(str(path), advance)
     folder = place or Path(path)
     if not folder.exists():
         raise build_missing_path_error(folder)
-    return _faults(
+    return _find_faults(
         folder,
         lambda file: nullcontext(folder / file),
         lambda name: sorted(file.name for file in (folder / name).glob("*.parquet")),
@@ -43,8 +43,8 @@ def verify(path: str | Path, advance: Advance = lambda done: None) -> list[str]:
     )
 
 
-def _faults_in_store(url: str, advance: Advance) -> list[str]:
-    with opened_store(url) as (store, place), tempfile.TemporaryDirectory(prefix="mmconvert-") as work:
+def _find_faults_in_store(url: str, advance: Advance) -> list[str]:
+    with open_store(url) as (store, place), tempfile.TemporaryDirectory(prefix="mmconvert-") as work:
         root, folder = place.rstrip("/"), Path(work)
 
         @contextmanager
@@ -61,12 +61,12 @@ def _faults_in_store(url: str, advance: Advance) -> list[str]:
             return sorted(file for file in files if file.endswith(".parquet") and "/" not in file)
 
         try:
-            return [fault.replace(work, url.rstrip("/")) for fault in _faults(folder, fetched, listed, advance)]
+            return [fault.replace(work, url.rstrip("/")) for fault in _find_faults(folder, fetched, listed, advance)]
         except Error as error:
             raise Error(str(error).replace(work, url.rstrip("/"))) from None
 
 
-def _faults(
+def _find_faults(
     folder: Path,
     held: Callable[[str], AbstractContextManager[Path]],
     listed: Callable[[str], list[str]],
@@ -80,11 +80,11 @@ def _faults(
     whole, rows, size = sum(shard.bytes for shard in known.values()), 0, 0
     for name, shard in known.items():
         with held(name) as file:
-            if fault := _shard_fault(file, shard):
+            if fault := _find_shard_fault(file, shard):
                 faults.append(f"{file}: {fault}")
         rows, size = rows + shard.rows, size + shard.bytes
         advance(Done(rows, size, share=size / whole if whole else None))
-    for config in map(folder_of, configs):
+    for config in map(build_config_folder, configs):
         for name in listed(config):
             if f"{config}/{name}" not in known:
                 stray = folder / config / name
@@ -92,13 +92,13 @@ def _faults(
     return faults
 
 
-def _shard_fault(file: Path, shard: Shard) -> str:
+def _find_shard_fault(file: Path, shard: Shard) -> str:
     if not file.is_file():
         return "is missing."
     if hash_file(file) != shard.sha256:
         return "its sha256 differs from the manifest: a byte has changed."
     try:
-        rows = sum(batch.num_rows for batch in shard_batches(file, None))
+        rows = sum(batch.num_rows for batch in read_shard_batches(file, None))
     except Error as error:
         return str(error)
     return "" if rows == shard.rows else f"holds {rows} rows, the manifest says {shard.rows}."

@@ -28,7 +28,7 @@ def asks_for_letters(record: Record) -> bool:
     return record.task == "multiple_choice" and bool(record.options) and bool(record.answer)
 
 
-def reference_reply(record: Record) -> str | None:
+def build_reference_response(record: Record) -> str | None:
     """Word the reference as a model should have said it.
 
     Returns:
@@ -45,11 +45,11 @@ def reference_reply(record: Record) -> str | None:
         'A dog runs.'
     """
     if asks_for_letters(record):
-        return "\n".join(_choice(letter, record) for letter in record.answer or "")
+        return "\n".join(_format_choice(letter, record) for letter in record.answer or "")
     return record.answers[0] if record.answers else record.answer
 
 
-def _choice(letter: str, record: Record) -> str:
+def _format_choice(letter: str, record: Record) -> str:
     place = LETTERS.find(letter)
     text = record.options[place] if 0 <= place < len(record.options) else None
     letters = list_letters(record.options)
@@ -61,7 +61,7 @@ def _choice(letter: str, record: Record) -> str:
     return f"{name}. {text}" if text and not list_slots(text) else name
 
 
-def sft_turns(record: Record) -> tuple[Turn, ...]:
+def list_sft_turns(record: Record) -> tuple[Turn, ...]:
     """Give the turns to train on: the prompt and, where it does not end with one, the assistant's answer.
 
     A reply that a prompt only begins is completed with the answer.
@@ -75,42 +75,42 @@ def sft_turns(record: Record) -> tuple[Turn, ...]:
     turns = record.messages if begun is None else record.messages[:-1]
     if turns and turns[-1].role == "assistant":
         return turns
-    reply = reference_reply(record)
+    reply = build_reference_response(record)
     if reply is None:
         raise RowError("view.no_answer", "answer", "the row has neither an assistant's turn nor an answer to learn.")
     return (*turns, Turn("assistant", (Part("text", reply if begun is None else f"{begun} {reply}"),)))
 
 
-def without_reply(record: Record) -> Record:
+def remove_response(record: Record) -> Record:
     """Take off the reply that a training view put behind the prompt; a dialog keeps its own last words.
 
     Args:
         record: Any record; one whose last turn is not the reference's words stays as it is.
 
     Returns:
-        The record as it was before `sft_turns`.
+        The record as it was before `list_sft_turns`.
     """
     turns = record.messages
     own_words = record.task == "chat" and record.round is None
     if own_words or len(turns) < 2 or turns[-1].role != "assistant" or turns[-2].role == "assistant":
         return record
-    begun, reply = record.extra.get(REPLY), reference_reply(record)
+    begun, reply = record.extra.get(REPLY), build_reference_response(record)
     if reply is None or turns[-1].content != (Part("text", reply if begun is None else f"{begun} {reply}"),):
         return record
     start = () if begun is None else (Turn("assistant", (Part("text", str(begun)),)),)
     return replace(record, messages=(*turns[:-1], *start))
 
 
-def prompt_completion(record: Record) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+def split_prompt_completion(record: Record) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
     """Cut the turns to train on before the assistant's last words.
 
     Returns:
         Prompt and completion; the completion is the assistant's turns at the end, one as a rule.
 
     Raises:
-        RowError: The codes of `sft_turns`, or `view.no_prompt`: the assistant alone speaks.
+        RowError: The codes of `list_sft_turns`, or `view.no_prompt`: the assistant alone speaks.
     """
-    turns = sft_turns(record)
+    turns = list_sft_turns(record)
     cut = len(turns)
     while cut and turns[cut - 1].role == "assistant":
         cut -= 1
@@ -119,16 +119,16 @@ def prompt_completion(record: Record) -> tuple[tuple[Turn, ...], tuple[Turn, ...
     return turns[:cut], turns[cut:]
 
 
-def _as_sft(record: Record) -> Record:
-    return replace(record, messages=sft_turns(record))
+def _convert_to_sft(record: Record) -> Record:
+    return replace(record, messages=list_sft_turns(record))
 
 
-def _as_prompt_completion(record: Record) -> Record:
-    prompt, completion = prompt_completion(record)
+def _convert_to_prompt_completion(record: Record) -> Record:
+    prompt, completion = split_prompt_completion(record)
     return replace(record, messages=(*prompt, *completion))
 
 
-def _split_schema() -> pa.Schema:
+def _build_split_schema() -> pa.Schema:
     place = SCHEMA.get_field_index("messages")
     turns = SCHEMA.field("messages").type
     fields = [*SCHEMA]
@@ -136,12 +136,12 @@ def _split_schema() -> pa.Schema:
     return attach_features(pa.schema(fields))
 
 
-PROMPT_COMPLETION_SCHEMA: pa.Schema = _split_schema()
+PROMPT_COMPLETION_SCHEMA: pa.Schema = _build_split_schema()
 """`SCHEMA` with `prompt` and `completion` in the place of `messages`: TRL takes one or the other."""
 
 
-def _split_batch(records: Sequence[Record]) -> pa.RecordBatch:
-    pairs = [prompt_completion(record) for record in records]
+def _build_split_batch(records: Sequence[Record]) -> pa.RecordBatch:
+    pairs = [split_prompt_completion(record) for record in records]
     prompts = to_arrow([replace(record, messages=pair[0]) for record, pair in zip(records, pairs, strict=True)])
     bare = [replace(r, messages=pair[1], images=(), attachments=()) for r, pair in zip(records, pairs, strict=True)]
     columns = {name: prompts.column(name) for name in prompts.schema.names if name != "messages"}
@@ -167,7 +167,7 @@ class View(msgspec.Struct, frozen=True):
 
 VIEWS = {
     EVAL: View(SCHEMA, None, to_arrow),
-    "sft": View(SCHEMA, _as_sft, to_arrow),
-    "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _as_prompt_completion, _split_batch),
+    "sft": View(SCHEMA, _convert_to_sft, to_arrow),
+    "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _convert_to_prompt_completion, _build_split_batch),
 }
 """Layouts by the names of `ViewName`."""

@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mmconvert.core.record import Image
-from mmconvert.dataset.shards import parquet_options
+from mmconvert.dataset.shards import list_parquet_options
 from mmconvert.storage.parquet_sink import OutputFile
 
 _ROW_GROUP_BYTES = 24 << 20
 _ROW_GROUP_ROWS = 1_000
 
 
-def picture_cell(image: Image) -> dict[str, Any]:
+def build_image_cell(image: Image) -> dict[str, Any]:
     """Give a picture as the value of an `Image` column, its bytes untouched."""
     return {"bytes": image.bytes, "path": None}
 
@@ -24,11 +24,11 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], schema: pa.Schema, path: Pa
     """Write rows in row groups bounded by bytes, as the Hub wants them.
 
     Args:
-        rows: Values by column; `images`, where there is such a column, holds cells as `picture_cell` gives them.
+        rows: Values by column; `images`, where there is such a column, holds cells as `build_image_cell` gives them.
         schema: Columns; `with_features` makes `datasets` see pictures.
         path: The file.
     """
-    with OutputFile(path) as file, pq.ParquetWriter(file, schema, **parquet_options(schema)) as writer:
+    with OutputFile(path) as file, pq.ParquetWriter(file, schema, **list_parquet_options(schema)) as writer:
         pending: list[Mapping[str, Any]] = []
         size = 0
         for row in rows:

@@ -25,7 +25,7 @@ from mmconvert.chat.pairs import build_pairs, read_turns
 from mmconvert.chat.training import build_source_id, build_training_rows, report_lost_extra
 from mmconvert.core.record import IMAGE_TYPE, Record, attach_features
 from mmconvert.core.rows import Rejected, Row, Span
-from mmconvert.dataset.write_parquet import picture_cell, write_parquet
+from mmconvert.dataset.write_parquet import build_image_cell, write_parquet
 from mmconvert.io import parquet
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
@@ -69,7 +69,7 @@ def _build_fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
     if build_source_id(record):
         losses.append(Loss(record.id, "id", "the format has no field for it"))
     report_lost_extra(record, losses, kept=(MESSAGES_EXTRA,))
-    return {"images": [picture_cell(image) for image in record.images], "texts": texts}
+    return {"images": [build_image_cell(image) for image in record.images], "texts": texts}
 
 
 FORMAT = Format(

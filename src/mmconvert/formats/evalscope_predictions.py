@@ -16,7 +16,7 @@ from typing import Any
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected, Row, Span
-from mmconvert.io.columns import rest
+from mmconvert.io.columns import keep_extra_fields
 from mmconvert.kits.evalscope.outputs import (
     find_options,
     join_texts,
@@ -42,7 +42,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     dataset, subset = read_dataset_and_subset(row, context)
     options = find_options(prompt.question or "")
     key = f"{context.id_prefix}{index}"
-    extra = rest(fields)
+    extra = keep_extra_fields(fields)
     if prompt.unseen:
         extra["unseen"] = list(prompt.unseen)
     for number, reply in enumerate(replies):

@@ -18,7 +18,7 @@ from typing import Any
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
-from mmconvert.io.columns import rest
+from mmconvert.io.columns import keep_extra_fields
 from mmconvert.kits.evalscope.outputs import (
     find_options,
     read_dataset_and_subset,
@@ -47,7 +47,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     target = fields.pop("target", None)
     answer, answers = _read_answers(target, options)
     sample = f"{context.id_prefix}{index if group is None else group:09d}"
-    extra = rest(fields)
+    extra = keep_extra_fields(fields)
     if prompt.unseen:
         extra["unseen"] = list(prompt.unseen)
     yield Record(

@@ -21,7 +21,7 @@ from mmconvert.chat.training import build_source_id, build_training_rows, report
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import IMAGE_TYPE, Record, attach_features
 from mmconvert.core.rows import Rejected, Row, Span
-from mmconvert.dataset.write_parquet import picture_cell, write_parquet
+from mmconvert.dataset.write_parquet import build_image_cell, write_parquet
 from mmconvert.io import parquet
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
@@ -93,7 +93,7 @@ def _build_fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
         losses.append(Loss(record.id, "id", "the format has no field for it"))
     report_lost_extra(record, losses, kept=(MESSAGES_EXTRA, *kept))
     return {
-        "images": [picture_cell(image) for image in record.images],
+        "images": [build_image_cell(image) for image in record.images],
         "texts": texts,
         "source": record.dataset,
         **kept,

@@ -23,7 +23,7 @@ from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_jso
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.options import build_plain_prompt, gather_lettered_options, read_answer_letter
 from mmconvert.io import parquet
-from mmconvert.io.columns import json_rest, respell
+from mmconvert.io.columns import keep_json_fields, respell
 from mmconvert.plugins.format import Context, Format, Sample
 
 PICTURES = ("image", "images")
@@ -111,7 +111,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     prompt = build_plain_prompt(question or CAPTION_PROMPT, hint, options)
     group, category = _take_value(fields, layout.group), _take_value(fields, layout.category)
     l2_category, split = _read_text(fields, "l2-category"), _read_text(fields, "split")
-    extra = json_rest(fields, context)
+    extra = keep_json_fields(fields, context)
     if absent:
         extra[ABSENT] = absent
     yield Record(

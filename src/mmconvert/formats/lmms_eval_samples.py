@@ -25,7 +25,7 @@ from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import gather_lettered_options
 from mmconvert.io import jsonl
-from mmconvert.io.columns import rest
+from mmconvert.io.columns import keep_extra_fields
 from mmconvert.plugins.format import Context, Format, Sample
 
 REQUIRED = ("doc_id", "target", "filtered_resps")
@@ -81,7 +81,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         dataset=dataset,
         subset=None if name and row.where.stem.startswith(context.subset or "") else context.subset,
         prediction=replies[0],
-        extra=rest(fields),
+        extra=keep_extra_fields(fields),
     )
     if len(replies) == 1:
         yield record

@@ -23,7 +23,7 @@ from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.options import build_plain_prompt, is_option
 from mmconvert.core.text.placeholders import PLACEHOLDER, list_slots
 from mmconvert.core.text.turns import are_placeholders, shows_what_is_named
-from mmconvert.io.columns import add_extra, letter_or_label, respell, take_headers
+from mmconvert.io.columns import add_extra, read_letter_or_label, respell, take_headers
 from mmconvert.io.write_delimited import TableWriter
 from mmconvert.kits.vlmevalkit import lmu_table
 from mmconvert.kits.vlmevalkit.datasets import TASKS
@@ -88,7 +88,7 @@ def _build_table_rows(records: Iterable[Record], target: Target, losses: list[Lo
 
 def _find_unreadable_field(record: Record) -> tuple[str, str] | None:
     """Name the field for which a reader would refuse the row or show other pictures, and why."""
-    label = letter_or_label(record)
+    label = read_letter_or_label(record)
     # An empty option is an empty cell, so that there is none.
     options = [option or None for option in record.options]
     if not record.images:
@@ -127,7 +127,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
         "question": question,
         "hint": hint,
         **dict(zip(LETTERS, options, strict=False)),
-        "answer": letter_or_label(record),
+        "answer": read_letter_or_label(record),
         "category": record.category,
         "l2-category": record.l2_category,
         "split": record.split,

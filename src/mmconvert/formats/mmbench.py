@@ -21,7 +21,7 @@ from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.io import xlsx
 from mmconvert.io.columns import HEADERS, respell
-from mmconvert.io.write_xlsx import CELL_LENGTH, length, write_workbook
+from mmconvert.io.write_xlsx import CELL_LENGTH, count_utf16_units, write_workbook
 from mmconvert.kits.vlmevalkit import lmu_table
 from mmconvert.kits.vlmevalkit.lmu_table import TableSettings, build_index_cell, list_index_columns
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
@@ -66,10 +66,10 @@ DATASETS = (
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     if path.suffix.lower() != WORKBOOK:
         return lmu_table.read_rows(path, span, [("index",), ("question",), ("image", "image_path", "prediction")])
-    found = _list_respelled_names(xlsx.header(path))
+    found = _list_respelled_names(xlsx.read_header(path))
     missing = [name for name in REQUIRED if name not in found]
     if missing:
-        names = ", ".join(map(repr, xlsx.sheets(path)))
+        names = ", ".join(map(repr, xlsx.list_sheets(path)))
         raise Error(
             f"{path} {', '.join(missing)}: the first sheet has no such column.{suggest_spelling(missing[0], found)} "
             f"Found: {', '.join(list(found)[:12])}. Sheets: {names}; only the first is read, its header first."
@@ -85,7 +85,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     prediction = row.fields.get("prediction")
     if prediction is None and "prediction" in row.fields:
         raise RowError("prediction.missing", "prediction", "the row has no prediction (blanks would be one).")
-    if prediction is not None and CELL_LENGTH in (len(prediction), length(prediction)):
+    if prediction is not None and CELL_LENGTH in (len(prediction), count_utf16_units(prediction)):
         context.warn(f"a prediction has {CELL_LENGTH:,} characters, the most a cell holds: its end may be missing")
     dataset = context.dataset or next((name for name in DATASETS if name == row.where.stem), None)
     how = TableSettings(dataset, context.task, needs_picture=prediction is None, circular=True)

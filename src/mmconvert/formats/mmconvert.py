@@ -20,7 +20,7 @@ from mmconvert.core.errors import Error, RowError, in_field, show
 from mmconvert.core.record import PICTURE_COLUMNS, SCHEMA, Image, Record, from_row, list_missing_columns
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.dataset.dataset import open_dataset
-from mmconvert.dataset.manifest import MANIFEST, config_folder
+from mmconvert.dataset.manifest import MANIFEST, find_config_folder
 from mmconvert.io import parquet
 from mmconvert.plugins.format import Context, Format, Sample
 
@@ -106,7 +106,7 @@ def _check_image(image: Image, field: str, context: Context) -> Image:
 
 def _find_mismatch(sample: Sample) -> str | None:
     if sample.path.is_dir():
-        ours = (sample.path / MANIFEST).is_file() or config_folder(sample.path) is not None
+        ours = (sample.path / MANIFEST).is_file() or find_config_folder(sample.path) is not None
         return None if ours else f"no {MANIFEST} in the folder"
     if "prediction_status" in sample.columns and "images" not in sample.columns:
         return "a predictions file, which holds no pictures"

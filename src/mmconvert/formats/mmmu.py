@@ -31,7 +31,7 @@ from mmconvert.core.text.options import build_plain_prompt, read_answer_letter, 
 from mmconvert.core.text.placeholders import interleave, list_slots, parse_image_slot
 from mmconvert.core.text.turns import are_placeholders, shows_what_is_named
 from mmconvert.io import parquet
-from mmconvert.io.columns import json_rest, letter_or_label, unshown
+from mmconvert.io.columns import keep_json_fields, list_unshown_images, read_letter_or_label
 from mmconvert.kits.mmmu.subjects import DOMAIN_OF
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
@@ -63,7 +63,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     parts, shown = _build_prompt(question, options, pictures)
     named = fields.get("subject")
     subject = named if isinstance(named, str) and named else _read_subject(key)
-    extra = json_rest(fields, context)
+    extra = keep_json_fields(fields, context)
     if raw_options is not None:
         extra["options"] = raw_options
     yield Record(
@@ -83,7 +83,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         split=_read_split(key),
         dataset=context.dataset,
         subset=context.subset,
-        attachments=unshown(pictures, shown, context),
+        attachments=list_unshown_images(pictures, shown, context),
         extra=extra,
     )
 
@@ -175,7 +175,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
 
 def _build_fields(record: Record) -> dict[str, Any]:
-    options, label = record.extra.get("options"), letter_or_label(record)
+    options, label = record.extra.get("options"), read_letter_or_label(record)
     return {
         "id": record.id,
         "question": record.question,

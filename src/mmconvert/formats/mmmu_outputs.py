@@ -19,7 +19,7 @@ from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.json import parse_json
-from mmconvert.io.columns import rest
+from mmconvert.io.columns import keep_extra_fields
 from mmconvert.plugins.format import Context, Format, Sample
 
 OUTPUT = "output.json"
@@ -81,7 +81,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         split=key.split("_")[0] if "_" in key else None,
         dataset=context.dataset or DATASET,
         subset=context.subset,
-        extra=rest(fields),
+        extra=keep_extra_fields(fields),
         prediction=response,
     )
 

@@ -20,7 +20,7 @@ from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.literals import parse_list
 from mmconvert.io import jsonl
-from mmconvert.io.columns import add_extra, letter_or_label, rest
+from mmconvert.io.columns import add_extra, keep_extra_fields, read_letter_or_label
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.mmmu.subjects import DOMAIN_OF
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
@@ -71,7 +71,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         dataset=context.dataset or DATASET,
         subset=context.subset or setting,
         prediction=_read_response(fields),
-        extra={**({"model": name["model"], "mode": name["mode"]} if name else {}), **rest(fields)},
+        extra={**({"model": name["model"], "mode": name["mode"]} if name else {}), **keep_extra_fields(fields)},
     )
 
 
@@ -154,7 +154,7 @@ def _build_fields(record: Record, said: dict[str, str], target: Target, losses: 
         "id": record.sample,
         "question": record.question,
         "options": options or str([option or "" for option in record.options]),
-        "answer": letter_or_label(record),
+        "answer": read_letter_or_label(record),
         "subject": record.category,
     }
     add_extra(fields, extra, (), record, losses)

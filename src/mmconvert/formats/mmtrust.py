@@ -25,7 +25,7 @@ from mmconvert.core.record import Image, Record
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.turns import find_last_user_turn, join_texts, list_last_turn_images
 from mmconvert.io import json_array, json_object
-from mmconvert.io.columns import add_extra, letter_or_label, own_id, placed, rest
+from mmconvert.io.columns import add_extra, build_own_id, keep_extra_fields, number_records, read_letter_or_label
 from mmconvert.io.json_head import is_object
 from mmconvert.io.write_delimited import write_json_array, write_json_object
 from mmconvert.kits.mmtrusteval.datasets import NAMES
@@ -63,7 +63,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         if not isinstance(prediction, str):
             raise RowError("pred.type", "pred", f"expected a text {show(prediction)}.")
     label = fields.pop("label" if logged and "label" in fields else "target", None)
-    extra = rest(fields)
+    extra = keep_extra_fields(fields)
     if logged and path is not None:
         extra[IMAGE_PATH] = path
     dataset = row.where.stem if logged and row.where.stem in NAMES else None
@@ -107,9 +107,9 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     every = chain([] if first is None else [first], stream)
     if first is None or first.prediction is None:
         kept = drop_records_without_bytes(every, losses, lambda record: list_last_turn_images(record)[:1])
-        write_json_array((_sample(record, target, losses) for record in placed(kept)), target.path)
+        write_json_array((_sample(record, target, losses) for record in number_records(kept)), target.path)
     else:
-        rows = (_build_result(record, target, losses) for record in placed(_drop_unanswered(every, losses)))
+        rows = (_build_result(record, target, losses) for record in number_records(_drop_unanswered(every, losses)))
         write_json_object({SUMMARY: {}}, RESULTS, rows, target.path)
     yield from dict.fromkeys(losses)
 
@@ -127,7 +127,7 @@ def _sample(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any
     picture = _find_only_image(record, losses)
     losses += list_losses(record, _HELD, target)
     path = {} if picture is None else {IMAGE_PATH: write_image_path(picture, target)}
-    fields = {**path, "text": _build_question(record, losses), "target": letter_or_label(record)}
+    fields = {**path, "text": _build_question(record, losses), "target": read_letter_or_label(record)}
     return add_extra(fields, _build_extra(record), {"content", IMAGE_PATH}, record, losses)
 
 
@@ -138,7 +138,7 @@ def _build_result(record: Record, target: Target, losses: list[Loss]) -> dict[st
     if record.images or record.attachments:
         losses.append(Loss(record.id, "images", "a log names pictures and holds none"))
     content = text if path is None else {IMAGE_PATH: path, "text": text}
-    label = letter_or_label(record)
+    label = read_letter_or_label(record)
     fields = {"content": content if record.messages else None, "pred": record.prediction, "label": label}
     fields = {name: value for name, value in fields.items() if value is not None}
     # A log's row may have `target` beside `label`, which goes first.
@@ -148,7 +148,7 @@ def _build_result(record: Record, target: Target, losses: list[Loss]) -> dict[st
 
 def _build_question(record: Record, losses: list[Loss]) -> str:
     at = find_last_user_turn(record)
-    if own_id(record):
+    if build_own_id(record):
         losses.append(Loss(record.id, "id", "samples are known by their order"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "a sample is a single turn"))

@@ -23,7 +23,7 @@ from mmconvert.core.errors import Error, RowError, in_field, show, take_first_li
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.io import json_array, jsonl
-from mmconvert.io.columns import rest
+from mmconvert.io.columns import keep_extra_fields
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmconvert.kits.mmtrusteval.samples import sample_record
 from mmconvert.plugins.format import Context, Format, Sample
@@ -99,7 +99,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
             if not isinstance(name, str):
                 raise RowError("image.type", "", f"expected a path {show(name)}.")
             image = context.pictures.of_reference(posixpath.join(folder, name), 1)
-    extra = rest(fields)
+    extra = keep_extra_fields(fields)
     yield sample_record(row, context, text=text, image=image, label=label, extra=extra, dataset=dataset)
 
 

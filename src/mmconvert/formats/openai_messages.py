@@ -38,13 +38,13 @@ from mmconvert.core.text.placeholders import format_turn, interleave, list_slots
 from mmconvert.io import jsonl, tables
 from mmconvert.io.columns import (
     add_extra,
-    letter_or_label,
-    own_id,
-    placed,
-    rest,
+    build_own_id,
+    keep_extra_fields,
+    list_unshown_images,
+    number_records,
+    read_letter_or_label,
     take_id,
     take_numbered_pictures,
-    unshown,
 )
 from mmconvert.io.write_delimited import TableWriter, write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
@@ -75,11 +75,11 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         extras.append(extra)
         if turn.role == "user":
             question = format_turn(turn, shown)
-    hidden = unshown(pictures, images, context) if pictures else ()
+    hidden = list_unshown_images(pictures, images, context) if pictures else ()
     label = fields.pop("answer", None)
     answers = _read_answers(label)
     key = take_id(fields, row, context)
-    beside = rest(fields)
+    beside = keep_extra_fields(fields)
     if any(extras):
         beside[MESSAGES_EXTRA] = extras
     yield Record(
@@ -157,7 +157,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
 
 def _build_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
-    for record in placed(_drop_answered_turns(records, losses)):
+    for record in number_records(_drop_answered_turns(records, losses)):
         yield _build_fields(record, target, losses)
 
 
@@ -179,10 +179,10 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
         if len(content) == 1 and content[0]["type"] == "text" and not list_slots(content[0]["text"]):
             content = content[0]["text"]
         messages.append({"role": turn.role, "content": content, **more})
-    fields: dict[str, Any] = {**own_id(record)}
+    fields: dict[str, Any] = {**build_own_id(record)}
     fields["messages"] = messages
     if record.label is not None:
-        fields["answer"] = letter_or_label(record)
+        fields["answer"] = read_letter_or_label(record)
     fields.update({f"image_{i.slot}": store_image(i, target) for i in record.attachments})
     if record.options:
         losses.append(Loss(record.id, "options", "options have no field of their own; they stand in the prompt only"))

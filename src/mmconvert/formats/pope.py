@@ -22,7 +22,7 @@ from mmconvert.core.record import Image, Part, Record, Turn, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
 from mmconvert.io import jsonl
-from mmconvert.io.columns import add_extra, own_id, placed, rest
+from mmconvert.io.columns import add_extra, build_own_id, keep_extra_fields, number_records
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
@@ -78,7 +78,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         category=name["category"] if name else None,
         dataset=context.dataset or DATASET,
         subset=context.subset,
-        extra={**({"model": name["model"]} if name and name["model"] else {}), **rest(fields)},
+        extra={**({"model": name["model"]} if name and name["model"] else {}), **keep_extra_fields(fields)},
         prediction=reply,
     )
 
@@ -114,7 +114,7 @@ def _find_mismatch(sample: Sample) -> str | None:
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     name = NAME.fullmatch(Path(target.name or target.path.name).stem)
-    write_jsonl((_build_fields(record, name, target, losses) for record in placed(records)), target.path)
+    write_jsonl((_build_fields(record, name, target, losses) for record in number_records(records)), target.path)
     yield from dict.fromkeys(losses)
 
 
@@ -127,7 +127,7 @@ def _build_fields(record: Record, name: re.Match[str] | None, target: Target, lo
     for image in record.images:
         extra["image"] = image.name
         losses.append(Loss(record.id, "images", "an answer file holds no pictures"))
-    if own_id(record):
+    if build_own_id(record):
         losses.append(Loss(record.id, "id", "questions are known by their order"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the question has a place"))

@@ -25,7 +25,7 @@ from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import read_option_texts
 from mmconvert.dataset.write_parquet import write_parquet
 from mmconvert.io import jsonl, parquet, tables
-from mmconvert.io.columns import rest
+from mmconvert.io.columns import keep_extra_fields
 from mmconvert.io.parquet import open_parquet
 from mmconvert.io.write_delimited import TableWriter, write_jsonl
 from mmconvert.kits.vlmevalkit.lmu_table import is_result
@@ -88,7 +88,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         label=label,
         dataset=context.dataset or texts.pop("dataset"),
         subset=context.subset or texts.pop("subset"),
-        extra=rest(extra),
+        extra=keep_extra_fields(extra),
         prediction=prediction,
         **{name: value for name, value in texts.items() if name not in ("dataset", "subset")},  # type: ignore[arg-type]
         **numbers,  # type: ignore[arg-type]

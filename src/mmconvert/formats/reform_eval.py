@@ -28,7 +28,7 @@ from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.options import build_plain_prompt, is_option, read_option_texts
 from mmconvert.io import json_array, json_object
-from mmconvert.io.columns import add_extra, rest
+from mmconvert.io.columns import add_extra, keep_extra_fields
 from mmconvert.io.json_head import is_object
 from mmconvert.io.write_delimited import write_json_array, write_json_object
 from mmconvert.kits.reform_eval import tdiuc
@@ -60,7 +60,7 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
             yield _add_facts(item, {})
         return
     way = ("data", "dialogs") if isinstance(json_object.head(path).get("data"), dict) else ("data",)
-    facts = json_object.members(path, way)
+    facts = json_object.read_members(path, way)
     texts = facts.pop("data", {})
     for item in json_object.rows(path, way):
         if texts and isinstance(item, Row):
@@ -190,7 +190,7 @@ def _build_record(
     key = str(row.where.row) if item.key is None else str(item.key).strip()
     facts = dict(facts)
     split, dataset = facts.pop("split", None), facts.pop("dataset_name", None)
-    extra = rest({field: value for field, value in fields.items() if field not in item.used})
+    extra = keep_extra_fields({field: value for field, value in fields.items() if field not in item.used})
     if facts:
         extra[OF_FILE] = facts
     if isinstance(item.key, int):

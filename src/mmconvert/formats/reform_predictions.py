@@ -27,7 +27,7 @@ from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.options import is_option, read_option_texts
 from mmconvert.io import json_array
-from mmconvert.io.columns import add_extra, rest
+from mmconvert.io.columns import add_extra, keep_extra_fields
 from mmconvert.io.write_delimited import write_json_array
 from mmconvert.kits.reform_eval.dialogs import HISTORY, read_earlier_rounds
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
@@ -162,7 +162,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         group=sample.removesuffix(ending) if round_ is not None and sample.endswith(ending) else None,
         dataset=context.dataset or (name["dataset"] if name else None),
         subset=context.subset,
-        extra={**extra, **rest(fields)},
+        extra={**extra, **keep_extra_fields(fields)},
         prediction=prediction,
     )
 

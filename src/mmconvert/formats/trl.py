@@ -42,8 +42,8 @@ from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, attach_features
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import check_count, escape, unescape
-from mmconvert.dataset.views import prompt_completion
-from mmconvert.dataset.write_parquet import picture_cell, write_parquet
+from mmconvert.dataset.views import split_prompt_completion
+from mmconvert.dataset.write_parquet import build_image_cell, write_parquet
 from mmconvert.io import jsonl, parquet
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
@@ -202,14 +202,14 @@ def _build_line(record: Record, target: Target, losses: list[Loss]) -> dict[str,
 def _build_cells(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     report_lost_extra(record, losses)
     turns = _build_turns(record, target, [{}] * len(record.messages))
-    return {**build_source_id(record), "images": [picture_cell(image) for image in record.images], **turns}
+    return {**build_source_id(record), "images": [build_image_cell(image) for image in record.images], **turns}
 
 
 def _build_turns(record: Record, target: Target, extras: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     rows = [_build_turn(turn, more) for turn, more in zip(record.messages, extras, strict=True)]
     if target.columns is None:
         return {"messages": rows}
-    cut = len(prompt_completion(record)[0])
+    cut = len(split_prompt_completion(record)[0])
     return {"prompt": rows[:cut], "completion": rows[cut:]}
 
 

@@ -22,7 +22,7 @@ from mmconvert.core.errors import RowError
 from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.io import json_array, jsonl, tables, xlsx
-from mmconvert.io.columns import add_extra, letter_or_label, respell, take_headers
+from mmconvert.io.columns import add_extra, read_letter_or_label, respell, take_headers
 from mmconvert.io.write_delimited import TableWriter, write_json_array, write_jsonl
 from mmconvert.io.write_xlsx import write_workbook
 from mmconvert.kits.vlmevalkit import lmu_table
@@ -48,7 +48,7 @@ _FIRST = ("index", "question", "hint", *LETTERS, "answer", "category", "l2-categ
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     suffix = path.suffix.lower()
     if suffix == WORKBOOK or suffix in DELIMITERS:
-        found = _list_respelled_names(xlsx.header(path) if suffix == WORKBOOK else tables.header(path))
+        found = _list_respelled_names(xlsx.read_header(path) if suffix == WORKBOOK else tables.read_header(path))
         tables.require_columns(str(path), [(name,) for name in REQUIRED], found)
     return mark_rotations(lambda: _read_raw_rows(path))
 
@@ -137,7 +137,7 @@ def _build_fields(record: Record, model: str | None, losses: list[Loss]) -> dict
     headers = take_headers(extra)
     if extra.get("model") == model:
         extra.pop("model", None)
-    label = letter_or_label(record)
+    label = read_letter_or_label(record)
     fields: dict[str, Any] = {
         "index": build_index_cell(record),
         "question": record.question,

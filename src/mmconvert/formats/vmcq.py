@@ -25,13 +25,13 @@ from mmconvert.core.text.placeholders import interleave, list_slots, parse_image
 from mmconvert.io import jsonl, tables
 from mmconvert.io.columns import (
     add_extra,
-    letter_or_label,
-    own_id,
-    placed,
-    rest,
+    build_own_id,
+    keep_extra_fields,
+    list_unshown_images,
+    number_records,
+    read_letter_or_label,
     take_id,
     take_numbered_pictures,
-    unshown,
 )
 from mmconvert.io.write_delimited import TableWriter, write_jsonl
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
@@ -59,9 +59,9 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     pictures = take_numbered_pictures(fields, context)
     prompt = build_plain_prompt(question, None, options)
     parts, shown = interleave(prompt, pictures, "question")
-    hidden = unshown(pictures, shown, context)
+    hidden = list_unshown_images(pictures, shown, context)
     key = take_id(fields, row, context)
-    extra = rest(fields)
+    extra = keep_extra_fields(fields)
     if not _are_plain_options(raw_options, row):
         extra["options"] = raw_options
     yield Record(
@@ -126,7 +126,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
 
 def _build_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
-    for record in placed(_drop_answered_turns(records, losses)):
+    for record in number_records(_drop_answered_turns(records, losses)):
         yield _build_fields(record, target, losses)
 
 
@@ -151,11 +151,11 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the question has a place"))
     losses += list_losses(record, ("options", "attachments"), target)
-    fields: dict[str, Any] = {**own_id(record)}
+    fields: dict[str, Any] = {**build_own_id(record)}
     fields["question"] = _build_question(record)
     fields["options"] = extra.pop("options", None) or [option or "" for option in record.options]
     if record.label is not None:
-        fields["answer"] = letter_or_label(record)
+        fields["answer"] = read_letter_or_label(record)
     shown = {image.slot: image for image in (*record.images, *record.attachments)}
     fields.update({f"image_{slot}": store_image(image, target) for slot, image in sorted(shown.items())})
     pictures = {name for name in extra if parse_image_slot(name) is not None}

@@ -14,7 +14,7 @@ from mmconvert.core.rows import Rejected, Row, Span, Where
 __all__ = ["Rejected", "Row", "Span", "Where", "span_ends"]
 
 
-def span_ends(sizes: Sequence[int]) -> Iterator[int]:
+def list_span_ends(sizes: Sequence[int]) -> Iterator[int]:
     """Give the byte at which one span after the other ends, the last size being that of all that follow.
 
     They depend on the sizes alone, so that whoever leaves records out ends spans where all others do.

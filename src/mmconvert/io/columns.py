@@ -35,14 +35,14 @@ def take_id(fields: dict[str, Any], row: Row, context: Context) -> str:
     return str(value)
 
 
-def placed(records: Iterable[Record]) -> Iterator[Record]:
+def number_records(records: Iterable[Record]) -> Iterator[Record]:
     """Number records by their place in the file that is written: what a reader will number rows without an id by."""
     for place, record in enumerate(records):
         yield record if record.source.row == place else replace(record, source=replace(record.source, row=place))
 
 
-def own_id(record: Record) -> dict[str, str]:
-    """Give the field `id` for a writer, {} where the id is only the row's number; see `placed`.
+def build_own_id(record: Record) -> dict[str, str]:
+    """Give the field `id` for a writer, {} where the id is only the row's number; see `number_records`.
 
     Example:
         >>> from mmconvert.core.record import Source
@@ -75,7 +75,7 @@ def add_extra(
     return fields
 
 
-def letter_or_label(record: Record) -> Any:
+def read_letter_or_label(record: Record) -> Any:
     """Give the reference for a field that asks for the letter of an option.
 
     Returns:
@@ -104,7 +104,7 @@ def take_numbered_pictures(fields: dict[str, Any], context: Context) -> dict[int
         RowError: `image.type`, or the codes of `Pictures.of_reference`.
     """
     pictures = {}
-    for name, slot in _slots(tuple(fields)).items():
+    for name, slot in _number_image_columns(tuple(fields)).items():
         value = fields.pop(name)
         if value is None or value == "":
             continue
@@ -116,12 +116,12 @@ def take_numbered_pictures(fields: dict[str, Any], context: Context) -> dict[int
 
 
 @lru_cache(maxsize=8)
-def _slots(names: tuple[str, ...]) -> dict[str, int]:
+def _number_image_columns(names: tuple[str, ...]) -> dict[str, int]:
     """Give the number of each `image_k` among columns; worked out once for the rows of a file, as a rule."""
     return {name: slot for name in names if (slot := parse_image_slot(name)) is not None}
 
 
-def unshown(pictures: Mapping[int, Image], shown: Iterable[Image], context: Context) -> tuple[Image, ...]:
+def list_unshown_images(pictures: Mapping[int, Image], shown: Iterable[Image], context: Context) -> tuple[Image, ...]:
     """Find the pictures that no placeholder shows; they become attachments, with a warning."""
     slots = {image.slot for image in shown}
     hidden = tuple(image for slot, image in pictures.items() if slot not in slots)
@@ -130,15 +130,15 @@ def unshown(pictures: Mapping[int, Image], shown: Iterable[Image], context: Cont
     return hidden
 
 
-def rest(fields: Mapping[str, Any]) -> dict[str, Any]:
+def keep_extra_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Keep the fields that have no column, empty ones left out."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def json_rest(fields: Mapping[str, Any], context: Context) -> dict[str, Any]:
+def keep_json_fields(fields: Mapping[str, Any], context: Context) -> dict[str, Any]:
     """Keep the fields that have no column and that JSON can say; parquet holds bytes and pictures besides."""
     kept = {}
-    for name, value in rest(fields).items():
+    for name, value in keep_extra_fields(fields).items():
         try:
             encode_json(value)
         except (TypeError, ValueError):
@@ -162,7 +162,7 @@ def respell(fields: Mapping[str, Any], words: Iterable[str]) -> tuple[dict[str, 
         >>> respell({"L2-category": "LR", "A": "a"}, ["l2-category"])
         ({'l2-category': 'LR', 'A': 'a'}, {'l2-category': 'L2-category'})
     """
-    spellings, headers = _spellings(tuple(fields), tuple(words))
+    spellings, headers = _list_spellings(tuple(fields), tuple(words))
     return dict(zip(spellings, fields.values(), strict=True)), dict(headers)
 
 
@@ -181,13 +181,16 @@ def take_headers(extra: dict[str, Any]) -> dict[str, str]:
 
 
 @lru_cache
-def _spellings(names: tuple[str, ...], words: tuple[str, ...]) -> tuple[list[str], dict[str, str]]:
+def _list_spellings(names: tuple[str, ...], words: tuple[str, ...]) -> tuple[list[str], dict[str, str]]:
     """Give the word for each name, and what `respell` tells of headers; a file's rows, of the same names, ask once."""
-    known = {_plain(word): word for word in words}
-    found = {name: known.get(_plain(name), name) if len(name) > 1 else name for name in names}
+    known = {_normalize_name(word): word for word in words}
+    found = {name: known.get(_normalize_name(name), name) if len(name) > 1 else name for name in names}
     respelled = {name: name if word in found else word for name, word in found.items()}
     return list(respelled.values()), {word: name for name, word in respelled.items() if word != name}
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return name.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+rest = keep_extra_fields  # the name that plug-ins know from before the first release

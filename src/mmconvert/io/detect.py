@@ -40,7 +40,7 @@ def sample(path: Path) -> Sample:
         raise Error("\n".join([f"{path}: none of its first rows can be read.", *map(str, items)]))
     columns = tuple(dict.fromkeys(name for fields in head for name in fields))
     if not head and suffix in DELIMITERS:
-        columns = tuple(tables.header(path))
+        columns = tuple(tables.read_header(path))
     return Sample(path, suffix, columns, tuple(head))
 
 
@@ -77,7 +77,7 @@ def guess(path: Path) -> tuple[str, str]:
             fitting.append(name)
         else:
             refusals[name] = reason
-    fitting = fitting or _of_most_rows(head, plugins)
+    fitting = fitting or _fit_most_rows(head, plugins)
     if len(fitting) == 1:
         shown = ", ".join(head.columns[:_SHOWN_NAMES]) or head.suffix or "the folder's files"
         return fitting[0], f"recognised by {shown}"
@@ -91,13 +91,13 @@ def guess(path: Path) -> tuple[str, str]:
     if not refusals:
         raise Error(f"{path}: no format reads {kind}. See: mmconvert list formats")
     reasons = "\n".join(f"  {name}: {reason}" for name, reason in refusals.items())
-    found = f" {_found(head)}" if head.columns else ""
+    found = f" {_describe_head(head)}" if head.columns else ""
     raise Error(
         f"{path}: none of the formats of {kind} fits.{found} Change the file, or decide with --format NAME:\n{reasons}"
     )
 
 
-def _of_most_rows(head: Sample, plugins: Mapping[str, Format]) -> list[str]:
+def _fit_most_rows(head: Sample, plugins: Mapping[str, Format]) -> list[str]:
     """Give the formats of all but a third of the first rows at most: a broken row shall not hide the others."""
     count = len(head.rows)
     for left in range(count - 1, max(1, math.ceil(count * 2 / 3) - 1), -1):
@@ -111,7 +111,7 @@ def _of_most_rows(head: Sample, plugins: Mapping[str, Format]) -> list[str]:
     return []
 
 
-def _found(head: Sample) -> str:
+def _describe_head(head: Sample) -> str:
     names = [name if len(name) <= _NAME_LENGTH else f"{name[:_NAME_LENGTH]}..." for name in head.columns]
     more = ", ..." if len(names) > _SHOWN_NAMES else ""
     return f"Found: {', '.join(map(repr, names[:_SHOWN_NAMES]))}{more}."

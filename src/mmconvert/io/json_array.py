@@ -37,7 +37,7 @@ class Window:
         self.data, self.at, self.ended = b"", 0, False
         self.line, self.number = 1, 0
 
-    def more(self) -> bool:
+    def read_more(self) -> bool:
         """Drop what was read and read on, at least as much as is kept; tell whether there was more."""
         kept = self.data[self.at :]
         block = self.file.read(max(BLOCK, len(kept)))
@@ -56,17 +56,17 @@ class Window:
         while True:
             match = _SPACE.match(self.data, self.at)
             self.advance(match.end() if match else self.at)
-            if self.at < len(self.data) or not self.more():
+            if self.at < len(self.data) or not self.read_more():
                 return self.data[self.at : self.at + 1]
 
-    def element(self) -> bytes:
+    def read_element(self) -> bytes:
         """Give the element that begins here and move behind it."""
-        while (end := self._element_end()) is None:
-            if not self.more():
+        while (end := self._find_element_end()) is None:
+            if not self.read_more():
                 self.fail("the file ends inside this element; it was cut, or a quote or bracket never closes")
         return self.advance(end)
 
-    def _element_end(self) -> int | None:
+    def _find_element_end(self) -> int | None:
         """Find where the element ends, None when it goes on behind the bytes at hand."""
         if self.data[self.at] not in b"[{":
             match = _SCALAR.match(self.data, self.at)
@@ -103,20 +103,20 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
         refuse_other_magic(file.read(4), path, "a JSON array")
         file.seek(0)
         window = Window(file, path)
-        window.more()
+        window.read_more()
         window.at = 3 if window.data.startswith(b"\xef\xbb\xbf") else 0
         first = window.peek()
         if first != b"[":
-            raise Error(f"{path}: {_no_array(first, window.data[window.at :])}")
+            raise Error(f"{path}: {_describe_no_array(first, window.data[window.at :])}")
         window.advance(window.at + 1)
         if window.peek() != b"]":
-            yield from elements(window, path.name)
+            yield from read_elements(window, path.name)
         window.advance(window.at + 1)
         if window.peek():
             window.fail("something follows the closing bracket of the array", "Keep one array in the file.")
 
 
-def elements(window: Window, name: str, *, nan: bool = False) -> Iterator[Row | Rejected]:
+def read_elements(window: Window, name: str, *, nan: bool = False) -> Iterator[Row | Rejected]:
     """Read the elements of an array that has any, from behind its opening bracket up to the closing one.
 
     Args:
@@ -135,7 +135,7 @@ def elements(window: Window, name: str, *, nan: bool = False) -> Iterator[Row | 
         if head in (b",", b"]", b"}"):
             window.fail(f"expected an element, found {head.decode()!r}")
         where = Where(name, window.number, window.line)
-        raw = window.element() if head else window.fail("the file ends inside the array; it was cut")
+        raw = window.read_element() if head else window.fail("the file ends inside the array; it was cut")
         try:
             yield Row(parse_object(raw, nan=nan), where)
         except RowError as error:
@@ -149,7 +149,7 @@ def elements(window: Window, name: str, *, nan: bool = False) -> Iterator[Row | 
         window.number += 1
 
 
-def _no_array(first: bytes, rest: bytes) -> str:
+def _describe_no_array(first: bytes, rest: bytes) -> str:
     if first == b"{":
         return (
             "expected a JSON array, this begins with an object. "

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from mmconvert.core.errors import Error, RowError, suggest_spelling
 from mmconvert.core.rows import Rejected, Row
 from mmconvert.core.text.json import parse_json
-from mmconvert.io.json_array import Window, elements
+from mmconvert.io.json_array import Window, read_elements
 from mmconvert.io.jsonl import refuse_other_magic
 
 _HEAD_ITEMS = 8
@@ -33,12 +33,12 @@ def rows(path: Path, way: Sequence[str], *, nan: bool = False) -> Iterator[Row |
         Error: The file is empty, not one JSON object, or not whole, or has no such list.
     """
     with path.open("rb") as file:
-        window = _opened(Window(file, path))
-        yield from _rows(window, way, nan)
+        window = _open_window(Window(file, path))
+        yield from _read_rows(window, way, nan)
         _expect_end(window)
 
 
-def members(path: Path, way: Sequence[str]) -> dict[str, Any]:
+def read_members(path: Path, way: Sequence[str]) -> dict[str, Any]:
     """Read an object without the list that the way leads to.
 
     Args:
@@ -52,8 +52,8 @@ def members(path: Path, way: Sequence[str]) -> dict[str, Any]:
         Error: As for `rows`.
     """
     with path.open("rb") as file:
-        window = _opened(Window(file, path))
-        found = _members(window, way)
+        window = _open_window(Window(file, path))
+        found = _read_members(window, way)
         _expect_end(window)
     return found
 
@@ -65,13 +65,13 @@ def head(path: Path) -> dict[str, Any]:
         Error: The file is empty or damaged there.
     """
     with path.open("rb") as file:
-        return _head(_opened(Window(file, path)))[0]
+        return _read_head(_open_window(Window(file, path)))[0]
 
 
-def _opened(window: Window) -> Window:
+def _open_window(window: Window) -> Window:
     refuse_other_magic(window.file.read(4), window.path, "a JSON object")
     window.file.seek(0)
-    window.more()
+    window.read_more()
     window.at = 3 if window.data.startswith(b"\xef\xbb\xbf") else 0
     if window.peek() != b"{":
         raise Error(
@@ -85,14 +85,14 @@ def _expect_end(window: Window) -> None:
         window.fail("something follows the closing brace of the object", "Keep one object in the file.")
 
 
-def _names(window: Window) -> Iterator[str]:
+def _read_names(window: Window) -> Iterator[str]:
     """Yield the members' names; whoever iterates moves the window behind each value."""
     window.advance(window.at + 1)
     seen: set[str] = set()
     while not (window.peek() == b"}" and not seen):
         if window.peek() != b'"':
             window.fail("expected the name of a member in quotes")
-        name = _value(window)
+        name = _read_value(window)
         if name in seen:
             window.fail(f"the name {name!r} stands twice in one object", "Keep one of them.")
         seen.add(name)
@@ -112,9 +112,9 @@ def _names(window: Window) -> Iterator[str]:
     window.advance(window.at + 1)
 
 
-def _value(window: Window, *, nan: bool = False) -> Any:
+def _read_value(window: Window, *, nan: bool = False) -> Any:
     try:
-        return parse_json(window.element().decode(), nan=nan)
+        return parse_json(window.read_element().decode(), nan=nan)
     except UnicodeDecodeError:
         window.fail("this is not UTF-8", "Save the file as UTF-8.")
     except RowError as error:
@@ -127,52 +127,52 @@ def _list(window: Window, way: Sequence[str]) -> None:
     window.advance(window.at + 1)
 
 
-def _rows(window: Window, way: Sequence[str], nan: bool) -> Iterator[Row | Rejected]:
+def _read_rows(window: Window, way: Sequence[str], nan: bool) -> Iterator[Row | Rejected]:
     names = []
-    for name in _names(window):
+    for name in _read_names(window):
         names.append(name)
         if name != way[0]:
-            window.element()
+            window.read_element()
         elif len(way) > 1:
-            yield from _rows(_object(window, name), way[1:], nan)
+            yield from _read_rows(_read_object(window, name), way[1:], nan)
         else:
             _list(window, way)
             if window.peek() != b"]":
-                yield from elements(window, window.path.name, nan=nan)
+                yield from read_elements(window, window.path.name, nan=nan)
             window.advance(window.at + 1)
     if way[0] not in names:
-        _lacking(window, way[0], names)
+        _fail_lacking(window, way[0], names)
 
 
-def _members(window: Window, way: Sequence[str]) -> dict[str, Any]:
+def _read_members(window: Window, way: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     names = []
-    for name in _names(window):
+    for name in _read_names(window):
         names.append(name)
         if name != way[0]:
-            found[name] = _value(window)
+            found[name] = _read_value(window)
         elif len(way) > 1:
-            found[name] = _members(_object(window, name), way[1:])
+            found[name] = _read_members(_read_object(window, name), way[1:])
         else:
             _list(window, way)
             _pass_over(window)
     if way[0] not in names:
-        _lacking(window, way[0], names)
+        _fail_lacking(window, way[0], names)
     return found
 
 
-def _object(window: Window, name: str) -> Window:
+def _read_object(window: Window, name: str) -> Window:
     if window.peek() != b"{":
         window.fail(f"expected an object under {name!r}")
     return window
 
 
-def _lacking(window: Window, name: str, names: Sequence[str]) -> NoReturn:
+def _fail_lacking(window: Window, name: str, names: Sequence[str]) -> NoReturn:
     found = ", ".join(names[:20]) or "none"
     raise Error(f"{window.path}: there is no member {name!r}.{suggest_spelling(name, names)} Found: {found}.")
 
 
-def _pass_over(window: Window, take: Callable[[Window], bool] = lambda window: bool(window.element())) -> None:
+def _pass_over(window: Window, take: Callable[[Window], bool] = lambda window: bool(window.read_element())) -> None:
     """Go through a list from behind its bracket; stop where `take` says so, else move behind the list."""
     if window.peek() == b"]":
         window.advance(window.at + 1)
@@ -190,17 +190,17 @@ def _pass_over(window: Window, take: Callable[[Window], bool] = lambda window: b
             window.fail("expected a comma or the closing bracket" if ending else "the file was cut")
 
 
-def _head(window: Window) -> tuple[dict[str, Any], bool]:
+def _read_head(window: Window) -> tuple[dict[str, Any], bool]:
     """Read an object's head; tell whether a list of objects was met, behind which nothing is read."""
     found: dict[str, Any] = {}
-    for name in _names(window):
+    for name in _read_names(window):
         first = window.peek()
         if first == b"{":
-            found[name], met = _head(window)
+            found[name], met = _read_head(window)
         elif first == b"[":
             found[name], met = _list_head(window)
         else:
-            found[name], met = _value(window, nan=True), False
+            found[name], met = _read_value(window, nan=True), False
         if met:
             return found, True
     return found, False
@@ -211,9 +211,9 @@ def _list_head(window: Window) -> tuple[list[Any], bool]:
 
     def take(window: Window) -> bool:
         if len(items) == _HEAD_ITEMS:
-            window.element()
+            window.read_element()
             return True
-        items.append(_value(window, nan=True))
+        items.append(_read_value(window, nan=True))
         # A list of objects is what the head is read for; one of texts may have something behind it.
         return not (isinstance(items[0], dict) and len(items) == _HEAD_ITEMS)
 

@@ -12,7 +12,7 @@ import msgspec
 from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.json import parse_json
-from mmconvert.io import span_ends
+from mmconvert.io import list_span_ends
 
 _INDENTED = re.compile(rb"\n\s")
 _BUFFER = 1 << 20
@@ -100,10 +100,10 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
     Raises:
         Error: The file is empty or no UTF-8 text.
     """
-    ends = span_ends(sizes)
+    ends = list_span_ends(sizes)
     at = number = line = end = 0
-    for block in _whole_lines(path):
-        if at + len(block) <= end and _without_blanks(block):
+    for block in _read_whole_lines(path):
+        if at + len(block) <= end and _has_no_blanks(block):
             lines = block.count(b"\n")
             at, number, line = at + len(block), number + lines, line + lines
             continue
@@ -120,7 +120,7 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
             number += 1
 
 
-def _whole_lines(path: Path) -> Iterator[bytes]:
+def _read_whole_lines(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         refuse_other_magic(file.read(4), path, "JSON Lines")
         file.seek(0)
@@ -128,7 +128,7 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
             yield block
 
 
-def _without_blanks(block: bytes) -> bool:
+def _has_no_blanks(block: bytes) -> bool:
     """Tell of whole lines whether none of them can be blank, without looking at each."""
     return block.endswith(b"\n") and not block[:1].isspace() and not _INDENTED.search(block)
 
@@ -147,7 +147,7 @@ def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:
         >>> parse_object(b'{"a": 1}')
         {'a': 1}
     """
-    if len(raw) < _SHORT and (plain := _plain_object(raw)) is not None:
+    if len(raw) < _SHORT and (plain := _read_plain_object(raw)) is not None:
         return plain
     try:
         value = parse_json(raw.decode(), nan=nan)
@@ -158,7 +158,7 @@ def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:
     return value
 
 
-def _plain_object(raw: bytes) -> dict[str, Any] | None:
+def _read_plain_object(raw: bytes) -> dict[str, Any] | None:
     """Read an object in which nothing is amiss, the fast way; None for all that wants a second look.
 
     A key that stands twice leaves quotes out when the object is written again. An escape of four digits may be half a

@@ -59,7 +59,7 @@ class Package:
         try:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-            raise self.damaged(error) from None
+            raise self.build_error(error) from None
 
     def __enter__(self) -> "Package":
         """Give the archive itself."""
@@ -69,7 +69,7 @@ class Package:
         """Close the file."""
         self._zip.close()
 
-    def damaged(self, reason: object) -> Error:
+    def build_error(self, reason: object) -> Error:
         """Make the error for a fault inside the archive."""
         return Error(f"{self.path}: is a damaged xlsx workbook ({reason}). Save it again.")
 
@@ -107,10 +107,10 @@ class Package:
                     chunk = self._read(file, part)
                 parser.Parse(b"", True)
             except expat.ExpatError as error:
-                raise self.damaged(f"{part}: {error}") from None
+                raise self.build_error(f"{part}: {error}") from None
         yield
 
-    def elements(self, part: str) -> list[tuple[str, Attributes]]:
+    def list_elements(self, part: str) -> list[tuple[str, Attributes]]:
         """Give tag (without its prefix) and attributes of every element of a part; see `parsed`."""
         found: list[tuple[str, Attributes]] = []
         tags = LocalNames()
@@ -118,11 +118,11 @@ class Package:
             pass
         return found
 
-    def relations(self, part: str) -> dict[str, tuple[str, str]]:
+    def list_relations(self, part: str) -> dict[str, tuple[str, str]]:
         """Give kind and name of the parts that a part ("" for the archive) refers to, by relation id."""
         folder, name = posixpath.split(part)
         found = {}
-        for tag, attributes in self.elements(posixpath.join(folder, "_rels", f"{name}.rels")):
+        for tag, attributes in self.list_elements(posixpath.join(folder, "_rels", f"{name}.rels")):
             if tag == "Relationship" and attributes.get("TargetMode") != "External":
                 kind = attributes.get("Type", "").rpartition("/")[2]
                 target = posixpath.normpath(posixpath.join("/", folder, attributes.get("Target", "")))
@@ -138,22 +138,22 @@ class Package:
                 )
             return self._zip.open(part)
         except KeyError:
-            raise self.damaged(f"it has no part {part}") from None
+            raise self.build_error(f"it has no part {part}") from None
         except (RuntimeError, NotImplementedError, zipfile.BadZipFile, OSError) as error:
             # the first two are zipfile's words for an encrypted part and an unknown compression
-            raise self.damaged(f"{part}: {error}") from None
+            raise self.build_error(f"{part}: {error}") from None
 
     def _read(self, file: IO[bytes], part: str) -> bytes:
         try:
             return file.read(_CHUNK)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-            raise self.damaged(f"{part}: {error}") from None
+            raise self.build_error(f"{part}: {error}") from None
 
     def _refuse_doctype(self, *_: object) -> None:
         raise Error(f"{self.path}: a part has a DOCTYPE, which no workbook needs; it is not read. Save it again.")
 
 
-def attribute(attributes: Attributes, name: str) -> str:
+def read_attribute(attributes: Attributes, name: str) -> str:
     """Give an attribute whatever its prefix, "" where there is none.
 
     Example:

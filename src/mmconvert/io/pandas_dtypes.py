@@ -49,11 +49,11 @@ def read_cells(columns: Columns, *, sheet: bool = False) -> dict[str, list[Cell]
         >>> read_cells({"A": ["cat", "None"], "B": ["007", None], "answer": ["1", "2"]})
         {'A': ['cat', None], 'B': [7.0, None], 'answer': [1, 2]}
     """
-    read = _from_sheet if sheet else _from_text
+    read = _read_sheet_column if sheet else _read_text_column
     return {name: read(cells) for name, cells in columns.items()}
 
 
-def stored_cells(columns: Columns, *, sheet: bool = False) -> dict[str, list[Cell]]:
+def restore_cells(columns: Columns, *, sheet: bool = False) -> dict[str, list[Cell]]:
     r"""Give the cells that come back when pandas writes a table of texts and reads it again.
 
     Args:
@@ -73,49 +73,51 @@ def stored_cells(columns: Columns, *, sheet: bool = False) -> dict[str, list[Cel
     if not sheet:
         return read_cells(columns)
     links = iter(range(MAX_LINKS))
-    return {name: _from_sheet([_in_sheet(cell, links) for cell in cells]) for name, cells in columns.items()}
+    return {
+        name: _read_sheet_column([_store_in_sheet(cell, links) for cell in cells]) for name, cells in columns.items()
+    }
 
 
-def _from_text(cells: Sequence[Cell]) -> list[Cell]:
+def _read_text_column(cells: Sequence[Cell]) -> list[Cell]:
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter="\t", quoting=csv.QUOTE_ALL)
     writer.writerow(["cells"])
     # A spreadsheet has one kind of number: what it stores as 3.0 is read back as 3.
-    writer.writerows([_whole(cell)] for cell in cells)
+    writer.writerows([_restore_integer(cell)] for cell in cells)
     text.seek(0)
-    return _cells(pd.read_csv(text, sep="\t", low_memory=False)["cells"])
+    return _list_cells(pd.read_csv(text, sep="\t", low_memory=False)["cells"])
 
 
-def _from_sheet(cells: Sequence[Cell]) -> list[Cell]:
+def _read_sheet_column(cells: Sequence[Cell]) -> list[Cell]:
     # read_excel hands over rows of cells, "" for a blank one, whole numbers as ints.
-    rows = [[_whole("" if cell is None else cell)] for cell in cells]
-    return _cells(TextParser([["cells"], *rows], header=0, skip_blank_lines=False).read()["cells"])
+    rows = [[_restore_integer("" if cell is None else cell)] for cell in cells]
+    return _list_cells(TextParser([["cells"], *rows], header=0, skip_blank_lines=False).read()["cells"])
 
 
-def _whole(cell: Cell) -> Cell:
+def _restore_integer(cell: Cell) -> Cell:
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
-def _cells(column: "pd.Series[Any]") -> list[Cell]:
+def _list_cells(column: "pd.Series[Any]") -> list[Cell]:
     return [None if gone else value for gone, value in zip(column.isna(), column.tolist(), strict=True)]
 
 
-def _in_sheet(cell: Cell, links: Iterator[int]) -> Cell:
+def _store_in_sheet(cell: Cell, links: Iterator[int]) -> Cell:
     """Give what a worksheet keeps of a cell; each link uses one of `links` up."""
     if not isinstance(cell, str):
         return cell
     if _LINK.match(cell):
         address, _, anchor = cell.partition("#")
-        if max(_length(address), _length(anchor)) > LINK_LENGTH or next(links, None) is None:
+        if max(_measure_length(address), _measure_length(anchor)) > LINK_LENGTH or next(links, None) is None:
             return None
-        cell = _link_text(cell)
-    if _length(cell) > CELL_LENGTH:
+        cell = _read_link_text(cell)
+    if _measure_length(cell) > CELL_LENGTH:
         cell = cell.encode("utf-16-le")[: 2 * CELL_LENGTH].decode("utf-16-le", "ignore")
     escaped = _CONTROL.sub(lambda found: f"_x{ord(found[0]):04X}_", _ESCAPE_LIKE.sub(r"_x005F\1", cell))
     return escaped.replace(_ESCAPED_ESCAPE, "")
 
 
-def _link_text(link: str) -> str:
+def _read_link_text(link: str) -> str:
     """Give the text that the cell of a link shows."""
     if link.startswith(("mailto:", "internal:")):
         return link.partition(":")[2]
@@ -125,5 +127,5 @@ def _link_text(link: str) -> str:
     return link
 
 
-def _length(text: str) -> int:
+def _measure_length(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2

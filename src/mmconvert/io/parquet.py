@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from mmconvert.core.errors import Error, take_first_line
 from mmconvert.core.rows import Rejected, Row, Span, Where
-from mmconvert.io import span_ends
+from mmconvert.io import list_span_ends
 from mmconvert.io.jsonl import refuse_other_magic
 from mmconvert.storage.hub_fs import HubPath
 
@@ -31,7 +31,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
             f"{path}: is no parquet file; its first bytes are {head!r}. Write it again, or name it by what it is."
         )
     try:
-        parquet = parquet_file(path)
+        parquet = open_checked_parquet(path)
         names = parquet.schema_arrow.names
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
         raise Error(
@@ -46,7 +46,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     return parquet
 
 
-def parquet_file(path: Path) -> pq.ParquetFile:
+def open_checked_parquet(path: Path) -> pq.ParquetFile:
     """Open a parquet file as it is, here or on the Hub, with its page checksums checked on reading."""
     if isinstance(path, HubPath):
         # All columns of a row group that lie side by side come in one request.
@@ -87,7 +87,7 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
             ) from None
         if batch is None:
             return
-        yield from _batch_rows(batch, path, number)
+        yield from _read_batch_rows(batch, path, number)
         number += batch.num_rows
 
 
@@ -102,7 +102,7 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
         Error: The file is damaged.
     """
     metadata = open_parquet(path).metadata
-    ends = span_ends(sizes)
+    ends = list_span_ends(sizes)
     end = next(ends)
     start = row = held = number = 0
     for index in range(metadata.num_row_groups):
@@ -116,21 +116,21 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
     yield Span(start, metadata.num_row_groups, row)
 
 
-def _batch_rows(batch: pa.RecordBatch, path: Path, first: int) -> Iterator[Row | Rejected]:
+def _read_batch_rows(batch: pa.RecordBatch, path: Path, first: int) -> Iterator[Row | Rejected]:
     try:
         values = batch.to_pylist()
     except (ValueError, OverflowError, pa.ArrowException) as error:
         if batch.num_rows == 1:
-            yield _refused(error, Where(path.name, first))
+            yield _reject_row(error, Where(path.name, first))
             return
         for index in range(batch.num_rows):
-            yield from _batch_rows(batch.slice(index, 1), path, first + index)
+            yield from _read_batch_rows(batch.slice(index, 1), path, first + index)
         return
     for index, fields in enumerate(values):
         yield Row(fields, Where(path.name, first + index))
 
 
-def _refused(error: Exception, where: Where) -> Rejected:
+def _reject_row(error: Exception, where: Where) -> Rejected:
     if isinstance(error, UnicodeDecodeError):
         return Rejected(where, "text.encoding", "a text is not UTF-8. Write the file again.")
     # Python's dates end at the year 9999 and know no nanoseconds.

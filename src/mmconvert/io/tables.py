@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, suggest_spelling
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
-from mmconvert.io import span_ends
+from mmconvert.io import list_span_ends
 from mmconvert.io.jsonl import refuse_other_magic
 
 BLOCK = 1 << 20
@@ -76,7 +76,7 @@ class _IncompleteError(Exception):
         self.quote = quote
 
 
-def _plain_cells(window: Window, stop: int, delimiter: bytes) -> list[Cell]:
+def _split_plain_cells(window: Window, stop: int, delimiter: bytes) -> list[Cell]:
     """Split a record without quotes; large cells are not copied."""
     data, at = window.data, window.at
     if stop > at and data[stop - 1] == _CARRIAGE_RETURN:
@@ -92,7 +92,7 @@ def _plain_cells(window: Window, stop: int, delimiter: bytes) -> list[Cell]:
     return cells
 
 
-def _quoted_places(window: Window, newline: int, delimiter: bytes) -> tuple[_Places, int, int]:
+def _find_quoted_cells(window: Window, newline: int, delimiter: bytes) -> tuple[_Places, int, int]:
     """Find the cells of the record at hand, which holds a quote, where the next record begins, and its lines.
 
     Args:
@@ -131,7 +131,7 @@ def _quoted_places(window: Window, newline: int, delimiter: bytes) -> tuple[_Pla
         return places, stop + 1, lines
 
 
-def _quoted_cells(data: bytearray, places: _Places) -> list[Cell]:
+def _split_quoted_cells(data: bytearray, places: _Places) -> list[Cell]:
     """Take a record apart; large cells without quotes are not copied."""
     view = memoryview(data)
     cells: list[Cell] = []
@@ -143,7 +143,7 @@ def _quoted_cells(data: bytearray, places: _Places) -> list[Cell]:
     return cells
 
 
-class Place(NamedTuple):
+class RecordEnd(NamedTuple):
     """A record that begins at the `at` of its window: where it ends, its cells if it holds a quote, its first line."""
 
     stop: int
@@ -151,7 +151,7 @@ class Place(NamedTuple):
     line: int
 
 
-def record_places(window: Window, name: str, delimiter: bytes, line: int) -> Iterator[Place]:
+def find_records(window: Window, name: str, delimiter: bytes, line: int) -> Iterator[RecordEnd]:
     """Find one record after the other, none of them taken apart further than it needs.
 
     Args:
@@ -174,8 +174,8 @@ def record_places(window: Window, name: str, delimiter: bytes, line: int) -> Ite
             if window.find(b'"', window.at, stop) == -1:
                 places, following, lines = None, stop + 1, 1
             else:
-                places, following, lines = _quoted_places(window, newline, delimiter)
-            yield Place(stop, places, line)
+                places, following, lines = _find_quoted_cells(window, newline, delimiter)
+            yield RecordEnd(stop, places, line)
             line += lines
             window.at = following
         except _IncompleteError as incomplete:
@@ -187,13 +187,15 @@ def record_places(window: Window, name: str, delimiter: bytes, line: int) -> Ite
             window.refill()
 
 
-def records(window: Window, name: str, delimiter: bytes, line: int = 1) -> Iterator[tuple[list[Cell], int, int]]:
-    """Yield (cells, first physical line, byte offset) of each record, as `record_places` finds them.
+def read_records(window: Window, name: str, delimiter: bytes, line: int = 1) -> Iterator[tuple[list[Cell], int, int]]:
+    """Yield (cells, first physical line, byte offset) of each record, as `find_records` finds them.
 
     A blank line gives one empty cell.
     """
-    for stop, places, first in record_places(window, name, delimiter, line):
-        cells = _plain_cells(window, stop, delimiter) if places is None else _quoted_cells(window.data, places)
+    for stop, places, first in find_records(window, name, delimiter, line):
+        cells = (
+            _split_plain_cells(window, stop, delimiter) if places is None else _split_quoted_cells(window.data, places)
+        )
         yield cells, first, window.offset + window.at
 
 
@@ -210,7 +212,7 @@ def _skip_bom(file: BufferedReader) -> None:
         file.seek(0)
 
 
-def header(path: Path) -> list[str]:
+def read_header(path: Path) -> list[str]:
     """Read the column names of a table.
 
     Raises:
@@ -220,13 +222,13 @@ def header(path: Path) -> list[str]:
     with path.open("rb") as file:
         refuse_other_magic(file.read(4), path, "a table")
         _skip_bom(file)
-        cells, _, _ = next(records(Window(file), path.name, delimiter), ([], 0, 0))
-    return _names(cells, path)
+        cells, _, _ = next(read_records(Window(file), path.name, delimiter), ([], 0, 0))
+    return _read_names(cells, path)
 
 
 def require(path: Path, names: Iterable[str]) -> None:
     """Refuse a table that lacks one of the columns; see `require_columns`."""
-    require_columns(f"{path}:1", [(name,) for name in names], header(path))
+    require_columns(f"{path}:1", [(name,) for name in names], read_header(path))
 
 
 def require_columns(place: str, choices: Iterable[Sequence[str]], found: Iterable[str]) -> None:
@@ -256,7 +258,7 @@ def require_columns(place: str, choices: Iterable[Sequence[str]], found: Iterabl
         raise Error(f"{place} {wanted}: {there}.{hint} Found: {', '.join(found[:20])}. Rename or add {them}.")
 
 
-def _names(cells: list[Cell], path: Path) -> list[str]:
+def _read_names(cells: list[Cell], path: Path) -> list[str]:
     try:
         names = [str(cell, "utf-8").strip() for cell in cells]
     except UnicodeDecodeError:
@@ -291,22 +293,22 @@ def rows(
     Raises:
         Error: The file is empty or no UTF-8 text, its header is bad, or a quote never closes.
     """
-    names = header(path)
+    names = read_header(path)
     read = [(place, readers[name]) for place, name in enumerate(names) if name in readers] if readers else []
     with path.open("rb") as file:
         number = span.row if span is not None else 0
-        for cells, line, offset in _body(file, path, span):
+        for cells, line, offset in _read_body(file, path, span):
             if len(cells) == 1 and cells[0] == b"" and len(names) > 1:
                 continue  # a blank line
             where = Where(path.name, number, line, offset)
             number += 1
             try:
-                yield Row(_fields(names, cells, may_lack, read), where)
+                yield Row(_build_fields(names, cells, may_lack, read), where)
             except RowError as error:
-                yield replace(Rejected.of(error, where), **_rest_of(names, cells, where, error))
+                yield replace(Rejected.of(error, where), **_list_readable_cells(names, cells, where, error))
 
 
-def as_texts(row: Row) -> Row:
+def format_row(row: Row) -> Row:
     """Give a row of a table as it is written: what a reader decoded is base64 again.
 
     Rows of other files are left as they are.
@@ -321,16 +323,16 @@ def as_texts(row: Row) -> Row:
     return replace(row, fields=texts)
 
 
-def _body(file: BufferedReader, path: Path, span: Span | None) -> Iterator[tuple[list[Cell], int, int]]:
+def _read_body(file: BufferedReader, path: Path, span: Span | None) -> Iterator[tuple[list[Cell], int, int]]:
     """Yield the records behind the header, those of a span only."""
     delimiter = DELIMITERS.get(path.suffix.lower(), b"\t")
     if span is None:
         _skip_bom(file)
-        whole = records(Window(file), path.name, delimiter)
+        whole = read_records(Window(file), path.name, delimiter)
         next(whole)
         return whole
     file.seek(span.start)
-    return takewhile(lambda record: record[2] < span.end, records(Window(file), path.name, delimiter, span.line))
+    return takewhile(lambda record: record[2] < span.end, read_records(Window(file), path.name, delimiter, span.line))
 
 
 def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
@@ -349,13 +351,13 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
     Raises:
         Error: As `rows`.
     """
-    several = len(header(path)) > 1
+    several = len(read_header(path)) > 1
     with path.open("rb") as file:
         _skip_bom(file)
         window = Window(file)
-        places = record_places(window, path.name, DELIMITERS.get(path.suffix.lower(), b"\t"), 1)
+        places = find_records(window, path.name, DELIMITERS.get(path.suffix.lower(), b"\t"), 1)
         next(places)
-        ends, number = span_ends(sizes), 0
+        ends, number = list_span_ends(sizes), 0
         end = 0
         for stop, _, line in places:
             if several and stop - window.at < 4 and bytes(window.data[window.at : stop]) in _BLANK:
@@ -369,20 +371,20 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
             number += 1
 
 
-def row_at(path: Path, offset: int) -> dict[str, Any]:
+def read_row(path: Path, offset: int) -> dict[str, Any]:
     """Read the one record that begins at a byte offset, as found in `Where.offset`.
 
     Raises:
         RowError: The record has a wrong number of cells or is not UTF-8.
     """
-    names = header(path)
+    names = read_header(path)
     with path.open("rb") as file:
         file.seek(offset)
-        cells, _, _ = next(records(Window(file), path.name, DELIMITERS.get(path.suffix.lower(), b"\t")))
-    return _fields(names, cells, None, ())
+        cells, _, _ = next(read_records(Window(file), path.name, DELIMITERS.get(path.suffix.lower(), b"\t")))
+    return _build_fields(names, cells, None, ())
 
 
-def _fields(
+def _build_fields(
     names: list[str],
     cells: list[Cell],
     may_lack: Callable[[str], bool] | None,
@@ -405,28 +407,28 @@ def _fields(
             for name, cell in zip(names, cells, strict=False)
         }
     except UnicodeDecodeError:
-        bad = next(name for name, cell in zip(names, cells, strict=False) if _text(cell) is None)
-        raise _not_utf8(bad) from None
+        bad = next(name for name, cell in zip(names, cells, strict=False) if _read_text(cell) is None)
+        raise _build_encoding_error(bad) from None
     fields.update(dict.fromkeys(missing))
     return fields
 
 
-def _not_utf8(name: str) -> RowError:
+def _build_encoding_error(name: str) -> RowError:
     return RowError("text.encoding", name, "the cell is not UTF-8. Save the file as UTF-8.")
 
 
-def _text(cell: Cell) -> str | None:
+def _read_text(cell: Cell) -> str | None:
     try:
         return str(cell, "utf-8")
     except UnicodeDecodeError:
         return None
 
 
-def _rest_of(names: list[str], cells: list[Cell], where: Where, error: RowError) -> dict[str, Any]:
+def _list_readable_cells(names: list[str], cells: list[Cell], where: Where, error: RowError) -> dict[str, Any]:
     """Give what `Rejected` keeps of a row with cells that are not UTF-8: the others, and the further ones."""
     if not error.field:
         return {}
-    texts = dict.fromkeys(names) | {name: _text(cell) for name, cell in zip(names, cells, strict=False)}
+    texts = dict.fromkeys(names) | {name: _read_text(cell) for name, cell in zip(names, cells, strict=False)}
     bad = [name for name, text in list(texts.items())[: len(cells)] if text is None]
-    others = tuple(Rejected.of(_not_utf8(name), where) for name in bad if name != error.field)
+    others = tuple(Rejected.of(_build_encoding_error(name), where) for name in bad if name != error.field)
     return {"row": Row({name: text or None for name, text in texts.items()}, where), "others": others}

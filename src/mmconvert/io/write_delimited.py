@@ -81,15 +81,15 @@ class TableWriter:
         """
         found = dict.fromkeys(name for row in rows() for name, value in row.items() if value is not None)
         columns = [name for name in self._first if name in found] + [name for name in found if name not in self._first]
-        self._line(columns)
+        self._write_line(columns)
         for row in rows():
-            self._line([row.get(name) for name in columns])
+            self._write_line([row.get(name) for name in columns])
 
-    def _line(self, values: Iterable[Any]) -> None:
+    def _write_line(self, values: Iterable[Any]) -> None:
         if self._file is not None:
-            self._file.write(self._delimiter.join(map(self._cell, values)) + "\n")
+            self._file.write(self._delimiter.join(map(self._format_cell, values)) + "\n")
 
-    def _cell(self, value: Any) -> str:
+    def _format_cell(self, value: Any) -> str:
         if value is None:
             return ""
         text = value if isinstance(value, str) else encode_json(value)

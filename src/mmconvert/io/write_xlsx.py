@@ -24,7 +24,7 @@ _OPTIONS = {
 }
 
 
-def length(text: str) -> int:
+def count_utf16_units(text: str) -> int:
     r"""Count characters as a spreadsheet does, in units of UTF-16.
 
     Example:
@@ -71,7 +71,7 @@ def _fill(workbook: "Workbook", columns: Sequence[str], rows: Iterable[Mapping[s
             text = cells.get(column)
             if not text:
                 continue
-            if length(text) > CELL_LENGTH:
+            if count_utf16_units(text) > CELL_LENGTH:
                 raise Error(
                     f"row {cells[key]!r} {column}: has {len(text):,} characters, a cell holds {CELL_LENGTH:,}. "
                     "Shorten it; cut in silence it would lose its end."

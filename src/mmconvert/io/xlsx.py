@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.rows import Rejected, Row, Span, Where
-from mmconvert.io.xlsx_cells import Cell, Workbook, column_name, open_workbook
+from mmconvert.io.xlsx_cells import Workbook, XlsxCell, format_column, open_workbook
 
 MAX_ROWS = 200_000
 MAX_COLUMNS = 2_000
@@ -32,17 +32,17 @@ _REASONS = {
 }
 
 
-def header(path: Path) -> list[str]:
+def read_header(path: Path) -> list[str]:
     """Read the column names of the first sheet, white space around them cut.
 
     Raises:
         Error: The file is no workbook, its first sheet is empty, or a column is named twice or by a formula.
     """
     book = open_workbook(path)
-    return list(_names(book, next(book.rows(), (0, []))[1]).values())
+    return list(_read_names(book, next(book.rows(), (0, []))[1]).values())
 
 
-def sheets(path: Path) -> tuple[str, ...]:
+def list_sheets(path: Path) -> tuple[str, ...]:
     """Name the sheets of a workbook; only the first is read."""
     return open_workbook(path).sheets
 
@@ -63,11 +63,11 @@ def rows(
         a cell that is no plain value. Other sheets are named in the first row's remarks.
 
     Raises:
-        Error: As `header`; or the sheet is damaged or larger than the limits.
+        Error: As `read_header`; or the sheet is damaged or larger than the limits.
     """
     book = open_workbook(path)
     lines = book.rows()
-    names = _names(book, next(lines, (0, []))[1])
+    names = _read_names(book, next(lines, (0, []))[1])
     others = ", ".join(map(repr, islice(book.sheets, 1, 6)))
     remarks = (f"only the first sheet {book.sheets[0]!r} is read, not {others}",) if others else ()
     characters = 0
@@ -78,7 +78,7 @@ def rows(
         if characters > MAX_CHARACTERS:
             raise Error(f"{path}:{line}: holds more than {MAX_CHARACTERS:,} characters. Save it as TSV.")
         where = Where(path.name, number, line)
-        fields, errors = _fields(names, cells, needed, book.epoch_1904)
+        fields, errors = _build_fields(names, cells, needed, book.epoch_1904)
         if errors:
             first, *more = (Rejected.of(error, where) for error in errors)
             yield replace(first, row=Row(fields, where), others=tuple(more))
@@ -87,7 +87,7 @@ def rows(
             remarks = ()
 
 
-def number_text(text: str) -> str:
+def format_number(text: str) -> str:
     """Write a number the way a person would: whole numbers without a point.
 
     Raises:
@@ -108,7 +108,7 @@ def number_text(text: str) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1 << 53 else repr(value)
 
 
-def _names(book: Workbook, cells: list[Cell]) -> dict[int, str]:
+def _read_names(book: Workbook, cells: list[XlsxCell]) -> dict[int, str]:
     where = f"{book.path} sheet {book.sheets[0]!r}"
     if not cells:
         raise Error(f"{where}: is empty. Expected a header with column names.")
@@ -126,20 +126,20 @@ def _names(book: Workbook, cells: list[Cell]) -> dict[int, str]:
     return names
 
 
-def _fields(
-    names: dict[int, str], cells: list[Cell], needed: Callable[[str], bool], epoch_1904: bool
+def _build_fields(
+    names: dict[int, str], cells: list[XlsxCell], needed: Callable[[str], bool], epoch_1904: bool
 ) -> tuple[dict[str, str | None], list[RowError]]:
     """Give the cells by name, and why some cannot be read."""
     fields: dict[str, str | None] = dict.fromkeys(names.values())
     errors: list[RowError] = []
     for cell in cells:
-        name = names.get(cell.column) or f"column {column_name(cell.column)}"
+        name = names.get(cell.column) or f"column {format_column(cell.column)}"
         try:
             if fields.get(name) is not None:
                 raise RowError("cell.twice", name, "the cell stands twice in the file. Save it again.")
             if cell.kind in _REASONS and cell.column in names and needed(name):
                 raise RowError(f"cell.{cell.kind}", name, _REASONS[cell.kind].format(got=show(cell.text)))
-            fields[name] = cell.text if cell.kind == "text" else _text(cell, name, epoch_1904)
+            fields[name] = cell.text if cell.kind == "text" else _format_cell(cell, name, epoch_1904)
         except RowError as error:
             errors.append(error)
     if errors:
@@ -147,18 +147,18 @@ def _fields(
     return fields, errors
 
 
-def _text(cell: Cell, name: str, epoch_1904: bool) -> str:
+def _format_cell(cell: XlsxCell, name: str, epoch_1904: bool) -> str:
     try:
         if cell.kind == "number":
-            return number_text(cell.text)
+            return format_number(cell.text)
         if cell.kind == "date":
-            return _date_text(cell.text, epoch_1904)
+            return _format_date(cell.text, epoch_1904)
     except (ValueError, OverflowError):
         raise RowError("cell.number", name, f"the cell is no number {show(cell.text)}. Save it again.") from None
     return cell.text
 
 
-def _date_text(text: str, epoch_1904: bool) -> str:
+def _format_date(text: str, epoch_1904: bool) -> str:
     try:
         days = float(text)
     except ValueError:

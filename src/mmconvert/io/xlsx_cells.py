@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from mmconvert.core.errors import Error
-from mmconvert.io.ooxml import Attributes, LocalNames, Package, attribute
+from mmconvert.io.ooxml import Attributes, LocalNames, Package, read_attribute
 
 LAST_ROW = 1_048_576
 LAST_COLUMN = 16_384
@@ -27,7 +27,7 @@ _BUILT_IN_DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59
 _NOT_IN_FORMAT = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE | re.DOTALL)
 
 
-class Cell(msgspec.Struct, frozen=True):
+class XlsxCell(msgspec.Struct, frozen=True):
     """A cell that is not blank.
 
     Attributes:
@@ -58,15 +58,15 @@ class Workbook(msgspec.Struct, frozen=True):
     _strings: str | None
     _styles: str | None
 
-    def rows(self) -> Iterator[tuple[int, list[Cell]]]:
+    def rows(self) -> Iterator[tuple[int, list[XlsxCell]]]:
         """Stream the rows of the first worksheet that have a cell, with their 1-based row numbers.
 
         Raises:
             Error: A part is damaged, larger than 64 MiB, or has a DOCTYPE.
         """
         with Package(self.path) as package:
-            strings = _shared_strings(package, self._strings) if self._strings else []
-            dates = _date_styles(package, self._styles) if self._styles else set()
+            strings = _read_shared_strings(package, self._strings) if self._strings else []
+            dates = _list_date_styles(package, self._styles) if self._styles else set()
             sheet = _Sheet(strings, dates, package)
             for _ in package.parsed(self.part, sheet.start, sheet.end, sheet.data):
                 yield from sheet.rows
@@ -80,18 +80,18 @@ def open_workbook(path: Path) -> Workbook:
         Error: The file is empty, another kind of file, damaged, or has no worksheet.
     """
     with Package(path) as package:
-        root = package.relations("")
+        root = package.list_relations("")
         book = next((part for kind, part in root.values() if kind == "officeDocument"), None)
         if book is None or not book.endswith(".xml"):
             raise Error(f"{path}: holds no workbook that can be read. Save it as .xlsx.")
-        relations = package.relations(book)
+        relations = package.list_relations(book)
         found: list[tuple[str, str]] = []
         epoch_1904 = False
-        for tag, attributes in package.elements(book):
+        for tag, attributes in package.list_elements(book):
             if tag == "workbookPr":
-                epoch_1904 = attribute(attributes, "date1904") in ("1", "true")
+                epoch_1904 = read_attribute(attributes, "date1904") in ("1", "true")
             elif tag == "sheet":
-                kind, part = relations.get(attribute(attributes, "id"), ("", ""))
+                kind, part = relations.get(read_attribute(attributes, "id"), ("", ""))
                 if kind == "worksheet":
                     found.append((attributes.get("name", ""), part))
         if not found:
@@ -101,7 +101,7 @@ def open_workbook(path: Path) -> Workbook:
         return Workbook(path, names, found[0][1], epoch_1904, parts.get("sharedStrings"), parts.get("styles"))
 
 
-def column_name(column: int) -> str:
+def format_column(column: int) -> str:
     """Give the letters of a 0-based column.
 
     Example:
@@ -128,34 +128,34 @@ def unescape(text: str) -> str:
     return _ESCAPE.sub(lambda m: "_" if m[1] else chr(int(m[2], 16)), text) if "_x" in text else text
 
 
-def _shared_strings(package: Package, part: str) -> list[str]:
+def _read_shared_strings(package: Package, part: str) -> list[str]:
     strings = _Strings()
     for _ in package.parsed(part, strings.start, strings.end, strings.data):
         pass
     return strings.found
 
 
-def _date_styles(package: Package, part: str) -> set[int]:
+def _list_date_styles(package: Package, part: str) -> set[int]:
     """Give the numbers of the cell styles that show a number as a date or a time."""
     formats: dict[str, bool] = {}
     dates: set[int] = set()
     style = -1
     inside = False
-    for tag, attributes in package.elements(part):
+    for tag, attributes in package.list_elements(part):
         if tag == "numFmt":
             code = _NOT_IN_FORMAT.sub("", attributes.get("formatCode", ""))
             formats[attributes.get("numFmtId", "")] = any(letter in code.lower() for letter in "dmyhs")
         elif tag == "xf" and inside:
             style += 1
             number = attributes.get("numFmtId", "0")
-            if formats.get(number, _small(number) in _BUILT_IN_DATES):
+            if formats.get(number, _parse_small(number) in _BUILT_IN_DATES):
                 dates.add(style)
         elif tag in ("cellXfs", "cellStyles", "dxfs"):
             inside = tag == "cellXfs"
     return dates
 
 
-def _small(text: str) -> int:
+def _parse_small(text: str) -> int:
     """Read a plain number of at most nine digits; -1 for anything else."""
     return int(text) if len(text) <= 9 and text.isdecimal() else -1
 
@@ -196,11 +196,11 @@ class _Sheet:
     """Handlers that collect the rows of one worksheet; `rows` is emptied by the caller."""
 
     def __init__(self, strings: list[str], dates: set[int], package: Package) -> None:
-        self.rows: list[tuple[int, list[Cell]]] = []
+        self.rows: list[tuple[int, list[XlsxCell]]] = []
         self._strings, self._dates, self._package = strings, dates, package
         self._tags = LocalNames()
         self._row, self._column = 0, -1
-        self._cells: list[Cell] = []
+        self._cells: list[XlsxCell] = []
         self._attributes: Attributes | None = None
         self._value: list[str] | None = None
         self._formula: list[str] | None = None
@@ -222,7 +222,7 @@ class _Sheet:
         elif tag == "f":
             self._into = self._formula = []
         elif tag == "row":
-            self._row = self._number(attributes["r"], LAST_ROW) if "r" in attributes else self._row + 1
+            self._row = self._read_number(attributes["r"], LAST_ROW) if "r" in attributes else self._row + 1
             self._column = -1
         elif tag == "rPh":
             self._phonetic = True
@@ -248,12 +248,12 @@ class _Sheet:
 
     def _add(self, attributes: Attributes) -> None:
         reference = attributes.get("r")
-        self._column = self._column + 1 if reference is None else self._column_of(reference)
-        kind, text = self._content(attributes.get("t", "n"), attributes.get("s", "0"))
+        self._column = self._column + 1 if reference is None else self._find_column(reference)
+        kind, text = self._read_content(attributes.get("t", "n"), attributes.get("s", "0"))
         if text is not None:
-            self._cells.append(Cell(self._column, kind, text))
+            self._cells.append(XlsxCell(self._column, kind, text))
 
-    def _content(self, type_: str, style: str) -> tuple[str, str | None]:
+    def _read_content(self, type_: str, style: str) -> tuple[str, str | None]:
         if self._formula is not None:
             return "formula", "=" + "".join(self._formula)
         value = None if self._value is None else "".join(self._value)
@@ -261,7 +261,7 @@ class _Sheet:
             case "inlineStr":
                 return "text", None if self._inline is None else unescape("".join(self._inline))
             case "s":
-                return "text", self._shared(value) if value else None
+                return "text", self._read_shared(value) if value else None
             case "str":
                 return "text", None if value is None else unescape(value)
             case _ if not value or not value.strip():
@@ -272,30 +272,30 @@ class _Sheet:
                 return "error", value
             case "d":
                 return "date", value
-        return "date" if _small(style) in self._dates else "number", value.strip()
+        return "date" if _parse_small(style) in self._dates else "number", value.strip()
 
-    def _shared(self, value: str) -> str:
-        index = self._number(value, len(self._strings), 0)
+    def _read_shared(self, value: str) -> str:
+        index = self._read_number(value, len(self._strings), 0)
         if index >= len(self._strings):
-            raise self._package.damaged(f"row {self._row} names text {index} of {len(self._strings)}")
+            raise self._package.build_error(f"row {self._row} names text {index} of {len(self._strings)}")
         return self._strings[index]
 
-    def _number(self, text: str, most: int, least: int = 1) -> int:
-        number = _small(text.strip())
+    def _read_number(self, text: str, most: int, least: int = 1) -> int:
+        number = _parse_small(text.strip())
         if not least <= number <= most:
-            raise self._package.damaged(f"row {self._row} holds the number {text[:20]!r}")
+            raise self._package.build_error(f"row {self._row} holds the number {text[:20]!r}")
         return number
 
-    def _column_of(self, reference: str) -> int:
+    def _find_column(self, reference: str) -> int:
         letters = reference.rstrip("0123456789")
-        column = _column(letters)
+        column = _parse_column(letters)
         if not (0 < len(reference) - len(letters) < 8 and 0 <= column < LAST_COLUMN):
-            raise self._package.damaged(f"row {self._row} has a cell {reference[:20]!r}")
+            raise self._package.build_error(f"row {self._row} has a cell {reference[:20]!r}")
         return column
 
 
 @lru_cache(maxsize=LAST_COLUMN)
-def _column(letters: str) -> int:
+def _parse_column(letters: str) -> int:
     """Give the 0-based number of a column; -1 where these are no one to three capital letters."""
     if not _LETTERS.fullmatch(letters):
         return -1

@@ -8,8 +8,8 @@ from mmconvert.core.errors import Error, UsageError, show
 from mmconvert.core.progress import Advance, Done, show_progress
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected, Where
-from mmconvert.pipeline.inputs import Input, plan
-from mmconvert.pipeline.part_writer import extent
+from mmconvert.pipeline.inputs import Input, plan_inputs
+from mmconvert.pipeline.part_writer import measure_extent
 from mmconvert.pipeline.read import FileOptions, ReadOptions, Records
 
 
@@ -50,7 +50,7 @@ def check_files(inputs: Sequence[str], options: FileOptions, *, quiet: bool) -> 
     how = ReadOptions(format=options.format, image_roots=options.image_root, decode=True, every_problem=True)
     found = Checked()
     with show_progress("check", quiet=quiet) as advance:
-        for source in plan(inputs):
+        for source in plan_inputs(inputs):
             _check(source, how, found, advance)
     return found
 
@@ -60,7 +60,7 @@ def _check(source: Input, how: ReadOptions, found: Checked, advance: Advance) ->
     records = None
     try:
         records = Records(source, how)
-        for one in findings(records, watched(records, source, advance)):
+        for one in find_problems(records, watch_records(records, source, advance)):
             if isinstance(one, Rejected):
                 found_rows.append(one)
             else:
@@ -74,10 +74,10 @@ def _check(source: Input, how: ReadOptions, found: Checked, advance: Advance) ->
         found_rows.sort(key=lambda problem: (problem.where.file, problem.where.row))
         found.bad_rows += len({(problem.where.file, problem.where.row) for problem in found_rows})
         found.problems += map(str, found_rows)
-        found.warnings += remarks(records, source)
+        found.warnings += list_remarks(records, source)
 
 
-def findings(records: Records, read: Iterable[Record] | None = None) -> Iterator[Record | Rejected]:
+def find_problems(records: Records, read: Iterable[Record] | None = None) -> Iterator[Record | Rejected]:
     """Give the records that convert, then the problems of rows that do not; repeated ids are problems too.
 
     Args:
@@ -109,7 +109,7 @@ def findings(records: Records, read: Iterable[Record] | None = None) -> Iterator
         raise failure
 
 
-def remarks(records: Records, source: Input) -> list[str]:
+def list_remarks(records: Records, source: Input) -> list[str]:
     """Word the remarks of the last reading of a file, with their counts."""
     return [
         f"{source.path.name}: {text}" + (f" ({count:,} times)" if count > 1 else "")
@@ -117,9 +117,9 @@ def remarks(records: Records, source: Input) -> list[str]:
     ]
 
 
-def watched(records: Records, source: Input, advance: Advance) -> Iterator[Record]:
+def watch_records(records: Records, source: Input, advance: Advance) -> Iterator[Record]:
     """Read records, and tell after each how much of the file is done."""
-    whole = extent(source.path)
+    whole = measure_extent(source.path)
     size = 0
     for number, record in enumerate(records, 1):
         yield record
@@ -128,9 +128,9 @@ def watched(records: Records, source: Input, advance: Advance) -> Iterator[Recor
 
 
 def _duplicate(key: str, where: Where, seen: Mapping[str, Where]) -> Rejected:
-    message = f"the id stands in {_place(seen[key])} too {show(key)}."
+    message = f"the id stands in {_format_place(seen[key])} too {show(key)}."
     return Rejected(where, "id.duplicate", message, "id", key)
 
 
-def _place(where: Where) -> str:
+def _format_place(where: Where) -> str:
     return f"line {where.line}" if where.line is not None else f"row {where.row}"

@@ -26,26 +26,26 @@ from mmconvert.dataset.card import Origin
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, read_manifest
 from mmconvert.dataset.views import EVAL, VIEWS
-from mmconvert.pipeline.distributed import alone, clear, join
+from mmconvert.pipeline.distributed import clear, hold_alone, join
 from mmconvert.pipeline.engines import Engine, Run
-from mmconvert.pipeline.inputs import Input, fingerprint
-from mmconvert.pipeline.part_writer import Told, followed
+from mmconvert.pipeline.inputs import Input, describe_input
+from mmconvert.pipeline.part_writer import Told, follow_progress
 from mmconvert.pipeline.parts import (
-    Part,
+    FilePart,
     PartError,
     PartResult,
-    all_parts,
     convert_part,
-    count_at_most,
-    without_duplicates,
+    count_most_parts,
+    reconvert_duplicates,
+    split_inputs,
 )
-from mmconvert.pipeline.read import ReadOptions, Records, too_long
-from mmconvert.pipeline.rejects import place_of_rejects, write_rejects
+from mmconvert.pipeline.read import ReadOptions, Records, build_too_long_error
+from mmconvert.pipeline.rejects import choose_rejects_path, write_rejects
 from mmconvert.plugins.format import Format, Loss, Target, require_honoured
 from mmconvert.plugins.registry import load
-from mmconvert.storage.atomic import published_file, require_folder
+from mmconvert.storage.atomic import open_published_file, require_folder
 from mmconvert.storage.locks import occupied
-from mmconvert.storage.object_store import local
+from mmconvert.storage.object_store import find_local
 
 _SHOWN_REASONS = 3
 
@@ -67,7 +67,7 @@ def read(path: str | Path, format: str | None = None, **options: Any) -> Records
         UsageError: The file is missing or the format unknown.
         Error: The format cannot be told, or the file is damaged.
     """
-    return Records(Input.of(local(path)), ReadOptions(format=format, **options))
+    return Records(Input.of(find_local(path)), ReadOptions(format=format, **options))
 
 
 def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
@@ -95,7 +95,7 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
         )
     require_honoured(target, plugin, format)
     require_folder(target.path)
-    with occupied(target.path), published_file(target.path) as temporary:
+    with occupied(target.path), open_published_file(target.path) as temporary:
         return list(plugin.write(records, replace(target, path=temporary, name=target.path.resolve().name)))
 
 
@@ -181,12 +181,12 @@ def convert(
         raise UsageError(
             f"unknown view {where.view!r}.{suggest_spelling(where.view, VIEWS)} Known: {', '.join(VIEWS)}."
         )
-    rejects_file = place_of_rejects(where.rejects, inputs, output)
+    rejects_file = choose_rejects_path(where.rejects, inputs, output)
     job = _Job(inputs, [Records(source, how) for source in inputs], output, how, where, rejects_file, told)
     try:
-        crew, common = job.crew()
+        crew, common = job.open_crew()
         with crew as run:
-            summary = _in_company(job, run, common) if where.share else _alone(job, run, common)
+            summary = _convert_shared(job, run, common) if where.share else _convert_alone(job, run, common)
     except Error as error:
         rejects = [reject for result in job.results for reject in result.rejects]
         rejects += error.rejects if isinstance(error, PartError) else []
@@ -219,10 +219,10 @@ class _Job(msgspec.Struct):
 
     @property
     def about(self) -> dict[str, Any]:
-        inputs = [fingerprint(file) for source in self.inputs for file in source.each()]
-        return {"format": self.formats, "input": inputs, "options": self.how.facts()}
+        inputs = [describe_input(file) for source in self.inputs for file in source.list_files()]
+        return {"format": self.formats, "input": inputs, "options": self.how.list_facts()}
 
-    def writer(self) -> DatasetWriter:
+    def open_writer(self) -> DatasetWriter:
         where = self.where
         return DatasetWriter(
             self.output,
@@ -233,70 +233,72 @@ class _Job(msgspec.Struct):
             origin=where.origin,
         )
 
-    def crew(self) -> tuple[AbstractContextManager[Run], Part]:
+    def open_crew(self) -> tuple[AbstractContextManager[Run], FilePart]:
         """Give what runs the parts, and what all of them have in common."""
-        engine, where = _engine(self.where.engine), self.where
-        workers = min(where.workers or engine.cores(), count_at_most(self.inputs, self.files, self.how))
-        common = Part(0, self.inputs[0], None, self.output, self.how, where.fail_on_bad, view=where.view)
+        engine, where = _load_engine(self.where.engine), self.where
+        workers = min(where.workers or engine.cores(), count_most_parts(self.inputs, self.files, self.how))
+        common = FilePart(0, self.inputs[0], None, self.output, self.how, where.fail_on_bad, view=where.view)
         return engine.crew(workers), replace(common, two_threads=workers == 1)
 
 
-def _alone(job: _Job, run: Run, common: Part) -> Summary:
-    with alone(job.output) as held, job.writer() as writer:
-        kept = writer.kept_ids(job.where.config)
-        inputs = _told_apart(job.inputs) if kept else job.inputs
+def _convert_alone(job: _Job, run: Run, common: FilePart) -> Summary:
+    with hold_alone(job.output) as held, job.open_writer() as writer:
+        kept = writer.read_kept_ids(job.where.config)
+        inputs = _add_id_words(job.inputs) if kept else job.inputs
         # All folders first: a split that is taken is refused before anything is converted.
-        folders = [writer.folder(source.split, job.where.config) for source in inputs]
-        planned = all_parts(inputs, job.files, folders, common)
-        with followed(inputs, job.told) as tally:
+        folders = [writer.make_folder(source.split, job.where.config) for source in inputs]
+        planned = split_inputs(inputs, job.files, folders, common)
+        with follow_progress(inputs, job.told) as tally:
             for found in run(convert_part, (replace(part, tally=tally) for part in planned)):
                 job.results += found
-        summary = _finished(job, writer, kept)
+        summary = _finish(job, writer, kept)
         held.check()
     return summary
 
 
-def _in_company(job: _Job, run: Run, common: Part) -> Summary:
+def _convert_shared(job: _Job, run: Run, common: FilePart) -> Summary:
     """Convert the parts that no other process is at; publish the dataset, unless another one does."""
     with occupied(job.output, sharing=True):
-        if (standing := _standing(job)) is not None:
+        if (standing := _find_finished(job)) is not None:
             clear(job.output)
             return standing
-        job.writer()  # refuses a place that is taken
-        share = join(job.output, _plan(job))
+        job.open_writer()  # refuses a place that is taken
+        share = join(job.output, _describe_plan(job))
     with share:
-        planned = list(all_parts(job.inputs, job.files, [share.data] * len(job.inputs), common, shared=True))
-        with followed(job.inputs, job.told) as tally:
-            share.work([replace(part, tally=tally) for part in planned], run)
+        planned = list(split_inputs(job.inputs, job.files, [share.data] * len(job.inputs), common, shared=True))
+        with follow_progress(job.inputs, job.told) as tally:
+            share.convert_parts([replace(part, tally=tally) for part in planned], run)
         with occupied(job.output, sharing=True) as held:
             if share.stands:
-                with job.writer() as writer:
-                    job.results += share.results(planned, lambda p: writer.folder(p.source.split, job.where.config))
-                    summary = _finished(job, writer)
+                with job.open_writer() as writer:
+                    job.results += share.read_results(
+                        planned, lambda p: writer.make_folder(p.source.split, job.where.config)
+                    )
+                    summary = _finish(job, writer)
                     held.check()
                 share.remove()
                 return summary
-    if (standing := _standing(job)) is None:
+    if (standing := _find_finished(job)) is None:
         raise Error(f"{job.output}: its shared work was removed by another run. Run again.")
     return standing
 
 
-def _finished(job: _Job, writer: DatasetWriter, kept: Iterable[str] = ()) -> Summary:
+def _finish(job: _Job, writer: DatasetWriter, kept: Iterable[str] = ()) -> Summary:
     """Hand all parts to the writer, and write the rejects file."""
     _refuse_long(job.results)
-    without_duplicates(job.results, kept)
+    reconvert_duplicates(job.results, kept)
     for result in job.results:
         writer.add(result.shards, result.part.source.split, job.where.config)
     rejects = [reject for result in job.results for reject in result.rejects]
     if not any(result.ids for result in job.results) and not job.where.allow_empty:
-        raise Error(_nothing(job, rejects))
-    summary = _summary(job.results, job.formats, job.output)
+        raise Error(_describe_nothing(job, rejects))
+    summary = _build_summary(job.results, job.formats, job.output)
     # Before the dataset appears, so that a dataset never stands beside rejects of another run.
     summary.rejects = write_rejects(rejects, job.rejects_file, job.where.append)
     return summary
 
 
-def _standing(job: _Job) -> Summary | None:
+def _find_finished(job: _Job) -> Summary | None:
     """Tell of the dataset that another process has made of the same files in the same way; None where none stands.
 
     Of a conversion that is shared, pictures and bytes are told where the dataset is published.
@@ -322,11 +324,11 @@ def _standing(job: _Job) -> Summary | None:
     )
 
 
-def _plan(job: _Job) -> dict[str, Any]:
+def _describe_plan(job: _Job) -> dict[str, Any]:
     """Name all that the bytes of a dataset depend on."""
     where = job.where
     return {
-        "files": [[str(s.path.resolve()), s.split, s.subset] for source in job.inputs for s in source.each()],
+        "files": [[str(s.path.resolve()), s.split, s.subset] for source in job.inputs for s in source.list_files()],
         **job.about,
         "limits": [job.how.max_image_bytes, job.how.max_rows],
         "image roots": list(map(str, job.how.image_roots)),
@@ -338,7 +340,7 @@ def _plan(job: _Job) -> dict[str, Any]:
     }
 
 
-def _engine(name: str) -> Engine:
+def _load_engine(name: str) -> Engine:
     try:
         engine: Engine = load("mmconvert.engines", name)
     except ModuleNotFoundError as error:
@@ -348,12 +350,12 @@ def _engine(name: str) -> Engine:
     return engine
 
 
-def _told_apart(inputs: Sequence[Input]) -> list[Input]:
+def _add_id_words(inputs: Sequence[Input]) -> list[Input]:
     """Give a single file, too, words that tell its rows from those that stand in the dataset."""
     return [replace(source, id_prefix=source.id_prefix or f"{source.split}-") for source in inputs]
 
 
-def _summary(results: Sequence[PartResult], formats: str, output: Path) -> Summary:
+def _build_summary(results: Sequence[PartResult], formats: str, output: Path) -> Summary:
     summary = Summary(format=formats, output=str(output))
     warnings: Counter[str] = Counter()
     for result in results:
@@ -381,10 +383,10 @@ def _refuse_long(results: Sequence[PartResult]) -> None:
         source, most = result.part.source, result.part.how.max_rows
         counts[source] += result.rows_read
         if most is not None and counts[source] > most:
-            raise too_long(source, most)
+            raise build_too_long_error(source, most)
 
 
-def _nothing(job: _Job, rejects: Sequence[Rejected]) -> str:
+def _describe_nothing(job: _Job, rejects: Sequence[Rejected]) -> str:
     if rejects:
         return f"no row could be converted; the first of {len(rejects)} reasons: {rejects[0]}"
     what = "the steps left none of its rows" if any(result.rows_read for result in job.results) else "holds no rows"

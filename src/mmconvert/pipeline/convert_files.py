@@ -19,7 +19,7 @@ from mmconvert.dataset.publish import check_free, send
 from mmconvert.dataset.views import EVAL, ViewName
 from mmconvert.kits.vlmevalkit.lmu_download import download_table
 from mmconvert.pipeline.convert import Summary, WriteOptions, convert
-from mmconvert.pipeline.inputs import plan
+from mmconvert.pipeline.inputs import plan_inputs
 from mmconvert.pipeline.read import ImageRoot, ReadOptions
 from mmconvert.storage.object_store import is_url
 
@@ -164,8 +164,8 @@ def convert_files(
         Error: As there.
     """
     download = _download(inputs, options)
-    with _folder_for(output, options) as (folder, options):
-        planned = plan(
+    with _open_output_folder(output, options) as (folder, options):
+        planned = plan_inputs(
             inputs,
             split=options.split,
             subsets=options.subset,
@@ -184,7 +184,7 @@ def convert_files(
 
 
 @contextlib.contextmanager
-def _folder_for(output: str, options: ConvertOptions) -> Iterator[tuple[Path, ConvertOptions]]:
+def _open_output_folder(output: str, options: ConvertOptions) -> Iterator[tuple[Path, ConvertOptions]]:
     """Give the folder on this machine that a dataset is written into, and how; for a URL one that goes away."""
     if not is_url(output):
         yield Path(output), options

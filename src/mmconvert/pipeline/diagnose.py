@@ -59,7 +59,7 @@ class _Mended:
         )
 
 
-def further_problems(
+def find_further_problems(
     row: Row, first: Rejected, good: Mapping[str, Any], read: Callable[[Row], Rejected | None]
 ) -> Iterator[Rejected]:
     """Look for more problems of a refused row.
@@ -88,7 +88,7 @@ def further_problems(
     found = 0
     while problem is not None and problem.field not in mended.places:
         mended.places.add(problem.field)
-        attempt = next(_attempts(row, problem, good, read), None)
+        attempt = next(_try_values(row, problem, good, read), None)
         if attempt is None:
             return
         row, problem = attempt.row, attempt.problem
@@ -112,7 +112,7 @@ class _Attempt(msgspec.Struct, frozen=True):
     options: bool
 
 
-def _attempts(
+def _try_values(
     row: Row, problem: Rejected, good: Mapping[str, Any], read: Callable[[Row], Rejected | None]
 ) -> Iterator[_Attempt]:
     """Try values at the place of a problem, then for its whole column, and give the attempts that mend it."""
@@ -123,7 +123,7 @@ def _attempts(
     shows = problem.code.startswith(_PICTURES)
     for inwards in (way, ()) if way else ((),):
         place = problem.field if inwards == way else problem.field.partition("[")[0].partition(".")[0]
-        for new in _stand_ins(row.fields.get(column), good.get(column), inwards, shows):
+        for new in _list_replacements(row.fields.get(column), good.get(column), inwards, shows):
             if not inwards and Path(row.where.file).suffix.lower() not in _TYPED:
                 new = new if new is None or isinstance(new, str) else encode_json(new)
             try:
@@ -138,7 +138,7 @@ def _attempts(
                 yield _Attempt(trial, after, pictures, not inwards and _OPTIONS.fullmatch(column) is not None)
 
 
-def _stand_ins(value: Any, good: Any, way: Way, shows: bool) -> Iterator[Any]:
+def _list_replacements(value: Any, good: Any, way: Way, shows: bool) -> Iterator[Any]:
     """Give what may be right at a place: a picture like the one there, what a good row has there, then anything."""
     if shows:
         try:

@@ -30,7 +30,7 @@ from msgspec.structs import asdict, replace
 from mmconvert.core.errors import Error
 from mmconvert.core.rows import Rejected, Where
 from mmconvert.dataset.shards import Shard
-from mmconvert.pipeline.parts import Part, PartResult, convert_part
+from mmconvert.pipeline.parts import FilePart, PartResult, convert_part
 from mmconvert.storage.atomic import link_or_copy, sync_folder, write_synced
 from mmconvert.storage.leases import Presence, kept_alive, living, put_once
 from mmconvert.storage.locks import Occupation, occupied
@@ -43,14 +43,14 @@ Run = Callable[[Callable[["SharedPart"], None], Iterable["SharedPart"]], Iterato
 
 
 @contextmanager
-def alone(output: Path) -> Iterator[Occupation]:
+def hold_alone(output: Path) -> Iterator[Occupation]:
     """Keep all others from writing a dataset, those who share as well.
 
     Raises:
         Error: As `occupied`, or others share the work on it.
     """
     with occupied(output) as held:
-        if (member := next(_members(_folder(output)), None)) is not None:
+        if (member := next(_list_members(_find_folder(output)), None)) is not None:
             raise Error(f"{output}: {member} shares it. Give --share too, wait for it, or name another output.")
         clear(output)
         yield held
@@ -58,8 +58,8 @@ def alone(output: Path) -> Iterator[Occupation]:
 
 def clear(output: Path) -> None:
     """Remove what processes left that shared the work on a dataset and are gone; only while it is occupied."""
-    if not any(_members(_folder(output))):
-        shutil.rmtree(_folder(output), ignore_errors=True)
+    if not any(_list_members(_find_folder(output))):
+        shutil.rmtree(_find_folder(output), ignore_errors=True)
 
 
 def join(output: Path, plan: Mapping[str, Any]) -> "Share":
@@ -72,11 +72,11 @@ def join(output: Path, plan: Mapping[str, Any]) -> "Share":
     Raises:
         Error: Processes that are there have another plan.
     """
-    folder = _folder(output)
+    folder = _find_folder(output)
     wanted = json.loads(json.dumps(plan))
-    found = _plan(folder)
+    found = _read_plan(folder)
     if found != wanted:
-        if (member := next(_members(folder), None)) is not None:
+        if (member := next(_list_members(folder), None)) is not None:
             other = ", ".join(name for name in wanted if (found or {}).get(name) != wanted[name])
             raise Error(f"{output}: {member} converts something else into it (other {other}). Name another output.")
         shutil.rmtree(folder, ignore_errors=True)
@@ -92,7 +92,7 @@ def join(output: Path, plan: Mapping[str, Any]) -> "Share":
 class SharedPart(msgspec.Struct, frozen=True):
     """A part that this process has claimed, for a task of an engine."""
 
-    part: Part
+    part: FilePart
     folder: Path
     token: str
 
@@ -124,9 +124,9 @@ class Share:
     @property
     def stands(self) -> bool:
         """Whether nobody has published the dataset yet."""
-        return _plan(self._folder) is not None
+        return _read_plan(self._folder) is not None
 
-    def work(self, parts: Sequence[Part], run: Run) -> None:
+    def convert_parts(self, parts: Sequence[FilePart], run: Run) -> None:
         """Convert the parts that no other process is at, until all are done, whoever did them.
 
         Args:
@@ -137,28 +137,28 @@ class Share:
             PartError: A part of this process's was refused.
         """
         try:
-            while left := self._undone(parts):
-                if not sum(1 for _ in run(convert_shared, self._claimed(left))):
+            while left := self._list_undone(parts):
+                if not sum(1 for _ in run(convert_shared, self._claim_parts(left))):
                     time.sleep(_WAIT)
         except OSError:
             # Others have done the parts of this process, which stood still, and published.
             if self.stands:
                 raise
 
-    def _undone(self, parts: Sequence[Part]) -> list[Part]:
+    def _list_undone(self, parts: Sequence[FilePart]) -> list[FilePart]:
         done = set(os.listdir(self._folder / "parts"))
-        return [part for part in parts if _told(part) not in done]
+        return [part for part in parts if _build_result_name(part) not in done]
 
-    def _claimed(self, parts: Sequence[Part]) -> Iterator[SharedPart]:
+    def _claim_parts(self, parts: Sequence[FilePart]) -> Iterator[SharedPart]:
         lives = functools.cache(lambda file: living(file) is not None)
         for part in parts:
             if self._claim(part, lives):
                 yield SharedPart(part, self._folder, self._token)
 
-    def _claim(self, part: Part, lives: Callable[[Path], bool]) -> bool:
+    def _claim(self, part: FilePart, lives: Callable[[Path], bool]) -> bool:
         for number in itertools.count():
             claim = self._folder / "claims" / f"{part.index:05d}.{number}"
-            if (self._folder / "parts" / _told(part)).exists():
+            if (self._folder / "parts" / _build_result_name(part)).exists():
                 return False
             if put_once(claim, self._token.encode()):
                 return True
@@ -168,17 +168,17 @@ class Share:
                 return False
         return False
 
-    def results(self, parts: Sequence[Part], folder: Callable[[Part], Path]) -> list[PartResult]:
+    def read_results(self, parts: Sequence[FilePart], folder: Callable[[FilePart], Path]) -> list[PartResult]:
         """Give what all parts gave, their shards in another folder, too.
 
         Args:
             parts: All parts.
             folder: Gives the folder for the shards of a part.
         """
-        return [self._result(replace(part, folder=folder(part))) for part in parts]
+        return [self._read_result(replace(part, folder=folder(part))) for part in parts]
 
-    def _result(self, part: Part) -> PartResult:
-        told = json.loads((self._folder / "parts" / _told(part)).read_bytes())
+    def _read_result(self, part: FilePart) -> PartResult:
+        told = json.loads((self._folder / "parts" / _build_result_name(part)).read_bytes())
         shards = [Shard(**shard) for shard in told["shards"]]
         for shard in shards:
             link_or_copy(self.data / shard.file, part.folder / shard.file)
@@ -206,35 +206,35 @@ def convert_shared(task: SharedPart) -> None:
     sync_folder(task.folder / "data")
     told = {name: getattr(result, name) for name in ("ids", "kin", "warnings", *_COUNTS)}
     told["shards"] = [asdict(shard) for shard in result.shards]
-    told["rejects"] = [_plain(reject) for reject in result.rejects]
-    new = own / _told(task.part)
+    told["rejects"] = [_encode_rejected(reject) for reject in result.rejects]
+    new = own / _build_result_name(task.part)
     write_synced(new, json.dumps(told).encode())
     new.replace(task.folder / "parts" / new.name)
     sync_folder(task.folder / "parts")
 
 
-def _told(part: Part) -> str:
+def _build_result_name(part: FilePart) -> str:
     return f"{part.index:05d}.json"
 
 
-def _plain(reject: Rejected) -> dict[str, Any]:
+def _encode_rejected(reject: Rejected) -> dict[str, Any]:
     where = {name: getattr(reject.where, name) for name in ("file", "row", "line", "offset")}
     return {"where": where, **{name: getattr(reject, name) for name in ("code", "message", "field", "id")}}
 
 
-def _folder(output: Path) -> Path:
+def _find_folder(output: Path) -> Path:
     target = output.resolve()
     return target.with_name(f".{target.name}.share")
 
 
-def _plan(folder: Path) -> Any:
+def _read_plan(folder: Path) -> Any:
     try:
         return json.loads((folder / "plan.json").read_bytes())
     except FileNotFoundError:
         return None
 
 
-def _members(folder: Path) -> Iterator[Presence]:
+def _list_members(folder: Path) -> Iterator[Presence]:
     """Give the processes that share and are there."""
     for file in (folder / "members").glob("*-*"):
         if (member := living(file)) is not None:

@@ -16,9 +16,9 @@ from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.option_fields import Place
 from mmconvert.core.progress import Advance, Done, show_progress
 from mmconvert.core.record import Record
-from mmconvert.core.text.printable import printable
+from mmconvert.core.text.printable import escape_control
 from mmconvert.dataset.dataset import open_dataset
-from mmconvert.dataset.manifest import MANIFEST, folder_of, read_manifest
+from mmconvert.dataset.manifest import MANIFEST, build_config_folder, read_manifest
 from mmconvert.dataset.publish import send_file
 from mmconvert.pipeline.convert import Records, read, write
 from mmconvert.plugins.format import ImagePlacement, Loss, Target
@@ -88,13 +88,13 @@ def export_dataset(dataset: Path, output: str, options: ExportOptions, *, quiet:
         return _export(dataset, output, options, quiet=quiet)
     if options.image_dir is not None:
         raise UsageError("--image-dir: what is written to a URL has its pictures beside it. Leave it out.")
-    with _sent(output) as file:
+    with _open_output(output) as file:
         done = _export(dataset, file, options, quiet=quiet)
     return replace(done, output=f"{output.rpartition('/')[0]}/{Path(done.output).name}")
 
 
 @contextmanager
-def _sent(url: str) -> Iterator[str]:
+def _open_output(url: str) -> Iterator[str]:
     """Give the place on this machine to write a file to; it and all beside it go to the URL, the file last."""
     above, _, name = url.rpartition("/")
     with tempfile.TemporaryDirectory(prefix="mmconvert-") as folder:
@@ -105,10 +105,10 @@ def _sent(url: str) -> Iterator[str]:
 
 
 def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) -> Exported:
-    folder = _config(dataset, options.config_name)
+    folder = _find_config(dataset, options.config_name)
     total = open_dataset(folder).num_rows if (dataset / MANIFEST).is_file() else None
     records = read(folder)
-    path = _file(output, records, options.to)
+    path = _choose_file(output, records, options.to)
     require_apart([path], [dataset])
     if total is not None and path.resolve().is_relative_to(os.path.realpath(str(dataset))):
         raise UsageError(f"{path}: lies in the dataset that is read. Name a file beside it.")
@@ -117,7 +117,7 @@ def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) 
     with show_progress("export", quiet=quiet) as advance:
         losses = write(_Told(records, total, advance), target, options.to)
     for reject in () if quiet else records.rejects:
-        sys.stderr.write(f"{printable(str(reject))}\n")
+        sys.stderr.write(f"{escape_control(str(reject))}\n")
     return Exported(options.to, str(path), records.rows_read, len(records.rejects), losses)
 
 
@@ -135,7 +135,7 @@ class _Told:
             self._advance(Done(number, total=self._total))
 
 
-def _config(dataset: Path, name: str | None) -> Path:
+def _find_config(dataset: Path, name: str | None) -> Path:
     """Give the folder of the config that is meant; a dataset with only one is its own."""
     if not (dataset / MANIFEST).is_file():
         if name is not None:
@@ -148,10 +148,10 @@ def _config(dataset: Path, name: str | None) -> Path:
         raise UsageError(
             f"{dataset}: no config {name!r}.{suggest_spelling(name, configs)} Known: {', '.join(configs)}."
         )
-    return dataset if name is None else dataset / folder_of(name)
+    return dataset if name is None else dataset / build_config_folder(name)
 
 
-def _file(output: str, records: Records, to: str) -> Path:
+def _choose_file(output: str, records: Records, to: str) -> Path:
     """Give the file to write; in a folder, the one that the format's convention names."""
     path = Path(output)
     if not output.endswith("/") and not path.is_dir():

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error, UsageError, build_missing_path_error, suggest_spelling
 from mmconvert.core.rows import READERS
 from mmconvert.dataset.dataset import Dataset, open_dataset
-from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, check_names, config_folder
+from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, check_names, find_config_folder
 from mmconvert.io.detect import is_one_input
-from mmconvert.kits.vlmevalkit.datasets import lmudata_root
-from mmconvert.storage.hub_fs import HubPath, known_sha256, on_the_hub
-from mmconvert.storage.object_store import fetched, is_url
+from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
+from mmconvert.storage.hub_fs import HubPath, find_on_hub, read_known_sha256
+from mmconvert.storage.object_store import fetch, is_url
 
 DEFAULT_SPLIT = "test"
 _SPLIT = re.compile(r"(\w+(?:\.\w+)*)=(.+)", re.DOTALL)
@@ -62,7 +62,7 @@ class Input(msgspec.Struct, frozen=True):
             raise build_missing_path_error(path)
         return cls(path)
 
-    def each(self) -> "list[Input]":
+    def list_files(self) -> "list[Input]":
         """Give its files one by one."""
         return [replace(self, path=path, more=()) for path in (self.path, *self.more)]
 
@@ -73,7 +73,7 @@ class Input(msgspec.Struct, frozen=True):
         return str(place) if isinstance(place, HubPath) else place
 
 
-def plan(
+def plan_inputs(
     names: Sequence[str],
     *,
     split: str | None = None,
@@ -99,43 +99,43 @@ def plan(
     found: list[tuple[Path, Input]] = []
     subsets_used = False
     for name in names:
-        own_split, path, folder = _located(name, download)
+        own_split, path, folder = _locate(name, download)
         chosen = own_split or split or DEFAULT_SPLIT
         check_names(DEFAULT_CONFIG, chosen)
-        dataset = _dataset(path)
+        dataset = _open_dataset(path)
         if dataset is not None and own_split is not None:
             raise UsageError(
                 f"{name}: a dataset brings its own splits, {', '.join(dataset.files)}. Leave out {own_split}=."
             )
         if dataset is not None:
             shards = [Input(files[0], own, more=(*files[1:],)) for own, files in dataset.files.items() if files]
-            found += [(path, one) for split in shards for one in ([split] if whole_splits else split.each())]
+            found += [(path, one) for split in shards for one in ([split] if whole_splits else split.list_files())]
         elif isinstance(path, HubPath) and path.is_dir():
-            found += [(file, Input(file, own_split or split or _split_of(file))) for file in _files_on_the_hub(path)]
-        elif files := _files_in(path):
-            found += [(file, Input(file, chosen, _subset(file))) for file in _chosen(path, files, subsets)]
+            found += [(file, Input(file, own_split or split or _read_split(file))) for file in _list_hub_files(path)]
+        elif files := _list_files(path):
+            found += [(file, Input(file, chosen, _read_subset(file))) for file in _choose_files(path, files, subsets)]
             subsets_used = True
         else:
             found.append((path, Input(path, chosen, folder=folder)))
     if subsets and not subsets_used:
-        if sum(len(one.each()) for _, one in found) != 1 or len(subsets) != 1:
+        if sum(len(one.list_files()) for _, one in found) != 1 or len(subsets) != 1:
             raise UsageError("--subset picks files of a folder, or names the one subset of one file. Give one name.")
         found = [(path, replace(source, subset=subsets[0])) for path, source in found]
     for path, _ in found:
         if os.fsencode(path.name).decode(errors="replace") != path.name:
             raise UsageError(f"{path}: the name is no UTF-8 text. Rename the file.")
-    prefixes = _prefixes([(path, source.split) for path, source in found])
+    prefixes = _build_prefixes([(path, source.split) for path, source in found])
     return [replace(source, id_prefix=prefixes[path, source.split]) for path, source in found]
 
 
-def _prefixes(origins: Sequence[tuple[Path, str]]) -> dict[tuple[Path, str], str]:
+def _build_prefixes(origins: Sequence[tuple[Path, str]]) -> dict[tuple[Path, str], str]:
     """Give every file and split the shortest words that tell it from the others; nothing where there is one only."""
     origins = list(dict.fromkeys(origins))
     if len(origins) == 1:
         return {origins[0]: ""}
     for words in (
-        [_subset(path) for path, _ in origins],
-        [f"{split}-{_subset(path)}" for path, split in origins],
+        [_read_subset(path) for path, _ in origins],
+        [f"{split}-{_read_subset(path)}" for path, split in origins],
         [path.stem for path, _ in origins],
         [f"{path.resolve().parent.name}-{path.stem}" for path, _ in origins],
     ):
@@ -146,28 +146,28 @@ def _prefixes(origins: Sequence[tuple[Path, str]]) -> dict[tuple[Path, str], str
     return {origin: f"{word}-" for origin, word in zip(origins, words, strict=True)}
 
 
-def _dataset(path: Path) -> Dataset | None:
+def _open_dataset(path: Path) -> Dataset | None:
     """Open a dataset of ours, or the folder of one of its configs; None for anything else."""
-    return open_dataset(path) if (path / MANIFEST).is_file() or config_folder(path) is not None else None
+    return open_dataset(path) if (path / MANIFEST).is_file() or find_config_folder(path) is not None else None
 
 
-def _located(name: str, download: Callable[[str], Path] | None) -> tuple[str | None, Path, str | None]:
+def _locate(name: str, download: Callable[[str], Path] | None) -> tuple[str | None, Path, str | None]:
     """Give the split that is named, the place, and the URL of the folder of a file that came from a store."""
     if not name:
         raise UsageError("an INPUT is empty. Is a variable of the command line not set?")
     if name == "-":
-        return None, spooled(sys.stdin.buffer), None
+        return None, spool_stream(sys.stdin.buffer), None
     if Path(name).exists():
-        return None, _regular(Path(name)), None
+        return None, _check_regular(Path(name)), None
     match = _SPLIT.fullmatch(name)
     if match and Path(match[2]).exists():
-        return match[1], _regular(Path(match[2])), None
+        return match[1], _check_regular(Path(match[2])), None
     address = match[2] if match else name
     own = match[1] if match else None
-    if (place := on_the_hub(address)) is not None:
+    if (place := find_on_hub(address)) is not None:
         return own, place, None
     if is_url(address):
-        place = fetched(address)
+        place = fetch(address)
         return own, place, None if place.is_dir() else address.rstrip("/").rpartition("/")[0]
     if _ADDRESS.match(address):
         if download is None:
@@ -176,22 +176,22 @@ def _located(name: str, download: Callable[[str], Path] | None) -> tuple[str | N
             )
         return own, download(address), None
     if re.fullmatch(r"[\w.\-]+", name):
-        table = lmudata_root() / f"{name}.tsv"
+        table = find_lmudata_root() / f"{name}.tsv"
         if table.is_file():
             return None, table, None
     path = Path(match[2] if match else name)
-    tables = lmudata_root().glob("*.tsv") if path.parent == Path() else ()
+    tables = find_lmudata_root().glob("*.tsv") if path.parent == Path() else ()
     raise build_missing_path_error(path, [table.stem for table in tables])
 
 
-def _regular(path: Path) -> Path:
+def _check_regular(path: Path) -> Path:
     if not path.is_fifo():
         return path
     with path.open("rb") as pipe:
-        return spooled(pipe)
+        return spool_stream(pipe)
 
 
-def spooled(stream: BinaryIO) -> Path:
+def spool_stream(stream: BinaryIO) -> Path:
     """Copy a stream to a file that goes away with the process; its suffix follows from its first bytes.
 
     Args:
@@ -204,14 +204,14 @@ def spooled(stream: BinaryIO) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="mmconvert-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     head = stream.read(_HEAD)
-    path = folder / f"stdin{_suffix_of(head)}"
+    path = folder / f"stdin{_detect_suffix(head)}"
     with path.open("wb") as file:
         file.write(head)
         shutil.copyfileobj(stream, file)
     return path
 
 
-def _suffix_of(head: bytes) -> str:
+def _detect_suffix(head: bytes) -> str:
     """Tell the kind of a stream, which has no name, from its first bytes."""
     for magic, suffix in {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx"}.items():
         if head.startswith(magic):
@@ -224,7 +224,7 @@ def _suffix_of(head: bytes) -> str:
     return ".tsv" if b"\t" in line else ".csv"
 
 
-def _files_in(path: Path) -> list[Path]:
+def _list_files(path: Path) -> list[Path]:
     """List the files of a folder of files; [] for anything else, such as a kit's folder of result folders."""
     if not path.is_dir():
         return []
@@ -241,7 +241,7 @@ def _files_in(path: Path) -> list[Path]:
     return data or files
 
 
-def _files_on_the_hub(path: HubPath) -> list[Path]:
+def _list_hub_files(path: HubPath) -> list[Path]:
     """List the tables of a dataset that is none of ours, all in one folder: parquet where there is any."""
     tables: list[Path] = sorted(file for file in path.rglob("*") if file.is_file() and file.suffix.lower() in READERS)
     tables = [file for file in tables if file.suffix.lower() == ".parquet"] or tables
@@ -253,27 +253,27 @@ def _files_on_the_hub(path: HubPath) -> list[Path]:
     return tables
 
 
-def _split_of(file: Path) -> str:
+def _read_split(file: Path) -> str:
     """Give the split that the file's name begins with, as the Hub's own files are named."""
     found = _SHARD.fullmatch(file.stem)
     return found["split"] if found else DEFAULT_SPLIT
 
 
-def _chosen(path: Path, files: Sequence[Path], subsets: Sequence[str]) -> list[Path]:
-    found = list(dict.fromkeys(map(_subset, files)))
+def _choose_files(path: Path, files: Sequence[Path], subsets: Sequence[str]) -> list[Path]:
+    found = list(dict.fromkeys(map(_read_subset, files)))
     for subset in subsets:
         if subset not in found:
             raise UsageError(
                 f"{path}: no subset {subset!r}.{suggest_spelling(subset, found)} Found: {', '.join(found)}."
             )
-    return [file for file in files if not subsets or _subset(file) in subsets]
+    return [file for file in files if not subsets or _read_subset(file) in subsets]
 
 
-def _subset(path: Path) -> str:
+def _read_subset(path: Path) -> str:
     return _SPLIT_SUFFIX.sub("", path.stem)
 
 
-def fingerprint(source: Input) -> dict[str, Any]:
+def describe_input(source: Input) -> dict[str, Any]:
     """Describe an input file for the manifest: name, size, and a digest of size, head and tail.
 
     The digest is not of every byte, so that a large file is not read twice.
@@ -282,7 +282,7 @@ def fingerprint(source: Input) -> dict[str, Any]:
         return {"name": source.path.name, "split": source.split}
     size = source.path.stat().st_size
     if isinstance(source.path, HubPath):
-        known = {"sha256": known_sha256(source.path)} if known_sha256(source.path) else {}
+        known = {"sha256": read_known_sha256(source.path)} if read_known_sha256(source.path) else {}
         return {"name": str(source.path), "split": source.split, "bytes": size, **known}
     digest = hashlib.sha256(str(size).encode())
     try:

@@ -8,7 +8,7 @@ import msgspec
 
 from mmconvert.core.record import Image, Record, join_prompt_text
 from mmconvert.io.detect import sample
-from mmconvert.pipeline.inputs import Input, plan
+from mmconvert.pipeline.inputs import Input, plan_inputs
 from mmconvert.pipeline.read import FileOptions, ReadOptions, Records
 
 _SAMPLES = 3
@@ -76,7 +76,7 @@ def inspect_files(name: str, options: FileOptions) -> list[Inspected]:
     # What was piped stands in a file that goes away with the process: no name for anybody.
     piped = name == _PIPED or Path(name).is_fifo()
     how = ReadOptions(format=options.format, image_roots=options.image_root)
-    return [_inspect(source, how, _PIPED if piped else str(source.path)) for source in plan([name])]
+    return [_inspect(source, how, _PIPED if piped else str(source.path)) for source in plan_inputs([name])]
 
 
 def _inspect(source: Input, how: ReadOptions, name: str) -> Inspected:
@@ -107,15 +107,15 @@ def _inspect(source: Input, how: ReadOptions, name: str) -> Inspected:
         images=images,
         tasks=dict(tasks),
         warnings=dict(records.warnings),
-        samples=[_shown(record) for record in first],
+        samples=[_build_inspected(record) for record in first],
         first_reject=str(records.rejects[0]) if records.rejects else None,
     )
 
 
-def _shown(record: Record) -> InspectedRecord:
-    images = [_image_text(image) for image in record.images]
+def _build_inspected(record: Record) -> InspectedRecord:
+    images = [_format_image(image) for image in record.images]
     return InspectedRecord(record.id, record.answer, record.prediction, images, join_prompt_text(record))
 
 
-def _image_text(image: Image) -> str:
+def _format_image(image: Image) -> str:
     return str(image.url) if image.bytes is None else f"{image.format} {image.width}x{image.height}"

@@ -19,7 +19,7 @@ from mmconvert.core.record import Record
 from mmconvert.core.rows import Span, Where
 from mmconvert.dataset.shards import ROW_GROUP_BYTES, RecordWriter, Shard
 from mmconvert.dataset.views import View
-from mmconvert.io.parquet import parquet_file
+from mmconvert.io.parquet import open_checked_parquet
 from mmconvert.pipeline.inputs import Input
 
 _CHUNK_BYTES = ROW_GROUP_BYTES // 4
@@ -64,7 +64,7 @@ class WritingThread:
         while len(self._pending) >= (1 if here else WAITING):
             self._pending.pop(0).result()
         if here:
-            return _done(call, *arguments)
+            return _run_now(call, *arguments)
         future = self._pool.submit(call, *arguments)
         self._pending.append(future)
         return future
@@ -81,10 +81,10 @@ class WritingHere:
 
     def submit(self, call: Callable[..., Any], *arguments: Any, here: bool = True) -> Future[Any]:
         """Do a call and give its result."""
-        return _done(call, *arguments)
+        return _run_now(call, *arguments)
 
 
-def _done(call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+def _run_now(call: Callable[..., Any], *arguments: Any) -> Future[Any]:
     done: Future[Any] = Future()
     done.set_result(call(*arguments))
     return done
@@ -135,7 +135,7 @@ Told = Callable[[int, int, float | None], None]
 
 
 @contextlib.contextmanager
-def followed(inputs: Sequence[Input], told: Told | None) -> Iterator[Path | None]:
+def follow_progress(inputs: Sequence[Input], told: Told | None) -> Iterator[Path | None]:
     """Tell how far the parts of a conversion are, from time to time, while the context lasts.
 
     Args:
@@ -155,9 +155,9 @@ def followed(inputs: Sequence[Input], told: Told | None) -> Iterator[Path | None
     except OSError:  # whoever has no room for this may have room for the dataset
         yield None
         return
-    whole = max(1, sum(_size(source.path) for source in inputs))
+    whole = max(1, sum(_measure_size(source.path) for source in inputs))
     over = threading.Event()
-    thread = threading.Thread(target=_follow, args=(file, whole, told, over), daemon=True)
+    thread = threading.Thread(target=_watch_progress, args=(file, whole, told, over), daemon=True)
     thread.start()
     try:
         yield file
@@ -167,7 +167,7 @@ def followed(inputs: Sequence[Input], told: Told | None) -> Iterator[Path | None
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _follow(file: Path, whole: int, told: Told, over: threading.Event) -> None:
+def _watch_progress(file: Path, whole: int, told: Told, over: threading.Event) -> None:
     while not over.wait(_SECONDS):
         data = file.read_bytes()
         places = list(_PLACE.iter_unpack(data[: len(data) // _PLACE.size * _PLACE.size]))
@@ -182,7 +182,7 @@ class Tally:
         """Find out how much there is to do, where somebody asked.
 
         Args:
-            file: What `followed` gave; None where nobody asked.
+            file: What `follow_progress` gave; None where nobody asked.
             index: Place of the part among all of them.
             path: The file that is converted.
             span: Piece of it, None for all.
@@ -195,7 +195,7 @@ class Tally:
             self._file = os.open(file, os.O_WRONLY)
         self._at = index * _PLACE.size
         self._limit = limit
-        self._extent = extent(path, span)
+        self._extent = measure_extent(path, span)
         self._rows = self._bytes = 0
         self._next = time.monotonic() + _SECONDS
 
@@ -207,13 +207,13 @@ class Tally:
         self._bytes += size
         if (now := time.monotonic()) >= self._next:
             self._next = now + _SECONDS
-            self._tell(self._share(where))
+            self._write_share(self._compute_share(where))
 
-    def _share(self, where: Where) -> float:
+    def _compute_share(self, where: Where) -> float:
         limited = self._rows / self._limit if self._limit is not None else 0.0
         return max(min(1.0, limited), self._extent.share(where))
 
-    def _tell(self, share: float) -> None:
+    def _write_share(self, share: float) -> None:
         if self._file is not None:
             with contextlib.suppress(OSError):
                 os.pwrite(self._file, _PLACE.pack(self._rows, self._bytes, share * self._extent.bytes), self._at)
@@ -221,7 +221,7 @@ class Tally:
     def close(self) -> None:
         """Tell that the part is done."""
         if self._file is not None:
-            self._tell(1.0)
+            self._write_share(1.0)
             os.close(self._file)
             self._file = None
 
@@ -240,16 +240,16 @@ class Extent(NamedTuple):
         return 0.0 if place is None or not self.length else min(1.0, (place - self.start) / self.length)
 
 
-def extent(path: Path, span: Span | None = None) -> Extent:
+def measure_extent(path: Path, span: Span | None = None) -> Extent:
     """Measure a file, or a piece of it, without reading a row."""
-    size = _size(path)
+    size = _measure_size(path)
     if path.suffix.lower() != ".parquet" or not path.is_file():
         start, end = (0, size) if span is None else (span.start, span.end)
         return Extent(start, end - start, end - start)
     import pyarrow as pa
 
     try:
-        metadata = parquet_file(path).metadata
+        metadata = open_checked_parquet(path).metadata
     except (pa.ArrowException, OSError):
         return Extent(0, 0, size)
     groups = range(metadata.num_row_groups) if span is None else range(span.start, span.end)
@@ -258,7 +258,7 @@ def extent(path: Path, span: Span | None = None) -> Extent:
     return Extent(0 if span is None else span.row, rows, own, in_rows=True)
 
 
-def _size(path: Path) -> int:
+def _measure_size(path: Path) -> int:
     if path.is_file():
         return path.stat().st_size
     return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())

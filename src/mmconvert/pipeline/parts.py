@@ -18,10 +18,10 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, show
-from mmconvert.core.record import Record, weight
+from mmconvert.core.record import Record, estimate_weight
 from mmconvert.core.rows import DELIMITERS, READERS, Rejected, Span
 from mmconvert.dataset.shards import Shard
-from mmconvert.dataset.views import EVAL, VIEWS, without_reply
+from mmconvert.dataset.views import EVAL, VIEWS, remove_response
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.part_writer import PartWriter, Tally, WritingHere, WritingThread
 from mmconvert.pipeline.read import OURS, ReadOptions, Records
@@ -38,7 +38,7 @@ _OFFSETS = (".jsonl", *DELIMITERS)
 """Files whose rows say at which byte they begin."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class FilePart(msgspec.Struct, frozen=True):
     """What one task of an engine converts, and where to.
 
     Attributes:
@@ -75,9 +75,9 @@ class Part(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class PartResult:
-    """What a part gave; `ids` are those of its records, in order, `kin` what else `_kin` gives for them."""
+    """What a part gave; `ids` are those of its records, in order, `kin` what else `_read_kin` gives for them."""
 
-    part: Part
+    part: FilePart
     shards: list[Shard] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     kin: dict[str, str] = field(default_factory=dict)
@@ -89,9 +89,14 @@ class PartResult:
     bytes: int = 0
 
 
-def all_parts(
-    inputs: Sequence[Input], files: Sequence[Records], folders: Sequence[Path], common: Part, *, shared: bool = False
-) -> Iterator[Part]:
+def split_inputs(
+    inputs: Sequence[Input],
+    files: Sequence[Records],
+    folders: Sequence[Path],
+    common: FilePart,
+    *,
+    shared: bool = False,
+) -> Iterator[FilePart]:
     """Cut all files into parts, numbered through.
 
     Args:
@@ -106,12 +111,12 @@ def all_parts(
         # The format is told once, and not by every part anew.
         how = replace(common.how, format=records.format)
         whole = replace(common, index=index, source=source, folder=folder, how=how)
-        for part in parts_of(whole, records, read_on=common.two_threads and not shared):
+        for part in split_file(whole, records, read_on=common.two_threads and not shared):
             yield part
             index = part.index + 1
 
 
-def parts_of(part: Part, records: Records, *, read_on: bool) -> Iterator[Part]:
+def split_file(part: FilePart, records: Records, *, read_on: bool) -> Iterator[FilePart]:
     """Cut a file into parts, while those before are being converted.
 
     Args:
@@ -125,7 +130,7 @@ def parts_of(part: Part, records: Records, *, read_on: bool) -> Iterator[Part]:
     Raises:
         Error: As the source's `cut`.
     """
-    cut, sizes = _pieces_of(part.source, records, part.how)
+    cut, sizes = _choose_cutter(part.source, records, part.how)
     if cut is None:
         yield part
     elif read_on and part.source.path.suffix.lower() in _OFFSETS:
@@ -135,11 +140,11 @@ def parts_of(part: Part, records: Records, *, read_on: bool) -> Iterator[Part]:
             yield replace(part, index=index, span=span)
 
 
-def count_at_most(inputs: Sequence[Input], files: Sequence[Records], how: ReadOptions) -> int:
+def count_most_parts(inputs: Sequence[Input], files: Sequence[Records], how: ReadOptions) -> int:
     """Count the parts that files may have; a few rows more or less in each may make it fewer."""
     counts = 0
     for source, records in zip(inputs, files, strict=True):
-        cut, sizes = _pieces_of(source, records, how)
+        cut, sizes = _choose_cutter(source, records, how)
         if cut is None:
             counts += 1
         elif source.path.suffix.lower() in _OFFSETS:
@@ -149,7 +154,7 @@ def count_at_most(inputs: Sequence[Input], files: Sequence[Records], how: ReadOp
     return counts
 
 
-def _pieces_of(
+def _choose_cutter(
     source: Input, records: Records, how: ReadOptions
 ) -> tuple[Callable[..., Iterator[Span]] | None, tuple[int, ...]]:
     """Give what cuts a file and the bytes of each piece; None where it stays whole."""
@@ -160,10 +165,10 @@ def _pieces_of(
     if size <= SMALL_FILE:
         return None, ()
     reader = importlib.import_module(f"mmconvert.io.{READERS[suffix]}")
-    return getattr(reader, "cut", None), _sizes(size)
+    return getattr(reader, "cut", None), _list_sizes(size)
 
 
-def _sizes(size: int) -> tuple[int, ...]:
+def _list_sizes(size: int) -> tuple[int, ...]:
     """Give the bytes of each part of a file: a multiple of four, so that as many cores have work to the end.
 
     Every part is a little smaller than the one before: it begins later, when the file is looked over up to there.
@@ -187,7 +192,7 @@ class PartError(Error):
         return str(self.args[0])
 
 
-def convert_part(part: Part) -> list[PartResult]:
+def convert_part(part: FilePart) -> list[PartResult]:
     """Convert one part, or all parts of a file that is read on, into shards in its folder.
 
     Returns:
@@ -202,8 +207,8 @@ def convert_part(part: Part) -> list[PartResult]:
     try:
         writer = WritingThread() if part.two_threads else WritingHere()
         counted = Tally(part.tally, part.index, part.source.path, part.span, part.how.limit)
-        with _rare_collections(), contextlib.closing(counted) as tally, writer as writing:
-            for piece, found in _pieces(part, records):
+        with _collect_rarely(), contextlib.closing(counted) as tally, writer as writing:
+            for piece, found in _split_pieces(part, records):
                 results.append(PartResult(piece))
                 closed.append(_copy(results[-1], found, records, writing, tally))
     except UsageError:
@@ -216,11 +221,11 @@ def convert_part(part: Part) -> list[PartResult]:
     return results
 
 
-def _pieces(part: Part, records: Records) -> Iterator[tuple[Part, Iterator[Record]]]:
+def _split_pieces(part: FilePart, records: Records) -> Iterator[tuple[FilePart, Iterator[Record]]]:
     if not part.pieces:
         yield part, iter(records)
         return
-    for number, (span, found) in enumerate(records.pieces(part.pieces)):
+    for number, (span, found) in enumerate(records.read_pieces(part.pieces)):
         yield replace(part, span=span, pieces=(), piece=number), found
 
 
@@ -239,18 +244,18 @@ def _copy(
             break
         try:
             if records.format == OURS:
-                record = without_reply(record)
+                record = remove_response(record)
             if view.of is not None:
                 record = view.of(record)
         except RowError as error:
             records.rejects.append(Rejected.of(error, records.where, record.id))
             records.counted -= 1
             continue
-        kin = _kin(record)
+        kin = _read_kin(record)
         renamed = kin in part.foreign
         if renamed:
-            record = _prefixed(record, part.source.id_prefix)
-            kin = _kin(record)
+            record = _add_prefix(record, part.source.id_prefix)
+            kin = _read_kin(record)
         before = len(seen)
         seen.add(record.id)
         if len(seen) == before:
@@ -263,7 +268,7 @@ def _copy(
             result.kin[record.id] = kin
         if renamed:
             result.warnings[_RENAMED] += 1
-        size = weight(record)
+        size = estimate_weight(record)
         writer.add(record, size)
         result.images += len(record.images)
         result.predicted += record.prediction is not None
@@ -276,18 +281,18 @@ def _copy(
     return writer.close()
 
 
-def _kin(record: Record) -> str:
+def _read_kin(record: Record) -> str:
     """Give what a row shares with those that it belongs to: its group, or its sample without one."""
     return record.sample if record.group is None else record.group
 
 
-def _prefixed(record: Record, prefix: str) -> Record:
+def _add_prefix(record: Record, prefix: str) -> Record:
     """Tell a row, its copies and the rows of its group from those of another file that are called alike."""
     group = None if record.group is None else f"{prefix}{record.group}"
     return replace(record, id=f"{prefix}{record.id}", sample=f"{prefix}{record.sample}", group=group)
 
 
-def without_duplicates(results: list[PartResult], kept: Iterable[str] = ()) -> None:
+def reconvert_duplicates(results: list[PartResult], kept: Iterable[str] = ()) -> None:
     """Convert again the parts that repeat an id of an earlier part, of whatever split.
 
     Parts are converted apart and do not see each other's ids; repeats between them are rare. A repeat in
@@ -317,7 +322,7 @@ def without_duplicates(results: list[PartResult], kept: Iterable[str] = ()) -> N
 
 
 @contextlib.contextmanager
-def _rare_collections() -> Iterator[None]:
+def _collect_rarely() -> Iterator[None]:
     """Look for cycles rarely: records have none, and looking costs a sixth of the time.
 
     So rarely that most objects have come and gone between two looks.

@@ -16,7 +16,7 @@ Prompt = Callable[[Record], Wording]
 """What a file in `mmconvert/prompts` exports, but for its parameters: keywords with defaults."""
 
 
-def prompt_of(spec: str) -> Prompt:
+def load_prompt(spec: str) -> Prompt:
     """Load a prompt by what the user wrote.
 
     Args:
@@ -42,18 +42,18 @@ def prompt_of(spec: str) -> Prompt:
     given = convert_arguments(name, values, {key: str if defaults[key] is None else defaults[key] for key in values})
     hints = get_type_hints(prompt)
     for key, value in given.items():
-        words = _words(hints.get(key))
+        words = _list_words(hints.get(key))
         if words and value not in words:
             hint = suggest_spelling(str(value), words)
             raise UsageError(f"{name}: {key} cannot be {value!r}.{hint} Known: {', '.join(words)}.")
     return partial(prompt, **given)
 
 
-def rewording(prompt: str | None, suffix: str | None = None) -> Callable[[Record], Record]:
+def build_rewording(prompt: str | None, suffix: str | None = None) -> Callable[[Record], Record]:
     r"""Give the step that words records anew.
 
     Args:
-        prompt: As for `prompt_of`; None keeps the wording that the format gave.
+        prompt: As for `load_prompt`; None keeps the wording that the format gave.
         suffix: Text put behind the last user turn as it is; None for none.
 
     Returns:
@@ -61,7 +61,7 @@ def rewording(prompt: str | None, suffix: str | None = None) -> Callable[[Record
         turns stay.
 
     Raises:
-        UsageError: As `prompt_of`.
+        UsageError: As `load_prompt`.
 
     Example:
         >>> from mmconvert.core.record import Part, Source, Turn, join_prompt_text
@@ -70,7 +70,7 @@ def rewording(prompt: str | None, suffix: str | None = None) -> Callable[[Record
         >>> join_prompt_text(rewording("mmbench", "Answer:")(record))
         'Which? There are several options:\nA. cat\nB. dog\nAnswer:'
     """
-    word = None if prompt is None else prompt_of(prompt)
+    word = None if prompt is None else load_prompt(prompt)
 
     def reword(record: Record) -> Record:
         if word is not None:
@@ -81,8 +81,8 @@ def rewording(prompt: str | None, suffix: str | None = None) -> Callable[[Record
     return reword
 
 
-def _words(hint: Any) -> tuple[str, ...]:
+def _list_words(hint: Any) -> tuple[str, ...]:
     """List the words of a Literal, also of one that may be None; () for any other type."""
     if get_origin(hint) is Literal:
         return get_args(hint)
-    return next((words for one in get_args(hint) if (words := _words(one))), ())
+    return next((words for one in get_args(hint) if (words := _list_words(one))), ())

@@ -15,15 +15,15 @@ from mmconvert.core.option_fields import Place
 from mmconvert.core.record import Image, Record, check_record
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.options import remove_option_names
-from mmconvert.dataset.views import without_reply
+from mmconvert.dataset.views import remove_response
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
 from mmconvert.images.prefetch import decode_ahead
-from mmconvert.io import span_ends
+from mmconvert.io import list_span_ends
 from mmconvert.io.detect import guess
-from mmconvert.io.tables import as_texts
-from mmconvert.pipeline.diagnose import further_problems
+from mmconvert.io.tables import format_row
+from mmconvert.pipeline.diagnose import find_further_problems
 from mmconvert.pipeline.inputs import Input
-from mmconvert.pipeline.prompting import rewording
+from mmconvert.pipeline.prompting import build_rewording
 from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.format import Context, Format
 from mmconvert.plugins.registry import load, name_by_content
@@ -90,7 +90,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
     first_rows: int | None = None
     keep_refused: bool = False
 
-    def facts(self) -> dict[str, Any]:
+    def list_facts(self) -> dict[str, Any]:
         """Give what records depend on beside their files, as a manifest tells it; `code` names files of the user's."""
         specs = (parse_spec(spec)[0] for spec in (*self.transforms, self.prompt) if spec is not None)
         named = {name: name_by_content(name) for name in (self.format, self.read_as, *specs) if name is not None}
@@ -150,7 +150,7 @@ class Records:
             raise UsageError(f"{self.format}: is no format {show(self.plugin)}. See mmconvert.plugins.format.Format.")
         # A wrong name or parameter is told before the first row.
         load_steps(options.transforms)
-        rewording(options.prompt)
+        build_rewording(options.prompt)
         self._reading: Reading | None = load("mmconvert.readings", options.read_as) if options.read_as else None
         self._good: Mapping[str, Any] | None = None
         self.rejects: list[Rejected] = []
@@ -161,9 +161,9 @@ class Records:
 
     def __iter__(self) -> Iterator[Record]:
         """Yield records in order; refused rows are collected, not raised."""
-        return self._read(self._rows())
+        return self._read(self._read_rows())
 
-    def pieces(self, sizes: Sequence[int]) -> Iterator[tuple[Span, Iterator[Record]]]:
+    def read_pieces(self, sizes: Sequence[int]) -> Iterator[tuple[Span, Iterator[Record]]]:
         """Read the file on in pieces that end where its source's `cut` would end a span.
 
         Args:
@@ -174,11 +174,11 @@ class Records:
             at hand.
         """
         numbered = _PieceNumbers(sizes)
-        for _, rows in groupby(self._rows(), numbered):
+        for _, rows in groupby(self._read_rows(), numbered):
             first, start = numbered.first, numbered.first.offset or 0
             yield Span(start, numbered.end, first.row, first.line or 1), self._read(rows)
 
-    def _rows(self) -> Iterator[Row | Rejected]:
+    def _read_rows(self) -> Iterator[Row | Rejected]:
         files = (self._input.path, *self._input.more)
         rows = chain.from_iterable(self.plugin.rows(path, self._span) for path in files)
         return self._reading(self._input.path, rows) if self._reading is not None else rows
@@ -191,7 +191,7 @@ class Records:
             roots,
             max_bytes=options.max_image_bytes,
             keep_urls=options.keep_urls,
-            fetch=_fetcher(options.max_image_bytes) if options.allow_remote else None,
+            fetch=_build_fetcher(options.max_image_bytes) if options.allow_remote else None,
         )
         context = Context(
             pictures,
@@ -202,40 +202,44 @@ class Records:
             self._input.id_prefix,
             self.warnings,
         )
-        through = self._steps(pictures)
-        made: Iterator[_Made] = (self._made(item, context, through) for item in islice(rows, options.first_rows))
+        through = self._build_steps(pictures)
+        made: Iterator[_Made] = (self._convert_row(item, context, through) for item in islice(rows, options.first_rows))
         strict = replace(context, pictures=replace(pictures, decode=options.decode), warnings=Counter())
         if options.decode:
-            made = decode_ahead(made, _pictures, lambda one: self._made(one.row, strict, through))
+            made = decode_ahead(made, _list_images, lambda one: self._convert_row(one.row, strict, through))
         self.counted = 0
         for one in made:
             row, rejected = one.row, one.rejected
             self.rows_read += 1
             self.where = row.where
             if options.every_problem and isinstance(row, Row):
-                self.warnings.update(_swallowing(row))
+                self.warnings.update(_find_swallowed_rows(row))
             if options.max_rows is not None and self.rows_read > options.max_rows:
-                raise too_long(self._input, options.max_rows)
+                raise build_too_long_error(self._input, options.max_rows)
             if rejected is not None:
-                self.rejects.append(_with_row(rejected, row) if options.keep_refused else _without_row(rejected))
+                self.rejects.append(_add_row(rejected, row) if options.keep_refused else _drop_row(rejected))
                 if options.every_problem:
-                    self.rejects += self._further(row, rejected, lambda one: self._made(one, strict, through))
+                    self.rejects += self._find_further(
+                        row, rejected, lambda one: self._convert_row(one, strict, through)
+                    )
             elif options.every_problem and not self._good and isinstance(row, Row):
-                self._good = as_texts(row).fields
+                self._good = format_row(row).fields
             for record in one.records:
                 self.counted += 1
                 yield record
             if options.limit is not None and self.counted >= options.limit:
                 return
 
-    def _further(self, item: Row | Rejected, first: Rejected, read: Callable[[Row], "_Made"]) -> Iterator[Rejected]:
+    def _find_further(
+        self, item: Row | Rejected, first: Rejected, read: Callable[[Row], "_Made"]
+    ) -> Iterator[Rejected]:
         row, unread = (item.row, (first, *first.others)) if isinstance(item, Rejected) else (item, ())
         if row is None:
             return
-        row = as_texts(row)
+        row = format_row(row)
         if self._good is None:
-            good = (item for item in self._rows() if isinstance(item, Row) and read(item).rejected is None)
-            self._good = next((as_texts(item).fields for item in good), {})
+            good = (item for item in self._read_rows() if isinstance(item, Row) and read(item).rejected is None)
+            self._good = next((format_row(item).fields for item in good), {})
 
         last = _Made(row, ())
 
@@ -246,20 +250,22 @@ class Records:
             last = read(trial) if last.rejected is None else last
             return last.rejected
 
-        yield from further_problems(row, first, self._good, problem)
+        yield from find_further_problems(row, first, self._good, problem)
         # An id that the mending put there is none of the row's.
-        own, put = _texts(row.fields, last.row.fields if isinstance(last.row, Row) else {})
+        own, put = _list_texts(row.fields, last.row.fields if isinstance(last.row, Row) else {})
         self.mended += [(row.where, record.id) for record in last.records if record.sample in own - put]
 
-    def _steps(self, pictures: Pictures) -> "_Steps":
+    def _build_steps(self, pictures: Pictures) -> "_Steps":
         options = self._options
         transforms = load_steps(options.transforms, options.seed, pictures)
-        reword = rewording(options.prompt, options.prompt_suffix) if options.prompt or options.prompt_suffix else None
+        reword = (
+            build_rewording(options.prompt, options.prompt_suffix) if options.prompt or options.prompt_suffix else None
+        )
         if self.format != OURS:
             return _Steps(remove_option_names, transforms, reword)
-        return _Steps(without_reply if transforms or reword is not None else None, transforms, reword)
+        return _Steps(remove_response if transforms or reword is not None else None, transforms, reword)
 
-    def _made(self, row: Row | Rejected, context: Context, through: "_Steps") -> "_Made":
+    def _convert_row(self, row: Row | Rejected, context: Context, through: "_Steps") -> "_Made":
         if isinstance(row, Rejected):
             return _Made(row, (), row)
         for remark in row.remarks:
@@ -274,7 +280,7 @@ class Records:
                 records = [through.reword(record) for record in records]
             return _Made(row, records)
         except RowError as error:
-            return _Made(row, (), Rejected.of(error, row.where, _row_id(row)))
+            return _Made(row, (), Rejected.of(error, row.where, _read_row_id(row)))
 
 
 class _Steps(msgspec.Struct, frozen=True):
@@ -294,7 +300,7 @@ class _PieceNumbers:
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:
-        self._ends = span_ends(sizes)
+        self._ends = list_span_ends(sizes)
         self._number = self.end = 0
         self.first = Where("", 0)
 
@@ -314,22 +320,22 @@ class _Made(msgspec.Struct, frozen=True, gc=False):
     rejected: Rejected | None = None
 
 
-def _pictures(made: _Made) -> Iterator[Image]:
+def _list_images(made: _Made) -> Iterator[Image]:
     for record in made.records:
         yield from record.images
         yield from record.attachments
 
 
-def _fetcher(max_bytes: int) -> Callable[[str], bytes]:
+def _build_fetcher(max_bytes: int) -> Callable[[str], bytes]:
     return partial(fetch, limits=Limits(max_bytes))
 
 
-def too_long(source: Input, max_rows: int) -> Error:
+def build_too_long_error(source: Input, max_rows: int) -> Error:
     """Say that a file has too many rows."""
     return Error(f"{source.path}: holds more than {max_rows:,} rows. Raise --max-rows to read them.")
 
 
-def _texts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+def _list_texts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[set[str], set[str]]:
     """Give the plain values of a row as texts: those that stayed, and those that were put there."""
     own: set[str] = set()
     put: set[str] = set()
@@ -339,7 +345,7 @@ def _texts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[set[str
     return own, put
 
 
-def _swallowing(row: Row) -> Iterator[str]:
+def _find_swallowed_rows(row: Row) -> Iterator[str]:
     """Remark on cells that look as if they held other rows."""
     if Path(row.where.file).suffix.lower() == ".tsv":
         for name, value in row.fields.items():
@@ -347,17 +353,17 @@ def _swallowing(row: Row) -> Iterator[str]:
                 yield f"line {row.where.line} {name}: tabs and line breaks stand in quotes; is a quote missing there?"
 
 
-def _with_row(rejected: Rejected, row: Row | Rejected) -> Rejected:
-    return replace(_without_row(rejected), row=as_texts(row) if isinstance(row, Row) else rejected.row)
+def _add_row(rejected: Rejected, row: Row | Rejected) -> Rejected:
+    return replace(_drop_row(rejected), row=format_row(row) if isinstance(row, Row) else rejected.row)
 
 
-def _without_row(rejected: Rejected) -> Rejected:
+def _drop_row(rejected: Rejected) -> Rejected:
     """Let go of the row of a refusal, which may be large, but for its id."""
     if rejected.row is None:
         return rejected
-    return replace(rejected, id=rejected.id or _row_id(rejected.row), row=None, others=())
+    return replace(rejected, id=rejected.id or _read_row_id(rejected.row), row=None, others=())
 
 
-def _row_id(row: Row) -> str | None:
+def _read_row_id(row: Row) -> str | None:
     value = next((row.fields[name] for name in ("index", "id") if row.fields.get(name) is not None), None)
     return None if value is None else str(value)

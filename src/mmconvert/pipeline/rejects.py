@@ -7,10 +7,10 @@ from pathlib import Path
 from mmconvert.core.errors import UsageError
 from mmconvert.core.rows import Rejected
 from mmconvert.pipeline.inputs import Input
-from mmconvert.storage.atomic import clear_leftovers, published_file, require_file, write_synced
+from mmconvert.storage.atomic import clear_leftovers, open_published_file, require_file, write_synced
 
 
-def place_of_rejects(wish: Path | None, inputs: Sequence[Input], output: Path) -> Path:
+def choose_rejects_path(wish: Path | None, inputs: Sequence[Input], output: Path) -> Path:
     """Say where refused rows go.
 
     Args:
@@ -30,7 +30,7 @@ def place_of_rejects(wish: Path | None, inputs: Sequence[Input], output: Path) -
     require_file(wish)
     if file.is_relative_to(output):
         raise UsageError(f"{wish}: lies inside {output}, which is replaced as a whole. Name a file beside it.")
-    read = [one.path.resolve() for source in inputs for one in source.each()]
+    read = [one.path.resolve() for source in inputs for one in source.list_files()]
     if file in read:
         raise UsageError(f"{wish}: is the input itself. Name another file for the refused rows.")
     if any(path.is_dir() and file.is_relative_to(path) for path in read):
@@ -57,6 +57,6 @@ def write_rejects(rejects: Sequence[Rejected], path: Path, append: bool) -> str 
         path.unlink(missing_ok=True)
         return None
     path.parent.mkdir(parents=True, exist_ok=True)
-    with published_file(path) as temporary:
+    with open_published_file(path) as temporary:
         write_synced(temporary, b"\n".join(lines) + b"\n")
     return str(path) if rejects else None

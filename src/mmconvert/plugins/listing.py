@@ -15,7 +15,7 @@ class ListedPlugin(NamedTuple):
     origin: str
 
 
-def kinds(package: str) -> dict[str, str]:
+def list_kinds(package: str) -> dict[str, str]:
     """Name the kinds of plug-ins of one program, each with the package that holds them."""
     return {group.rpartition(".")[2]: group for group in GROUPS if group.startswith(package + ".")}
 
@@ -34,7 +34,7 @@ def list_plugins(program: str, kind: str | None, words: Sequence[str]) -> dict[s
     Raises:
         UsageError: There is no such kind, or nothing with all the words.
     """
-    groups = kinds(program)
+    groups = list_kinds(program)
     if kind is not None and kind not in groups:
         if hint := suggest_spelling(kind, groups):
             raise UsageError(f"unknown kind {kind!r}.{hint} Known: {', '.join(groups)}.")

@@ -15,7 +15,7 @@ from mmconvert.kits.reform_eval.dialogue import (
     ALPHABETS,
     FIRST_QUERIES,
     Processor,
-    chat_wording,
+    build_chat_prompt,
     format_conversation,
     format_mmgpt,
     format_plain,
@@ -115,7 +115,7 @@ def reform_eval(
     )
     rng = Random(f"{seed}:{record.id}")
     if chat:
-        return chat_wording(record, settings, rng)
+        return build_chat_prompt(record, settings, rng)
     sample = {
         "question": record.question or "",
         "answer_options": record.options or None,

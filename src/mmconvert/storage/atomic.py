@@ -18,7 +18,7 @@ _STORE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 """How a URL begins that a `Path` was made of."""
 
 
-def temporary(place: Path, kind: str = "new") -> Path:
+def build_temporary_path(place: Path, kind: str = "new") -> Path:
     """Name a temporary file or folder beside a place; no other live process uses this name.
 
     Args:
@@ -132,7 +132,7 @@ def require_apart(outputs: Iterable[str | Path | None], inputs: Iterable[str | P
 
 
 @contextlib.contextmanager
-def published_file(place: Path) -> Iterator[Path]:
+def open_published_file(place: Path) -> Iterator[Path]:
     """Make a file that appears whole or not at all.
 
     Args:
@@ -146,7 +146,7 @@ def published_file(place: Path) -> Iterator[Path]:
     """
     require_file(place)
     clear_leftovers(place)
-    new = temporary(place)
+    new = build_temporary_path(place)
     try:
         yield new
         with new.open("rb") as file:

@@ -23,10 +23,10 @@ from mmconvert.storage.url_safety import (
     PORTS,
     Address,
     Resolve,
-    checked_addresses,
-    checked_url,
+    build_refusal,
+    check_addresses,
+    check_url,
     is_public,
-    refused,
     resolve,
 )
 
@@ -83,12 +83,12 @@ def fetch(
         RowError: `remote.address`: not an address that may be fetched, here or in a redirect;
             `remote.too_large`, `remote.timeout`, `remote.failed`.
     """
-    with opened(url, limits, resolve=resolve, allowed=allowed, trust=trust) as chunks:
+    with open_url(url, limits, resolve=resolve, allowed=allowed, trust=trust) as chunks:
         return b"".join(chunks)
 
 
 @contextlib.contextmanager
-def opened(
+def open_url(
     url: str,
     limits: Limits,
     *,
@@ -99,23 +99,23 @@ def opened(
     """Open an address and give the pieces of its body; arguments and errors are those of `fetch`."""
     clock = _Clock(limits)
     with contextlib.ExitStack() as stack:
-        with _network_errors(url, limits):
+        with _explain_network_errors(url, limits):
             at = url
             for _ in range(limits.redirects + 1):
                 stack.close()
-                target = checked_url(at)
-                addresses = checked_addresses(target, resolve, allowed)
-                answer = stack.enter_context(_answer(target, addresses, clock, trust))
+                target = check_url(at)
+                addresses = check_addresses(target, resolve, allowed)
+                answer = stack.enter_context(_open_response(target, addresses, clock, trust))
                 if answer.status not in _REDIRECTS:
                     break
-                at = _location(at, answer)
+                at = _read_location(at, answer)
             else:
                 raise RowError("remote.address", "", f"more than {limits.redirects} redirects {show(url)}.")
-        yield _body(answer, url, limits)
+        yield _read_body(answer, url, limits)
 
 
 @contextlib.contextmanager
-def _network_errors(url: str, limits: Limits) -> Iterator[None]:
+def _explain_network_errors(url: str, limits: Limits) -> Iterator[None]:
     from http.client import HTTPException
 
     try:
@@ -129,17 +129,17 @@ def _network_errors(url: str, limits: Limits) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _answer(
+def _open_response(
     target: SplitResult, addresses: Sequence[Address], clock: "_Clock", trust: "ssl.SSLContext | None"
 ) -> "Iterator[http.client.HTTPResponse]":
     from http.client import HTTPConnection
 
     host, port = target.hostname or "", target.port or PORTS[target.scheme]
     with contextlib.ExitStack() as stack:
-        channel = stack.enter_context(_connected(addresses, port, clock))
+        channel = stack.enter_context(_connect(addresses, port, clock))
         if target.scheme == "https":
-            channel.settimeout(clock.left())
-            channel = stack.enter_context((trust or _trusted()).wrap_socket(channel, server_hostname=host))
+            channel.settimeout(clock.compute_left())
+            channel = stack.enter_context((trust or _load_trust()).wrap_socket(channel, server_hostname=host))
         connection = HTTPConnection(host, port)
         # The connection stands already: http.client would look the host up once more.
         connection.sock = cast(Any, _Timed(channel, clock))
@@ -150,7 +150,7 @@ def _answer(
 
 
 @cache
-def _trusted() -> "ssl.SSLContext":
+def _load_trust() -> "ssl.SSLContext":
     import ssl
 
     return ssl.create_default_context()
@@ -163,22 +163,22 @@ class _Clock:
         self._ends = time.monotonic() + limits.seconds
         self._silence = limits.silence
 
-    def left(self) -> float:
+    def compute_left(self) -> float:
         left = self._ends - time.monotonic()
         if left <= 0:
             raise TimeoutError
         return min(left, self._silence)
 
 
-def _connected(addresses: Sequence[Address], port: int, clock: _Clock) -> socket.socket:
+def _connect(addresses: Sequence[Address], port: int, clock: _Clock) -> socket.socket:
     for address in addresses[:-1]:
         with contextlib.suppress(OSError):
             # A host of several addresses may be dead at one of them.
-            return socket.create_connection((str(address), port), timeout=clock.left() / 2)
-    return socket.create_connection((str(addresses[-1]), port), timeout=clock.left())
+            return socket.create_connection((str(address), port), timeout=clock.compute_left() / 2)
+    return socket.create_connection((str(addresses[-1]), port), timeout=clock.compute_left())
 
 
-def _location(url: str, answer: "http.client.HTTPResponse") -> str:
+def _read_location(url: str, answer: "http.client.HTTPResponse") -> str:
     location = answer.getheader("Location")
     if not location:
         raise RowError("remote.failed", "", f"the server redirects to nowhere {show(url)}.")
@@ -188,14 +188,14 @@ def _location(url: str, answer: "http.client.HTTPResponse") -> str:
     try:
         return urljoin(url, location)
     except ValueError as error:
-        raise refused(location, str(error)) from None
+        raise build_refusal(location, str(error)) from None
 
 
-def _body(answer: "http.client.HTTPResponse", url: str, limits: Limits) -> Iterator[bytes]:
+def _read_body(answer: "http.client.HTTPResponse", url: str, limits: Limits) -> Iterator[bytes]:
     if answer.status != 200:
         raise RowError("remote.failed", "", f"the server answers {answer.status} {answer.reason} {show(url)}.")
     count = 0
-    with _network_errors(url, limits):
+    with _explain_network_errors(url, limits):
         while True:
             # `length` is what the server says is left; what comes without one is counted.
             if count + (answer.length or 0) > limits.bytes:
@@ -220,11 +220,11 @@ class _Timed:
         self._clock = clock
 
     def sendall(self, data: bytes) -> None:
-        self._channel.settimeout(self._clock.left())
+        self._channel.settimeout(self._clock.compute_left())
         self._channel.sendall(data)
 
     def receive(self, buffer: memoryview) -> int:
-        self._channel.settimeout(self._clock.left())
+        self._channel.settimeout(self._clock.compute_left())
         return self._channel.recv_into(buffer)
 
     def makefile(self, _mode: str) -> io.BufferedReader:

@@ -22,7 +22,7 @@ _UNDONE = (409, 412, 429, 503)
 _T = TypeVar("_T")
 
 
-def retried(action: Callable[[], _T], waits: Sequence[float], *, once: str | None = None) -> _T:
+def retry(action: Callable[[], _T], waits: Sequence[float], *, once: str | None = None) -> _T:
     """Do it again after a failure that passes by itself; what has arrived is not sent again.
 
     Args:
@@ -40,21 +40,21 @@ def retried(action: Callable[[], _T], waits: Sequence[float], *, once: str | Non
 
     for wait in waits:
         try:
-            return _unwrapped(action)
+            return _unwrap_error(action)
         except HfHubHTTPError as error:
             if error.response.status_code not in (_UNDONE if _is_for(error, once) else _TRANSIENT):
                 raise
-            wait = max(wait, _asked_for(error))
+            wait = max(wait, _read_pause(error))
         except httpx2.ConnectError:
             raise
         except httpx2.TransportError as error:
             if _is_for(error, once):
                 raise
         time.sleep(wait)
-    return _unwrapped(action)
+    return _unwrap_error(action)
 
 
-def _unwrapped(action: Callable[[], _T]) -> _T:
+def _unwrap_error(action: Callable[[], _T]) -> _T:
     """Raise what broke an upload off; the Hub's client hides it behind an error of its own."""
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError
@@ -72,17 +72,17 @@ def _is_for(error: "HfHubHTTPError | httpx2.TransportError", part: str | None) -
     return part is not None and part in asked.url.path
 
 
-def _asked_for(error: "HfHubHTTPError") -> float:
+def _read_pause(error: "HfHubHTTPError") -> float:
     """Give the seconds that the Hub wants a client to wait."""
     from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]  # in no __all__
 
     headers = error.response.headers
     limit = parse_ratelimit_headers(headers)
-    seconds = limit.reset_in_seconds if limit else _seconds(headers.get("Retry-After") or "")
+    seconds = limit.reset_in_seconds if limit else _parse_seconds(headers.get("Retry-After") or "")
     return min(seconds, MOST_SECONDS)
 
 
-def _seconds(said: str) -> float:
+def _parse_seconds(said: str) -> float:
     """Read a `Retry-After`: seconds, or the date until which to wait (RFC 9110, 10.2.3); 0 for anything else."""
     if said.isdecimal():
         return int(said)
@@ -93,7 +93,7 @@ def _seconds(said: str) -> float:
 
 
 @contextlib.contextmanager
-def explained(repo_id: str) -> Iterator[None]:
+def explain_errors(repo_id: str) -> Iterator[None]:
     """Say in a sentence why the Hub did not publish, and what to do.
 
     Args:
@@ -110,7 +110,7 @@ def explained(repo_id: str) -> Iterator[None]:
     except HfHubHTTPError as error:
         status = error.response.status_code
         said = f": {error.server_message}" if error.server_message else ""
-        raise Error(f"{repo_id}: the Hub answered {status}{said}. {_advice(status, repo_id)}") from None
+        raise Error(f"{repo_id}: the Hub answered {status}{said}. {_build_advice(status, repo_id)}") from None
     except OfflineModeIsEnabled:
         raise Error(f"{repo_id}: HF_HUB_OFFLINE is set. Unset it to publish.") from None
     except (httpx2.TransportError, ConnectionError, TimeoutError) as error:
@@ -120,7 +120,7 @@ def explained(repo_id: str) -> Iterator[None]:
         ) from None
 
 
-def _advice(status: int, repo_id: str) -> str:
+def _build_advice(status: int, repo_id: str) -> str:
     owner = repo_id.partition("/")[0]
     match status:
         case 401:

@@ -21,7 +21,7 @@ import msgspec
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, suggest_spelling, take_first_line
 from mmconvert.core.rows import READERS
-from mmconvert.storage.hub_errors import RETRY_SECONDS, retried
+from mmconvert.storage.hub_errors import RETRY_SECONDS, retry
 
 SMALL_FILE = 4 << 20
 """Bytes up to which a file is fetched whole: about what one answer of the Hub takes anyway."""
@@ -40,7 +40,7 @@ _URL = re.compile(
 _AT = re.compile(r"hf://datasets/(?P<repo>[^/@]+/[^/@]+)@(?P<commit>[^/]+)(?:/(?P<path>.+))?", re.DOTALL)
 
 
-def on_the_hub(name: str | Path) -> Path | None:
+def find_on_hub(name: str | Path) -> Path | None:
     """Find a dataset that the user named by `USER/REPO[@REVISION]` or `hf://datasets/USER/REPO[@REVISION][/PATH]`.
 
     What exists on the disk wins. What cannot be an id asks nobody: a name with the suffix of a table, or one
@@ -65,13 +65,13 @@ def on_the_hub(name: str | Path) -> Path | None:
         return None
     revision = unquote(wish["revision"]) if wish["revision"] else None
     inside = (wish.groupdict().get("path") or "").strip("/")
-    with _asked(str(name), revision):
+    with _explain_hub_errors(str(name), revision):
         from huggingface_hub.errors import OfflineModeIsEnabled
 
         try:
             root: Path = HubPath(f"hf://datasets/{wish['repo']}@{_commit(wish['repo'], revision)}")
         except OfflineModeIsEnabled:
-            root = _cached(wish["repo"], revision)
+            root = _find_cached(wish["repo"], revision)
     place = root / inside if inside else root
     if not place.exists():
         neighbours = [file.name for file in place.parent.iterdir()] if place.parent.is_dir() else []
@@ -80,7 +80,7 @@ def on_the_hub(name: str | Path) -> Path | None:
     return place
 
 
-def dataset_repo(url: str) -> tuple[str, str | None] | None:
+def parse_dataset_repo(url: str) -> tuple[str, str | None] | None:
     """Take apart where a whole dataset is to be published on the Hub.
 
     Args:
@@ -104,7 +104,7 @@ def dataset_repo(url: str) -> tuple[str, str | None] | None:
     return found["repo"], unquote(found["revision"]) if found["revision"] else None
 
 
-def file_in_repo(url: str) -> tuple[str, str, str | None] | None:
+def parse_file_in_repo(url: str) -> tuple[str, str, str | None] | None:
     """Take apart where a file is to be put on the Hub: repository, path and revision; None for another URL.
 
     Example:
@@ -136,11 +136,11 @@ class HubPath(type(Path())):  # type: ignore[misc]  # the class of this system's
         """Fetch the file, or the folder, whole."""
         from huggingface_hub import hf_hub_download
 
-        at = self._at()
-        if at is None or at.path not in _tree(at):
+        at = self._locate()
+        if at is None or at.path not in _list_tree(at):
             raise FileNotFoundError(f"{self}: no such file on the Hub")
-        with _asked(str(self)):
-            return _again(lambda: hf_hub_download(at.repo, at.path, repo_type="dataset", revision=at.commit))
+        with _explain_hub_errors(str(self)):
+            return _retry(lambda: hf_hub_download(at.repo, at.path, repo_type="dataset", revision=at.commit))
 
     def exists(self, **_: Any) -> bool:
         """Tell whether the commit has such a file or folder."""
@@ -148,13 +148,13 @@ class HubPath(type(Path())):  # type: ignore[misc]  # the class of this system's
 
     def is_file(self, **_: Any) -> bool:
         """Tell whether the commit has such a file."""
-        at = self._at()
-        return at is not None and at.path in _tree(at)
+        at = self._locate()
+        return at is not None and at.path in _list_tree(at)
 
     def is_dir(self, **_: Any) -> bool:
         """Tell whether the commit has files below this path."""
-        at = self._at()
-        return at is not None and at.path in _folders(at)
+        at = self._locate()
+        return at is not None and at.path in _list_folders(at)
 
     def stat(self, **_: Any) -> os.stat_result:
         """Give the size and whether it is a folder; no times, no owner.
@@ -164,7 +164,7 @@ class HubPath(type(Path())):  # type: ignore[misc]  # the class of this system's
         """
         if self.is_dir():
             return os.stat_result((stat.S_IFDIR | 0o555, *(0,) * 9))
-        return os.stat_result((stat.S_IFREG | 0o444, *(0,) * 5, self._found().size, *(0,) * 3))
+        return os.stat_result((stat.S_IFREG | 0o444, *(0,) * 5, self._find_file().size, *(0,) * 3))
 
     def resolve(self, strict: bool = False) -> "HubPath":
         """Give the path itself: the Hub has no links."""
@@ -172,7 +172,7 @@ class HubPath(type(Path())):  # type: ignore[misc]  # the class of this system's
 
     def iterdir(self) -> Iterator["HubPath"]:
         """Give what lies in the folder."""
-        return (path for path in self._below() if path.parent == self)
+        return (path for path in self._list_below() if path.parent == self)
 
     def glob(self, pattern: str, **_: Any) -> Iterator["HubPath"]:
         """Give what lies in the folder and has a name like `pattern`."""
@@ -180,7 +180,7 @@ class HubPath(type(Path())):  # type: ignore[misc]  # the class of this system's
 
     def rglob(self, pattern: str, **_: Any) -> Iterator["HubPath"]:
         """Give what lies below the folder and has a name like `pattern`."""
-        return (path for path in self._below() if fnmatch.fnmatchcase(path.name, pattern))
+        return (path for path in self._list_below() if fnmatch.fnmatchcase(path.name, pattern))
 
     def open(
         self,
@@ -206,7 +206,7 @@ class HubPath(type(Path())):  # type: ignore[misc]  # the class of this system's
         """
         if mode not in ("r", "rb"):
             raise io.UnsupportedOperation(f"{self}: is only read")
-        size = self._found().size
+        size = self._find_file().size
         if size <= SMALL_FILE:
             return open(os.fspath(self), mode, buffering, encoding, errors, newline)
         pieces = _Pieces(self, size)
@@ -220,31 +220,31 @@ class HubPath(type(Path())):  # type: ignore[misc]  # the class of this system's
         with self.open("rb") as file:
             return bytes(file.read())
 
-    def _at(self) -> "_At | None":
+    def _locate(self) -> "_At | None":
         found = _AT.fullmatch(str(self))
         return _At(found["repo"], found["commit"], found["path"] or "") if found else None
 
-    def _found(self) -> "_File":
-        at = self._at()
-        found = None if at is None else _tree(at).get(at.path)
+    def _find_file(self) -> "_File":
+        at = self._locate()
+        found = None if at is None else _list_tree(at).get(at.path)
         if found is None:
             raise FileNotFoundError(2, "no such file on the Hub", str(self))
         return found
 
-    def _below(self) -> Iterator["HubPath"]:
-        at = self._at()
+    def _list_below(self) -> Iterator["HubPath"]:
+        at = self._locate()
         if at is None:
             return
         start = f"{at.path}/" if at.path else ""
         root = self.parents[at.path.count("/")] if at.path else self
-        for path in sorted([*_tree(at), *_folders(at)]):
+        for path in sorted([*_list_tree(at), *_list_folders(at)]):
             if path and path.startswith(start):
                 yield root / path
 
 
-def known_sha256(path: Path) -> str | None:
+def read_known_sha256(path: Path) -> str | None:
     """Give the digest of a file that the Hub knows, of its large ones; None where the bytes must be read."""
-    return path._found().sha256 if isinstance(path, HubPath) else None
+    return path._find_file().sha256 if isinstance(path, HubPath) else None
 
 
 class _At(msgspec.Struct, frozen=True):
@@ -260,49 +260,49 @@ class _File(msgspec.Struct, frozen=True):
     sha256: str | None
 
 
-def _tree(at: _At) -> Mapping[str, _File]:
-    return _files(at.repo, at.commit)
+def _list_tree(at: _At) -> Mapping[str, _File]:
+    return _list_commit_files(at.repo, at.commit)
 
 
-def _folders(at: _At) -> frozenset[str]:
-    return _folders_of(at.repo, at.commit)
+def _list_folders(at: _At) -> frozenset[str]:
+    return _list_commit_folders(at.repo, at.commit)
 
 
 @functools.cache
-def _files(repo: str, commit: str) -> Mapping[str, _File]:
+def _list_commit_files(repo: str, commit: str) -> Mapping[str, _File]:
     """List the files of a commit; it never changes."""
     from huggingface_hub.hf_api import RepoFile
 
-    with _asked(repo):
-        entries = _api().list_repo_tree(repo, repo_type="dataset", revision=commit, recursive=True)
+    with _explain_hub_errors(repo):
+        entries = _open_api().list_repo_tree(repo, repo_type="dataset", revision=commit, recursive=True)
         return {e.path: _File(e.size, e.lfs.sha256 if e.lfs else None) for e in entries if isinstance(e, RepoFile)}
 
 
 @functools.cache
-def _folders_of(repo: str, commit: str) -> frozenset[str]:
-    parents = (file.split("/")[:-1] for file in _files(repo, commit))
+def _list_commit_folders(repo: str, commit: str) -> frozenset[str]:
+    parents = (file.split("/")[:-1] for file in _list_commit_files(repo, commit))
     return frozenset("/".join(names[:depth]) for names in parents for depth in range(len(names) + 1)) | {""}
 
 
 def _commit(repo: str, revision: str | None) -> str:
-    commit: str = _again(lambda: _api().dataset_info(repo, revision=revision, timeout=_SECONDS).sha)
+    commit: str = _retry(lambda: _open_api().dataset_info(repo, revision=revision, timeout=_SECONDS).sha)
     return commit
 
 
-def _again(ask: Callable[[], str]) -> str:
+def _retry(ask: Callable[[], str]) -> str:
     """Ask again where the Hub fails for a moment."""
-    return retried(ask, RETRY_SECONDS)
+    return retry(ask, RETRY_SECONDS)
 
 
 @functools.cache
-def _api() -> Any:
+def _open_api() -> Any:
     # Imported here and below: most datasets lie on a disk, and the Hub's client takes time to load.
     from huggingface_hub import HfApi
 
     return HfApi(library_name="mmconvert", library_version=__version__)
 
 
-def _cached(repo: str, revision: str | None) -> Path:
+def _find_cached(repo: str, revision: str | None) -> Path:
     from huggingface_hub import snapshot_download
 
     return Path(snapshot_download(repo, repo_type="dataset", revision=revision, local_files_only=True))
@@ -315,7 +315,7 @@ class _Pieces(io.RawIOBase):
         from huggingface_hub import HfFileSystem
 
         self._name = str(path)
-        with _asked(self._name):
+        with _explain_hub_errors(self._name):
             self._file = HfFileSystem().open(self._name, "rb", cache_type="none", size=size)
 
     def readable(self) -> bool:
@@ -331,14 +331,14 @@ class _Pieces(io.RawIOBase):
         return int(self._file.tell())
 
     def readinto(self, buffer: Any) -> int:
-        with _asked(self._name):
+        with _explain_hub_errors(self._name):
             data = self._file.read(len(buffer)) if len(buffer) else b""
         buffer[: len(data)] = data
         return len(data)
 
 
 @contextlib.contextmanager
-def _asked(name: str, revision: str | None = None) -> Iterator[None]:
+def _explain_hub_errors(name: str, revision: str | None = None) -> Iterator[None]:
     """Say in one sentence why the Hub gives no answer.
 
     Raises:

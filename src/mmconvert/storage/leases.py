@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import asdict
 
-from mmconvert.storage.atomic import NO_LINKS, temporary
+from mmconvert.storage.atomic import NO_LINKS, build_temporary_path
 
 SILENCE = 60.0
 """Seconds without a touch after which a process of another machine is taken for gone."""
@@ -89,7 +89,7 @@ def put_once(file: Path, data: bytes) -> bool:
     Returns:
         Whether this call made it, and no other one.
     """
-    new = temporary(file)
+    new = build_temporary_path(file)
     with _one_thread:
         try:
             new.write_bytes(data)
@@ -149,7 +149,7 @@ def kept_alive(file: Path) -> Iterator[None]:
 
 def _now(folder: Path) -> float:
     """Ask the file system's own clock: that of another machine may be wrong."""
-    probe = temporary(folder / "clock")
+    probe = build_temporary_path(folder / "clock")
     with _one_thread:
         try:
             probe.touch()

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from mmconvert.core.errors import Error, UsageError, take_first_line
-from mmconvert.storage.hub_fs import on_the_hub
+from mmconvert.storage.hub_fs import find_on_hub
 
 _URL = re.compile(r"(?!https?:|file:)[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
 
@@ -37,14 +37,14 @@ def is_url(name: str) -> bool:
     return _URL.match(name) is not None
 
 
-def fetched(url: str) -> Path:
+def fetch(url: str) -> Path:
     """Copy a file or folder to this machine; the copy goes away with the process.
 
     Raises:
         UsageError: Nothing stands there, or the package for such URLs is missing.
         Error: The store cannot be reached, or refuses.
     """
-    with opened_store(url) as (store, place):
+    with open_store(url) as (store, place):
         if not store.exists(place):
             raise UsageError(f"{url}: no such file or folder. Check bucket, path and credentials.")
         folder = Path(tempfile.mkdtemp(prefix="mmconvert-"))
@@ -57,28 +57,28 @@ def fetched(url: str) -> Path:
     return target
 
 
-def local(name: str | Path) -> Path:
+def find_local(name: str | Path) -> Path:
     """Give the place to read a path, a URL or a dataset of the Hub from; what a store has is fetched first.
 
     Raises:
-        UsageError: As `fetched` and `on_the_hub`.
-        Error: As `fetched` and `on_the_hub`.
+        UsageError: As `fetch` and `find_on_hub`.
+        Error: As `fetch` and `find_on_hub`.
     """
-    return on_the_hub(name) or (fetched(str(name)) if is_url(str(name)) else Path(name))
+    return find_on_hub(name) or (fetch(str(name)) if is_url(str(name)) else Path(name))
 
 
 def stands(url: str) -> bool:
     """Tell whether a file or folder stands at a URL.
 
     Raises:
-        UsageError: As `fetched`.
-        Error: As `fetched`.
+        UsageError: As `fetch`.
+        Error: As `fetch`.
     """
-    with opened_store(url) as (store, place):
+    with open_store(url) as (store, place):
         return bool(store.exists(place))
 
 
-def file_name(url: str) -> str:
+def read_file_name(url: str) -> str:
     """Give the last word of a URL.
 
     Example:
@@ -108,11 +108,11 @@ class StoreFolder:
             The beginning of the file; None where there is none that may be read.
 
         Raises:
-            UsageError: As `fetched`.
-            Error: As `fetched`.
+            UsageError: As `fetch`.
+            Error: As `fetch`.
         """
         # The folder is opened, not the file: a name is no URL, whatever stands in it.
-        with opened_store(self.url) as (store, place):
+        with open_store(self.url) as (store, place):
             file = f"{place.rstrip('/')}/{name}"
             try:
                 return bytes(store.cat_file(file, start=0, end=limit))
@@ -126,7 +126,7 @@ class StoreFolder:
 
 
 @contextmanager
-def opened_store(url: str) -> Iterator[tuple[Any, str]]:
+def open_store(url: str) -> Iterator[tuple[Any, str]]:
     """Open the file system of a URL, and say in one sentence what goes wrong with it."""
     # Imported here: it is slow to load, and most files lie on a disk.
     from fsspec.core import url_to_fs

@@ -59,7 +59,7 @@ def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-def checked_url(url: str) -> SplitResult:
+def check_url(url: str) -> SplitResult:
     """Take an address apart and refuse every spelling that programs read differently.
 
     Returns:
@@ -73,20 +73,20 @@ def checked_url(url: str) -> SplitResult:
         'https://example.org/a%20b.png?x=1'
     """
     if "\\" in url or any(ord(c) < 32 or ord(c) == 127 for c in url):
-        raise refused(url, "it holds a backslash or a control character")
+        raise build_refusal(url, "it holds a backslash or a control character")
     try:
         url.encode()
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise refused(url, str(error)) from None
+        raise build_refusal(url, str(error)) from None
     if parts.scheme not in PORTS:
-        raise refused(url, "only http and https are fetched")
+        raise build_refusal(url, "only http and https are fetched")
     if "@" in parts.netloc:
-        raise refused(url, "it holds a user's name")
+        raise build_refusal(url, "it holds a user's name")
     if port == 0:
-        raise refused(url, "there is no port 0")
-    host = _ascii_host(parts.hostname or "", parts.netloc.startswith("["), url)
+        raise build_refusal(url, "there is no port 0")
+    host = _encode_host(parts.hostname or "", parts.netloc.startswith("["), url)
     netloc = f"[{host}]" if ":" in host else host
     return SplitResult(
         parts.scheme,
@@ -97,41 +97,41 @@ def checked_url(url: str) -> SplitResult:
     )
 
 
-def _ascii_host(host: str, bracketed: bool, url: str) -> str:
+def _encode_host(host: str, bracketed: bool, url: str) -> str:
     if bracketed:
         try:
             # A zone (fe80::1%eth0) names one of this machine's own networks.
             return str(ipaddress.IPv6Address(host if "%" not in host else ""))
         except ValueError:
-            raise refused(url, "its host is no IPv6 address") from None
+            raise build_refusal(url, "its host is no IPv6 address") from None
     try:
         host = host.encode("idna").decode() if not host.isascii() else host
     except UnicodeError:
-        raise refused(url, "its host is no name") from None
+        raise build_refusal(url, "its host is no name") from None
     name = host.removesuffix(".")
     if len(name) > 253 or not _HOST.fullmatch(name):
-        raise refused(url, "its host is no name")
+        raise build_refusal(url, "its host is no name")
     if _NUMBER.fullmatch(name.rpartition(".")[2]):
         # 127.1, 0x7f000001 and 2130706433 are all read as an address by some resolver.
         try:
             return str(ipaddress.IPv4Address(name))
         except ValueError:
-            raise refused(url, "its host is a number, but not four of them with dots") from None
+            raise build_refusal(url, "its host is a number, but not four of them with dots") from None
     return name.lower()
 
 
-def refused(url: str, reason: str) -> RowError:
+def build_refusal(url: str, reason: str) -> RowError:
     """Make the error of an address that is not fetched."""
     return RowError("remote.address", "", f"the address is not fetched: {reason} {show(url)}.")
 
 
-def checked_addresses(
+def check_addresses(
     target: SplitResult, resolve: Resolve = resolve, allowed: Callable[[Address], bool] = is_public
 ) -> list[Address]:
     """Look a host up, once, and refuse it when any of its addresses may not be connected to.
 
     Args:
-        target: What `checked_url` gave.
+        target: What `check_url` gave.
         resolve: Gives the addresses of a host.
         allowed: Tells the addresses that may be connected to.
 
@@ -155,5 +155,5 @@ def checked_addresses(
         raise RowError("remote.failed", "", f"the host {host} has no address.")
     for address in addresses:
         if not allowed(address):
-            raise refused(target.geturl(), f"its host is at {address}, which is not on the public internet")
+            raise build_refusal(target.geturl(), f"its host is at {address}, which is not on the public internet")
     return addresses

@@ -12,7 +12,7 @@ from mmconvert.core.record import Record, check_record, from_arrow, to_arrow
 from mmconvert.core.rows import READERS, Row
 from mmconvert.images.loader import Pictures
 from mmconvert.io.detect import sample
-from mmconvert.io.tables import as_texts
+from mmconvert.io.tables import format_row
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.read import ReadOptions, Records
 from mmconvert.plugins.format import IMAGES, Context, Format
@@ -184,7 +184,7 @@ def _check_only_named_errors(
 def _check_odd_rows_refused(it: Subject) -> Iterator[str]:
     for path in it.examples:
         context = Context(Pictures.within([path if path.is_dir() else path.parent]), it.name.rpartition("@")[2])
-        for row in map(as_texts, _list_first_rows(it, path)):
+        for row in map(format_row, _list_first_rows(it, path)):
             of_table = all(isinstance(value, str | None) for value in row.fields.values())
             for field in row.fields:
                 if not field.startswith(OWN):

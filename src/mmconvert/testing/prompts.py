@@ -11,7 +11,7 @@ from mmconvert.core.errors import RowError, describe_error, show
 from mmconvert.core.record import Part, Record, check_record
 from mmconvert.core.text.prompt_parts import Wording
 from mmconvert.core.text.turns import replace_prompt
-from mmconvert.pipeline.prompting import Prompt, prompt_of
+from mmconvert.pipeline.prompting import Prompt, load_prompt
 from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.registry import load
 from mmconvert.testing.elsewhere import collect_digests
@@ -34,7 +34,7 @@ def load_subject(name: str, examples: Sequence[Path]) -> Subject:
     """
     plugin = load("mmconvert.prompts", parse_spec(name)[0])
     if callable(plugin):
-        prompt_of(name)
+        load_prompt(name)
     return Subject(name, plugin, tuple(examples))
 
 
@@ -62,7 +62,7 @@ def _list_records(it: Subject) -> Iterator[Record]:
 
 
 def _check_words_some(it: Subject) -> Iterator[str]:
-    prompt, refusals = prompt_of(it.name), []
+    prompt, refusals = load_prompt(it.name), []
     for record in _list_records(it):
         try:
             prompt(record)
@@ -74,7 +74,7 @@ def _check_words_some(it: Subject) -> Iterator[str]:
 
 
 def _check_words_or_refuses(it: Subject) -> Iterator[str]:
-    prompt = prompt_of(it.name)
+    prompt = load_prompt(it.name)
     for record in _list_records(it):
         found = list(find_faults(record, prompt))
         yield from (f"record {record.id} of {record.source.format}: {fault}" for fault in found)

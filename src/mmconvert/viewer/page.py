@@ -18,8 +18,8 @@ from typing import Any, TextIO
 from msgspec.structs import asdict, replace
 
 from mmconvert._version import __version__
-from mmconvert.core.text.printable import printable
-from mmconvert.storage.atomic import published_file
+from mmconvert.core.text.printable import escape_control
+from mmconvert.storage.atomic import open_published_file
 from mmconvert.viewer.encoding import build_details, build_row, encode_script_json
 from mmconvert.viewer.items import Column, Filter, Mark, PageItem
 
@@ -74,10 +74,10 @@ def write_page(
         if _SCRIPT_END.search(text):
             raise ValueError("a script holds </script or <!--, which would end or hide it inside a page")
     shell = Template((_HERE / "shell.html").read_text("utf-8")).substitute(
-        title=html.escape(printable(title)), policy=_build_policy(code), styles=style, version=__version__
+        title=html.escape(escape_control(title)), policy=_build_policy(code), styles=style, version=__version__
     )
     head, foot = shell.split(_DATA)
-    with published_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+    with open_published_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         file.write(head)
         count = _write_items(file, items, [column.name for column in columns], filters)
         page = {

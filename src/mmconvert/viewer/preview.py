@@ -16,8 +16,8 @@ from mmconvert.core.progress import Advance, Done, show_progress
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected
 from mmconvert.core.run_cache import begin_run
-from mmconvert.pipeline.check import findings, remarks
-from mmconvert.pipeline.inputs import Input, plan
+from mmconvert.pipeline.check import find_problems, list_remarks
+from mmconvert.pipeline.inputs import Input, plan_inputs
 from mmconvert.pipeline.read import ImageRoot, ReadOptions, Records
 from mmconvert.storage.atomic import require_folder
 from mmconvert.viewer.items import Choice, Column, PageItem, Shown, Text
@@ -122,7 +122,7 @@ def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, 
     if output.suffix.lower() not in _SUFFIXES:
         # What stands there is replaced, and should be no table.
         raise UsageError(f"{output}: a page is an HTML file. Name it so: {output.with_suffix(_SUFFIXES[0])}.")
-    sources = plan(inputs)
+    sources = plan_inputs(inputs)
     begin_run()
     done = Previewed(output=str(output))
     facts: dict[str, str] = {}
@@ -204,12 +204,12 @@ def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Pre
         done.refused += 1
         yield refused_item(problems, source)
     done.whole &= records.rows_read != how.first_rows or not _goes_on(records, source)
-    done.warnings += remarks(records, source)
+    done.warnings += list_remarks(records, source)
 
 
 def _goes_on(records: Records, source: Input) -> bool:
     """Tell whether a file holds more rows than were read."""
-    rows = chain.from_iterable(records.plugin.rows(one.path, None) for one in source.each())
+    rows = chain.from_iterable(records.plugin.rows(one.path, None) for one in source.list_files())
     try:
         return next(islice(rows, records.rows_read, None), None) is not None
     except Error:
@@ -222,7 +222,7 @@ def _ahead(records: Records, thumbnails: Thumbnails, done: Previewed) -> Iterato
     some: list[tuple[Record | Rejected, int]] = []
     failure: Error | None = None
     try:
-        for found in findings(records):
+        for found in find_problems(records):
             some.append((found, records.where.row))
             if len(some) == _AT_A_TIME:
                 yield from _prepared(some, thumbnails)

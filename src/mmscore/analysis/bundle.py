@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 from mmconvert.core.errors import Error, UsageError, build_missing_path_error
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA
-from mmconvert.storage.atomic import clear_leftovers, require_folder, sync_folder, temporary, write_synced
+from mmconvert.storage.atomic import build_temporary_path, clear_leftovers, require_folder, sync_folder, write_synced
 from mmconvert.storage.object_store import is_url
 from mmscore.core.predictions.join import ANSWER_COLUMNS
 from mmscore.core.predictions.load import open_rows
@@ -24,8 +24,8 @@ from mmscore.core.predictions.locate import STDIN
 from mmscore.core.report import Report
 from mmscore.core.select_recipe import find_recipe
 from mmscore.scoring.evaluate import ScoreOptions, score_each
-from mmscore.scoring.score import source_column
-from mmscore.scoring.signature import versions
+from mmscore.scoring.score import find_source_column
+from mmscore.scoring.signature import list_versions
 
 SCHEMA_VERSION = 1
 MANIFEST, REPORT = "bundle.json", "report.json"
@@ -171,7 +171,7 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
     if len(named) > 1 and not request.recipes:
         raise UsageError(f"the files are of different recipes ({', '.join(named)}). Bundle each by itself.")
     clear_leftovers(output)
-    new = temporary(output)
+    new = build_temporary_path(output)
     new.mkdir()
     try:
         report = _fill(new, request, named, before)
@@ -279,7 +279,7 @@ def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping
             {"name": f"{e['recipe']}@{e['version']}", "parity": e["parity"], "chosen_because": b["reason"]}
             for e, b in zip(report["entries"], before["entries"], strict=True)
         ],
-        "versions": dict(versions()),
+        "versions": dict(list_versions()),
         "files": files,
     }
     write_synced(new / MANIFEST, _encode_text(about))
@@ -301,7 +301,7 @@ def _copy(source: Path, new: Path, depth: int) -> str:
 def _write_answers(answers: str, target: Path, by: Sequence[str]) -> None:
     """Write the columns of a dataset that scores can need: no pictures, no prompts."""
     rows = open_rows(answers, required=("id",))
-    known = {*PREDICTION_SCHEMA.names, *map(source_column, by)}
+    known = {*PREDICTION_SCHEMA.names, *map(find_source_column, by)}
     columns = sorted(name for name in rows.names & known if name not in _DROPPED)
     batches = list(rows.read(columns))
     with pq.ParquetWriter(target, batches[0].schema, compression="zstd", write_page_checksum=True) as writer:

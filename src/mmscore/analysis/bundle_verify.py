@@ -21,7 +21,7 @@ from mmscore.analysis.bundle import (
     refuse_own_code,
     run,
 )
-from mmscore.scoring.signature import versions
+from mmscore.scoring.signature import list_versions
 
 
 class Verification(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ def verify(folder: Path) -> Verification:
     made_with = {**manifest["versions"]}
     remarks = tuple(
         f"made with {name} {made_with.get(name, 'unknown')}, this is {now}"
-        for name, now in versions().items()
+        for name, now in list_versions().items()
         if made_with.get(name) != now
     )
     faults = list(_find_file_faults(folder, manifest["files"]))

@@ -17,10 +17,10 @@ from mmscore.core.predictions.locate import STDIN
 from mmscore.core.report import Entry, drop_infinite, json_text, publish
 from mmscore.core.select_recipe import RecipeChoice
 from mmscore.core.table import CLUSTER, SCORED, Scored
-from mmscore.scoring.bootstrap import NumberDifference, number_differences
-from mmscore.scoring.evaluate import ScoreOptions, results
+from mmscore.scoring.bootstrap import NumberDifference, compare_numbers
+from mmscore.scoring.evaluate import ScoreOptions, score_results
 from mmscore.scoring.judging.request import JudgeRequest
-from mmscore.scoring.paired_tests import RESAMPLES, SEED, Difference, holm, paired_difference
+from mmscore.scoring.paired_tests import RESAMPLES, SEED, Difference, adjust_holm, compare_paired
 from mmscore.scoring.scored_file import Result
 
 SCHEMA_VERSION = 1
@@ -214,7 +214,7 @@ def compare(
         UsageError: As `score`; or no recipe was named and another fits each file.
         Error: As `score`; or no row has a score in both files.
     """
-    one, other = results([a, b], [recipe] if recipe else [], options or ScoreOptions())
+    one, other = score_results([a, b], [recipe] if recipe else [], options or ScoreOptions())
     return compare_results(one, other, by=options.by if options else (), resamples=resamples, seed=seed)
 
 
@@ -280,14 +280,14 @@ class _Draws(msgspec.Struct, frozen=True):
             for name, scores in a.scores.items()
             if name in b.scores and np.array_equal(np.isnan(scores), np.isnan(b.scores[name]))
         ]
-        return number_differences(a, b, recipe, version, means=means, resamples=self.resamples, seed=self.seed)
+        return compare_numbers(a, b, recipe, version, means=means, resamples=self.resamples, seed=self.seed)
 
 
 def _compute_differences(pairing: Pairing, mask: npt.NDArray[np.bool_], draws: _Draws) -> Mapping[str, Difference]:
     a, b = pairing.a, pairing.b
     clusters = _join_clusters(a, b)
     found = {
-        name: paired_difference(
+        name: compare_paired(
             a.scores[name][mask],
             b.scores[name][mask],
             None if clusters is None else clusters[mask],
@@ -326,6 +326,6 @@ def _adjust_p_values(
     adjusted = {value: dict[str, float | None]() for value in found}
     for name in dict.fromkeys(name for part in found.values() for name in part):
         having = [value for value, part in found.items() if name in part]
-        for value, p in zip(having, holm([found[value][name].p for value in having]), strict=True):
+        for value, p in zip(having, adjust_holm([found[value][name].p for value in having]), strict=True):
             adjusted[value][name] = p
     return adjusted

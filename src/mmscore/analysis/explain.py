@@ -18,7 +18,7 @@ from mmscore.core.recipe import Metrics
 from mmscore.core.report import build_metrics_json, json_text, publish
 from mmscore.core.select_recipe import RecipeChoice
 from mmscore.core.table import SCORED, Floats, Scored
-from mmscore.scoring.scored_file import Settled, choices_for, open_joined, settle
+from mmscore.scoring.scored_file import ScoredFile, choose_recipes, open_joined, score_by_recipe
 
 SCHEMA_VERSION = 1
 LIMIT = 20
@@ -193,8 +193,8 @@ def explain(
         raise UsageError(f"explain holds at most two recipes against each other, not {len(recipes)}. Drop some.")
     rows = open_joined(predictions, answers, format)
     shown = sorted({_TEXT, *(REFERENCES & rows.names)})
-    choices = choices_for(rows, recipes, dataset, recipe_options)
-    found = [settle(rows, choice, dataset=dataset, keep=shown) for choice in choices]
+    choices = choose_recipes(rows, recipes, dataset, recipe_options)
+    found = [score_by_recipe(rows, choice, dataset=dataset, keep=shown) for choice in choices]
     settled = [one.rows for one in found]
     names = _list_score_names(settled, score)
     readers = tuple(map(_build_reader, found, names))
@@ -220,7 +220,7 @@ def _list_score_names(settled: Sequence[Scored], wanted: str | None) -> list[str
     return [wanted] * len(having)
 
 
-def _build_reader(settled: Settled, name: str) -> Reader:
+def _build_reader(settled: ScoredFile, name: str) -> Reader:
     valid = settled.rows.with_status(SCORED)
     having = valid.where(~np.isnan(valid.scores[name]))
     values = having.scores[name]
@@ -236,7 +236,7 @@ def _build_reader(settled: Settled, name: str) -> Reader:
     )
 
 
-def explain_gap(a: Settled, b: Settled, scores: Sequence[str]) -> Gap:
+def explain_gap(a: ScoredFile, b: ScoredFile, scores: Sequence[str]) -> Gap:
     """Split the difference of two recipes' numbers by the pair of rules that fired.
 
     Args:

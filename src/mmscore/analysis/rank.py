@@ -12,7 +12,7 @@ from mmscore.core.estimates import Estimate
 from mmscore.core.ranking import GENERATION, LIKELIHOOD, METHODS, RankCell, RankColumn
 from mmscore.core.recipe import Metrics
 from mmscore.core.report import Entry
-from mmscore.scoring.scored_file import Settled, choices_for, open_joined, settle
+from mmscore.scoring.scored_file import ScoredFile, choose_recipes, open_joined, score_by_recipe
 
 SCHEMA_VERSION = 1
 _PERCENT = {"fraction": 100.0}
@@ -134,9 +134,9 @@ def score_file(
     if len(datasets) > 1:
         raise Error(f"{path} dataset: holds {', '.join(datasets[:5])}. Give each dataset a file of its own.")
     found = place(datasets[0] if datasets else None, frozenset(rows.list_distinct("task")))
-    (choice,) = choices_for(rows, [recipe] if recipe else [], options=recipe_options)
+    (choice,) = choose_recipes(rows, [recipe] if recipe else [], options=recipe_options)
     known = [name for name in method_columns if name.partition(".")[0] in rows.names]
-    settled = settle(rows, choice, keep=known)
+    settled = score_by_recipe(rows, choice, keep=known)
     return RankCell(
         model=model or ", ".join(rows.list_distinct("model")) or rows.title,
         method=_find_method(settled, known, path) or method or GENERATION,
@@ -215,7 +215,7 @@ def _find_number(metrics: Metrics, wanted: str | None, path: str, recipe: str) -
     return name, estimate
 
 
-def _find_method(settled: Settled, columns: Sequence[str], path: str) -> str | None:
+def _find_method(settled: ScoredFile, columns: Sequence[str], path: str) -> str | None:
     for column in columns:
         said = [value for value in settled.rows.rows[column].unique().to_pylist() if value is not None]
         if method := _find_only_method(said, f"{path} {column}"):

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
-from mmconvert.console.options import struct_options
-from mmconvert.core.text.printable import printable
+from mmconvert.console.options import add_struct_options
+from mmconvert.core.text.printable import escape_control
 from mmscore.analysis.bundle import BundleOptions, bundle_files
 from mmscore.core.report import json_text
 
@@ -14,7 +14,7 @@ from mmscore.core.report import json_text
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="A new folder.")
-@struct_options(
+@add_struct_options(
     BundleOptions,
     {
         **{name: {"metavar": "NAME"} for name in ("recipe", "format", "dataset")},
@@ -47,6 +47,8 @@ def bundle(
     elif not quiet:
         for entry in found.report["entries"]:
             name, number = next(iter(entry["metrics"].items()), ("no number", {"value": None}))
-            click.echo(printable(f"{entry['model']} {entry['recipe']}@{entry['version']} {name}: {number['value']}"))
-        click.echo(printable(f"{output}: recompute with `mmscore verify {output}`"))
+            click.echo(
+                escape_control(f"{entry['model']} {entry['recipe']}@{entry['version']} {name}: {number['value']}")
+            )
+        click.echo(escape_control(f"{output}: recompute with `mmscore verify {output}`"))
     return 0 if found.complete or allow_rejects else EXIT_PARTIAL

@@ -4,7 +4,7 @@ import click
 from msgspec.structs import replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
-from mmconvert.console.options import struct_options
+from mmconvert.console.options import add_struct_options
 from mmscore.analysis.compare import CompareOptions, compare_files
 from mmscore.cli.judge_options import judge_options, request_of
 from mmscore.core.report import json_text
@@ -15,7 +15,7 @@ from mmscore.scoring.judging.request import JudgeOptions
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("a")
 @click.argument("b")
-@struct_options(
+@add_struct_options(
     CompareOptions,
     {
         **{name: {"metavar": "NAME"} for name in ("recipe", "format", "dataset")},

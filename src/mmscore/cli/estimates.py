@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from mmconvert.core.errors import UsageError
-from mmconvert.core.text.printable import printable
+from mmconvert.core.text.printable import escape_control
 from mmscore.scoring.evaluate import JudgeEstimate, ScoreOptions, estimate_each
 
 
@@ -27,7 +27,7 @@ def show_estimates(predictions: Sequence[str], recipes: Sequence[str], options: 
         click.echo(json.dumps({"estimates": [_json(one) for one in found]}, ensure_ascii=False, indent=1))
         return 0
     for one in found:
-        click.echo(printable(_sentence(one)))
+        click.echo(escape_control(_sentence(one)))
     return 0
 
 

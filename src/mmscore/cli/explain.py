@@ -3,7 +3,7 @@
 import click
 
 from mmconvert.console.app import OPTIONS_FILE
-from mmconvert.console.options import struct_options
+from mmconvert.console.options import add_struct_options
 from mmscore.analysis.explain import ExplainOptions, explain_file
 from mmscore.core.report import json_text
 from mmscore.reporting.explain_table import show
@@ -11,7 +11,7 @@ from mmscore.reporting.explain_table import show
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions")
-@struct_options(
+@add_struct_options(
     ExplainOptions,
     {
         **{name: {"metavar": "NAME"} for name in ("recipe", "format", "dataset", "score")},

@@ -6,10 +6,10 @@ import click
 from msgspec.structs import asdict, replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
-from mmconvert.console.options import struct_options
-from mmconvert.console.summary import close, command
+from mmconvert.console.options import add_struct_options
+from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
-from mmconvert.core.text.printable import printable
+from mmconvert.core.text.printable import escape_control
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options
 from mmscore.cli.scoring_progress import scoring_progress
@@ -24,7 +24,7 @@ _OF_THIS_RUN = ("predictions", "rejudge", "dry_run", "as_json", "quiet")
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
-@struct_options(
+@add_struct_options(
     ScoreOptions,
     {
         "recipe_options": {"metavar": "FILE"},
@@ -53,7 +53,7 @@ def judge(
     A run that was stopped goes on where it was. Exit code 3: some rows have no verdict.
     """
     runs: list[Spent] = []
-    request = judge.request(runs.append)
+    request = judge.build_request(runs.append)
     if request is None:
         raise UsageError("no judge is named. Add --judge NAME, see `mmscore list judges`.")
     options = replace(options, judge=request)
@@ -65,14 +65,14 @@ def judge(
         click.echo(json.dumps({"runs": [asdict(run) for run in runs]}, ensure_ascii=False, indent=1))
     else:
         for run in runs:
-            click.echo(printable(str(run)))
+            click.echo(escape_control(str(run)))
         if not quiet:
             kept = dict.fromkeys(str(store_place(request, run.predictions)) for run in runs)
             files = dict.fromkeys(run.predictions for run in runs)
-            close({"replies": ", ".join(kept), "next": command("mmscore", *files, *_given()) if runs else None})
+            close({"replies": ", ".join(kept), "next": format_command("mmscore", *files, *_given()) if runs else None})
     if not quiet:
         for note in notes:
-            click.echo(printable(f"mmscore: {note}"), err=True)
+            click.echo(escape_control(f"mmscore: {note}"), err=True)
     return EXIT_PARTIAL if any(run.failed for run in runs) else 0
 
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 
-from mmconvert.console.summary import close, command
+from mmconvert.console.summary import close, format_command
 from mmscore.core.predictions.locate import STDIN
 from mmscore.core.report import Report
 
@@ -35,9 +35,9 @@ def _next(report: Report, asked: Sequence[str], options: Mapping[str, str | None
         return None
     given = [word for name, value in options.items() if value for word in (name, value)]
     if len(files) > 2:
-        return command("mmscore", *files, *_each("--recipe", recipes), *given, "--html", "report.html")
+        return format_command("mmscore", *files, *_each("--recipe", recipes), *given, "--html", "report.html")
     verb, most = ("compare", 1) if len(files) == 2 else ("explain", 2)
-    return command("mmscore", verb, *files, *_each("--recipe", recipes[:most]), *given)
+    return format_command("mmscore", verb, *files, *_each("--recipe", recipes[:most]), *given)
 
 
 def _each(option: str, values: Sequence[str]) -> list[str]:

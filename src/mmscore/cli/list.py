@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import click
 
-from mmconvert.console.plugin_table import as_json, as_text
+from mmconvert.console.plugin_table import format_json, format_text
 from mmconvert.core.errors import UsageError
-from mmconvert.core.text.printable import printable
+from mmconvert.core.text.printable import escape_control
 from mmconvert.plugins.listing import list_plugins as find_plugins
 
 Listing = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
@@ -31,12 +31,12 @@ def list_plugins(kind: str | None, words: tuple[str, ...], imports: tuple[str, .
     if listing is not None:
         found = listing(imports)
         lines = [f"{name}: {', '.join(ids) or '-'}" for name, ids in found.items()]
-        click.echo(json.dumps(found) if as_object else printable("\n".join(lines)))
+        click.echo(json.dumps(found) if as_object else escape_control("\n".join(lines)))
         return 0
     if imports:
         raise UsageError("--import: is for a kit with a registry. Name it: mmscore list mmtrusteval --import FILE.py")
     plugins = find_plugins("mmscore", kind, words)
-    click.echo(as_json(plugins) if as_object else as_text("mmscore", plugins))
+    click.echo(format_json(plugins) if as_object else format_text("mmscore", plugins))
     return 0
 
 

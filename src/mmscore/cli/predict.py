@@ -9,8 +9,8 @@ import click
 from msgspec.structs import replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
-from mmconvert.console.options import struct_options
-from mmconvert.console.summary import close, command
+from mmconvert.console.options import add_struct_options
+from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
 from mmconvert.storage.object_store import is_url
 from mmscore.cli.push_predictions import push_options, pushed_text
@@ -43,7 +43,7 @@ _AT_THE_TERMINAL = {
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.argument("dataset")
 @click.option("-o", "--output", required=True, help="Predictions file (parquet), or its URL in a store.")
-@struct_options(PredictOptions, _AT_THE_TERMINAL)
+@add_struct_options(PredictOptions, _AT_THE_TERMINAL)
 @push_options("model_card")
 @click.option("--dry-run", is_flag=True, help="With --push: list what would be sent; sends nothing.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -80,8 +80,8 @@ def predict(
     else:
         click.echo(_sentence(summary))
         if not quiet:
-            kept = store_path(session.local_copy(output) if is_url(output) else Path(output))
-            close({"replies": f"{kept}, asked once", "next": command("mmscore", summary.output)})
+            kept = store_path(session.build_local_path(output) if is_url(output) else Path(output))
+            close({"replies": f"{kept}, asked once", "next": format_command("mmscore", summary.output)})
     if hub.push is not None:
         click.echo(pushed_text(push_unscored(output, hub, quiet=quiet)), err=as_json)
     return EXIT_PARTIAL if summary.failed else 0

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from mmconvert.console.options import struct_options
-from mmconvert.console.published import published_text
-from mmconvert.core.text.printable import printable
+from mmconvert.console.options import add_struct_options
+from mmconvert.console.published import format_published
+from mmconvert.core.text.printable import escape_control
 from mmscore.reporting.push import HubOptions, PushedPredictions
 
 
@@ -17,10 +17,10 @@ def push_options(*without: str) -> Callable[[Any], Any]:
     """
     metavars = {"push": "USER/REPO", "revision": "REV", "model_card": "USER/MODEL"}
     terminal = {name: {"metavar": text} for name, text in metavars.items()}
-    return struct_options(HubOptions, terminal, into="hub", without=["dry_run", *without])
+    return add_struct_options(HubOptions, terminal, into="hub", without=["dry_run", *without])
 
 
 def pushed_text(done: PushedPredictions) -> str:
     """Say in a few lines what was pushed."""
     proposed = [f"{done['model_card']}: numbers proposed for the model's card"] if done["model_card"] else []
-    return printable("\n".join([published_text(done), *proposed]))
+    return escape_control("\n".join([format_published(done), *proposed]))

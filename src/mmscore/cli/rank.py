@@ -3,7 +3,7 @@
 import click
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
-from mmconvert.console.options import struct_options
+from mmconvert.console.options import add_struct_options
 from mmscore.core.report import json_text
 from mmscore.reporting.rank_table import show
 from mmscore.workflow.rank import RankOptions, rank_files
@@ -11,7 +11,7 @@ from mmscore.workflow.rank import RankOptions, rank_files
 
 @click.command("rank", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True, metavar="[NAME=]PATH...")
-@struct_options(
+@add_struct_options(
     RankOptions,
     {
         **{name: {"metavar": "NAME"} for name in ("recipe", "format", "model", "metric")},

@@ -8,19 +8,19 @@ from collections.abc import Sequence
 import click
 
 from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED
-from mmconvert.console.options import struct_options
-from mmconvert.console.summary import close, command
-from mmconvert.core.option_fields import mapping_file
-from mmconvert.core.text.printable import printable
+from mmconvert.console.options import add_struct_options
+from mmconvert.console.summary import close, format_command
+from mmconvert.core.option_fields import read_mapping_file
+from mmconvert.core.text.printable import escape_control
 from mmscore.workflow.outcome import Outcome
 from mmscore.workflow.run import LOG, REPORT, Results, RunOptions, require_numbers, run_plan, write_pages
-from mmscore.workflow.task_file import Plan, plan_of
+from mmscore.workflow.task_file import Plan, build_plan
 from mmscore.workflow.task_readers import find_reader
 
 
 @click.command()
 @click.argument("task", type=click.Path(exists=True, dir_okay=False))
-@struct_options(RunOptions, {"work_dir": {"metavar": "DIR"}})
+@add_struct_options(RunOptions, {"work_dir": {"metavar": "DIR"}})
 @click.option("--dry-run", is_flag=True, help="Check the file and show the plan; convert, ask and score nothing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -34,8 +34,8 @@ def run(task: str, dry_run: bool, as_json: bool, quiet: bool, options: RunOption
 
     Exit code 3: some rows or some runs have no result, the others have; 1: none has one.
     """
-    given = mapping_file(task)
-    plan = plan_of(given, options.work_dir, task)
+    given = read_mapping_file(task)
+    plan = build_plan(given, options.work_dir, task)
     if options.html:
         require_numbers(plan, task)
     if dry_run:
@@ -48,17 +48,17 @@ def run(task: str, dry_run: bool, as_json: bool, quiet: bool, options: RunOption
         for outcome in run_plan(plan, restart=options.restart, quiet=quiet, kept=kept):
             done.append(outcome)
             if not as_json:
-                click.echo(printable(_sentence(outcome)), file=out)
+                click.echo(escape_control(_sentence(outcome)), file=out)
     if as_json:
         click.echo(json.dumps({"work_dir": str(plan.work_dir), "runs": [o.to_json() for o in done]}))
     elif (reader := find_reader(given)) is not None and (text := reader.shown(given, done)):
-        click.echo(printable(text))
+        click.echo(escape_control(text))
     with contextlib.redirect_stdout(sys.stderr):
         lacking = [] if kept is None else write_pages(plan, kept)
     for error in lacking:
-        click.echo(printable(f"mmscore: {error}"), err=True)
+        click.echo(escape_control(f"mmscore: {error}"), err=True)
     if not (as_json or quiet):
-        again = command("mmscore", "run", task, *(["--work-dir", options.work_dir] if options.work_dir else []))
+        again = format_command("mmscore", "run", task, *(["--work-dir", options.work_dir] if options.work_dir else []))
         close(_places(plan, done, again), err=True)
     if all(outcome.status == "ok" for outcome in done) and not lacking:
         return 0
@@ -69,7 +69,7 @@ def _places(plan: Plan, done: Sequence[Outcome], again: str) -> dict[str, str | 
     # Datasets by their names here: a report need not know its own. A name is for a report of one recipe.
     reports = [f"{outcome.dataset}={outcome.folder / REPORT}" for outcome in done]
     ranked = len(plan.models) > 1 and all(len(outcome.scores or ()) == 1 for outcome in done)
-    following = command("mmscore", "rank", "--by", "dataset", *reports) if ranked else None
+    following = format_command("mmscore", "rank", "--by", "dataset", *reports) if ranked else None
     if any(outcome.status != "ok" for outcome in done):
         following = f"{again}  (asks what has no reply yet; {plan.work_dir}/*/*/{LOG} says why)"
     return {"results": f"{plan.work_dir}/MODEL/DATASET", "next": following}
@@ -103,4 +103,4 @@ def _plan_text(plan: Plan, *, as_json: bool) -> str:
         source = task.input if task.conversion is None else f"{task.input} (converted first)"
         asked = f"{model.options.plugin} {model.options.model}"
         lines.append(f"  {model.name}/{task.name}: {asked} on {source}, {recipes}")
-    return printable("\n".join(lines))
+    return escape_control("\n".join(lines))

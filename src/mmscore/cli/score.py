@@ -6,9 +6,9 @@ import click
 from msgspec.structs import replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
-from mmconvert.console.options import struct_options
+from mmconvert.console.options import add_struct_options
 from mmconvert.core.errors import UsageError
-from mmconvert.core.text.printable import printable
+from mmconvert.core.text.printable import escape_control
 from mmscore.cli.estimates import show_estimates
 from mmscore.cli.judge_options import judge_options, request_of
 from mmscore.cli.last_words import last_words
@@ -40,7 +40,7 @@ def _judge_and_dry_run(command: Any) -> Any:
 @click.command()
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
-@struct_options(
+@add_struct_options(
     ReportOptions,
     {
         **{name: {"metavar": "NAME"} for name in ("format", "dataset", "model")},
@@ -94,7 +94,7 @@ def score(
         show(report)
     if not quiet:
         for message in dict.fromkeys(message for entry in report.entries for message in entry.messages):
-            click.echo(printable(f"mmscore: {message}"), err=True)
+            click.echo(escape_control(f"mmscore: {message}"), err=True)
         files = {label: getattr(options, name) for name, label in _CALLED.items()}
         said = {f"--{name.replace('_', '-')}": getattr(options, name) for name in _READ_SO}
         last_words(report, files, recipes, said)

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
-from mmconvert.console.options import struct_options
-from mmconvert.core.text.printable import printable
+from mmconvert.console.options import add_struct_options
+from mmconvert.core.text.printable import escape_control
 from mmscore.reporting.submit import Submission, SubmitOptions
 from mmscore.reporting.submit import submit as run
 
@@ -16,7 +16,7 @@ _SHOWN = 10
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", type=click.Path(path_type=Path))
-@struct_options(
+@add_struct_options(
     SubmitOptions,
     {"format": {"metavar": "NAME"}, "to": {"metavar": "FORMAT"}, "columns": {"metavar": "NAME"}},
     before={
@@ -40,10 +40,10 @@ def submit(
     if as_json:
         click.echo(json.dumps(found.to_json(), ensure_ascii=False))
     elif not quiet:
-        click.echo(printable(f"{output}: {found.rows:,} rows as {options.to}"))
+        click.echo(escape_control(f"{output}: {found.rows:,} rows as {options.to}"))
         if found.left_out:
             listed = ", ".join(f"{name} ({rows:,})" for name, rows in found.left_out.items())
-            click.echo(printable(f"not in a submission: {listed}"))
+            click.echo(escape_control(f"not in a submission: {listed}"))
     if not quiet:
         _show_faults(found)
     return 0 if found.complete or allow_rejects else EXIT_PARTIAL
@@ -52,6 +52,6 @@ def submit(
 def _show_faults(found: Submission) -> None:
     lines = [*found.rejected, *(f"row {fault.id} {fault.field}: {fault.message}" for fault in found.faults)]
     for line in lines[:_SHOWN]:
-        click.echo(printable(line), err=True)
+        click.echo(escape_control(line), err=True)
     if len(lines) > _SHOWN:
         click.echo(f"... and {len(lines) - _SHOWN:,} more; --json names them all", err=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import EXIT_REFUSED
-from mmconvert.core.text.printable import printable
+from mmconvert.core.text.printable import escape_control
 from mmscore.analysis.bundle_verify import verify as check
 
 
@@ -23,7 +23,7 @@ def verify(bundle: Path, as_json: bool) -> int:
         click.echo(json.dumps(found.to_json(), ensure_ascii=False, indent=1))
     else:
         said = found.faults or (f"{bundle}: every byte is as it was bundled, and every number comes out the same.",)
-        click.echo(printable("\n".join(said)))
+        click.echo(escape_control("\n".join(said)))
         for remark in found.remarks:
-            click.echo(printable(remark), err=True)
+            click.echo(escape_control(remark), err=True)
     return EXIT_REFUSED if found.faults else 0

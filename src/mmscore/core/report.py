@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.csv_injection import write_safe_csv
-from mmconvert.dataset.publish import placed
+from mmconvert.dataset.publish import open_output
 from mmconvert.storage.atomic import write_synced
 from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
@@ -203,7 +203,7 @@ def publish(path: str | Path, data: bytes) -> None:
         UsageError: The folder does not exist or may not be written to.
         Error: The store failed.
     """
-    with placed(path) as target:
+    with open_output(path) as target:
         temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
         try:
             write_synced(temporary, data)

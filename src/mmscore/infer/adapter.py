@@ -54,7 +54,7 @@ def adapt(named: str, given: object, options: ModelOptions) -> Backend:
     return made
 
 
-def plugin_name(given: object) -> str:
+def build_plugin_name(given: object) -> str:
     """Name an object of the user's so that an edit of its file shares no answers, see `file_identity`.
 
     Returns:

@@ -284,7 +284,7 @@ class Batching(Protocol):
         ...
 
 
-def file_identity(plugin: str) -> str:
+def identify_file(plugin: str) -> str:
     """Name a `file.py@name` plug-in by its content, so that an edited file shares no answers.
 
     Returns:
@@ -300,7 +300,7 @@ def file_identity(plugin: str) -> str:
     return f"{name}:{hashlib.sha256(Path(file).read_bytes()).hexdigest()}"
 
 
-def honour(backend: str, options: ModelOptions, *flags: str) -> None:
+def check_options(backend: str, options: ModelOptions, *flags: str) -> None:
     """Refuse every option that differs from its default and that a backend does not name.
 
     Args:
@@ -314,15 +314,15 @@ def honour(backend: str, options: ModelOptions, *flags: str) -> None:
     Example:
         >>> honour("echo", ModelOptions("answer", batch_size=4), "--batch-size")
     """
-    refuse(backend, {flag: value for flag, value in _by_flag(options).items() if flag not in flags})
+    refuse(backend, {flag: value for flag, value in _list_flags(options).items() if flag not in flags})
 
 
-def _by_flag(options: msgspec.Struct) -> dict[str, object]:
+def _list_flags(options: msgspec.Struct) -> dict[str, object]:
     values: dict[str, object] = {}
     for field in fields(options):
         value = getattr(options, field.name)
         if isinstance(value, msgspec.Struct):
-            values |= _by_flag(value)
+            values |= _list_flags(value)
         elif field.name not in ("model", "quiet"):
             values["--" + field.name.replace("_", "-")] = None if value == field.default else value
     return values

@@ -20,7 +20,7 @@ ROW = "#row"
 """Column for the number of a row in the dataset; no column of the schema begins so."""
 
 
-class Dialogs:
+class RunConversations:
     """The dialogs of one run, one round of all of them after the other."""
 
     def __init__(self, playing: Playing, batches: Iterable[pa.RecordBatch], *, chosen: bool) -> None:
@@ -37,11 +37,11 @@ class Dialogs:
         self._unheard: set[str] = set()
         rows: Counter[int] = Counter()
         for batch in batches:
-            rows.update(_rounds(batch).tolist())
+            rows.update(_number_rounds(batch).tolist())
         self.rows = dict(sorted(rows.items()))
         """Number of rows by round, in the order in which rounds are asked."""
 
-    def of_round(self, batch: pa.RecordBatch, start: int, number: int) -> pa.RecordBatch:
+    def select_round(self, batch: pa.RecordBatch, start: int, number: int) -> pa.RecordBatch:
         """Give the rows of a batch that belong to a round, with their number in the dataset.
 
         Args:
@@ -50,7 +50,7 @@ class Dialogs:
             number: The round.
         """
         batch = batch.append_column(ROW, pa.array(np.arange(start, start + batch.num_rows)))
-        return batch.filter(pa.array(_rounds(batch) == number))
+        return batch.filter(pa.array(_number_rounds(batch) == number))
 
     def prepare(self, record: Record) -> tuple[Record, Answer | None]:
         """Put what was said before into a row.
@@ -69,7 +69,7 @@ class Dialogs:
             return record, failed(f"{error.field}: {error.message}")
         return replace(record, messages=messages), None
 
-    def listen(self, rows: pa.RecordBatch, answers: Sequence[Answer]) -> None:
+    def add_answers(self, rows: pa.RecordBatch, answers: Sequence[Answer]) -> None:
         """Take in the answers to rows of a round."""
         columns = [rows.column(name).to_pylist() for name in (*COLUMNS, "variant", "options")]
         for group, number, variant, options, answer in zip(*columns, answers, strict=True):
@@ -85,7 +85,7 @@ def _copy(reply: Reply) -> int:
     return reply.variant
 
 
-def _rounds(batch: pa.RecordBatch) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+def _number_rounds(batch: pa.RecordBatch) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     group, number = (batch.column(name) for name in COLUMNS)
     known = group.is_valid().to_numpy(zero_copy_only=False)
     rounds: np.ndarray[tuple[int], np.dtype[np.int64]] = np.asarray(number.fill_null(0).to_numpy(), np.int64)

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from mmconvert.core.record import Part, Record, Turn
 
 
-def first_picture_then_text(record: Record) -> Record:
+def keep_first_image(record: Record) -> Record:
     r"""Keep the first picture only, at the beginning of its turn, and join the texts of each turn by line breaks.
 
     Parity: open-compass/VLMEvalKit@e8e78f0 vlmeval/vlm/base.py:BaseModel.message_to_promptimg; the row of

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from mmconvert.core.errors import Error, show
 from mmconvert.core.record import Record
-from mmscore.infer.backend import ModelOptions, honour
+from mmscore.infer.backend import ModelOptions, check_options
 from mmscore.infer.thinking import split_thinking
 from mmscore.llm.response_cache import Answer, failed
 
@@ -28,7 +28,7 @@ class FunctionBackend:
         Raises:
             UsageError: An option was given that a function of records cannot honour.
         """
-        honour(plugin, options, "--batch-size", "--method", "--n")
+        check_options(plugin, options, "--batch-size", "--method", "--n")
         self.name = options.model
         # The runner adds what the function is made of.
         self.identity = f"function:{options.model}"
@@ -42,9 +42,9 @@ class FunctionBackend:
         Raises:
             Error: What it gave for a record is neither a text nor an `Answer` nor None.
         """
-        return [self._read(record, given) for record, given in self._pairs(records)]
+        return [self._read(record, given) for record, given in self._pair_results(records)]
 
-    def _pairs(self, records: Sequence[Record]) -> list[tuple[Record, object]]:
+    def _pair_results(self, records: Sequence[Record]) -> list[tuple[Record, object]]:
         given = self._function(records)
         answers = None if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
         if answers is None or len(answers) != len(records):

@@ -9,8 +9,8 @@ from typing import Any
 
 from mmconvert.core.errors import Error
 from mmconvert.core.progress import Advance, Done
-from mmconvert.core.record import Record, weight
-from mmscore.llm.response_cache import OK, Answer, AnswerStore, NoRoomError, answer_key, failed
+from mmconvert.core.record import Record, estimate_weight
+from mmscore.llm.response_cache import OK, Answer, AnswerStore, NoRoomError, build_answer_key, failed
 
 ELSEWHERE = Answer(status="elsewhere")
 """Stands for the answer of a row that another process is asking about; never stored or written."""
@@ -77,7 +77,7 @@ class Ledger:
         self._advance = advance
         self._seen: Counter[str] = Counter()
         self._own: set[str] = set()
-        self._proof = answer_key("proven", *settings)
+        self._proof = build_answer_key("proven", *settings)
         self._proven = False
         self._left = self._bytes = 0
 
@@ -100,10 +100,10 @@ class Ledger:
 
     def key(self, record: Record) -> str:
         """Digest what an answer depends on of the row, and the settings; the n-th row that is the same has its own."""
-        self._bytes += weight(record)
-        prompt = answer_key(_prompt(record), *[getattr(record, name) for name in self._columns])
+        self._bytes += estimate_weight(record)
+        prompt = build_answer_key(_build_prompt_key(record), *[getattr(record, name) for name in self._columns])
         self._seen[prompt] += 1
-        return answer_key(prompt, self._seen[prompt], *self._settings)
+        return build_answer_key(prompt, self._seen[prompt], *self._settings)
 
     def look_up(self, known: Sequence[Answer | None], keys: Sequence[str]) -> list[Answer | None]:
         """Give the answers of rows that need not be asked, None for the others.
@@ -113,9 +113,10 @@ class Ledger:
             keys: The key of each row.
         """
         stored = self._store.get(keys)
-        _, in_vain = self._store.claims(keys)
+        _, in_vain = self._store.look_up_claims(keys)
         found = [
-            answer or _reusable(stored.get(key), final=key in in_vain) for answer, key in zip(known, keys, strict=True)
+            answer or _find_reusable(stored.get(key), final=key in in_vain)
+            for answer, key in zip(known, keys, strict=True)
         ]
         own = self._own
         self.summary.reused += sum(
@@ -151,7 +152,7 @@ class Ledger:
         left = set(self.elsewhere)
         while left:
             time.sleep(_SECONDS_BETWEEN_LOOKS)
-            busy, in_vain = self._store.claims([*left])
+            busy, in_vain = self._store.look_up_claims([*left])
             answered = {key for key, answer in self._store.get([*left]).items() if answer.status == OK}
             if left - busy - answered - in_vain:
                 return
@@ -190,7 +191,7 @@ class Ledger:
         self._advance(done)
 
 
-def _prompt(record: Record) -> dict[str, Any]:
+def _build_prompt_key(record: Record) -> dict[str, Any]:
     return {
         "messages": [[turn.role, [[part.type, part.text] for part in turn.content]] for turn in record.messages],
         # Digests of the bytes themselves: a picture that was exchanged may still carry the old digest.
@@ -201,12 +202,12 @@ def _prompt(record: Record) -> dict[str, Any]:
     }
 
 
-def _reusable(stored: Answer | None, *, final: bool) -> Answer | None:
+def _find_reusable(stored: Answer | None, *, final: bool) -> Answer | None:
     """Pass over a stored failure, which is asked again, unless one of those who share asked it just now."""
     return stored if stored is not None and (stored.status == OK or final) else None
 
 
-def refusal(record: Record, *, continues: bool) -> Answer | None:
+def refuse_record(record: Record, *, continues: bool) -> Answer | None:
     """Refuse a row that no model can be asked about; None for the others.
 
     Args:

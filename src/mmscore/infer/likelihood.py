@@ -34,7 +34,7 @@ class _Option(msgspec.Struct, frozen=True):
     tokens: tuple[int, ...]
 
 
-def option_tokens(tokenizer: Any, record: Record) -> list[tuple[int, ...]] | Answer:
+def tokenize_options(tokenizer: Any, record: Record) -> list[tuple[int, ...]] | Answer:
     """Tokenise the options of a row, or say why they cannot be scored.
 
     No space is put before an option, and a beginning-of-text token is dropped; control tokens in an
@@ -55,7 +55,7 @@ def option_tokens(tokenizer: Any, record: Record) -> list[tuple[int, ...]] | Ans
     return found
 
 
-def choice(record: Record, logprobs: Sequence[Logprobs], reduction: str, prompt_tokens: int) -> Answer:
+def choose_option(record: Record, logprobs: Sequence[Logprobs], reduction: str, prompt_tokens: int) -> Answer:
     """Take the option with the highest log-probability, the first of several.
 
     Args:
@@ -80,7 +80,7 @@ def choice(record: Record, logprobs: Sequence[Logprobs], reduction: str, prompt_
     )
 
 
-def option_logprobs(
+def score_options(
     model: Any, config: GenerationConfig, inputs: Any, options: Sequence[Sequence[tuple[int, ...]]]
 ) -> list[list[Logprobs]]:
     """Score options after their prompts.
@@ -98,24 +98,26 @@ def option_logprobs(
     with torch.inference_mode():
         prompts = _Prompts(model, config, inputs)
         # Equal options are scored once: they tie exactly, whatever else stands in the batch.
-        distinct = sorted({_Option(row, tokens) for row, own in enumerate(options) for tokens in own}, key=_by_length)
+        distinct = sorted(
+            {_Option(row, tokens) for row, own in enumerate(options) for tokens in own}, key=_build_length_key
+        )
         first = prompts.first[[one.row for one in distinct], [one.tokens[0] for one in distinct]].tolist()
         scores: dict[_Option, Logprobs] = {one: (value,) for one, value in zip(distinct, first, strict=True)}
-        for piece in _pieces([one for one in distinct if len(one.tokens) > 1], prompts):
-            for one, rest in zip(piece, prompts.rest(piece), strict=True):
+        for piece in _split_options([one for one in distinct if len(one.tokens) > 1], prompts):
+            for one, rest in zip(piece, prompts.score_rest(piece), strict=True):
                 scores[one] += rest
     return [[scores[_Option(row, tokens)] for tokens in own] for row, own in enumerate(options)]
 
 
-def _by_length(option: _Option) -> tuple[int, int, tuple[int, ...]]:
+def _build_length_key(option: _Option) -> tuple[int, int, tuple[int, ...]]:
     return -len(option.tokens), option.row, option.tokens
 
 
-def _pieces(options: Sequence[_Option], prompts: "_Prompts") -> Iterator[Sequence[_Option]]:
+def _split_options(options: Sequence[_Option], prompts: "_Prompts") -> Iterator[Sequence[_Option]]:
     """Cut options, the longest first, into pieces that fit the memory."""
     start = 0
     while start < len(options):
-        count = prompts.most_at_once(len(options[start].tokens))
+        count = prompts.count_most_at_once(len(options[start].tokens))
         yield options[start : start + count]
         start += count
 
@@ -140,7 +142,7 @@ class _Prompts:
         out = model.generate(**inputs, generation_config=config)
         self.first = out.logits[0].float().log_softmax(-1)
         self._cache = out.past_key_values
-        self._tensors = {id(tensor): tensor for tensor in _tensors(self._cache)}
+        self._tensors = {id(tensor): tensor for tensor in _find_tensors(self._cache)}
         self._mask = inputs["attention_mask"]
         self._pad = config.pad_token_id or 0
         self._encoded = out.encoder_hidden_states[-1] if model.config.is_encoder_decoder else None
@@ -150,30 +152,30 @@ class _Prompts:
         language = getattr(model, "language_model", None)
         self._head = language if language is not None and language.can_generate() else model
 
-    def most_at_once(self, tokens: int) -> int:
+    def count_most_at_once(self, tokens: int) -> int:
         """Say how many options of so many tokens fit the memory, at least one."""
         rows, vocabulary = self.first.shape
         kept = sum(tensor.nbytes for tensor in self._tensors.values()) // rows
         # What is kept is copied when the option's own tokens are put to it; scores, and as many sums over them.
         needed = 2 * kept + 2 * (tokens - 1) * vocabulary * _FLOAT
-        return max(1, int(_room(self.first.device) // needed))
+        return max(1, int(_measure_room(self.first.device) // needed))
 
-    def rest(self, options: Sequence[_Option]) -> list[Logprobs]:
+    def score_rest(self, options: Sequence[_Option]) -> list[Logprobs]:
         """Score the tokens after the first, all options at once."""
         device = self.first.device
         rows = torch.tensor([option.row for option in options], device=device)
-        fed = self._padded([option.tokens[:-1] for option in options], self._pad)
-        expected = self._padded([option.tokens[1:] for option in options], 0)
-        given = self._padded([(1,) * (len(option.tokens) - 1) for option in options], 0)
-        logits = self._logits(rows, fed, given).float()
+        fed = self._pad_tokens([option.tokens[:-1] for option in options], self._pad)
+        expected = self._pad_tokens([option.tokens[1:] for option in options], 0)
+        given = self._pad_tokens([(1,) * (len(option.tokens) - 1) for option in options], 0)
+        logits = self._compute_logits(rows, fed, given).float()
         values = logits.gather(-1, expected[..., None]).squeeze(-1) - logits.logsumexp(-1)
         return [tuple(row[: len(option.tokens) - 1]) for row, option in zip(values.tolist(), options, strict=True)]
 
-    def _padded(self, tokens: Sequence[Sequence[int]], value: int) -> torch.Tensor:
+    def _pad_tokens(self, tokens: Sequence[Sequence[int]], value: int) -> torch.Tensor:
         rows = [torch.tensor(row, device=self.first.device) for row in tokens]
         return pad_sequence(rows, batch_first=True, padding_value=value)
 
-    def _logits(self, rows: torch.Tensor, fed: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
+    def _compute_logits(self, rows: torch.Tensor, fed: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
         # The tensors are shared and the rest is copied: the rows are picked into tensors of their own.
         cache = copy.deepcopy(self._cache, dict(self._tensors))
         cache.reorder_cache(rows)
@@ -195,20 +197,20 @@ class _Prompts:
         ).logits
 
 
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
+def _find_tensors(value: Any) -> Iterator[torch.Tensor]:
     """Find every tensor inside a cache, whatever its layers are."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _tensors(item)
+            yield from _find_tensors(item)
     elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
+        yield from _find_tensors(list(value.values()))
     elif hasattr(value, "__dict__"):
-        yield from _tensors(vars(value))
+        yield from _find_tensors(vars(value))
 
 
-def _room(device: torch.device) -> float:
+def _measure_room(device: torch.device) -> float:
     """Give the bytes that options under way may take."""
     if device.type != "cuda":
         return ROOM_ON_CPU

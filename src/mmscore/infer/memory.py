@@ -13,15 +13,15 @@ _MARGIN = 1.5
 class Device(Protocol):
     """The memory of one GPU, in bytes."""
 
-    def room(self) -> int:
+    def measure_room(self) -> int:
         """Say how much could still be taken, what is kept for reuse included."""
         ...
 
-    def begin(self) -> None:
+    def reset_peak(self) -> None:
         """Forget the highest use so far."""
         ...
 
-    def taken(self) -> int:
+    def measure_peak(self) -> int:
         """Say how much was taken at the most since `begin`, beyond what was in use then."""
         ...
 
@@ -40,22 +40,22 @@ class TokenBudget:
         self._unknown = tokens_unknown
         self._bytes = [0.0 for _ in devices]
 
-    def tokens(self) -> int:
+    def count_tokens(self) -> int:
         """Say how many tokens may go together."""
         known = [(one, per_token) for one, per_token in zip(self._devices, self._bytes, strict=True) if per_token]
-        return min((int(_SHARE * one.room() / per_token) for one, per_token in known), default=self._unknown)
+        return min((int(_SHARE * one.measure_room() / per_token) for one, per_token in known), default=self._unknown)
 
-    def begin(self) -> None:
+    def begin_batch(self) -> None:
         """Begin to watch a batch."""
         for device in self._devices:
-            device.begin()
+            device.reset_peak()
 
     def learn(self, tokens: int) -> None:
         """End watching: so many tokens were worked on, padding and replies included."""
         for number, device in enumerate(self._devices):
-            self._bytes[number] = max(self._bytes[number], device.taken() / tokens)
+            self._bytes[number] = max(self._bytes[number], device.measure_peak() / tokens)
 
-    def too_many(self, tokens: int) -> None:
+    def lower_limit(self, tokens: int) -> None:
         """Learn that so many tokens do not fit."""
         for number, device in enumerate(self._devices):
-            self._bytes[number] = max(self._bytes[number], _MARGIN * _SHARE * device.room() / tokens)
+            self._bytes[number] = max(self._bytes[number], _MARGIN * _SHARE * device.measure_room() / tokens)

@@ -120,32 +120,34 @@ class MessageModel:
         items = [items] if isinstance(items, Mapping) else items
         if not isinstance(items, Sequence) or not all(isinstance(item, str | Mapping) for item in items):
             raise UsageError(f"expected a text, a list of texts, or a list of pieces {show(inputs)}.")
-        message = [self._told(item) if isinstance(item, str) else self._checked(item) for item in items]
+        message = [self._build_text_piece(item) if isinstance(item, str) else self._check_piece(item) for item in items]
         for piece in message:
             if piece["type"] not in self.allowed_types:
                 known = ", ".join(self.allowed_types)
                 raise UsageError(f"a piece of the type {piece['type']!r} is none that the model takes: {known}.")
         return message
 
-    def _told(self, text: str) -> dict[str, Any]:
-        return {"type": IMAGE, "value": self._local(text)} if is_picture(text) else {"type": TEXT, "value": text}
+    def _build_text_piece(self, text: str) -> dict[str, Any]:
+        return (
+            {"type": IMAGE, "value": self._store_reference(text)} if is_picture(text) else {"type": TEXT, "value": text}
+        )
 
-    def _checked(self, piece: Mapping[str, Any]) -> dict[str, Any]:
+    def _check_piece(self, piece: Mapping[str, Any]) -> dict[str, Any]:
         if "type" not in piece or "value" not in piece:
             raise UsageError(f"a piece of a message has a type and a value {show(piece)}.")
         value = piece["value"]
         local = piece["type"] == IMAGE and isinstance(value, str)
-        return {**piece, "value": self._local(value) if local else value}
+        return {**piece, "value": self._store_reference(value) if local else value}
 
-    def _local(self, reference: str) -> str:
+    def _store_reference(self, reference: str) -> str:
         """Store a data URL, or what stands at an address, as a file."""
         if is_data_url(reference):
-            return self._stored(_PICTURES.of_reference(reference, 1))
+            return self._store_image(_PICTURES.of_reference(reference, 1))
         if self.allow_remote and reference.lower().startswith(_ADDRESSES):
-            return self._stored(_PICTURES.of_bytes(fetch(reference), 1))
+            return self._store_image(_PICTURES.of_bytes(fetch(reference), 1))
         return reference
 
-    def _stored(self, image: Image) -> str:
+    def _store_image(self, image: Image) -> str:
         folder = self.__dict__.get("_folder") or tempfile.TemporaryDirectory(prefix="mmscore-")
         self._folder = folder
         return str(store(image, Path(folder.name)))
@@ -155,7 +157,7 @@ class MessageModel:
         prompt = "\n".join(str(piece["value"]) for piece in message if piece["type"] == TEXT)
         paths = [piece["value"] for piece in message if piece["type"] == IMAGE]
         if paths and dataset in self.IN_A_ROW:
-            return prompt, in_a_row(paths)
+            return prompt, join_side_by_side(paths)
         return prompt, paths[0] if paths else None
 
 
@@ -206,14 +208,14 @@ class ServiceModel(MessageModel):
         system = "".join(f"{piece['value']}\n" for piece in pieces if piece.get("role") == "system")
         if system not in (self.system_prompt or ""):
             self.system_prompt = system if self.system_prompt is None else f"{self.system_prompt}\n{system}"
-        return self._tried(self.generate_inner, [p for p in pieces if p.get("role") != "system"], kwargs)
+        return self._try_call(self.generate_inner, [p for p in pieces if p.get("role") != "system"], kwargs)
 
     def chat(self, messages: Sequence[Mapping[str, Any]], **kwargs: Any) -> str:  # type: ignore[override]
         """Answer a history of turns as `generate` answers a message."""
         turns = [{**turn, "content": self.preproc_content(turn["content"])} for turn in messages]
-        return self._tried(self.chat_inner, turns, kwargs)
+        return self._try_call(self.chat_inner, turns, kwargs)
 
-    def _tried(self, ask: Callable[..., Any], asked: Message, kwargs: Mapping[str, Any]) -> str:
+    def _try_call(self, ask: Callable[..., Any], asked: Message, kwargs: Mapping[str, Any]) -> str:
         problem: object = None
         for number in range(self.retry):
             if number:
@@ -234,7 +236,7 @@ class ServiceModel(MessageModel):
         if len(paths) < 2:
             return super().message_to_promptimg(message)
         prompt = "\n".join(str(piece["value"]) if piece["type"] == TEXT else "<image>" for piece in message)
-        return prompt, in_a_row(paths) if dataset in self.IN_A_ROW else paths[0]
+        return prompt, join_side_by_side(paths) if dataset in self.IN_A_ROW else paths[0]
 
 
 def is_picture(text: str) -> bool:
@@ -265,7 +267,7 @@ def store(image: Image, folder: Path) -> Path:
     return path
 
 
-def in_a_row(paths: Sequence[str]) -> str:
+def join_side_by_side(paths: Sequence[str]) -> str:
     """Put pictures side by side, each 512 pixels high, and give the path of the JPEG beside the first of them.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/smp/vlm.py:concat_images_vlmeval.

@@ -98,7 +98,7 @@ def predict_in_processes(
 
         try:
             work = partial(_predict_share, dataset, output, each, quiet=quiet, task=task)
-            found = together(work, options.processes or 1, begin)
+            found = run_together(work, options.processes or 1, begin)
         except KeyboardInterrupt:
             for backend, store in known:
                 write_stopped(plan_job(rows, output, backend, options, task=task), store)
@@ -121,7 +121,7 @@ def _predict_share(
     # Each sees the rows that all have done: one of them tells.
     quiet = quiet or number > 0
     rows = open_dataset(dataset)
-    backend = open_backend(options.plugin, options.model_options(quiet=quiet))
+    backend = open_backend(options.plugin, options.build_model_options(quiet=quiet))
     ready(Known(backend.name, backend.identity, prompt_only=getattr(backend, "prompt_only", False)))
     job = plan_job(rows, output, backend, options, task=task)
     with (
@@ -132,7 +132,7 @@ def _predict_share(
         return predict(job, store, advance)
 
 
-def together(work: Work, count: int, begin: Callable[[Known], None]) -> Together:
+def run_together(work: Work, count: int, begin: Callable[[Known], None]) -> Together:
     """Do the same in several processes, which share the rows among themselves (`hold(share=True)`).
 
     Args:
@@ -146,10 +146,10 @@ def together(work: Work, count: int, begin: Callable[[Known], None]) -> Together
         KeyboardInterrupt: This process was told to stop; the others are gone then.
     """
     context = get_context("spawn")
-    shares = _environments(count)
+    shares = _build_environments(count)
     pairs = [context.Pipe() for _ in range(count)]
     members = [
-        context.Process(target=_member, args=(work, number, shares[number], theirs), name=f"predict-{number}")
+        context.Process(target=_run_member, args=(work, number, shares[number], theirs), name=f"predict-{number}")
         for number, (_, theirs) in enumerate(pairs)
     ]
     try:
@@ -158,17 +158,17 @@ def together(work: Work, count: int, begin: Callable[[Known], None]) -> Together
                 member.start()
             # The process has its own: when it dies, reading must end rather than wait.
             theirs.close()
-        said = _heard({ours: member for member, (ours, _) in zip(members, pairs, strict=True)}, begin)
+        said = _collect_results({ours: member for member, (ours, _) in zip(members, pairs, strict=True)}, begin)
     finally:
         for member in members:
             if member.is_alive():
                 # Not told to stop: each would write what stands, and this process does. No stored reply is lost.
                 member.kill()
                 member.join()
-    return _summed_up(said)
+    return _sum_up(said)
 
 
-def _summed_up(said: Sequence[Summary | Error]) -> Together:
+def _sum_up(said: Sequence[Summary | Error]) -> Together:
     summaries = [one for one in said if isinstance(one, Summary)]
     reasons = [one for one in said if isinstance(one, Error)]
     if not summaries:
@@ -181,7 +181,7 @@ def _summed_up(said: Sequence[Summary | Error]) -> Together:
     return Together(replace(whole, asked=asked, reused=whole.rows - whole.failed - fresh), remarks)
 
 
-def _member(work: Work, number: int, environment: Mapping[str, str], parent: Connection) -> None:
+def _run_member(work: Work, number: int, environment: Mapping[str, str], parent: Connection) -> None:
     # The terminal sends its signal to everybody; who started this process ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.update(environment)
@@ -201,14 +201,16 @@ def _member(work: Work, number: int, environment: Mapping[str, str], parent: Con
     parent.send(said)
 
 
-def _heard(members: Mapping[Connection, BaseProcess], begin: Callable[[Known], None]) -> list[Summary | Error]:
+def _collect_results(
+    members: Mapping[Connection, BaseProcess], begin: Callable[[Known], None]
+) -> list[Summary | Error]:
     """Let processes go on when they are ready, and give what each ended with, in their order."""
     ended: dict[Connection, Summary | Error] = {}
     begun = False
     while left := [connection for connection in members if connection not in ended]:
         heard = wait(left)
         for connection in (one for one in left if one in heard):
-            said = _said(members[connection], connection)
+            said = _receive(members[connection], connection)
             if not isinstance(said, Known):
                 ended[connection] = said
                 members[connection].join()
@@ -222,7 +224,7 @@ def _heard(members: Mapping[Connection, BaseProcess], begin: Callable[[Known], N
     return [ended[connection] for connection in members]
 
 
-def _said(member: BaseProcess, connection: Connection) -> Known | Summary | Error:
+def _receive(member: BaseProcess, connection: Connection) -> Known | Summary | Error:
     try:
         said: Known | Summary | Error = connection.recv()
     except (EOFError, OSError):
@@ -231,9 +233,9 @@ def _said(member: BaseProcess, connection: Connection) -> Known | Summary | Erro
     return said
 
 
-def _environments(count: int) -> list[dict[str, str]]:
+def _build_environments(count: int) -> list[dict[str, str]]:
     """Deal the GPUs out, in turn where there are fewer than processes; without any, the cores."""
-    devices = _devices()
+    devices = _list_devices()
     if devices:
         dealt = [devices[number::count] or [devices[number % len(devices)]] for number in range(count)]
         return [{_VISIBLE: ",".join(own)} for own in dealt]
@@ -242,7 +244,7 @@ def _environments(count: int) -> list[dict[str, str]]:
     return [{_THREADS: threads} for _ in range(count)]
 
 
-def _devices() -> list[str]:
+def _list_devices() -> list[str]:
     """Name the GPUs that this process may use; another process looks, so that none is taken here."""
     if _VISIBLE in os.environ:
         return [name for name in os.environ[_VISIBLE].split(",") if name.strip()]

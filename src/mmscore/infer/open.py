@@ -26,11 +26,11 @@ def open_backend(name: str, options: ModelOptions) -> Backend:
         opener: Callable[[ModelOptions], Backend] = load(GROUP, name)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        raise UsageError(f"backend {name!r} needs the package {package}. {_how_to_install(package)}") from error
+        raise UsageError(f"backend {name!r} needs the package {package}. {_suggest_install(package)}") from error
     return adapt(name, opener, options) if ".py@" in name else opener(options)
 
 
-def _how_to_install(package: str) -> str:
+def _suggest_install(package: str) -> str:
     try:
         requirements = requires("mmconvert") or []
     except PackageNotFoundError:

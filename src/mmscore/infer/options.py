@@ -111,9 +111,9 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: Options exclude each other.
         """
-        return Generation(**{name: getattr(self, name) for name in _names(Generation)})
+        return Generation(**{name: getattr(self, name) for name in _list_names(Generation)})
 
-    def model_options(self, *, quiet: bool) -> ModelOptions:
+    def build_model_options(self, *, quiet: bool) -> ModelOptions:
         """Give what a backend is opened with.
 
         Args:
@@ -124,12 +124,12 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.template == RAW and self.system is not None:
             raise UsageError("--template raw sends finished texts; --system has no place in them. Leave one out.")
-        given = {name: getattr(self, name) for name in _names(ModelOptions) if name in self.__struct_fields__}
+        given = {name: getattr(self, name) for name in _list_names(ModelOptions) if name in self.__struct_fields__}
         given["batch_size"] = None if self.batch_size == "auto" else self.batch_size
-        service = Service(**{name: getattr(self, name) for name in _names(Service)})
+        service = Service(**{name: getattr(self, name) for name in _list_names(Service)})
         return ModelOptions(**given, generation=self.generation(), service=service, quiet=quiet)
 
 
-def _names(struct: type) -> tuple[str, ...]:
+def _list_names(struct: type) -> tuple[str, ...]:
     found: tuple[str, ...] = struct.__struct_fields__  # type: ignore[attr-defined]
     return found

@@ -11,7 +11,7 @@ from mmconvert.core.record import Image
 _JPEG_QUALITY = 95
 
 
-def decoded(image: Image, number: int, max_side: int | None = None) -> Picture.Image:
+def decode_image(image: Image, number: int, max_side: int | None = None) -> Picture.Image:
     """Decode a picture; the orientation that EXIF may note is left alone, as the kits leave it.
 
     Args:
@@ -24,13 +24,13 @@ def decoded(image: Image, number: int, max_side: int | None = None) -> Picture.I
     """
     if image.bytes is None:
         raise RowError("image.missing", "images", f"picture {number} is only an address. Convert with --allow-remote.")
-    picture = _opened(image.bytes, number, "RGB")
+    picture = _open_image(image.bytes, number, "RGB")
     if max_side is not None:
         picture.thumbnail((max_side, max_side))
     return picture
 
 
-def shrunk(data: bytes, number: int, max_side: int) -> bytes:
+def shrink_image(data: bytes, number: int, max_side: int) -> bytes:
     """Shrink a picture whose longer side exceeds a size, for one request; others keep their bytes.
 
     Args:
@@ -51,7 +51,7 @@ def shrunk(data: bytes, number: int, max_side: int) -> bytes:
             exif, is_jpeg = picture.getexif(), picture.format == "JPEG"
     except (OSError, ValueError, SyntaxError, Picture.DecompressionBombError):
         exif, is_jpeg = Picture.Exif(), False  # what is wrong is said where the picture is decoded
-    smaller = _opened(data, number, "RGB" if is_jpeg else "RGBA")
+    smaller = _open_image(data, number, "RGB" if is_jpeg else "RGBA")
     smaller.thumbnail((max_side, max_side))
     buffer = io.BytesIO()
     if is_jpeg:
@@ -61,7 +61,7 @@ def shrunk(data: bytes, number: int, max_side: int) -> bytes:
     return buffer.getvalue()
 
 
-def _opened(data: bytes, number: int, mode: str) -> Picture.Image:
+def _open_image(data: bytes, number: int, mode: str) -> Picture.Image:
     try:
         return Picture.open(io.BytesIO(data)).convert(mode)
     except UnidentifiedImageError:

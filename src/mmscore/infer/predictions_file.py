@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from mmconvert.core.errors import Error
 from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, attach_features
-from mmconvert.dataset.shards import parquet_options
+from mmconvert.dataset.shards import list_parquet_options
 from mmconvert.storage.atomic import sync_folder
 from mmconvert.storage.parquet_sink import OutputFile
 from mmscore.llm.response_cache import Answer
@@ -61,7 +61,7 @@ class PredictionWriter:
         self._part = path.with_name(f".{path.name}.part")
         self._constants = {"model": model, "method": method}
         self._about = about
-        self._schema = _schema(about)
+        self._schema = _build_schema(about)
         self._pending: list[pa.RecordBatch] = []
         self._bytes = 0
         self._file: OutputFile
@@ -73,9 +73,9 @@ class PredictionWriter:
         """Begin the file beside its place; one that a killed run left is replaced."""
         # It starts before there is a row to lose; the first array of a process loads pandas, which takes its time.
         self._thread.submit(pa.array, [])
-        with self._plain_errors():
+        with self._explain_errors():
             self._file = OutputFile(self._new)
-        self._writer = pq.ParquetWriter(self._file, self._schema, **parquet_options(self._schema))
+        self._writer = pq.ParquetWriter(self._file, self._schema, **list_parquet_options(self._schema))
         return self
 
     def __exit__(
@@ -87,16 +87,16 @@ class PredictionWriter:
 
     def _finish(self, kind: type[BaseException] | None) -> None:
         stopped = kind is not None and issubclass(kind, KeyboardInterrupt) and self._bytes > 0
-        keeps = kind is None or (stopped and (not self.path.exists() or interrupted(self.path)))
+        keeps = kind is None or (stopped and (not self.path.exists() or is_interrupted(self.path)))
         try:
             if keeps:
                 self._flush()
             self._writer.close()
             if keeps:
-                with self._plain_errors():
+                with self._explain_errors():
                     self._file.check()
                     if stopped:
-                        self._mark()
+                        self._mark_interrupted()
                     self._publish()
         finally:
             self._file.close()
@@ -104,7 +104,7 @@ class PredictionWriter:
             self._part.unlink(missing_ok=True)
 
     @contextlib.contextmanager
-    def _plain_errors(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -113,13 +113,13 @@ class PredictionWriter:
                 "The answers are kept. Make room and run the same command again."
             ) from error
 
-    def _mark(self) -> None:
+    def _mark_interrupted(self) -> None:
         """Say in the file that its rows are not all; what it says of itself was fixed when it was begun."""
-        schema = _schema({**self._about, "partial": True, _INTERRUPTED: True})
+        schema = _build_schema({**self._about, "partial": True, _INTERRUPTED: True})
         with (
             pq.ParquetFile(self._new) as written,
             OutputFile(self._part) as file,
-            pq.ParquetWriter(file, schema, **parquet_options(schema)) as writer,
+            pq.ParquetWriter(file, schema, **list_parquet_options(schema)) as writer,
         ):
             for number in range(written.num_row_groups):
                 group = written.read_row_group(number)
@@ -143,7 +143,7 @@ class PredictionWriter:
 
     def _append(self, rows: pa.RecordBatch, answers: Sequence[Answer]) -> None:
         columns = {name: rows.column(name) for name in _FROM_RECORD}
-        columns.update(_answer_columns(answers, self._constants))
+        columns.update(_build_answer_columns(answers, self._constants))
         arrays = [columns[field.name].cast(field.type) for field in self._schema]
         self._pending.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         self._bytes += self._pending[-1].nbytes
@@ -157,12 +157,12 @@ class PredictionWriter:
         if any(batch.num_rows for batch in self._pending):
             table = pa.Table.from_batches(self._pending)
             self._writer.write_table(table, row_group_size=table.num_rows)
-            with self._plain_errors():
+            with self._explain_errors():
                 self._file.check()
             self._pending = []
 
 
-def interrupted(path: Path) -> bool:
+def is_interrupted(path: Path) -> bool:
     """Tell whether a file holds the rows that a stopped run had come to, and no more."""
     try:
         about = json.loads((pq.read_schema(path).metadata or {}).get(RUN_METADATA, b"{}"))
@@ -171,18 +171,18 @@ def interrupted(path: Path) -> bool:
     return isinstance(about, dict) and about.get(_INTERRUPTED) is True
 
 
-def _schema(about: Mapping[str, Any]) -> pa.Schema:
+def _build_schema(about: Mapping[str, Any]) -> pa.Schema:
     metadata = {RUN_METADATA: json.dumps(about, sort_keys=True).encode()}
     return PREDICTIONS_SCHEMA.with_metadata({**PREDICTIONS_SCHEMA.metadata, **metadata})
 
 
-def _answer_columns(answers: Sequence[Answer], constants: Mapping[str, str]) -> dict[str, pa.Array]:
+def _build_answer_columns(answers: Sequence[Answer], constants: Mapping[str, str]) -> dict[str, pa.Array]:
     values: dict[str, list[Any]] = {
-        "prediction": [_storable(a.text) for a in answers],
+        "prediction": [_make_storable(a.text) for a in answers],
         "prediction_status": [a.status for a in answers],
-        "prediction_error": [_storable(a.error) for a in answers],
+        "prediction_error": [_make_storable(a.error) for a in answers],
         "finish_reason": [a.finish_reason for a in answers],
-        "thinking": [_storable(a.thinking) for a in answers],
+        "thinking": [_make_storable(a.thinking) for a in answers],
         "option_logprobs": [a.option_logprobs for a in answers],
         "option_tokens": [a.option_tokens for a in answers],
         "token_logprobs": [a.token_logprobs for a in answers],
@@ -193,6 +193,6 @@ def _answer_columns(answers: Sequence[Answer], constants: Mapping[str, str]) -> 
     return {name: pa.array(column, PREDICTIONS_SCHEMA.field(name).type) for name, column in values.items()}
 
 
-def _storable(text: str | None) -> str | None:
+def _make_storable(text: str | None) -> str | None:
     # Arrow holds UTF-8, and a reply cut inside a character may end in half of a surrogate pair.
     return None if text is None else _SURROGATES.sub("\ufffd", text)

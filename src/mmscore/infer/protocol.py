@@ -93,7 +93,7 @@ def open_protocol(spec: str) -> Playing:
     return Playing(spec, protocol, parameters)
 
 
-def reply_text(reply: Reply | None, number: int) -> str:
+def require_response_text(reply: Reply | None, number: int) -> str:
     """Give the text of a reply that must be there.
 
     Args:

@@ -62,8 +62,8 @@ class RayPool:
         actor: Any = ray.remote(_Member).options(max_restarts=_RESTARTS, scheduling_strategy="SPREAD", **needs)
         self._members = [actor.remote(open_member) for _ in range(count)]
         # Whichever comes up first: one for which the cluster has no room may be any of them.
-        first = _done({member.about.remote(): member for member in self._members}, None)[0]
-        self.name, self.identity, self._group, self.prompt_only = _result(first)
+        first = _wait_for_results({member.about.remote(): member for member in self._members}, None)[0]
+        self.name, self.identity, self._group, self.prompt_only = _read_result(first)
         self.batch_size = self._group * count
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
@@ -94,10 +94,10 @@ class RayPool:
                 asked = any(group for _, group in under_way.values())
                 if free and not asked:
                     return
-                for done in _done(under_way, None if asked else _PATIENCE):
+                for done in _wait_for_results(under_way, None if asked else _PATIENCE):
                     member, group = under_way.pop(done)
                     try:
-                        answers = _result(done)
+                        answers = _read_result(done)
                     except RayActorError as error:
                         deaths += 1
                         if deaths > _RESTARTS * len(self._members):
@@ -115,7 +115,7 @@ class RayPool:
                 ray.cancel(reference)
 
 
-def _done(under_way: "Mapping[ray.ObjectRef, object]", seconds: float | None) -> "list[ray.ObjectRef]":
+def _wait_for_results(under_way: "Mapping[ray.ObjectRef, object]", seconds: float | None) -> "list[ray.ObjectRef]":
     import ray
 
     done: list[ray.ObjectRef] = ray.wait(list(under_way), timeout=seconds)[0]
@@ -124,7 +124,7 @@ def _done(under_way: "Mapping[ray.ObjectRef, object]", seconds: float | None) ->
     return done
 
 
-def _result(reference: "ray.ObjectRef") -> Any:
+def _read_result(reference: "ray.ObjectRef") -> Any:
     import ray
     from ray.exceptions import RayTaskError
 

@@ -27,14 +27,14 @@ from mmconvert.core.errors import Error
 from mmconvert.core.progress import Advance
 from mmconvert.core.record import PICTURE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
 from mmconvert.dataset.dataset import Dataset
-from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Batching, Generation, Streaming, Wary, file_identity
-from mmscore.infer.dialogs import COLUMNS, ROW, Dialogs
-from mmscore.infer.first_picture import first_picture_then_text
-from mmscore.infer.ledger import CONTENT, ELSEWHERE, UNASKED, Ledger, Summary, refusal
+from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Batching, Generation, Streaming, Wary, identify_file
+from mmscore.infer.dialogs import COLUMNS, ROW, RunConversations
+from mmscore.infer.first_picture import keep_first_image
+from mmscore.infer.ledger import CONTENT, ELSEWHERE, UNASKED, Ledger, Summary, refuse_record
 from mmscore.infer.options import PredictOptions
 from mmscore.infer.predictions_file import PredictionWriter
 from mmscore.infer.protocol import Playing, open_protocol
-from mmscore.infer.several_replies import asked_again, output_rows, reply_keys
+from mmscore.infer.several_replies import build_response_keys, repeat_records, repeat_rows
 from mmscore.llm.response_cache import FAILED, OK, Answer, AnswerStore
 
 Answered = Generator[tuple[pa.RecordBatch, Sequence[Answer]]]
@@ -61,7 +61,7 @@ class Read(msgspec.Struct, frozen=True):
     known: Sequence[Answer | None]
 
 
-def answered(reads: Iterator[Read], backend: Backend, ledger: Ledger, total: int) -> Answered:
+def answer_rows(reads: Iterator[Read], backend: Backend, ledger: Ledger, total: int) -> Answered:
     """Have rows answered.
 
     Args:
@@ -78,25 +78,25 @@ def answered(reads: Iterator[Read], backend: Backend, ledger: Ledger, total: int
         Error: The backend answers other rows than it was asked, or the store has no room.
     """
     waiting = _Waiting()
-    ahead = _one_ahead(reads)
+    ahead = _prefetch_one(reads)
     asked = (
-        _as_they_come(ahead, backend, ledger, waiting)
+        _answer_streaming(ahead, backend, ledger, waiting)
         if isinstance(backend, Streaming)
-        else _in_groups(ahead, backend, ledger, waiting)
+        else _answer_groups(ahead, backend, ledger, waiting)
     )
     try:
         with contextlib.closing(asked) as steps:
             for _ in steps:
-                yield from waiting.finished()
+                yield from waiting.finish()
     except KeyboardInterrupt:
-        yield from waiting.so_far()
+        yield from waiting.count_so_far()
         raise
-    yield from waiting.finished()
+    yield from waiting.finish()
     if (left := total - ledger.rows) > 0:
         raise Error(f"backend {backend.name}: left {left} of {total} rows without an answer.")
 
 
-def _one_ahead(items: Iterator[_T]) -> Iterator[_T]:
+def _prefetch_one(items: Iterator[_T]) -> Iterator[_T]:
     """Fetch the next item in a thread while one is used; items are never None.
 
     A batch of large pictures takes as long to read as many a reply to come.
@@ -128,12 +128,12 @@ class _Waiting:
         self._rows.append(rows)
         return rows
 
-    def finished(self) -> Answered:
+    def finish(self) -> Answered:
         while self._rows and None not in self._rows[0].answers:
             rows = self._rows.popleft()
             yield rows.rows, [answer for answer in rows.answers if answer is not None]
 
-    def so_far(self) -> Answered:
+    def count_so_far(self) -> Answered:
         for rows in self._rows:
             yield rows.rows, [answer or UNASKED for answer in rows.answers]
 
@@ -163,14 +163,14 @@ def _leave(questions: Sequence[_Question], ledger: Ledger) -> None:
         question.answer(ELSEWHERE)
 
 
-def _as_they_come(reads: Iterator[Read], backend: Streaming, ledger: Ledger, waiting: _Waiting) -> Generator[None]:
+def _answer_streaming(reads: Iterator[Read], backend: Streaming, ledger: Ledger, waiting: _Waiting) -> Generator[None]:
     """Hand out rows as the backend draws them; no row waits for a slower one, only the file does."""
     under_way: dict[int, _Question] = {}
 
     def drawn() -> Generator[Record]:
         count = 0
         for read in reads:
-            for question in _questions(read, ledger, waiting):
+            for question in _list_questions(read, ledger, waiting):
                 if not ledger.take([0], [question.key], 1):
                     _leave([question], ledger)
                     continue
@@ -188,18 +188,18 @@ def _as_they_come(reads: Iterator[Read], backend: Streaming, ledger: Ledger, wai
             yield
 
 
-def _questions(read: Read, ledger: Ledger, waiting: _Waiting) -> Iterator[_Question]:
+def _list_questions(read: Read, ledger: Ledger, waiting: _Waiting) -> Iterator[_Question]:
     rows = waiting.add(read, ledger)
     for index, record in enumerate(read.records):
         if rows.answers[index] is None:
             yield _Question(rows, index, record)
 
 
-def _in_groups(reads: Iterator[Read], backend: Backend, ledger: Ledger, waiting: _Waiting) -> Generator[None]:
+def _answer_groups(reads: Iterator[Read], backend: Backend, ledger: Ledger, waiting: _Waiting) -> Generator[None]:
     """Ask group after group."""
     with (
-        contextlib.closing(_groups(reads, backend, ledger, waiting)) as groups,
-        contextlib.closing(_replies(groups, backend)) as replied,
+        contextlib.closing(_form_groups(reads, backend, ledger, waiting)) as groups,
+        contextlib.closing(_answer_batches(groups, backend)) as replied,
     ):
         for questions, replies in replied:
             if len(replies) != len(questions):
@@ -208,7 +208,7 @@ def _in_groups(reads: Iterator[Read], backend: Backend, ledger: Ledger, waiting:
             yield
 
 
-def _replies(
+def _answer_batches(
     groups: Iterator[Sequence[_Question]], backend: Backend
 ) -> Generator[tuple[Sequence[_Question], Sequence[Answer]]]:
     """Answer groups, each made ready while the one before is answered where the backend can do that."""
@@ -228,10 +228,12 @@ def _replies(
             yield questions, backend.answer_prepared(ready.result())
 
 
-def _groups(reads: Iterator[Read], backend: Backend, ledger: Ledger, waiting: _Waiting) -> Generator[list[_Question]]:
+def _form_groups(
+    reads: Iterator[Read], backend: Backend, ledger: Ledger, waiting: _Waiting
+) -> Generator[list[_Question]]:
     """Form the groups of a window, and take the rows of each as it is drawn."""
-    size = backend.size if isinstance(backend, Batching) else _size
-    for window in _windows(reads, backend, ledger, waiting):
+    size = backend.size if isinstance(backend, Batching) else _estimate_size
+    for window in _gather_windows(reads, backend, ledger, waiting):
         sized = sorted(((size(question.record), question) for question in window), key=lambda pair: -pair[0])
         sizes, left = [one for one, _ in sized], [question for _, question in sized]
         while left:
@@ -246,14 +248,14 @@ def _groups(reads: Iterator[Read], backend: Backend, ledger: Ledger, waiting: _W
         _leave(left, ledger)
 
 
-def _windows(
+def _gather_windows(
     reads: Iterator[Read], backend: Backend, ledger: Ledger, waiting: _Waiting
 ) -> Iterator[Sequence[_Question]]:
     """Gather rows to choose groups from, as long as their pictures are not too many."""
     window: list[_Question] = []
     held = 0
     for read in reads:
-        for question in _questions(read, ledger, waiting):
+        for question in _list_questions(read, ledger, waiting):
             window.append(question)
             held += sum(len(image.bytes or b"") for image in question.record.images)
         if len(window) >= _WINDOW_GROUPS * backend.batch_size or held >= _WINDOW_BYTES:
@@ -262,7 +264,7 @@ def _windows(
     yield window
 
 
-def _size(record: Record) -> int:
+def _estimate_size(record: Record) -> int:
     """Guess the length of a prompt, in characters; a picture is worth about a thousand."""
     return 1000 * len(record.images) + sum(len(part.text) for turn in record.messages for part in turn.content)
 
@@ -363,17 +365,17 @@ def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
             raises, the answers so far are in the store.
     """
     start = time.monotonic()
-    ledger = Ledger(store, _settings(job), advance, total=job.num_rows, columns=_seen(job))
+    ledger = Ledger(store, _list_settings(job), advance, total=job.num_rows, columns=_list_used_columns(job))
     if store.shared:
         try:
-            _in_company(job, ledger)
+            _answer_shared(job, ledger)
         except KeyboardInterrupt:
             write_stopped(job, store)
             raise
     with (
         store.held.turn(),
-        _writer(job) as writer,
-        contextlib.closing(_answered(job, ledger)) as rows,
+        _open_writer(job) as writer,
+        contextlib.closing(_answer_job(job, ledger)) as rows,
     ):
         _write(rows, writer)
     ledger.summary.output, ledger.summary.seconds = str(job.output), round(time.monotonic() - start, 3)
@@ -390,12 +392,12 @@ def write_stopped(job: Job, store: AnswerStore) -> None:
     Raises:
         Error: The dataset or the store cannot be read, or the output cannot be written.
     """
-    ledger = _Closed(store, _settings(job), lambda done: None, total=job.num_rows, columns=_seen(job))
+    ledger = _Closed(store, _list_settings(job), lambda done: None, total=job.num_rows, columns=_list_used_columns(job))
     with (
         contextlib.suppress(KeyboardInterrupt),
         store.held.turn(),
-        _writer(job) as writer,
-        contextlib.closing(_answered(job, ledger)) as rows,
+        _open_writer(job) as writer,
+        contextlib.closing(_answer_job(job, ledger)) as rows,
     ):
         for batch, answers in rows:
             writer.write(batch, [UNASKED if answer is ELSEWHERE else answer for answer in answers])
@@ -413,19 +415,19 @@ class _Closed(Ledger):
         return [answer or stored.get(key, ELSEWHERE) for answer, key in zip(known, keys, strict=True)]
 
 
-def _settings(job: Job) -> tuple[Any, ...]:
-    return (file_identity(job.plugin), job.backend.identity, job.method, PROMPT_VERSION, asdict(job.generation))
+def _list_settings(job: Job) -> tuple[Any, ...]:
+    return (identify_file(job.plugin), job.backend.identity, job.method, PROMPT_VERSION, asdict(job.generation))
 
 
-def _seen(job: Job) -> Sequence[str]:
+def _list_used_columns(job: Job) -> Sequence[str]:
     """Name the columns beside turns and pictures that an answer may depend on."""
     if not getattr(job.backend, "prompt_only", False):
         return CONTENT
     return ["options"] if job.method == LIKELIHOOD else []
 
 
-def _writer(job: Job) -> PredictionWriter:
-    return PredictionWriter(job.output, model=job.backend.name, method=job.method, about=_about(job))
+def _open_writer(job: Job) -> PredictionWriter:
+    return PredictionWriter(job.output, model=job.backend.name, method=job.method, about=_describe_job(job))
 
 
 def _write(rows: Answered, writer: PredictionWriter) -> None:
@@ -440,7 +442,7 @@ def _write(rows: Answered, writer: PredictionWriter) -> None:
         raise
 
 
-def _about(job: Job) -> dict[str, Any]:
+def _describe_job(job: Job) -> dict[str, Any]:
     return {
         "mmscore": __version__,
         "dataset_fingerprint": job.dataset.fingerprint,
@@ -456,7 +458,7 @@ def _about(job: Job) -> dict[str, Any]:
     }
 
 
-def _batches(job: Job, columns: Sequence[str] = _COLUMNS) -> Iterator[pa.RecordBatch]:
+def _read_batches(job: Job, columns: Sequence[str] = _COLUMNS) -> Iterator[pa.RecordBatch]:
     left = job.num_asked
     for batch in job.dataset.batches(columns):
         if left <= 0:
@@ -470,10 +472,10 @@ def _batches(job: Job, columns: Sequence[str] = _COLUMNS) -> Iterator[pa.RecordB
         left -= batch.num_rows
 
 
-def _asked(record: Record, job: Job) -> Record:
+def _prepare_record(record: Record, job: Job) -> Record:
     """Put the system turn in the place of the record's own, and pictures where the model takes them."""
     if not job.interleave:
-        record = first_picture_then_text(record)
+        record = keep_first_image(record)
     if job.system is None:
         return record
     rest = record.messages[1:] if record.messages and record.messages[0].role == "system" else record.messages
@@ -481,38 +483,38 @@ def _asked(record: Record, job: Job) -> Record:
 
 
 def _read(job: Job, ledger: Ledger) -> Iterator[Read]:
-    for batch in _batches(job):
-        records = [_asked(record, job) for record in from_arrow(batch)]
-        keys = reply_keys([ledger.key(record) for record in records], job.n)
-        records = asked_again(records, job.n)
-        yield Read(output_rows(batch, job.n), records, keys, [_refused(record, job) for record in records])
+    for batch in _read_batches(job):
+        records = [_prepare_record(record, job) for record in from_arrow(batch)]
+        keys = build_response_keys([ledger.key(record) for record in records], job.n)
+        records = repeat_records(records, job.n)
+        yield Read(repeat_rows(batch, job.n), records, keys, [_refuse_record(record, job) for record in records])
 
 
-def _read_round(job: Job, ledger: Ledger, dialogs: Dialogs, number: int) -> Iterator[Read]:
+def _read_round(job: Job, ledger: Ledger, dialogs: RunConversations, number: int) -> Iterator[Read]:
     """Read the rows of one round of all dialogs, with what was said before."""
     start = 0
-    for batch in _batches(job):
-        rows, start = dialogs.of_round(batch, start, number), start + batch.num_rows
+    for batch in _read_batches(job):
+        rows, start = dialogs.select_round(batch, start, number), start + batch.num_rows
         if rows.num_rows:
-            records = asked_again([_asked(record, job) for record in from_arrow(rows)], job.n)
+            records = repeat_records([_prepare_record(record, job) for record in from_arrow(rows)], job.n)
             pairs = [dialogs.prepare(record) for record in records]
             keys = [ledger.key(record) for record, _ in pairs]
-            known = [reason or _refused(record, job) for record, reason in pairs]
-            yield Read(output_rows(rows, job.n), [record for record, _ in pairs], keys, known)
+            known = [reason or _refuse_record(record, job) for record, reason in pairs]
+            yield Read(repeat_rows(rows, job.n), [record for record, _ in pairs], keys, known)
 
 
-def _refused(record: Record, job: Job) -> Answer | None:
-    return refusal(record, continues=job.continue_final_message)
+def _refuse_record(record: Record, job: Job) -> Answer | None:
+    return refuse_record(record, continues=job.continue_final_message)
 
 
-def _answered(job: Job, ledger: Ledger) -> Answered:
+def _answer_job(job: Job, ledger: Ledger) -> Answered:
     ledger.begin()
     if job.protocol is not None:
-        return _by_rounds(job, job.protocol, ledger)
-    return answered(_read(job, ledger), job.backend, ledger, job.num_rows)
+        return _answer_rounds(job, job.protocol, ledger)
+    return answer_rows(_read(job, ledger), job.backend, ledger, job.num_rows)
 
 
-def _by_rounds(job: Job, playing: Playing, ledger: Ledger) -> Answered:
+def _answer_rounds(job: Job, playing: Playing, ledger: Ledger) -> Answered:
     """Answer the first rounds, then the second ones with what was said in the first; rows come at the end.
 
     Told to stop, it gives all rows, `UNASKED` where they have no answer, and then raises KeyboardInterrupt.
@@ -521,38 +523,38 @@ def _by_rounds(job: Job, playing: Playing, ledger: Ledger) -> Answered:
     try:
         _play(job, playing, ledger, answers)
     except KeyboardInterrupt:
-        yield from _all_rows(job, answers)
+        yield from _write_all_rows(job, answers)
         raise
-    yield from _all_rows(job, answers)
+    yield from _write_all_rows(job, answers)
 
 
 def _play(job: Job, playing: Playing, ledger: Ledger, answers: defaultdict[int, list[Answer]]) -> None:
     """Answer round after round, into the answers by the row's number in the dataset."""
-    dialogs = Dialogs(playing, _batches(job, COLUMNS), chosen=job.method == LIKELIHOOD)
+    dialogs = RunConversations(playing, _read_batches(job, COLUMNS), chosen=job.method == LIKELIHOOD)
     total = 0
     for number, count in dialogs.rows.items():
         total += count * job.n
         with contextlib.closing(
-            answered(_read_round(job, ledger, dialogs, number), job.backend, ledger, total)
+            answer_rows(_read_round(job, ledger, dialogs, number), job.backend, ledger, total)
         ) as round_rows:
             for rows, found in round_rows:
                 for row, answer in zip(rows[ROW].to_pylist(), found, strict=True):
                     answers[row].append(answer)
-                dialogs.listen(rows, found)
+                dialogs.add_answers(rows, found)
 
 
-def _all_rows(job: Job, answers: Mapping[int, Sequence[Answer]]) -> Answered:
+def _write_all_rows(job: Job, answers: Mapping[int, Sequence[Answer]]) -> Answered:
     start = 0
-    for batch in _batches(job, [name for name in _COLUMNS if name not in PICTURE_COLUMNS]):
+    for batch in _read_batches(job, [name for name in _COLUMNS if name not in PICTURE_COLUMNS]):
         numbers, start = range(start, start + batch.num_rows), start + batch.num_rows
         found = [[*answers.get(number, ()), *[UNASKED] * job.n][: job.n] for number in numbers]
-        yield output_rows(batch, job.n), [answer for row in found for answer in row]
+        yield repeat_rows(batch, job.n), [answer for row in found for answer in row]
 
 
-def _in_company(job: Job, ledger: Ledger) -> None:
+def _answer_shared(job: Job, ledger: Ledger) -> None:
     """Answer the rows that no other process is asking about, until there are none, whoever asked them."""
     while True:
-        with contextlib.closing(_answered(job, ledger)) as rows:
+        with contextlib.closing(_answer_job(job, ledger)) as rows:
             for _ in rows:
                 pass
         if not ledger.elsewhere:

@@ -12,16 +12,16 @@ from mmconvert.core.progress import print_message, show_progress
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.dataset.publish import send_file
 from mmconvert.storage.atomic import require_apart
-from mmconvert.storage.object_store import file_name, is_url, local, stands
+from mmconvert.storage.object_store import find_local, is_url, read_file_name, stands
 from mmscore.infer import runner
 from mmscore.infer.adapter import adapt
 from mmscore.infer.backend import Backend
 from mmscore.infer.ledger import Summary
 from mmscore.infer.multiprocess import predict_in_processes
-from mmscore.infer.object_identity import kept_identity
+from mmscore.infer.object_identity import keep_identity
 from mmscore.infer.open import open_backend
 from mmscore.infer.options import LOCAL, PredictOptions
-from mmscore.infer.predictions_file import interrupted
+from mmscore.infer.predictions_file import is_interrupted
 from mmscore.infer.ray_pool import RayPool
 from mmscore.infer.runner import Job, plan_job, resume_note
 from mmscore.llm.budget import read_price
@@ -49,24 +49,24 @@ def predict(
         Error: As `predict_here`; or the store failed, and the same command sends what is finished.
     """
     if not is_url(str(output)):
-        summary = predict_here(local(dataset), Path(output), options, backend, quiet=quiet)
+        summary = predict_here(find_local(dataset), Path(output), options, backend, quiet=quiet)
     else:
-        url, copy = str(output), local_copy(str(output))
+        url, copy = str(output), build_local_path(str(output))
         require_apart([url], [str(dataset)])
         if stands(url) and not (options.resume or options.restart or options.share):
             raise UsageError(f"{url}: {_STANDS}")
         resumed = replace(options, resume=options.resume or not (options.restart or options.share))
-        summary = predict_here(local(dataset), copy, resumed, backend, quiet=quiet)
+        summary = predict_here(find_local(dataset), copy, resumed, backend, quiet=quiet)
         send_file(copy, url)
         summary.output = url
     if options.price is not None:
-        summary.cost = read_price(options.price).of(summary.prompt_tokens, summary.completion_tokens)
+        summary.cost = read_price(options.price).compute_cost(summary.prompt_tokens, summary.completion_tokens)
     return summary
 
 
-def local_copy(url: str) -> Path:
+def build_local_path(url: str) -> Path:
     """Say where the file of a store is made, on this machine."""
-    return Path(f"{file_name(url)}.work", file_name(url))
+    return Path(f"{read_file_name(url)}.work", read_file_name(url))
 
 
 def predict_here(
@@ -94,12 +94,12 @@ def predict_here(
     """
     rows = open_dataset(dataset)
     _check_output(output, rows, options)
-    model = options.model_options(quiet=quiet)
+    model = options.build_model_options(quiet=quiet)
     if backend is not None and (options.engine != LOCAL or (options.processes or 1) > 1):
         raise UsageError("--processes opens the model in each process: name the backend as file.py@NAME.")
     if options.share or (options.processes or 1) > 1:
         model.service.check_alone()
-    with _folder(output.parent):
+    with _make_folder(output.parent):
         if options.several:
             return predict_in_processes(dataset, output, options, quiet=quiet, task=task)
         with hold(store_path(output), share=options.share) as held:
@@ -108,9 +108,9 @@ def predict_here(
             )
             job = plan_job(rows, output, opened, options, task=task)
             if backend is None:
-                return _ask(job, held, options, quiet=quiet)
-            with kept_identity(backend) as identity:
-                return _ask(replace(job, plugin=identity), held, options, quiet=quiet)
+                return _run_job(job, held, options, quiet=quiet)
+            with keep_identity(backend) as identity:
+                return _run_job(replace(job, plugin=identity), held, options, quiet=quiet)
 
 
 def predict_with(
@@ -137,7 +137,7 @@ def predict_with(
         Error: The dataset or the store cannot be read, or the output cannot be written.
     """
     with hold(store_path(output)) as held:
-        return _ask(plan_job(rows, output, backend(), options, task=task), held, options, quiet=quiet)
+        return _run_job(plan_job(rows, output, backend(), options, task=task), held, options, quiet=quiet)
 
 
 def open_where_asked(options: PredictOptions, *, quiet: bool) -> Backend:
@@ -151,7 +151,7 @@ def open_where_asked(options: PredictOptions, *, quiet: bool) -> Backend:
         UsageError: As `open_backend`, or the package or the cluster is not there.
         Error: The model cannot be loaded.
     """
-    model = options.model_options(quiet=quiet)
+    model = options.build_model_options(quiet=quiet)
     if options.engine == LOCAL:
         return open_backend(options.plugin, model)
     model.service.check_alone()
@@ -163,7 +163,7 @@ def open_where_asked(options: PredictOptions, *, quiet: bool) -> Backend:
         ) from None
 
 
-def _ask(job: Job, held: Held, options: PredictOptions, *, quiet: bool) -> Summary:
+def _run_job(job: Job, held: Held, options: PredictOptions, *, quiet: bool) -> Summary:
     """Run a job on the store beside its output, and say how far it is."""
     with AnswerStore(held, fingerprint=job.dataset.fingerprint, restart=options.restart) as store:
         found = resume_note(store, job.dataset)
@@ -174,7 +174,7 @@ def _ask(job: Job, held: Held, options: PredictOptions, *, quiet: bool) -> Summa
 
 
 @contextlib.contextmanager
-def _folder(place: Path) -> Iterator[None]:
+def _make_folder(place: Path) -> Iterator[None]:
     """Make a folder that is missing; where nothing came into it, it goes again when the run fails."""
     made = [folder for folder in (place, *place.parents) if not folder.exists()]
     place.mkdir(parents=True, exist_ok=True)
@@ -199,5 +199,5 @@ def _check_output(output: Path, rows: Dataset, options: PredictOptions) -> None:
         raise UsageError(f"{output}: predictions are a parquet file. Name it so, such as {named}.")
     # As texts: what stands on the Hub would be fetched to be compared.
     require_apart([output], [str(file) for files in rows.files.values() for file in files])
-    if output.exists() and not (options.resume or options.restart or options.share or interrupted(output)):
+    if output.exists() and not (options.resume or options.restart or options.share or is_interrupted(output)):
         raise UsageError(f"{output}: {_STANDS}")

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.core.record import PICTURE_COLUMNS, Record
-from mmscore.llm.response_cache import answer_key
+from mmscore.llm.response_cache import build_answer_key
 
 
-def asked_again(records: Sequence[Record], n: int) -> list[Record]:
+def repeat_records(records: Sequence[Record], n: int) -> list[Record]:
     """Give what a backend is asked: each record `n` times in a row, the number of the reply as its variant.
 
     The first reply is asked for with the record as it stands, so that a draw does not depend on `n`.
@@ -30,17 +30,17 @@ def asked_again(records: Sequence[Record], n: int) -> list[Record]:
     return [replace(record, variant=reply) if reply else record for record in records for reply in range(n)]
 
 
-def reply_keys(keys: Sequence[str], n: int) -> list[str]:
+def build_response_keys(keys: Sequence[str], n: int) -> list[str]:
     """Give the key of each reply; that of the first is the row's, and more replies leave it as it is.
 
     Example:
         >>> reply_keys(["k"], 1), reply_keys(["k"], 3)[:2] == reply_keys(["k"], 2)
         (['k'], True)
     """
-    return [answer_key(key, reply) if reply else key for key in keys for reply in range(n)]
+    return [build_answer_key(key, reply) if reply else key for key in keys for reply in range(n)]
 
 
-def output_rows(rows: pa.RecordBatch, n: int) -> pa.RecordBatch:
+def repeat_rows(rows: pa.RecordBatch, n: int) -> pa.RecordBatch:
     """Repeat rows as the output holds them: ids `<id>#<reply>`, the number of the reply as `variant`.
 
     Args:

@@ -10,7 +10,7 @@ from PIL import Image as Picture
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Record
 from mmscore.infer.backend import RAW
-from mmscore.infer.pictures import decoded
+from mmscore.infer.pictures import decode_image
 from mmscore.llm.response_cache import Answer, failed
 
 _MARK = "\u2042"
@@ -23,7 +23,7 @@ _RAW_TEMPLATE = (
 )
 
 
-class Asked(msgspec.Struct, frozen=True):
+class PreparedRow(msgspec.Struct, frozen=True):
     """One row as the processor takes it."""
 
     record: Record
@@ -56,20 +56,20 @@ class Prompts:
         tokenizer.padding_side = "right" if encoder else "left"
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
-        texts = _placeholders(processor)
+        texts = _list_placeholders(processor)
         self._pictures = set(tokenizer.convert_tokens_to_ids(texts))
-        self._control = _any_of([*tokenizer.all_special_tokens, *texts])
-        self._placeholder = _any_of(texts)
+        self._control = _compile_any([*tokenizer.all_special_tokens, *texts])
+        self._placeholder = _compile_any(texts)
         self._raw = template == RAW
         self._template: str | None = None
         self._puts_pictures = False
         if self._raw:
-            written = self._written_picture(texts)
+            written = self._find_image_text(texts)
             self._puts_pictures = not written
             self._template = _RAW_TEMPLATE.replace("PLACEHOLDER", written)
         self._can_guard = not self._raw and self._reads_placeholder_as_text(texts)
 
-    def asked(self, record: Record) -> Asked | Answer:
+    def asked(self, record: Record) -> PreparedRow | Answer:
         """Decode the pictures and build the conversation, or say why that fails."""
         if self._raw and len(record.messages) != 1:
             return failed(
@@ -81,7 +81,7 @@ class Prompts:
             more = " --no-interleave shows the first." if record.images else ""
             return failed(f"images: this model takes one picture a row, the row has {len(record.images)}.{more}")
         try:
-            shown = iter([decoded(image, n, self._max_side) for n, image in enumerate(record.images, start=1)])
+            shown = iter([decode_image(image, n, self._max_side) for n, image in enumerate(record.images, start=1)])
         except RowError as error:
             return failed(f"{error.field}: {error.message}")
         text = "\n".join(part.text for turn in record.messages for part in turn.content)
@@ -101,9 +101,9 @@ class Prompts:
             for turn in record.messages
         ]
         # A finished text holds its control tokens on purpose.
-        return Asked(record, conversation, self._can_guard and self._control.search(text) is not None)
+        return PreparedRow(record, conversation, self._can_guard and self._control.search(text) is not None)
 
-    def encoded(self, rows: Sequence[Asked]) -> Any:
+    def encoded(self, rows: Sequence[PreparedRow]) -> Any:
         """Render, tokenise and pad.
 
         Args:
@@ -114,9 +114,11 @@ class Prompts:
         """
         conversations = [row.conversation for row in rows]
         guarded = any(row.guarded for row in rows)
-        return self._tensors(conversations, guarded=guarded, continues=rows[0].continues)
+        return self._tokenize(conversations, guarded=guarded, continues=rows[0].continues)
 
-    def _tensors(self, conversations: Sequence[list[dict[str, Any]]], *, guarded: bool, continues: bool = False) -> Any:
+    def _tokenize(
+        self, conversations: Sequence[list[dict[str, Any]]], *, guarded: bool, continues: bool = False
+    ) -> Any:
         # Fresh turns: the processor writes into those it is given, and a batch may be tried twice.
         return self._processor.apply_chat_template(
             [[dict(turn) for turn in conversation] for conversation in conversations],
@@ -133,44 +135,50 @@ class Prompts:
     def _reads_placeholder_as_text(self, texts: Sequence[str]) -> bool:
         """Try whether the processor can be told that a placeholder in the text is no picture."""
         try:
-            alone = self._picture_tokens([_picture(), _text("x")], guarded=True)
-            return alone == self._picture_tokens([_picture(), _text(" ".join(texts))], guarded=True)
+            alone = self._count_image_tokens([_build_image_part(), _build_text_part("x")], guarded=True)
+            return alone == self._count_image_tokens(
+                [_build_image_part(), _build_text_part(" ".join(texts))], guarded=True
+            )
         except Exception:  # each processor refuses in its own way; that it refuses is the answer
             return False
 
-    def _picture_tokens(self, content: list[dict[str, Any]], *, guarded: bool) -> int:
-        inputs = self._tensors([[{"role": "user", "content": content}]], guarded=guarded)
+    def _count_image_tokens(self, content: list[dict[str, Any]], *, guarded: bool) -> int:
+        inputs = self._tokenize([[{"role": "user", "content": content}]], guarded=guarded)
         return sum(token in self._pictures for token in inputs["input_ids"][0].tolist())
 
-    def _written_picture(self, texts: Sequence[str]) -> str:
+    def _find_image_text(self, texts: Sequence[str]) -> str:
         """Find what stands for a picture in a finished text: as the model's own template writes it, if it has one."""
         if getattr(self._processor, "chat_template", None) is not None:
             with_picture, without = (
                 self._processor.apply_chat_template([{"role": "user", "content": content}])
-                for content in ([_picture(), _text(_MARK)], [_text(_MARK)])
+                for content in ([_build_image_part(), _build_text_part(_MARK)], [_build_text_part(_MARK)])
             )
             start = next(i for i, (one, other) in enumerate(zip(with_picture, without, strict=False)) if one != other)
             return str(with_picture[start : start + len(with_picture) - len(without)]).strip()
         # Processors of models without turns put pictures first on their own, or want the placeholder.
         self._template = _RAW_TEMPLATE.replace("PLACEHOLDER", "")
-        return "" if self._picture_tokens([_picture(), _text("x")], guarded=False) else "".join(texts[:1])
+        return (
+            ""
+            if self._count_image_tokens([_build_image_part(), _build_text_part("x")], guarded=False)
+            else "".join(texts[:1])
+        )
 
 
-def _picture() -> dict[str, Any]:
+def _build_image_part() -> dict[str, Any]:
     return {"type": "image", "image": Picture.new("RGB", (64, 64))}
 
 
-def _text(text: str) -> dict[str, Any]:
+def _build_text_part(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _placeholders(processor: Any) -> list[str]:
+def _list_placeholders(processor: Any) -> list[str]:
     """Name the texts that stand for a picture in this processor's prompts."""
     tokens = [getattr(processor, "image_token", None), getattr(processor.tokenizer, "image_token", None)]
     return sorted({str(token) for token in tokens if token})
 
 
-def _any_of(texts: Sequence[str]) -> re.Pattern[str]:
+def _compile_any(texts: Sequence[str]) -> re.Pattern[str]:
     """Match any of some texts, the longest first; never matches when there are none."""
     longest_first = sorted(filter(None, texts), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")

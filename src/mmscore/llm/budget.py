@@ -29,7 +29,7 @@ class Price(msgspec.Struct, frozen=True):
     prompt: float
     completion: float
 
-    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+    def compute_cost(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Give the price of tokens.
 
         Example:
@@ -106,7 +106,7 @@ class Spending:
         """Count a call; where only calls under way could pass the cap, wait for what they really take.
 
         Args:
-            most: Tokens that the call can take, see `most_tokens`.
+            most: Tokens that the call can take, see `estimate_most_tokens`.
 
         Raises:
             CapReachedError: The call could pass a cap.
@@ -154,10 +154,13 @@ class Spending:
             return True
         # What is not counted yet is taken for the dearer kind.
         dearest = max(self._price.prompt, self._price.completion) * (self._uncounted + coming) / 1e6
-        return self._price.of(self.totals.prompt_tokens, self.totals.completion_tokens) + dearest <= self._max_cost
+        return (
+            self._price.compute_cost(self.totals.prompt_tokens, self.totals.completion_tokens) + dearest
+            <= self._max_cost
+        )
 
 
-def most_tokens(messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any]) -> int:
+def estimate_most_tokens(messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any]) -> int:
     """Guess the tokens that a call can take: its prompt, a thousand for a picture, and as many as its replies may have.
 
     Args:
@@ -172,15 +175,17 @@ def most_tokens(messages: Sequence[Mapping[str, Any]], generation: Mapping[str, 
     """
     limit = generation.get("max_tokens", generation.get("max_completion_tokens"))
     contents = [turn.get("content") or "" for turn in messages]
-    prompt = sum(sum(map(_part_tokens, c)) if isinstance(c, list) else tokens_of(str(c)) for c in contents)
+    prompt = sum(
+        sum(map(_estimate_part_tokens, c)) if isinstance(c, list) else estimate_tokens(str(c)) for c in contents
+    )
     return prompt + (limit * generation.get("n", 1) if isinstance(limit, int) else 0)
 
 
-def _part_tokens(part: Mapping[str, Any]) -> int:
-    return tokens_of(str(part.get("text") or "")) if part.get("type") == "text" else _TOKENS_A_PICTURE
+def _estimate_part_tokens(part: Mapping[str, Any]) -> int:
+    return estimate_tokens(str(part.get("text") or "")) if part.get("type") == "text" else _TOKENS_A_PICTURE
 
 
-def tokens_of(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Guess the tokens of a text: bytes of UTF-8 by three and a half, so that a Chinese character is about one.
 
     Example:

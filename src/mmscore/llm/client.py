@@ -30,7 +30,7 @@ from msgspec.structs import replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, show, take_first_line
-from mmscore.llm.budget import Price, Spending, most_tokens
+from mmscore.llm.budget import Price, Spending, estimate_most_tokens
 from mmscore.llm.response_cache import FAILED, Answer
 
 
@@ -68,7 +68,7 @@ def read_replies(data: bytes) -> list[Answer] | Fault:
     except (ValueError, RecursionError):
         return Fault("the reply is no JSON", again=True)
     if not isinstance(body, dict) or (body.get("error") and not body.get("choices")):
-        return Fault(f"the service reports an error: {refusal_text(data)}", again=True)
+        return Fault(f"the service reports an error: {describe_refusal(data)}", again=True)
     try:
         found = [_read_choice(choice) for choice in body["choices"]]
     except (LookupError, TypeError, AttributeError):
@@ -79,8 +79,8 @@ def read_replies(data: bytes) -> list[Answer] | Fault:
     usage = body.get("usage")
     counted = replace(
         answers[0],
-        prompt_tokens=_tokens(usage, "prompt_tokens"),
-        completion_tokens=_tokens(usage, "completion_tokens"),
+        prompt_tokens=_read_tokens(usage, "prompt_tokens"),
+        completion_tokens=_read_tokens(usage, "completion_tokens"),
     )
     return [counted, *answers[1:]]
 
@@ -103,14 +103,14 @@ def _read_choice(choice: Any) -> Answer | Fault:
         return Fault(f"the reply holds no text {show(content)}, finish_reason {finish}")
     thinking = message.get("reasoning_content") or message.get("reasoning")
     return Answer(
-        text=_well_formed(text),
+        text=_replace_surrogates(text),
         finish_reason=finish,
-        thinking=_well_formed(thinking) if isinstance(thinking, str) else None,
-        token_logprobs=_logprobs(choice.get("logprobs")),
+        thinking=_replace_surrogates(thinking) if isinstance(thinking, str) else None,
+        token_logprobs=_read_logprobs(choice.get("logprobs")),
     )
 
 
-def _logprobs(said: Any) -> tuple[float, ...] | None:
+def _read_logprobs(said: Any) -> tuple[float, ...] | None:
     """Read the log-probability of each token; None where the service does not give them."""
     listed = said.get("content") if isinstance(said, dict) else None
     values = []
@@ -122,17 +122,17 @@ def _logprobs(said: Any) -> tuple[float, ...] | None:
     return tuple(values) or None
 
 
-def _well_formed(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Replace halves of surrogate pairs, which no file can hold."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _tokens(usage: object, name: str) -> int | None:
+def _read_tokens(usage: object, name: str) -> int | None:
     value = usage.get(name) if isinstance(usage, Mapping) else None
     return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
 
 
-def refusal_text(data: bytes) -> str:
+def describe_refusal(data: bytes) -> str:
     """Give what a service says about a refusal, one line of at most 200 characters.
 
     Example:
@@ -152,7 +152,7 @@ def refusal_text(data: bytes) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
 
 
-def asked_pause(headers: Mapping[str, str]) -> float | None:
+def read_pause(headers: Mapping[str, str]) -> float | None:
     """Read Retry-After: seconds or a date; None when it says nothing that makes sense.
 
     Example:
@@ -203,7 +203,7 @@ class Endpoint:
     """Where to ask, and how patiently.
 
     Attributes:
-        url: Full address of the chat completions, see `chat_url`.
+        url: Full address of the chat completions, see `build_chat_url`.
         model: Name of the model at the service.
         key: Secret for the Authorization header; None sends none.
         key_name: Environment variable of the key, for messages.
@@ -236,7 +236,7 @@ class Endpoint:
     first_wait: float = 0.5
 
 
-def chat_url(base_url: str | None) -> str:
+def build_chat_url(base_url: str | None) -> str:
     """Give the address of the chat completions.
 
     Args:
@@ -270,7 +270,7 @@ def chat_url(base_url: str | None) -> str:
     return str(url.copy_with(path=path if path.endswith(CHAT) else path + CHAT, fragment=None))
 
 
-def key_from_environment(name: str | None = None) -> str | None:
+def read_key(name: str | None = None) -> str | None:
     """Read the service's key.
 
     Args:
@@ -414,12 +414,12 @@ class Chat:
         """
         body = {"model": model or self.endpoint.model, "messages": list(messages), **generation}
         content = json.dumps(body, allow_nan=False).encode()
-        most = most_tokens(messages, generation) if self._spending.counts_tokens else 0
+        most = estimate_most_tokens(messages, generation) if self._spending.counts_tokens else 0
         async with self._free:
             if self._ended is not None:
                 raise self._ended
             try:
-                return await self._answer(content, most)
+                return await self._answer_in_tries(content, most)
             except Error as error:
                 # Whoever waits for this place must not call once more before the run has ended.
                 self._ended = error
@@ -433,13 +433,13 @@ class Chat:
         url = url.copy_with(path=url.path.removesuffix(CHAT) + "/models")
         try:
             async with asyncio.timeout(self.endpoint.total_seconds):
-                response, data = await self._exchange("GET", str(url))
+                response, data = await self._send("GET", str(url))
             listed = json.loads(data)["data"] if data and response.is_success else []
             return [str(model["id"]) for model in listed]
         except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError, LookupError, TypeError):
             return []
 
-    async def _answer(self, content: bytes, most: int) -> list[Answer]:
+    async def _answer_in_tries(self, content: bytes, most: int) -> list[Answer]:
         """Ask in several tries, within the time for one question."""
         fault, seconds = Fault("was never asked"), self.endpoint.total_seconds
         try:
@@ -448,9 +448,9 @@ class Chat:
                     if number:
                         wait = min(_LONGEST_WAIT, self.endpoint.first_wait * 2.0 ** (number - 1))
                         await asyncio.sleep(wait * (1 - self._random.random() / 4))
-                    await self._begin(most, clock)
+                    await self._wait_for_room(most, clock)
                     try:
-                        found = await self._attempt(content)
+                        found = await self._try_once(content)
                         if not isinstance(found, Fault):
                             self._same.clear()
                             self.replied = True
@@ -463,9 +463,9 @@ class Chat:
                         break
         except TimeoutError:
             fault = Fault(f"no reply within {seconds:g} s", again=True)
-        return [self._given_up(fault)]
+        return [self._give_up(fault)]
 
-    async def _begin(self, most: int, clock: asyncio.Timeout) -> None:
+    async def _wait_for_room(self, most: int, clock: asyncio.Timeout) -> None:
         """Wait for the end of a pause and for room under the caps; the question's clock stands still meanwhile."""
         now = asyncio.get_running_loop().time
         left = (clock.when() or 0.0) - now()
@@ -477,21 +477,21 @@ class Chat:
         await self._spending.begin(most)
         clock.reschedule(now() + left)
 
-    async def _attempt(self, content: bytes) -> list[Answer] | Fault:
+    async def _try_once(self, content: bytes) -> list[Answer] | Fault:
         import httpx2
 
         try:
-            response, data = await self._exchange("POST", self.endpoint.url, content)
+            response, data = await self._send("POST", self.endpoint.url, content)
         except httpx2.HTTPError as error:
-            return Fault(self._plain(f"{type(error).__name__}: {take_first_line(error)}"), again=True)
+            return Fault(self._hide_key(f"{type(error).__name__}: {take_first_line(error)}"), again=True)
         if data is None:
             return Fault(f"the reply is larger than {_LARGEST_REPLY // 2**20} MiB")
         if response.status_code == httpx2.codes.OK:
             found = read_replies(data)
-            return replace(found, reason=self._plain(found.reason)) if isinstance(found, Fault) else found
-        return self._refusal(response, data)
+            return replace(found, reason=self._hide_key(found.reason)) if isinstance(found, Fault) else found
+        return self._read_refusal(response, data)
 
-    async def _exchange(
+    async def _send(
         self, method: str, url: str, content: bytes | None = None
     ) -> "tuple[httpx2.Response, bytes | None]":
         """Send a request and read what comes back; None for a body that is too large."""
@@ -503,11 +503,11 @@ class Chat:
                     return response, None
             return response, bytes(data)
 
-    def _refusal(self, response: "httpx2.Response", data: bytes) -> Fault:
+    def _read_refusal(self, response: "httpx2.Response", data: bytes) -> Fault:
         import httpx2
 
         status = response.status_code
-        said = self._plain(f"{status} {refusal_text(data)}".strip())
+        said = self._hide_key(f"{status} {describe_refusal(data)}".strip())
         if status in _REFUSED_KEY:
             name = self.endpoint.key_name
             raise Error(f"{self._shown}: the service refuses the key ({said}). Export the right one as {name}.")
@@ -519,14 +519,14 @@ class Chat:
             raise Error(f"{self._shown}: answers with a redirect ({status} to {to}). Give the right base URL.")
         if status not in _RETRIED and status < httpx2.codes.INTERNAL_SERVER_ERROR:
             return Fault(said)
-        pause = asked_pause(response.headers)
+        pause = read_pause(response.headers)
         if pause is not None and pause > _LONGEST_PAUSE:
             raise Error(f"{self._shown}: asks for a pause of {pause:.0f} s ({said}). Run the same command again then.")
         if pause is not None:
             self._open_from = max(self._open_from, asyncio.get_running_loop().time() + pause)
         return Fault(said, again=True)
 
-    def _given_up(self, fault: Fault) -> Answer:
+    def _give_up(self, fault: Fault) -> Answer:
         """Fail one question, or the run when nothing but this cause was met lately.
 
         A refusal of single questions, as of too long ones, is no cause once any reply has come.
@@ -540,12 +540,12 @@ class Chat:
             )
         return Answer(status=FAILED, error=f"no reply: {fault.reason}", passing=fault.again or None)
 
-    def _plain(self, text: str) -> str:
+    def _hide_key(self, text: str) -> str:
         """Take the key out of a text that goes into messages and files."""
         return text.replace(self.endpoint.key, "***") if self.endpoint.key else text
 
 
-async def together(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
+async def gather_in_order(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
     """Run coroutines side by side and give their results in order; the first error cancels the others and is raised."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:

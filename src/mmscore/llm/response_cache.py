@@ -94,7 +94,7 @@ def failed(error: str) -> Answer:
     return Answer(status=FAILED, error=error)
 
 
-def answer_key(*parts: object) -> str:
+def build_answer_key(*parts: object) -> str:
     """Digest everything an answer depends on.
 
     Args:
@@ -153,7 +153,7 @@ class AnswerStore:
         Raises:
             Error: The file is no store, is damaged, or is of a newer version.
         """
-        with _plain_errors(self.held), self.held.turn():
+        with _explain_errors(self.held), self.held.turn():
             if self._restart:
                 _drop(self.path)
             self._db = _connect(self.held)
@@ -169,7 +169,7 @@ class AnswerStore:
         # A disk that is full keeps the claims; they are taken over from a process that is gone.
         with contextlib.suppress(sqlite3.Error):
             if self.shared:
-                with _transaction(self._db):
+                with _open_transaction(self._db):
                     self._bury([self.held.member])
         self._db.close()
 
@@ -180,7 +180,7 @@ class AnswerStore:
 
     def _join(self) -> None:
         """Enter this process among those that share; the first of them begins with no claims at all."""
-        with _transaction(self._db):
+        with _open_transaction(self._db):
             self._db.execute("CREATE TABLE IF NOT EXISTS members (name TEXT PRIMARY KEY)")
             self._db.execute("CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL)")
             members = [name for (name,) in self._db.execute("SELECT name FROM members")]
@@ -203,7 +203,7 @@ class AnswerStore:
 
     def _swap_fingerprint(self) -> str:
         row = self._db.execute("SELECT value FROM header WHERE name = 'fingerprint'").fetchone()
-        with _transaction(self._db):
+        with _open_transaction(self._db):
             self._db.execute("INSERT OR REPLACE INTO header VALUES ('fingerprint', ?)", (self._fingerprint,))
         return row[0] if row else ""
 
@@ -213,8 +213,8 @@ class AnswerStore:
         Returns:
             The answers that are stored, by key; keys without one are left out.
         """
-        with _plain_errors(self.held):
-            return {key: _decoded(answer) for key, answer in self._select("key, answer", "answers", keys)}
+        with _explain_errors(self.held):
+            return {key: _decode(answer) for key, answer in self._select("key, answer", "answers", keys)}
 
     def claim(self, keys: Sequence[str], most: int) -> list[str]:
         """Take rows to ask about; of a store that is not shared every row is there to take.
@@ -228,7 +228,7 @@ class AnswerStore:
         """
         if not self.shared:
             return list(keys[:most])
-        with _plain_errors(self.held), _transaction(self._db):
+        with _explain_errors(self.held), _open_transaction(self._db):
             owners = dict(self._select("key, owner", "claims", keys))
             gone = {owner for owner in set(owners.values()) - {_ASKED} if not self.held.lives(owner)}
             self._bury(gone)
@@ -238,7 +238,7 @@ class AnswerStore:
             self._db.executemany("INSERT OR REPLACE INTO claims VALUES (?, ?)", [(k, self.held.member) for k in taken])
         return taken
 
-    def claims(self, keys: Sequence[str]) -> tuple[set[str], set[str]]:
+    def look_up_claims(self, keys: Sequence[str]) -> tuple[set[str], set[str]]:
         """Look up what others who share do with rows.
 
         Returns:
@@ -246,7 +246,7 @@ class AnswerStore:
         """
         if not self.shared:
             return set(), set()
-        with _plain_errors(self.held):
+        with _explain_errors(self.held):
             owners = dict(self._select("key, owner", "claims", keys))
         alive = {owner: self.held.lives(owner) for owner in set(owners.values()) - {_ASKED}}
         return {k for k, o in owners.items() if alive.get(o)}, {k for k, o in owners.items() if o == _ASKED}
@@ -260,9 +260,9 @@ class AnswerStore:
         Raises:
             NoRoomError: The disk is full, or cannot be written for another reason; what was stored before stays.
         """
-        rows = [(key, answer.status, _encoded(answer)) for key, answer in answers]
+        rows = [(key, answer.status, _encode(answer)) for key, answer in answers]
         try:
-            with _plain_errors(self.held), _transaction(self._db):
+            with _explain_errors(self.held), _open_transaction(self._db):
                 self._write(rows)
         except Error as error:
             if isinstance(error.__cause__, sqlite3.OperationalError):
@@ -279,16 +279,16 @@ class AnswerStore:
 
     def count(self) -> dict[str, int]:
         """Count the stored answers by status."""
-        with _plain_errors(self.held):
+        with _explain_errors(self.held):
             return dict(self._db.execute("SELECT status, count(*) FROM answers GROUP BY status"))
 
 
-def _encoded(answer: Answer) -> str:
+def _encode(answer: Answer) -> str:
     # ASCII escapes: a reply may hold a lone surrogate, which SQLite's UTF-8 cannot.
     return json.dumps({name: value for name, value in asdict(answer).items() if value is not None})
 
 
-def _decoded(text: str) -> Answer:
+def _decode(text: str) -> Answer:
     values: dict[str, Any] = json.loads(text)
     known = set(Answer.__struct_fields__)
     kept: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items() if k in known}
@@ -319,7 +319,7 @@ def _connect(held: Held) -> sqlite3.Connection:
 
 
 def _create(db: sqlite3.Connection) -> None:
-    with _transaction(db):
+    with _open_transaction(db):
         db.execute("CREATE TABLE header (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
         db.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, status TEXT NOT NULL, answer TEXT NOT NULL)")
         db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
@@ -327,7 +327,7 @@ def _create(db: sqlite3.Connection) -> None:
 
 
 @contextlib.contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+def _open_transaction(db: sqlite3.Connection) -> Iterator[None]:
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -340,7 +340,7 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _plain_errors(held: Held) -> Iterator[None]:
+def _explain_errors(held: Held) -> Iterator[None]:
     path = held.path
     try:
         yield

@@ -24,7 +24,7 @@ from mmscore.kits.lmms_eval.rows import (
 )
 from mmscore.parsers.lmms_choice import lmms_choice
 from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option
-from mmscore.scoring.grouping import COLUMNS, with_circular
+from mmscore.scoring.grouping import COLUMNS, score_circular
 
 LETTERS = "ABCD"
 ABSENT = "nan"
@@ -49,7 +49,7 @@ def _adjust_rows(scored: Scored, version: str) -> Scored:
         ids.append(None if status == EXCLUDED else id if index is None else str(index))
         variants.append(None if status == EXCLUDED or index is not None else variant)
     told = scored.with_column("extra", [None] * len(scored)).with_array("variant", pa.array(variants, pa.int32()))
-    return with_circular(told, "hit", ids)
+    return score_circular(told, "hit", ids)
 
 
 def _default_for(facts: Facts) -> str | None:

@@ -17,7 +17,7 @@ from mmscore.core.table import EXCLUDED, Scored
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, read_only_reference, score_first_response
 from mmscore.kits.mme.points import PAIR, PERCEPTION, build_points_line, compute_mme_metrics, score_pairs
 from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
-from mmscore.scoring.yes_no_rates import checked_word
+from mmscore.scoring.yes_no_rates import check_word
 
 TOTALS = ("mme_perception_score", "mme_cognition_score")
 
@@ -27,7 +27,7 @@ def _parse(item: Item, version: str) -> Parsed:
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    answer = checked_word(read_only_reference(item).lower().strip().replace(".", ""))
+    answer = check_word(read_only_reference(item).lower().strip().replace(".", ""))
     return {"accuracy": float(parsed.value == answer)}
 
 

@@ -12,7 +12,7 @@ from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.core.table import Scored
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, read_only_reference, score_first_response
-from mmscore.scoring.yes_no_rates import WORDS, YES, checked_word, rates_of_yes, scores_of_yes
+from mmscore.scoring.yes_no_rates import WORDS, YES, check_word, compute_yes_rates, score_yes
 
 NAMES = {"f1": "f1_score"}
 
@@ -23,15 +23,15 @@ def _parse(item: Item, version: str) -> Parsed:
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    answer = checked_word(read_only_reference(item).lower().strip())
+    answer = check_word(read_only_reference(item).lower().strip())
     right = float(parsed.value == answer)
     wanted = answer == YES and parsed.value is not None
-    scores = scores_of_yes(right, said=parsed.value == YES, wanted=wanted)
+    scores = score_yes(right, said=parsed.value == YES, wanted=wanted)
     return {"accuracy": right, **scores, "yes_ratio": float(answer == YES)}
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    return {f"pope_{NAMES.get(name, name)}": estimate for name, estimate in rates_of_yes(scored).items()}
+    return {f"pope_{NAMES.get(name, name)}": estimate for name, estimate in compute_yes_rates(scored).items()}
 
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:

@@ -27,7 +27,7 @@ from mmscore.kits.vlmevalkit.choices import (
     parse,
     score_hit,
 )
-from mmscore.scoring.grouping import with_circular
+from mmscore.scoring.grouping import score_circular
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -35,7 +35,7 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
-    return with_circular(scored, "hit")
+    return score_circular(scored, "hit")
 
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:

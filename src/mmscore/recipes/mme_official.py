@@ -15,7 +15,7 @@ from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.core.table import MISSING, REJECTED, Scored
 from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, compute_mme_metrics, count_category_points, score_pairs
 from mmscore.parsers.mme_yes_no import mme_yes_no
-from mmscore.scoring.yes_no_rates import checked_word
+from mmscore.scoring.yes_no_rates import check_word
 
 TOTALS = dict.fromkeys(PERCEPTION, "perception") | dict.fromkeys(COGNITION, "cognition")
 FORMATS = frozenset(("mme_results",))
@@ -28,7 +28,7 @@ def _parse(item: Item, version: str) -> Parsed:
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if item.category not in TOTALS:
         return {}
-    return {"accuracy": float(parsed.value == checked_word((item.answer or "").lower()))}
+    return {"accuracy": float(parsed.value == check_word((item.answer or "").lower()))}
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:

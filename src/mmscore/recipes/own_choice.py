@@ -20,7 +20,7 @@ from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe
 from mmscore.core.table import Scored
 from mmscore.parsers.own_choice import own_choice
-from mmscore.scoring.repeats import COLUMNS, QUESTION, reply_numbers, with_replies
+from mmscore.scoring.repeats import COLUMNS, QUESTION, compute_repeat_metrics, find_repeats
 
 
 def _parse(item: Item, version: str) -> Parsed:
@@ -42,7 +42,7 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
-    return with_replies(scored, _list_option_texts).without("options")
+    return find_repeats(scored, _list_option_texts).without("options")
 
 
 def _list_option_texts(scored: Scored) -> list[str | None]:
@@ -56,7 +56,7 @@ def _find_option_text(letter: str, options: Sequence[str | None]) -> str:
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    return {**MEANS(scored, version), **reply_numbers(scored, "accuracy")}
+    return {**MEANS(scored, version), **compute_repeat_metrics(scored, "accuracy")}
 
 
 def _default_for(facts: Facts) -> str | None:

@@ -15,7 +15,7 @@ from mmscore.core.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe
 from mmscore.core.table import Scored
 from mmscore.metrics.normalized_match import normalize_text, normalized_match
 from mmscore.parsers.own_short_answer import own_short_answer
-from mmscore.scoring.repeats import COLUMNS, QUESTION, reply_numbers, with_replies
+from mmscore.scoring.repeats import COLUMNS, QUESTION, compute_repeat_metrics, find_repeats
 
 TASKS = frozenset(("vqa", "yes_no", "ocr", "kie"))
 
@@ -32,7 +32,7 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
-    return with_replies(scored, _list_texts)
+    return find_repeats(scored, _list_texts)
 
 
 def _list_texts(scored: Scored) -> list[str | None]:
@@ -40,7 +40,7 @@ def _list_texts(scored: Scored) -> list[str | None]:
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    return {**MEANS(scored, version), **reply_numbers(scored, "accuracy")}
+    return {**MEANS(scored, version), **compute_repeat_metrics(scored, "accuracy")}
 
 
 def _default_for(facts: Facts) -> str | None:

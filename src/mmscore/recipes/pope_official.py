@@ -14,7 +14,7 @@ from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.core.table import Scored
 from mmscore.parsers.pope_yes_no import pope_yes_no
-from mmscore.scoring.yes_no_rates import NO, YES, checked_word, rates_of_yes, scores_of_yes
+from mmscore.scoring.yes_no_rates import NO, YES, check_word, compute_yes_rates, score_yes
 
 FORMATS = frozenset(("pope",))
 
@@ -26,20 +26,20 @@ def _parse(item: Item, version: str) -> Parsed:
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if item.answer is None:
         return {}
-    said, wanted = parsed.value != NO, checked_word(item.answer.lower()) == YES
+    said, wanted = parsed.value != NO, check_word(item.answer.lower()) == YES
     right = float(said == wanted)
-    return {"accuracy": right, **scores_of_yes(right, said=said, wanted=wanted), "yes_ratio": float(said)}
+    return {"accuracy": right, **score_yes(right, said=said, wanted=wanted), "yes_ratio": float(said)}
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    return rates_of_yes(scored)
+    return compute_yes_rates(scored)
 
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     said, right = scored.scores["yes_ratio"] == 1, scored.scores["accuracy"] == 1
     counts = {"TP": said & right, "FP": said & ~right, "TN": ~said & right, "FN": ~said & ~right}
     names = ("Accuracy", "Precision", "Recall", "F1 score", "Yes ratio")
-    rates = zip(names, rates_of_yes(scored).values(), strict=True)
+    rates = zip(names, compute_yes_rates(scored).values(), strict=True)
     return [{name: int(mask.sum()) for name, mask in counts.items()} | {name: e.value for name, e in rates}]
 
 

@@ -20,7 +20,15 @@ from mmscore.kits.reform_eval.rows import KIT, build_log_table, is_from_kit
 from mmscore.metrics.coco_meteor import compute_meteor, count_meteor
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.nlp import meteor
-from mmscore.scoring.captions import CIDER, COUNTS, ROUGE_L, TEXTS, caption_metrics, counts_of, with_caption_scores
+from mmscore.scoring.captions import (
+    CIDER,
+    COUNTS,
+    ROUGE_L,
+    TEXTS,
+    add_caption_counts,
+    compute_caption_metrics,
+    read_counts,
+)
 
 METEOR, METEOR_COUNTS = "meteor", "meteor_counts"
 LAST = (ROUGE_L, CIDER)
@@ -47,14 +55,14 @@ def _read_references(item: Item) -> Sequence[str]:
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
     wanted = version != "1" and meteor.describe_missing() is None
-    return with_caption_scores(scored, _read_references, {METEOR_COUNTS: count_meteor} if wanted else {})
+    return add_caption_counts(scored, _read_references, {METEOR_COUNTS: count_meteor} if wanted else {})
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    metrics = caption_metrics(scored, 1, "fraction")
+    metrics = compute_caption_metrics(scored, 1, "fraction")
     if version == "1":
         return {CIDER: metrics[CIDER]}
-    counts = counts_of(scored, METEOR_COUNTS)
+    counts = read_counts(scored, METEOR_COUNTS)
     if counts is None:
         return metrics
     bleu = {name: estimate for name, estimate in metrics.items() if name not in LAST}

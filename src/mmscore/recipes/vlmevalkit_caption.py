@@ -16,7 +16,7 @@ from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, parse_whole_r
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import FORMATS, VERSIONS
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
-from mmscore.scoring.captions import COUNTS, ROUGE_L, TEXTS, caption_metrics, with_caption_scores
+from mmscore.scoring.captions import COUNTS, ROUGE_L, TEXTS, add_caption_counts, compute_caption_metrics
 
 NAMES = {ROUGE_L: "ROUGE_L", "cider": "CIDEr"}
 
@@ -44,11 +44,11 @@ def _read_references(item: Item) -> Sequence[str]:
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
-    return with_caption_scores(scored, _read_references)
+    return add_caption_counts(scored, _read_references)
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    return caption_metrics(scored, 100, "percent")
+    return compute_caption_metrics(scored, 100, "percent")
 
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:

@@ -16,7 +16,7 @@ from mmscore.core.table import MISSING, REJECTED, Scored
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit, read_answer_cell
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
-from mmscore.scoring.grouping import joint_accuracy, undecided
+from mmscore.scoring.grouping import compute_joint_accuracy, find_undecided
 
 PLACES = {"figure": 4, "joint_question": 5}
 """Column -> its place in the index, counted from 0."""
@@ -41,7 +41,7 @@ def _adjust_rows(scored: Scored, version: str) -> Scored:
             "_".join((level or "", index[SET], index[place])) if len(index) > place else None
             for level, index in zip(levels, indices, strict=True)
         ]
-        open_ones = undecided(keys, hits)
+        open_ones = find_undecided(keys, hits)
         scored = scored.with_column(column, [None if key in open_ones else key for key in keys])
     return scored
 
@@ -59,8 +59,8 @@ def _list_levels(scored: Scored, indices: Sequence[Sequence[str]]) -> Sequence[s
 def _reduce(scored: Scored, version: str) -> Metrics:
     estimates = {
         "aAcc": scored.mean("aAcc"),
-        "fAcc": joint_accuracy(scored, "figure", "aAcc"),
-        "qAcc": joint_accuracy(scored, "joint_question", "aAcc"),
+        "fAcc": compute_joint_accuracy(scored, "figure", "aAcc"),
+        "qAcc": compute_joint_accuracy(scored, "joint_question", "aAcc"),
     }
     return {name: estimate.scale(100, "percent") for name, estimate in estimates.items()}
 

@@ -14,7 +14,7 @@ from mmscore.core.recipe import Facts, Metrics, Recipe, Row
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, score_yes_rates
-from mmscore.scoring.yes_no_rates import f1, rate
+from mmscore.scoring.yes_no_rates import compute_f1, compute_rate
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
@@ -27,8 +27,13 @@ def _reduce(scored: Scored, version: str) -> Metrics:
 
 
 def _compute_rates(scored: Scored) -> Metrics:
-    precision, recall = rate(scored, "precision"), rate(scored, "recall")
-    estimates = {"f1": f1(precision, recall), "acc": rate(scored, "acc"), "precision": precision, "recall": recall}
+    precision, recall = compute_rate(scored, "precision"), compute_rate(scored, "recall")
+    estimates = {
+        "f1": compute_f1(precision, recall),
+        "acc": compute_rate(scored, "acc"),
+        "precision": precision,
+        "recall": recall,
+    }
     return {name: estimate.scale(100, "percent") for name, estimate in estimates.items()}
 
 

@@ -10,13 +10,13 @@ from mmscore.core.recipe import Facts, Metrics, Recipe, Row
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, score_yes_rates
-from mmscore.scoring.yes_no_rates import f1, rate
+from mmscore.scoring.yes_no_rates import compute_f1, compute_rate
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
-    rates = {name: rate(scored, name) for name in ("precision", "recall", "acc")}
+    rates = {name: compute_rate(scored, name) for name in ("precision", "recall", "acc")}
     percents = {name: estimate.scale(100, "percent") for name, estimate in rates.items()}
-    return {**percents, "f1_score": f1(rates["precision"], rates["recall"])}
+    return {**percents, "f1_score": compute_f1(rates["precision"], rates["recall"])}
 
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:

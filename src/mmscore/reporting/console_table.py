@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mmconvert.core.text.printable import printable
+from mmconvert.core.text.printable import escape_control
 
 if TYPE_CHECKING:
     # Loaded only where a table is printed: rich takes longer to load than a small file to score.
@@ -118,4 +118,4 @@ def escape_text(text: str) -> str:
     """Escape what the terminal or the table's markup would obey."""
     from rich.markup import escape
 
-    return escape(printable(text))
+    return escape(escape_control(text))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.dataset.front_matter import front_matter, require_readable, with_front_matter, with_values
-from mmconvert.storage.hub_errors import RETRY_SECONDS, explained, retried
+from mmconvert.dataset.front_matter import add_front_matter, read_front_matter, replace_front_matter, require_readable
+from mmconvert.storage.hub_errors import RETRY_SECONDS, explain_errors, retry
 from mmscore.reporting.predictions_card import INDEX, list_models, list_results, remove_results
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ def propose_scores(model: str, index: Sequence[Mapping[str, Any]]) -> str:
         Error: The Hub refuses, or the card cannot be read.
     """
     api = _open_api()
-    with explained(model):
+    with explain_errors(model):
         # A pull request that was made although its answer got lost would be made twice.
-        commit = retried(lambda: _open_pull_request(api, model, index[0]["results"]), RETRY_SECONDS, once="/commit/")
+        commit = retry(lambda: _open_pull_request(api, model, index[0]["results"]), RETRY_SECONDS, once="/commit/")
     return str(commit.pr_url)
 
 
@@ -45,8 +45,8 @@ def require_card(model: str) -> None:
         Error: The Hub has no such model or cannot be reached, or the card cannot be read.
     """
     api = _open_api()
-    with explained(model):
-        _, text = retried(lambda: _read_card(api, model), RETRY_SECONDS)
+    with explain_errors(model):
+        _, text = retry(lambda: _read_card(api, model), RETRY_SECONDS)
     try:
         join_results(text, (), model)
     except Error as error:
@@ -76,7 +76,7 @@ def join_results(text: str, results: Sequence[Mapping[str, Any]], name: str) -> 
         Error: The card's YAML cannot be read, and would be lost.
     """
     require_readable(text)
-    values = front_matter(text)
+    values = read_front_matter(text)
     models = list_models(values)
     place = next((number for number, one in enumerate(models) if list_results(one) is not None), len(models))
     there = models[place] if place < len(models) else {"name": name}
@@ -85,7 +85,7 @@ def join_results(text: str, results: Sequence[Mapping[str, Any]], name: str) -> 
     models[place : place + 1] = [{**there, "results": [*kept, *results]}]
     told = {**values, INDEX: models}
     # A block between two lines that is no mapping is a part of the text.
-    return with_values(text, told) if values else with_front_matter(told, text)
+    return replace_front_matter(text, told) if values else add_front_matter(told, text)
 
 
 def _open_api() -> "HfApi":

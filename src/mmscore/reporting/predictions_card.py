@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mmconvert.core.errors import Error
-from mmconvert.dataset.card import SplitInfo, hub_task, merge, yaml_features, yaml_values
-from mmconvert.dataset.card_sections import PARTS, column_lines, section
-from mmconvert.dataset.front_matter import front_matter, with_front_matter, with_values
+from mmconvert.dataset.card import SplitInfo, build_yaml_values, describe_features, find_hub_task, merge
+from mmconvert.dataset.card_sections import PARTS, describe_columns, write_section
+from mmconvert.dataset.front_matter import add_front_matter, read_front_matter, replace_front_matter
 from mmscore.core.report import Entry
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _build_results(config: str, entry: Entry, task: str | None, url: str) -> "It
                 _CONFIG: config,
             }
             yield EvalResult(
-                task_type=hub_task(task),
+                task_type=find_hub_task(task),
                 dataset_type=name,
                 dataset_name=name,
                 metric_type=metric,
@@ -99,12 +99,16 @@ def build_predictions_card(
     """
     tags = ["mmscore", "model-predictions", "vision-language"]
     schema = pa.unify_schemas([schema.remove_metadata() for schema in schemas.values()])
-    values = {**yaml_values(configs, schema, "Model predictions", tags), _OWNERS: dict(owners), INDEX: list(index)}
+    values = {
+        **build_yaml_values(configs, schema, "Model predictions", tags),
+        _OWNERS: dict(owners),
+        INDEX: list(index),
+    }
     for info in values["dataset_info"]:
-        info["features"] = yaml_features(schemas[info["config_name"]])
+        info["features"] = describe_features(schemas[info["config_name"]])
     parts = [(name, PARTS[name](values)) for name in ("Results", "Licence and source", "Splits")]
-    parts += [("Columns", column_lines(schema)), ("Use", PARTS["Use"](values))]
-    return with_front_matter(values, section("Model predictions", _SUMMARY, parts) + "\n")
+    parts += [("Columns", describe_columns(schema)), ("Use", PARTS["Use"](values))]
+    return add_front_matter(values, write_section("Model predictions", _SUMMARY, parts) + "\n")
 
 
 def join(ours: str, theirs: str) -> str:
@@ -118,7 +122,7 @@ def join(ours: str, theirs: str) -> str:
         Error: A configuration of the repository holds predictions of another model or benchmark; or its YAML
             cannot be read.
     """
-    new, old = front_matter(ours), front_matter(theirs)
+    new, old = read_front_matter(ours), read_front_matter(theirs)
     pushed, there = new[_OWNERS], _read_owners(old)
     for config, owner in pushed.items():
         _require_same(config, owner, there.get(config))
@@ -134,7 +138,7 @@ def join(ours: str, theirs: str) -> str:
             index.append(model)
         else:
             one["results"] += model["results"]
-    return merge(with_values(ours, {**new, _OWNERS: {**there, **pushed}, INDEX: index}), theirs)
+    return merge(replace_front_matter(ours, {**new, _OWNERS: {**there, **pushed}, INDEX: index}), theirs)
 
 
 def list_models(values: Mapping[str, Any]) -> list[Any]:

@@ -20,10 +20,10 @@ from msgspec.structs import replace
 from mmconvert._version import __version__
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA_VERSION, attach_features
-from mmconvert.dataset.hub_upload import Upload, without_paths
+from mmconvert.dataset.hub_upload import Upload, remove_paths
 from mmconvert.dataset.manifest import PREDICTIONS, check_names
-from mmconvert.dataset.shards import Shard, ShardWriter, numbered
-from mmconvert.dataset.statistics import split_info
+from mmconvert.dataset.shards import Shard, ShardWriter, number_shards
+from mmconvert.dataset.statistics import build_split_info
 from mmconvert.pipeline.inputs import DEFAULT_SPLIT
 from mmconvert.storage.atomic import write_synced
 from mmscore.core.predictions.join import read_unmatched
@@ -87,7 +87,9 @@ def prepare_predictions(scored: Scored, repo_id: str, folder: Path) -> Upload:
             tasks = rows.list_distinct("task")
             url = f"{ENDPOINT}/datasets/{repo_id}"
             index += build_model_index(config, entries, tasks[0] if len(tasks) == 1 else None, url)
-    infos = {config: [split_info(folder, DEFAULT_SPLIT, splits[DEFAULT_SPLIT])] for config, splits in shards.items()}
+    infos = {
+        config: [build_split_info(folder, DEFAULT_SPLIT, splits[DEFAULT_SPLIT])] for config, splits in shards.items()
+    }
     write_synced(folder / "README.md", build_predictions_card(infos, schemas, index, owners).encode())
     stale = [_build_report_name(config) for config in shards if _build_report_name(config) not in reports]
     return Upload(folder, shards, _build_manifest(shards), reports, stale, join)
@@ -144,7 +146,7 @@ def _choose_schema(rows: Rows, entries: Sequence[Entry], constants: Mapping[str,
     names += sorted((groups & rows.names) - {*PREDICTION_SCHEMA.names})
     about = {**rows.run, "mmscore": __version__, "partial": rows.partial or bool(rows.missing)}
     schema = attach_features(pa.schema([(name, find_column_type(name)) for name in names]))
-    return schema.with_metadata({**schema.metadata, RUN_METADATA: json.dumps(without_paths(about), sort_keys=True)})
+    return schema.with_metadata({**schema.metadata, RUN_METADATA: json.dumps(remove_paths(about), sort_keys=True)})
 
 
 def _write_shards(batches: Iterable[pa.RecordBatch], folder: Path, config: str) -> list[Shard]:
@@ -152,7 +154,7 @@ def _write_shards(batches: Iterable[pa.RecordBatch], folder: Path, config: str) 
     writer = ShardWriter(folder / config, "part", first.schema)
     for batch in (first, *batches):
         writer.write(batch)
-    return numbered(folder, DEFAULT_SPLIT, [replace(s, file=f"{config}/{s.file}") for s in writer.close()])
+    return number_shards(folder, DEFAULT_SPLIT, [replace(s, file=f"{config}/{s.file}") for s in writer.close()])
 
 
 def _read_batches(rows: Rows, schema: pa.Schema, constants: Mapping[str, str]) -> Iterator[pa.RecordBatch]:

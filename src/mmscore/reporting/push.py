@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from mmconvert.core.errors import UsageError
-from mmconvert.dataset.front_matter import front_matter
+from mmconvert.dataset.front_matter import read_front_matter
 from mmconvert.dataset.publish import Pushed, UploadOptions, check_target, publish_upload
 from mmscore.core.predictions.load import open_rows
 from mmscore.core.predictions.locate import STDIN
@@ -88,7 +88,7 @@ def _push(files: Scored, options: HubOptions, *, quiet: bool) -> PushedPredictio
     repo_id = str(options.push)
     with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
         upload = prepare_predictions(files, repo_id, Path(folder))
-        index = front_matter((Path(folder) / "README.md").read_text(encoding="utf-8"))[INDEX]
+        index = read_front_matter((Path(folder) / "README.md").read_text(encoding="utf-8"))[INDEX]
         if options.model_card is not None:
             require_one(options.model_card, index)
             if not options.dry_run:

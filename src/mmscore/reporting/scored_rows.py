@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mmconvert.core.errors import UsageError
-from mmconvert.dataset.publish import placed
+from mmconvert.dataset.publish import open_output
 from mmscore.core.report import Entry
 from mmscore.core.table import JUDGE_FIELDS, SCORES, Scored
 
@@ -45,7 +45,7 @@ class RowsWriter:
             UsageError: The folder does not exist or may not be written to.
         """
         self._stack = ExitStack()
-        self._path = self._stack.enter_context(placed(path))
+        self._path = self._stack.enter_context(open_output(path))
         self._temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.new")
         try:
             self._writer = pq.ParquetWriter(self._temporary, ROWS_SCHEMA, compression="zstd", write_page_checksum=True)

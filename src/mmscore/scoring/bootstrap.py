@@ -65,7 +65,7 @@ class NumberDifference(msgspec.Struct, frozen=True):
         return None if self.p is None else "paired bootstrap of the number"
 
 
-def number_differences(
+def compare_numbers(
     a: Scored, b: Scored, recipe: Recipe, version: str, *, means: Iterable[str] = (), resamples: int, seed: int
 ) -> Mapping[str, NumberDifference]:
     """Measure how far each number of `b` lies above that of `a`.
@@ -88,17 +88,17 @@ def number_differences(
     Reference: Efron and Tibshirani (1993), chapter 13; Koehn, "Statistical Significance Tests for Machine
         Translation Evaluation" (2004).
     """
-    order = _order(a)
+    order = _sort_rows(a)
     sides = [side.take(order).only(recipe.keep) for side in (a, b)]
     of_a, of_b = (recipe.reduce(side, version) for side in sides)
     found = {n: NumberDifference(of_a[n].value, of_b[n].value, of_a[n].unit) for n in of_a if n in of_b}
     tested = [name for name in found if name not in set(means)]
-    units = _units(sides, recipe.joint)
+    units = _group_units(sides, recipe.joint)
     if not tested or len(units) < 2:
         return found
-    times = min(resamples, _times(len(order), REDUCTIONS))
+    times = min(resamples, _count_resamples(len(order), REDUCTIONS))
     moved: dict[str, list[float]] = {name: [] for name in tested}
-    for one, other in _resampled(sides, units, recipe.joint, times, seed):
+    for one, other in _resample(sides, units, recipe.joint, times, seed):
         try:
             here, there = recipe.reduce(one, version), recipe.reduce(other, version)
         except Error:
@@ -106,10 +106,10 @@ def number_differences(
         for name in tested:
             if name in here and name in there:
                 moved[name].append(there[name].value - here[name].value)
-    return found | {name: _tested(found[name], moved[name]) for name in tested}
+    return found | {name: _test_number(found[name], moved[name]) for name in tested}
 
 
-def with_errors(metrics: Metrics, scored: Scored, recipe: Recipe, version: str) -> Metrics:
+def add_errors(metrics: Metrics, scored: Scored, recipe: Recipe, version: str) -> Metrics:
     """Give numbers that have no closed form their standard error and 95 % interval.
 
     Args:
@@ -129,12 +129,12 @@ def with_errors(metrics: Metrics, scored: Scored, recipe: Recipe, version: str) 
     lacking = [n for n in lacking if math.isfinite(metrics[n].value)]
     if not lacking or not 1 < len(scored) <= _MOST_ROWS:
         return metrics
-    side = scored.take(_order(scored)).only(recipe.keep)
-    units = _units([side], recipe.joint)
+    side = scored.take(_sort_rows(scored)).only(recipe.keep)
+    units = _group_units([side], recipe.joint)
     if len(units) < 2:
         return metrics
     drawn: dict[str, list[float]] = {name: [] for name in lacking}
-    for (rows,) in _resampled([side], units, recipe.joint, _times(len(side), ERROR_REDUCTIONS), SEED):
+    for (rows,) in _resample([side], units, recipe.joint, _count_resamples(len(side), ERROR_REDUCTIONS), SEED):
         try:
             found = recipe.reduce(rows, version)
         except Error:
@@ -142,10 +142,10 @@ def with_errors(metrics: Metrics, scored: Scored, recipe: Recipe, version: str) 
         for name in lacking:
             if name in found:
                 drawn[name].append(found[name].value)
-    return {n: _with_error(number, drawn[n]) if n in drawn else number for n, number in metrics.items()}
+    return {n: _add_error(number, drawn[n]) if n in drawn else number for n, number in metrics.items()}
 
 
-def _with_error(number: Estimate, drawn: Sequence[float]) -> Estimate:
+def _add_error(number: Estimate, drawn: Sequence[float]) -> Estimate:
     values = np.array([value for value in drawn if math.isfinite(value)])
     if values.size < 2:
         return number
@@ -153,17 +153,17 @@ def _with_error(number: Estimate, drawn: Sequence[float]) -> Estimate:
     return replace(number, stderr=float(values.std(ddof=1)), ci95=(float(low), float(high)))
 
 
-def _order(scored: Scored) -> Ints:
+def _sort_rows(scored: Scored) -> Ints:
     """Sort rows by their id, so that the order of the file changes no draw."""
     order: Ints = pc.sort_indices(scored.rows["id"].combine_chunks()).to_numpy().astype(np.int64)
     return order
 
 
-def _times(rows: int, most: int) -> int:
+def _count_resamples(rows: int, most: int) -> int:
     return min(most, max(_FEWEST, most * _ROWS // rows))
 
 
-def _tested(number: NumberDifference, moved: Sequence[float]) -> NumberDifference:
+def _test_number(number: NumberDifference, moved: Sequence[float]) -> NumberDifference:
     drawn = np.array([value for value in moved if math.isfinite(value)])
     if not drawn.size or not math.isfinite(number.value):
         return number
@@ -174,11 +174,13 @@ def _tested(number: NumberDifference, moved: Sequence[float]) -> NumberDifferenc
     return NumberDifference(number.a, number.b, number.unit, (float(low), float(high)), p, int(drawn.size))
 
 
-def _units(sides: Sequence[Scored], joint: Sequence[str]) -> list[Ints]:
+def _group_units(sides: Sequence[Scored], joint: Sequence[str]) -> list[Ints]:
     """Gather the rows that are drawn together: those that share a cluster or a value of a joint column."""
     count = len(sides[0])
     labels = np.arange(count)
-    columns = [_codes(side, name) for side in sides for name in (CLUSTER, *joint) if name in side.rows.column_names]
+    columns = [
+        _number_values(side, name) for side in sides for name in (CLUSTER, *joint) if name in side.rows.column_names
+    ]
     while True:
         before = labels
         for codes in columns:
@@ -191,7 +193,7 @@ def _units(sides: Sequence[Scored], joint: Sequence[str]) -> list[Ints]:
     return np.split(by_unit, np.flatnonzero(np.diff(labels[by_unit])) + 1)
 
 
-def _codes(side: Scored, name: str) -> Ints:
+def _number_values(side: Scored, name: str) -> Ints:
     """Number the values of a column; rows without one are each alone."""
     codes = side.rows[name].combine_chunks().dictionary_encode().indices.cast(pa.int64())
     alone = pa.array(np.arange(len(codes), 2 * len(codes), dtype=np.int64))
@@ -199,23 +201,25 @@ def _codes(side: Scored, name: str) -> Ints:
     return numbers
 
 
-def _resampled(
+def _resample(
     sides: Sequence[Scored], units: Sequence[Ints], joint: Sequence[str], times: int, seed: int
 ) -> Iterator[list[Scored]]:
     """Draw units anew and anew, the same ones for both sides."""
     draws = np.random.default_rng(seed)
     rows, sizes = np.concatenate(units), np.array([len(unit) for unit in units])
     starts = np.cumsum(sizes) - sizes
-    marked = [[(name, _codes(s, name)) for name in (CLUSTER, *joint) if name in s.rows.column_names] for s in sides]
+    marked = [
+        [(name, _number_values(s, name)) for name in (CLUSTER, *joint) if name in s.rows.column_names] for s in sides
+    ]
     for _ in range(times):
         drawn = draws.integers(0, len(units), size=len(units))
         copy = np.repeat(np.arange(len(units)), sizes[drawn])
         within = np.arange(len(copy)) - np.repeat(np.cumsum(sizes[drawn]) - sizes[drawn], sizes[drawn])
         taken = rows[np.repeat(starts[drawn], sizes[drawn]) + within]
-        yield [_copied(side.take(taken), taken, copy, columns) for side, columns in zip(sides, marked, strict=True)]
+        yield [_copy_unit(side.take(taken), taken, copy, columns) for side, columns in zip(sides, marked, strict=True)]
 
 
-def _copied(side: Scored, taken: Ints, copy: Ints, columns: Sequence[tuple[str, Ints]]) -> Scored:
+def _copy_unit(side: Scored, taken: Ints, copy: Ints, columns: Sequence[tuple[str, Ints]]) -> Scored:
     """Tell the copies of a unit apart in the columns that say what counts together."""
     for name, codes in columns:
         numbers = pa.array(copy * (2 * len(codes)) + codes[taken])

@@ -26,7 +26,7 @@ Counter = Callable[[Sequence[str], Sequence[Sequence[str]]], Floats]
 NOTHING_ELSE: Mapping[str, Counter] = MappingProxyType({})
 
 
-def with_caption_scores(
+def add_caption_counts(
     scored: Scored, references_of: Callable[[Item], Sequence[str]], also: Mapping[str, Counter] = NOTHING_ELSE
 ) -> Scored:
     """Count n-grams over the scored rows.
@@ -53,18 +53,18 @@ def with_caption_scores(
     counted = {COUNTS: count_bleu(captions), **{name: count(predictions, references) for name, count in also.items()}}
     slim = Scored(scored.rows.drop_columns(list(TEXTS)), scored.scores)
     for name, lines in counted.items():
-        slim = slim.with_array(name, _lists(lines, numbers, len(scored)))
+        slim = slim.with_array(name, _build_lists(lines, numbers, len(scored)))
     return slim.with_scores(**{CIDER: cider})
 
 
-def _lists(lines: Floats, numbers: Sequence[int], rows: int) -> pa.Array:
+def _build_lists(lines: Floats, numbers: Sequence[int], rows: int) -> pa.Array:
     """Lay lines of counts out as a column, zeros for the rows that are not counted."""
     counts = np.zeros((rows, lines.shape[1]))
     counts[numbers] = lines
     return pa.FixedSizeListArray.from_arrays(pa.array(counts.ravel()), counts.shape[1])
 
 
-def counts_of(scored: Scored, column: str) -> Floats | None:
+def read_counts(scored: Scored, column: str) -> Floats | None:
     """Give the lines of a column of counts; None where there is none."""
     array = scored.rows[column].combine_chunks()
     if not pa.types.is_fixed_size_list(array.type):
@@ -73,7 +73,7 @@ def counts_of(scored: Scored, column: str) -> Floats | None:
     return lines
 
 
-def caption_metrics(scored: Scored, scale: float, unit: str) -> Metrics:
+def compute_caption_metrics(scored: Scored, scale: float, unit: str) -> Metrics:
     """Give BLEU-1 to 4, ROUGE-L and CIDEr of any settled rows.
 
     Args:

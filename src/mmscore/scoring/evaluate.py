@@ -21,14 +21,14 @@ from mmscore.core.recipe import OWN, Metrics, Recipe, Row
 from mmscore.core.report import Counts, Entry, Report
 from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, gather_facts
 from mmscore.core.table import EXCLUDED, SCORED, STATUSES, Scored
-from mmscore.scoring.bootstrap import with_errors
-from mmscore.scoring.groups import MACRO, breakdown, check_breakdown, macro_average
-from mmscore.scoring.judging.jury import Estimate, Setting
+from mmscore.scoring.bootstrap import add_errors
+from mmscore.scoring.groups import MACRO, check_breakdown, compute_groups, compute_macro_average
+from mmscore.scoring.judging.jury import JudgeCost, JudgeSetting
 from mmscore.scoring.judging.panel import Panel, Sitting
-from mmscore.scoring.judging.request import JudgeRequest, chosen_panel, opened_chat, opened_dry_sitting, opened_sitting
-from mmscore.scoring.score import columns_read, score_rows
+from mmscore.scoring.judging.request import JudgeRequest, choose_panel, open_chat, open_dry_sitting, open_sitting
+from mmscore.scoring.score import list_columns_read, score_rows
 from mmscore.scoring.scored_file import Result
-from mmscore.scoring.signature import Fingerprint, signature
+from mmscore.scoring.signature import Fingerprint, write_signature
 
 AVERAGES = ("micro", MACRO)
 _MESSAGES = 20
@@ -83,8 +83,8 @@ class JudgeEstimate(msgspec.Struct, frozen=True):
 
     predictions: str
     recipe: str
-    setting: Setting
-    estimate: Estimate
+    setting: JudgeSetting
+    estimate: JudgeCost
 
 
 def score(
@@ -111,7 +111,7 @@ def score(
     """
     request = JudgeRequest(judge) if isinstance(judge, str) else judge
     asked = build_options(ScoreOptions, {**options, "judge": request}, "score")
-    found = list(results(list_files(predictions), list_recipes(recipe), asked))
+    found = list(score_results(list_files(predictions), list_recipes(recipe), asked))
     return Report(tuple(one.entry for one in found), tuple(one.scored for one in found))
 
 
@@ -142,7 +142,7 @@ def score_each(
         paths: Predictions files.
         recipes: Names of recipes; none takes the one that fits each file.
         options: How to score.
-        log: The log of the recipe's kit is wanted (`kit_log`): one file, one recipe that has one.
+        log: The log of the recipe's kit is wanted (`format_kit_log`): one file, one recipe that has one.
 
     Yields:
         The entry of the report, and the settled rows behind it.
@@ -151,33 +151,33 @@ def score_each(
         UsageError: As `score`.
         Error: As `score`.
     """
-    for result in results(paths, recipes, options, log=log):
+    for result in score_results(paths, recipes, options, log=log):
         yield result.entry, result.scored
 
 
-def results(
+def score_results(
     paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: ScoreOptions, *, log: bool = False
 ) -> Iterator[Result]:
     """Score as `score_each`, and give the file and the recipe as well."""
-    work = _planned(paths, recipes, options, log=log)
+    work = _plan(paths, recipes, options, log=log)
     if options.judge is not None and any(panel.asks for _, _, panel in work if panel):
-        yield from _judge_each(work, options, options.judge)
+        yield from _judge_all(work, options, options.judge)
         return
     for rows, choice, panel in work:
         yield _score_one(rows, choice, options, panel)
 
 
-def _judge_each(
+def _judge_all(
     work: Sequence[tuple[Rows, RecipeChoice, Panel | None]], options: ScoreOptions, request: JudgeRequest
 ) -> list[Result]:
     """Score with a judge; all at once, so that no connection stays open while the caller holds an entry."""
     found = []
-    with opened_chat(request) as chat:
+    with open_chat(request) as chat:
         for rows, choice, panel in work:
             if panel is None or not panel.asks:
                 found.append(_score_one(rows, choice, options, panel))
                 continue
-            with opened_sitting(request, panel, chat, rows.path, choice) as sitting:
+            with open_sitting(request, panel, chat, rows.path, choice) as sitting:
                 found.append(_score_one(rows, choice, options, sitting.panel, sitting))
     return found
 
@@ -199,20 +199,20 @@ def estimate_each(
         UsageError: As `score`.
         Error: As `score`.
     """
-    for rows, choice, panel in _planned(paths, recipes, options):
+    for rows, choice, panel in _plan(paths, recipes, options):
         if options.judge is None or panel is None:
             continue
         name = f"{choice.name}@{choice.version}"
         if not panel.asks:
-            yield from (JudgeEstimate(rows.path, name, setting, Estimate()) for setting in panel.settings)
+            yield from (JudgeEstimate(rows.path, name, setting, JudgeCost()) for setting in panel.settings)
             continue
-        with opened_dry_sitting(options.judge, panel, rows.path, choice) as (sitting, juries):
+        with open_dry_sitting(options.judge, panel, rows.path, choice) as (sitting, juries):
             score_rows(rows, choice.recipe, choice.version, dataset=options.dataset, sitting=sitting)
             estimates = [JudgeEstimate(rows.path, name, jury.setting, jury.estimate) for jury in juries]
         yield from estimates
 
 
-def _planned(
+def _plan(
     paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: ScoreOptions, *, log: bool = False
 ) -> list[tuple[Rows, RecipeChoice, Panel | None]]:
     """Look at every file and name before the first row is read."""
@@ -223,16 +223,16 @@ def _planned(
     if options.answers is not None:
         references = open_rows(options.answers, required=("id",))
         opened = [join(rows, references) for rows in opened]
-    chosen = [(rows, choice) for rows in opened for choice in named or [_fitting(rows, options)]]
+    chosen = [(rows, choice) for rows in opened for choice in named or [_choose_fitting(rows, options)]]
     if log:
         _check_log([choice for _, choice in chosen])
     for rows, choice in chosen:
         check_breakdown(rows, options.by, choice.recipe.groups)
         _check_average(choice, options)
-    return [(rows, choice, _panel(choice, options)) for rows, choice in chosen]
+    return [(rows, choice, _choose_panel(choice, options)) for rows, choice in chosen]
 
 
-def _fitting(rows: Rows, options: ScoreOptions) -> RecipeChoice:
+def _choose_fitting(rows: Rows, options: ScoreOptions) -> RecipeChoice:
     return choose_recipe(gather_facts(rows, options.dataset), options.recipe_options)
 
 
@@ -244,7 +244,7 @@ def _check_log(choices: Sequence[RecipeChoice]) -> None:
             raise UsageError(f"--log: recipe {choice.name!r} knows no log of its kit. Leave --log out.")
 
 
-def kit_log(entry: Entry, scored: Scored, options: ScoreOptions) -> str:
+def format_kit_log(entry: Entry, scored: Scored, options: ScoreOptions) -> str:
     """Write scored rows as the log that the recipe's kit would save; rows without a score are not in it.
 
     Args:
@@ -261,9 +261,9 @@ def kit_log(entry: Entry, scored: Scored, options: ScoreOptions) -> str:
     return recipe.log(scored.with_status(SCORED), entry.version)
 
 
-def _panel(choice: RecipeChoice, options: ScoreOptions) -> Panel | None:
+def _choose_panel(choice: RecipeChoice, options: ScoreOptions) -> Panel | None:
     if options.judge is not None:
-        return chosen_panel(options.judge, choice)
+        return choose_panel(options.judge, choice)
     if choice.recipe.needs_judge:
         judges = ", ".join(choice.recipe.judges)
         raise UsageError(f"recipe {choice.name!r} has no scores without a judge. Add --judge, one of: {judges}.")
@@ -281,7 +281,9 @@ def _score_one(
     rows: Rows, choice: RecipeChoice, options: ScoreOptions, panel: Panel | None, sitting: Sitting | None = None
 ) -> Result:
     recipe, version = choice.recipe, choice.version
-    fingerprint = Fingerprint(columns_read(recipe, panel), rows.names | {"dataset"} if options.dataset else rows.names)
+    fingerprint = Fingerprint(
+        list_columns_read(recipe, panel), rows.names | {"dataset"} if options.dataset else rows.names
+    )
     raw, refusals = score_rows(
         *(rows, recipe, version),
         dataset=options.dataset,
@@ -291,21 +293,21 @@ def _score_one(
         fingerprint=fingerprint,
     )
     settled = recipe.settle(raw, version) if raw.scores else raw
-    numbers = _numbers(rows, settled, choice, options) if raw.scores else _Numbers()
+    numbers = _compute_numbers(rows, settled, choice, options) if raw.scores else _Numbers()
     datasets = gather_facts(rows, options.dataset).datasets
     entry = Entry(
         recipe=choice.name,
         version=version,
-        parity=_parity(choice, options, panel),
+        parity=_describe_parity(choice, options, panel),
         reason=choice.reason,
         metrics=numbers.metrics,
         groups=numbers.groups,
-        counts=_counts(raw, settled),
+        counts=_count_rows(raw, settled),
         partial=rows.partial or bool(rows.missing),
         model=options.model or ", ".join(rows.list_distinct("model")) or rows.title,
         method=", ".join(rows.list_distinct("method")) or None,
         dataset=next(iter(datasets)) if len(datasets) == 1 else None,
-        signature=signature(
+        signature=write_signature(
             choice,
             average=options.average,
             column=numbers.average,
@@ -316,8 +318,8 @@ def _score_one(
         table=numbers.table,
         predictions=rows.path,
         messages=[
-            *_unasked(options, panel),
-            *_messages(refusals),
+            *_describe_unasked(options, panel),
+            *_list_messages(refusals),
             *(sitting.remarks() if sitting else ()),
             *numbers.remarks,
         ],
@@ -333,14 +335,14 @@ class _Numbers(msgspec.Struct, frozen=True):
     average: str | None = None
 
 
-def _numbers(rows: Rows, settled: Scored, choice: RecipeChoice, options: ScoreOptions) -> _Numbers:
+def _compute_numbers(rows: Rows, settled: Scored, choice: RecipeChoice, options: ScoreOptions) -> _Numbers:
     recipe, version = choice.recipe, choice.version
     valid = settled.with_status(SCORED)
-    metrics, groups = recipe.reduce(valid, version), breakdown(valid, recipe, version, options.by)
+    metrics, groups = recipe.reduce(valid, version), compute_groups(valid, recipe, version, options.by)
     if options.average != MACRO:
-        found = _Numbers(with_errors(metrics, valid, recipe, version), groups)
+        found = _Numbers(add_errors(metrics, valid, recipe, version), groups)
     else:
-        averaged = macro_average(valid, metrics, groups, options.by, rows.path)
+        averaged = compute_macro_average(valid, metrics, groups, options.by, rows.path)
         found = _Numbers(averaged.metrics, groups, average=averaged.column, remarks=averaged.remarks)
     try:
         return replace(found, table=recipe.table(valid, version))
@@ -349,14 +351,14 @@ def _numbers(rows: Rows, settled: Scored, choice: RecipeChoice, options: ScoreOp
         return replace(found, remarks=(*found.remarks, f"the kit's own table cannot be made: {error}"))
 
 
-def _counts(raw: Scored, settled: Scored) -> Counts:
+def _count_rows(raw: Scored, settled: Scored) -> Counts:
     statuses = Counter(settled.column("status"))
     kept = pc.is_in(raw.rows["status"], value_set=pa.array([SCORED, EXCLUDED]))
     unparsed = pc.sum(pc.and_(kept, pc.equal(raw.rows["how"], UNPARSED.how))).as_py() or 0
     return Counts(total=len(settled), unparsed=unparsed, **{status: statuses[status] for status in STATUSES})
 
 
-def _parity(choice: RecipeChoice, options: ScoreOptions, panel: Panel | None) -> str:
+def _describe_parity(choice: RecipeChoice, options: ScoreOptions, panel: Panel | None) -> str:
     """Name whose number it is; with another average, or a judge's prompt in our words, the kit's own may differ."""
     recipe = choice.recipe
     if recipe.parity == OWN:
@@ -369,7 +371,7 @@ def _parity(choice: RecipeChoice, options: ScoreOptions, panel: Panel | None) ->
     return named + ("; averaged over groups, which the kit does not do" if options.average == MACRO else "")
 
 
-def _unasked(options: ScoreOptions, panel: Panel | None) -> list[str]:
+def _describe_unasked(options: ScoreOptions, panel: Panel | None) -> list[str]:
     """Say that the judge's own choice was to ask nobody: whoever names a judge may expect otherwise."""
     if options.judge is None or panel is None or panel.asks or options.judge.strategy != AUTO:
         return []
@@ -378,7 +380,7 @@ def _unasked(options: ScoreOptions, panel: Panel | None) -> list[str]:
     return [f"judge {setting.name}: strategy auto stands for rule, nobody was asked. Give --judge-strategy {others}."]
 
 
-def _messages(refusals: Sequence[Refusal]) -> list[str]:
+def _list_messages(refusals: Sequence[Refusal]) -> list[str]:
     """Name the first rows, a few of each reason, and count the others."""
     reasons = Counter[str]()
     shown = []

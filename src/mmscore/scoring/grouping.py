@@ -19,7 +19,7 @@ COLUMNS = ("sample", "variant", "group")
 """Columns beside `id` that tell which rows are rotations of one question."""
 
 
-def with_circular(scored: Scored, score: str, indices: Sequence[str | None] | None = None) -> Scored:
+def score_circular(scored: Scored, score: str, indices: Sequence[str | None] | None = None) -> Scored:
     """Score questions on the rows that show them unrotated.
 
     Args:
@@ -38,11 +38,11 @@ def with_circular(scored: Scored, score: str, indices: Sequence[str | None] | No
     hits = scored.scores[score]
     ids = scored.column("id") if indices is None else indices
     columns = (scored.column("status"), ids, *map(scored.column, COLUMNS))
-    questions = [_question(*row) for row in zip(*columns, strict=True)]
+    questions = [_name_question(*row) for row in zip(*columns, strict=True)]
     rotations: dict[str | None, list[float]] = {}
     for (question, _), hit in zip(questions, hits.tolist(), strict=True):
         rotations.setdefault(question, []).append(hit)
-    right = {question: jointly(values) for question, values in rotations.items()}
+    right = {question: score_jointly(values) for question, values in rotations.items()}
     heads = np.array([is_head for _, is_head in questions], dtype=bool)
     circular = np.array([right[question] for question, _ in questions])
     return Scored(scored.rows, {}).with_scores(
@@ -50,7 +50,7 @@ def with_circular(scored: Scored, score: str, indices: Sequence[str | None] | No
     )
 
 
-def _question(
+def _name_question(
     status: str, id: str | None, sample: str | None, variant: int | None, group: str | None
 ) -> tuple[str | None, bool]:
     """Name the question of a row, None where a row that was never read does not say it; and whether it is unrotated.
@@ -81,7 +81,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit()
 
 
-def jointly(hits: Sequence[float]) -> float:
+def score_jointly(hits: Sequence[float]) -> float:
     """Score rows that count together: 1.0 when all are right.
 
     Args:
@@ -99,12 +99,12 @@ def jointly(hits: Sequence[float]) -> float:
     return math.nan if any(map(math.isnan, hits)) else 1.0
 
 
-def undecided(keys: Sequence[str | None], hits: Sequence[float]) -> frozenset[str]:
-    """Find the groups of rows that `jointly` leaves open.
+def find_undecided(keys: Sequence[str | None], hits: Sequence[float]) -> frozenset[str]:
+    """Find the groups of rows that `score_jointly` leaves open.
 
     Args:
         keys: Group of each row, None for none.
-        hits: As for `jointly`.
+        hits: As for `score_jointly`.
 
     Returns:
         Groups with a row without an answer and no wrong one.
@@ -113,10 +113,10 @@ def undecided(keys: Sequence[str | None], hits: Sequence[float]) -> frozenset[st
     for key, value in zip(keys, hits, strict=True):
         if key is not None:
             members.setdefault(key, []).append(value)
-    return frozenset(key for key, values in members.items() if math.isnan(jointly(values)))
+    return frozenset(key for key, values in members.items() if math.isnan(score_jointly(values)))
 
 
-def joint_accuracy(scored: Scored, column: str, score: str) -> Estimate:
+def compute_joint_accuracy(scored: Scored, column: str, score: str) -> Estimate:
     """Measure the share of groups whose rows are all right.
 
     Args:

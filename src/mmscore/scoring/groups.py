@@ -12,7 +12,7 @@ from mmscore.core.estimates import compute_macro
 from mmscore.core.predictions.load import Rows, find_column_type
 from mmscore.core.recipe import Metrics, Recipe
 from mmscore.core.table import CLUSTER, JUDGE_FIELDS, MADE, ROW_FIELDS, Scored
-from mmscore.scoring.score import EXTRA, fields_of, source_column, value_in
+from mmscore.scoring.score import EXTRA, find_source_column, find_value, read_fields
 
 MACRO = "macro"
 
@@ -38,12 +38,12 @@ def check_breakdown(rows: Rows, by: Sequence[str], made: Sequence[str]) -> None:
     for name in by:
         if name in own:
             continue
-        if source_column(name) not in rows.names:
+        if find_source_column(name) not in rows.names:
             hint = suggest_spelling(name, sorted({*rows.names, *own}))
             known = ", ".join(sorted(rows.names))
             raise UsageError(f"{rows.path}: no column {name!r} to break the numbers down by.{hint} Found: {known}.")
-        if name == source_column(EXTRA):
-            listed = ", ".join(f"--by {EXTRA}{key}" for key in _keys(rows)[:_SHOWN]) or f"--by {EXTRA}KEY"
+        if name == find_source_column(EXTRA):
+            listed = ", ".join(f"--by {EXTRA}{key}" for key in _list_keys(rows)[:_SHOWN]) or f"--by {EXTRA}KEY"
             raise UsageError(f"{rows.path}: column {name!r} holds several values a row. Name one of them: {listed}.")
         if str(find_column_type(name)) not in ("string", "int32"):
             raise UsageError(
@@ -59,26 +59,26 @@ def check_breakdown(rows: Rows, by: Sequence[str], made: Sequence[str]) -> None:
 
 def _check_key(rows: Rows, key: str) -> None:
     """Refuse a key that no row's `extra` has; rows are read as far as the first that has it."""
-    if any(value_in(fields, key) is not None for fields in _extras(rows)):
+    if any(find_value(fields, key) is not None for fields in _read_extras(rows)):
         return
-    keys = _keys(rows)
+    keys = _list_keys(rows)
     found = f"Found: {', '.join(keys[:_SHOWN])}." if keys else "No row has a key."
     hint = suggest_spelling(key, keys)
     raise UsageError(f"{rows.path}: no row has a value of {EXTRA + key!r} to break the numbers down by.{hint} {found}")
 
 
-def _keys(rows: Rows) -> list[str]:
+def _list_keys(rows: Rows) -> list[str]:
     """List the keys of `extra` in order of first appearance."""
-    return list(dict.fromkeys(key for fields in _extras(rows) for key in fields))
+    return list(dict.fromkeys(key for fields in _read_extras(rows) for key in fields))
 
 
-def _extras(rows: Rows) -> Iterator[Mapping[str, Any]]:
-    for batch in rows.read([source_column(EXTRA)]):
+def _read_extras(rows: Rows) -> Iterator[Mapping[str, Any]]:
+    for batch in rows.read([find_source_column(EXTRA)]):
         for text in pc.unique(batch.column(0)).to_pylist():
-            yield fields_of(text)
+            yield read_fields(text)
 
 
-def breakdown(valid: Scored, recipe: Recipe, version: str, by: Sequence[str]) -> Groups:
+def compute_groups(valid: Scored, recipe: Recipe, version: str, by: Sequence[str]) -> Groups:
     """Give the numbers of every group, columns of the user first.
 
     Args:
@@ -116,7 +116,7 @@ class Average(msgspec.Struct, frozen=True):
     remarks: tuple[str, ...]
 
 
-def macro_average(valid: Scored, metrics: Metrics, groups: Groups, by: Sequence[str], path: str) -> Average:
+def compute_macro_average(valid: Scored, metrics: Metrics, groups: Groups, by: Sequence[str], path: str) -> Average:
     """Average numbers over the groups of the first column.
 
     Args:

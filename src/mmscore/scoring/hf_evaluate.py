@@ -46,7 +46,7 @@ _KINDS = (*_PLAIN, *map(datasets.List, _PLAIN))
 Function = Callable[..., Any]
 
 
-def adapted(name: str | None) -> tuple[Function, str, str]:
+def adapt_metric(name: str | None) -> tuple[Function, str, str]:
     """Find a metric that `evaluate` can call.
 
     Args:
@@ -93,33 +93,33 @@ def compute(name: str, predictions: Sequence[Any], references: Sequence[Any], **
         metric's. Fractions are 0-1 and nothing is rounded; NaN over no rows.
 
     Raises:
-        UsageError: As `adapted`; or the metric has no such option.
+        UsageError: As `adapt_metric`; or the metric has no such option.
 
     Example:
         >>> compute("normalized_match", ["two", "a dog"], [["2"], ["cat"]])
         {'normalized_match': 0.5}
     """
-    function, said, meant = adapted(name)
+    function, said, meant = adapt_metric(name)
     known = set(inspect.signature(function).parameters) - {said, meant}
     for option in options:
         if option not in known:
             hint = suggest_spelling(option, known)
             raise UsageError(f"{name}: has no option {option!r}.{hint} Known: {', '.join(sorted(known)) or 'none'}.")
     if said in WHOLE:
-        return _named(name, function(**{said: predictions, meant: references}, **options))
-    rows = zip(predictions, references, _each(options, len(predictions)), strict=True)
-    found = [_named(name, function(**{said: one, meant: other}, **own)) for one, other, own in rows]
+        return _name_results(name, function(**{said: predictions, meant: references}, **options))
+    rows = zip(predictions, references, _spread_options(options, len(predictions)), strict=True)
+    found = [_name_results(name, function(**{said: one, meant: other}, **own)) for one, other, own in rows]
     names = dict.fromkeys(key for row in found for key in row)
     return {key: compute_mean([row.get(key, np.nan) for row in found]).value for key in names} or {name: float("nan")}
 
 
-def _each(options: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
+def _spread_options(options: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
     """Spread options over the rows; a list of as many values gives each row its own."""
     listed = {key for key, value in options.items() if isinstance(value, list) and len(value) == rows}
     return [{key: value[row] if key in listed else value for key, value in options.items()} for row in range(rows)]
 
 
-def _named(name: str, result: Any) -> dict[str, Any]:
+def _name_results(name: str, result: Any) -> dict[str, Any]:
     """Name the numbers of a result, whatever it is: a number, an array of one a row, a list, a mapping, fields."""
     if result is None:
         return {}
@@ -140,7 +140,7 @@ class ScoreMetric(evaluate.Metric):  # type: ignore[misc]
     """The class that `evaluate.load` finds in this file; `config_name` is the metric's name."""
 
     def _info(self) -> evaluate.MetricInfo:
-        function, _, _ = adapted(self.config_name)
+        function, _, _ = adapt_metric(self.config_name)
         return evaluate.MetricInfo(
             description=inspect.getdoc(function) or "",
             citation="",

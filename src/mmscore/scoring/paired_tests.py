@@ -79,7 +79,7 @@ class Difference(msgspec.Struct, frozen=True):
         return self.mcnemar.p if self.mcnemar is not None and self.clusters == self.n else self.p_bootstrap
 
 
-def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike) -> McNemar:
+def compute_mcnemar(a: npt.ArrayLike, b: npt.ArrayLike) -> McNemar:
     """Test whether two scores of 0 and 1 differ, exactly.
 
     Args:
@@ -105,7 +105,7 @@ def mcnemar(a: npt.ArrayLike, b: npt.ArrayLike) -> McNemar:
     return McNemar(only_a, only_b, both, first.size - changed - both, p)
 
 
-def paired_difference(
+def compare_paired(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
     clusters: npt.ArrayLike | None = None,
@@ -147,10 +147,10 @@ def paired_difference(
     gain = second - first
     of_a, of_b, value = compute_mean(first).value, compute_mean(second).value, math.fsum(gain) / n
     binary = bool(np.all(np.isin(first, (0, 1)) & np.isin(second, (0, 1))))
-    test = mcnemar(first, second) if binary else None
+    test = compute_mcnemar(first, second) if binary else None
     if groups < 2:
         return Difference(n, groups, of_a, of_b, value, None, None, None, 0, test)
-    drawn = _resampled(gain, codes, resamples, seed)
+    drawn = _resample(gain, codes, resamples, seed)
     low, high = np.quantile(drawn, (0.025, 0.975))
     # A resample that ties with the measured difference counts, whatever its last digit says.
     beyond = int(np.sum(np.abs(drawn - value) >= abs(value) - 1e-12))
@@ -159,7 +159,7 @@ def paired_difference(
     return Difference(n, groups, of_a, of_b, value, error, (float(low), float(high)), p, int(drawn.size), test)
 
 
-def _resampled(
+def _resample(
     gain: npt.NDArray[np.float64], codes: npt.NDArray[np.int64], resamples: int, seed: int
 ) -> npt.NDArray[np.float64]:
     """Draw the mean of `gain` anew and anew, cluster by cluster."""
@@ -186,7 +186,7 @@ def _resampled(
     return np.concatenate(means)
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
+def adjust_holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjust p-values for having looked several times (Holm's step-down).
 
     Args:

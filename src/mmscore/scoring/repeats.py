@@ -28,7 +28,7 @@ VOTE = MADE + "vote"
 """Column of whole numbers, equal for replies that say the same; null for a reply that says nothing."""
 
 
-def with_replies(scored: Scored, said: Callable[[Scored], Sequence[str | None]]) -> Scored:
+def find_repeats(scored: Scored, said: Callable[[Scored], Sequence[str | None]]) -> Scored:
     """Find replies to one question, and what each votes for; for `Recipe.settle`.
 
     Args:
@@ -39,15 +39,15 @@ def with_replies(scored: Scored, said: Callable[[Scored], Sequence[str | None]])
         The rows with `QUESTION` and `VOTE`, and clusters that hold all replies to a question; unchanged
         where no question has several replies.
     """
-    questions = question_numbers(scored.rows)
+    questions = number_questions(scored.rows)
     if questions is None:
         return scored
     votes = pa.array(said(scored), pa.string()).dictionary_encode().indices.cast(pa.int64())
     marked = scored.with_array(QUESTION, pa.array(questions)).with_array(VOTE, votes)
-    return marked.with_array(CLUSTER, pa.array(_clusters(marked.with_row_clusters(), questions)))
+    return marked.with_array(CLUSTER, pa.array(_number_clusters(marked.with_row_clusters(), questions)))
 
 
-def question_numbers(rows: pa.Table) -> Ints | None:
+def number_questions(rows: pa.Table) -> Ints | None:
     """Number the question of each row; None where no question has several replies.
 
     Args:
@@ -63,7 +63,7 @@ def question_numbers(rows: pa.Table) -> Ints | None:
     return None if int(numbers.max()) + 1 == len(rows) else numbers
 
 
-def _clusters(scored: Scored, questions: Ints) -> Ints:
+def _number_clusters(scored: Scored, questions: Ints) -> Ints:
     """Give all replies to a question one cluster: the first that any of them has."""
     own = scored.rows[CLUSTER].to_numpy()
     first = np.full(int(questions.max()) + 1, np.iinfo(np.int64).max)
@@ -72,11 +72,11 @@ def _clusters(scored: Scored, questions: Ints) -> Ints:
     return clusters
 
 
-def reply_numbers(scored: Scored, score: str) -> Metrics:
+def compute_repeat_metrics(scored: Scored, score: str) -> Metrics:
     """Give the numbers of questions that have several replies; for `Recipe.reduce`.
 
     Args:
-        scored: Rows that went through `with_replies`, or any part of them.
+        scored: Rows that went through `find_repeats`, or any part of them.
         score: 1.0 for a right reply, else 0.0.
 
     Returns:
@@ -100,10 +100,10 @@ def reply_numbers(scored: Scored, score: str) -> Metrics:
     clusters = np.empty(len(replies), np.int64)
     clusters[questions] = part.rows[CLUSTER].to_numpy()
     found = {f"mean_{score}": compute_mean(np.bincount(questions, weights=hits) / replies, clusters)}
-    for k in _sizes(most):
-        found[f"pass@{k}"] = _passed(replies, right, k, clusters)
+    for k in _list_sizes(most):
+        found[f"pass@{k}"] = _compute_pass_rate(replies, right, k, clusters)
     votes = part.rows[VOTE].to_numpy()
-    found[f"majority_{score}"] = compute_mean(_majorities(questions, votes, hits, len(replies)), clusters)
+    found[f"majority_{score}"] = compute_mean(_score_majorities(questions, votes, hits, len(replies)), clusters)
     return found
 
 
@@ -132,7 +132,7 @@ def pass_at_k(replies: int, right: int, k: int) -> float:
     return 1 - math.comb(replies - right, k) / math.comb(replies, k)
 
 
-def _sizes(most: int) -> list[int]:
+def _list_sizes(most: int) -> list[int]:
     """List the powers of two from 2 on, and the most replies that a question has.
 
     Example:
@@ -142,14 +142,14 @@ def _sizes(most: int) -> list[int]:
     return [*(2**power for power in range(1, most.bit_length()) if 2**power < most), most]
 
 
-def _passed(replies: Ints, right: Ints, k: int, clusters: Ints) -> Estimate:
+def _compute_pass_rate(replies: Ints, right: Ints, k: int, clusters: Ints) -> Estimate:
     enough = replies >= k
     pairs, index = np.unique(np.stack([replies, right])[:, enough], axis=1, return_inverse=True)
     chances = np.array([pass_at_k(int(n), int(c), k) for n, c in pairs.T])
     return compute_mean(chances[index.ravel()], clusters[enough])
 
 
-def _majorities(questions: Ints, votes: Floats, hits: Floats, count: int) -> Floats:
+def _score_majorities(questions: Ints, votes: Floats, hits: Floats, count: int) -> Floats:
     """Score the most frequent answer of each question; the mean of the right and wrong ones in a tie."""
     voting = ~np.isnan(votes)
     ballots = np.stack([questions[voting], votes[voting].astype(np.int64)])

@@ -32,7 +32,7 @@ from mmscore.core.table import (
     Scored,
     add_clusters,
 )
-from mmscore.scoring.judging.jury import UNASKED, Outcome, Vote
+from mmscore.scoring.judging.jury import UNASKED, CaseOutcome, Vote
 from mmscore.scoring.judging.panel import Panel, Sitting
 from mmscore.scoring.signature import Fingerprint
 
@@ -82,9 +82,9 @@ def score_rows(
         "prediction",
         "prediction_status",
         *_TOGETHER,
-        *columns_read(recipe, sitting.panel if sitting else None),
+        *list_columns_read(recipe, sitting.panel if sitting else None),
     }
-    needed |= {*map(source_column, kept)}
+    needed |= {*map(find_source_column, kept)}
     known = sorted(needed & REFERENCES)
     # A judge that compares with no reference needs none.
     wanted = (
@@ -92,33 +92,33 @@ def score_rows(
     )
     references = [name for name in known if name in rows.names]
     if wanted and not references:
-        raise _no_reference(rows.path, wanted)
+        raise _build_no_reference_error(rows.path, wanted)
     labelled = False
     collector = _Collector(rows.path, kept, sitting)
     digested = fingerprint.columns if fingerprint else frozenset()
     progress(0, len(rows))
     for batch in rows.read(sorted((needed | digested) & rows.names)):
         if dataset is not None:
-            batch = _with_dataset(batch, dataset)
+            batch = _add_dataset(batch, dataset)
         if fingerprint:
             fingerprint.add(batch)
         labelled = labelled or any(_has_value(batch.column(name)) for name in references)
         collector.add(batch, recipe, version)
         progress(collector.rows, len(rows))
     if not labelled and (wanted or (collector.bare and not collector.has_scores)):
-        raise _no_reference(rows.path, wanted or known)
+        raise _build_no_reference_error(rows.path, wanted or known)
     for ids, status in (([refusal.id for refusal in rows.rejected], REJECTED), (rows.missing, MISSING)):
-        told = read_unmatched(rows, ids, [*_TOGETHER, *map(source_column, kept)])
-        collector.add_unscored(told if dataset is None else _with_dataset(told, dataset), status)
+        told = read_unmatched(rows, ids, [*_TOGETHER, *map(find_source_column, kept)])
+        collector.add_unscored(told if dataset is None else _add_dataset(told, dataset), status)
     return collector.scored(), rows.rejected + tuple(collector.refusals)
 
 
-def columns_read(recipe: Recipe, panel: Panel | None) -> frozenset[str]:
+def list_columns_read(recipe: Recipe, panel: Panel | None) -> frozenset[str]:
     """Name the columns that a recipe and its judges read of a row."""
     return frozenset(recipe.fields) | (panel.columns if panel else frozenset())
 
 
-def _no_reference(path: str, columns: Sequence[str]) -> Error:
+def _build_no_reference_error(path: str, columns: Sequence[str]) -> Error:
     return Error(
         f"{path}: no row has a reference (columns {', '.join(columns)}). "
         "Give the dataset that has them: --answers DATASET."
@@ -148,12 +148,12 @@ def score_items(items: Sequence[Item], recipe: Recipe, version: str | None = Non
     return recipe.settle(scored, version) if scored.scores else scored
 
 
-def source_column(name: str) -> str:
+def find_source_column(name: str) -> str:
     """Name the column that a breakdown is read from: `extra` for `extra.key`."""
     return "extra" if name.startswith(EXTRA) else name
 
 
-def _reason(error: RowError) -> str:
+def _explain_rejection(error: RowError) -> str:
     """Say why a row is refused, and what to do about it."""
     message = add_hint(error.code, error.field, error.message)
     return f"{error.field}: {message}" if error.field else message
@@ -176,11 +176,11 @@ class _Collector:
         self.refusals: list[Refusal] = []
 
     def add(self, batch: pa.RecordBatch, recipe: Recipe, version: str) -> None:
-        statuses = self._statuses(batch)
+        statuses = self._list_statuses(batch)
         parsed: list[Parsed] = []
         scores: list[Mapping[str, float]] = []
         parse, metrics = recipe.parse, recipe.metrics
-        for number, item in enumerate(_items(batch, recipe.fields)):
+        for number, item in enumerate(_read_items(batch, recipe.fields)):
             reply: Parsed = UNPARSED
             row_scores: Mapping[str, float] = {}
             if statuses[number] is SCORED:
@@ -192,7 +192,7 @@ class _Collector:
                 except RowError as error:
                     reply, statuses[number] = UNPARSED, REJECTED
                     self.bare += isinstance(error, NoReferenceError)
-                    self._refuse(batch, number, _reason(error))
+                    self._refuse(batch, number, _explain_rejection(error))
             parsed.append(reply)
             scores.append(row_scores)
         outcomes = self._judge(batch, recipe, version, statuses, parsed, scores) if self._sitting else ()
@@ -206,11 +206,11 @@ class _Collector:
         statuses: list[str],
         parsed: list[Parsed],
         scores: list[Mapping[str, float]],
-    ) -> Sequence[Outcome]:
+    ) -> Sequence[CaseOutcome]:
         """Put the answered rows to the judge, and write its verdicts over what the rules gave."""
         if self._sitting is None:
             return ()
-        items = list(_items(batch, {*recipe.fields, *self._sitting.panel.columns}))
+        items = list(_read_items(batch, {*recipe.fields, *self._sitting.panel.columns}))
         numbers = [number for number, status in enumerate(statuses) if status in (SCORED, EXCLUDED)]
         judged = self._sitting.judge([(items[n], parsed[n], scores[n]) for n in numbers])
         outcomes = [UNASKED] * len(statuses)
@@ -223,15 +223,15 @@ class _Collector:
                 self._refuse(batch, number, f"judge: {reason}" if known else f"judge: {reason} {_ASK_AGAIN}")
             elif isinstance(outcome.step, Verdict):
                 try:
-                    given = _verdict_scores(outcome.step, recipe, items[number], parsed[number], version)
+                    given = _score_verdict(outcome.step, recipe, items[number], parsed[number], version)
                     parsed[number], scores[number] = given
                     statuses[number] = SCORED if scores[number] else EXCLUDED
                 except RowError as error:
                     statuses[number], scores[number] = REJECTED, {}
-                    self._refuse(batch, number, _reason(error))
+                    self._refuse(batch, number, _explain_rejection(error))
         return outcomes
 
-    def _statuses(self, batch: pa.RecordBatch) -> list[str]:
+    def _list_statuses(self, batch: pa.RecordBatch) -> list[str]:
         answers, ids = batch.column("prediction"), batch.column("id")
         statuses = [SCORED] * batch.num_rows
         if answers.null_count:
@@ -254,7 +254,7 @@ class _Collector:
         statuses: Sequence[str],
         parsed: Sequence[Parsed],
         scores: Sequence[Mapping[str, float]],
-        outcomes: Sequence[Outcome],
+        outcomes: Sequence[CaseOutcome],
     ) -> None:
         results: dict[str, Sequence[Any]] = {
             "status": statuses,
@@ -268,15 +268,16 @@ class _Collector:
             results["judge_reply"] = [outcome.reply for outcome in outcomes]
             results["judge_prompt_sha256"] = [outcome.prompt_sha256 for outcome in outcomes]
             results["tries"] = [outcome.tries or None for outcome in outcomes]
-            results["judge_votes"] = [[_laid_out(vote) for vote in outcome.votes] or None for outcome in outcomes]
+            results["judge_votes"] = [[_encode_vote(vote) for vote in outcome.votes] or None for outcome in outcomes]
         arrays = [
-            pa.array(results[f.name], f.type) if f.name in results else _column(batch, f.name) for f in self._schema
+            pa.array(results[f.name], f.type) if f.name in results else _find_column(batch, f.name)
+            for f in self._schema
         ]
         self._tables.append(pa.Table.from_arrays(arrays, schema=self._schema))
         names = dict.fromkeys(name for row in scores for name in row)
         gathered = {name: np.array([row.get(name, np.nan) for row in scores], np.float64) for name in names}
         self._scores.append((batch.num_rows, gathered))
-        self._together.append([_column(batch, name).cast(pa.string()) for name in _TOGETHER])
+        self._together.append([_find_column(batch, name).cast(pa.string()) for name in _TOGETHER])
         self.rows += batch.num_rows
 
     @property
@@ -286,11 +287,13 @@ class _Collector:
     def add_unscored(self, told: pa.RecordBatch, status: str) -> None:
         n = told.num_rows
         known = {"status": pa.array([status] * n, pa.string())}
-        known |= {f.name: _column(told, f.name) for f in self._schema if source_column(f.name) in told.schema.names}
+        known |= {
+            f.name: _find_column(told, f.name) for f in self._schema if find_source_column(f.name) in told.schema.names
+        }
         arrays = [known.get(f.name, pa.nulls(n, f.type)) for f in self._schema]
         self._tables.append(pa.Table.from_arrays(arrays, schema=self._schema))
         self._scores.append((n, {}))
-        self._together.append([_column(told, name).cast(pa.string()) for name in _TOGETHER])
+        self._together.append([_find_column(told, name).cast(pa.string()) for name in _TOGETHER])
 
     def scored(self) -> Scored:
         names = dict.fromkeys(name for _, scores in self._scores for name in scores)
@@ -302,20 +305,20 @@ class _Collector:
         return Scored(add_clusters(pa.concat_tables(self._tables), groups, samples), scores)
 
 
-def _laid_out(vote: Vote) -> dict[str, Any]:
+def _encode_vote(vote: Vote) -> dict[str, Any]:
     """Lay a vote out as `VOTES` has it."""
     scores = None if vote.scores is None else [{"name": name, "value": value} for name, value in vote.scores.items()]
     return {**{name: getattr(vote, name) for name in VOTES.value_type.names}, "scores": scores}
 
 
-def _verdict_scores(
+def _score_verdict(
     verdict: Verdict, recipe: Recipe, item: Item, parsed: Parsed, version: str
 ) -> tuple[Parsed, Mapping[str, float]]:
     read = verdict.parsed or replace(parsed, how=JUDGED)
     return read, recipe.metrics(item, read, version) if verdict.scores is None else verdict.scores
 
 
-def _with_dataset(batch: pa.RecordBatch, dataset: str) -> pa.RecordBatch:
+def _add_dataset(batch: pa.RecordBatch, dataset: str) -> pa.RecordBatch:
     column = pa.array([dataset] * batch.num_rows, pa.string())
     if "dataset" in batch.schema.names:
         return batch.set_column(batch.schema.names.index("dataset"), "dataset", column)
@@ -328,7 +331,7 @@ def _has_value(column: pa.Array) -> bool:
     return bool(len(column) > column.null_count)
 
 
-def _items(batch: pa.RecordBatch, columns: Iterable[str]) -> Iterator[Item]:
+def _read_items(batch: pa.RecordBatch, columns: Iterable[str]) -> Iterator[Item]:
     wanted = {"prediction", *columns}
     values: list[Iterable[Any]] = []
     for name in Item._fields:
@@ -336,13 +339,13 @@ def _items(batch: pa.RecordBatch, columns: Iterable[str]) -> Iterator[Item]:
         if name not in wanted or name not in batch.schema.names:
             values.append(repeat(default))
         elif default is None:
-            values.append(_python(batch.column(name)))
+            values.append(_to_python(batch.column(name)))
         else:
-            values.append([default if value is None else value for value in _python(batch.column(name))])
+            values.append([default if value is None else value for value in _to_python(batch.column(name))])
     return map(Item._make, zip(*values, strict=False))
 
 
-def _python(array: pa.Array) -> list[Any]:
+def _to_python(array: pa.Array) -> list[Any]:
     """Turn a column into Python values, five times faster than `to_pylist` for texts."""
     if pa.types.is_list(array.type) and pa.types.is_string(array.type.value_type):
         texts = array.values.to_numpy(zero_copy_only=False).tolist()
@@ -354,20 +357,20 @@ def _python(array: pa.Array) -> list[Any]:
     return values
 
 
-def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+def _find_column(batch: pa.RecordBatch, name: str) -> pa.Array:
     if name.startswith(EXTRA):
         key = name.removeprefix(EXTRA)
-        return pa.array([_value_of(key, text) for text in batch.column("extra").to_pylist()], pa.string())
+        return pa.array([_read_value(key, text) for text in batch.column("extra").to_pylist()], pa.string())
     return batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, find_column_type(name))
 
 
-def _value_of(key: str, extra: str | None) -> str | None:
+def _read_value(key: str, extra: str | None) -> str | None:
     """Give the text of a key of `extra`, None where the row has none."""
-    value = value_in(fields_of(extra), key)
+    value = find_value(read_fields(extra), key)
     return value if value is None or isinstance(value, str) else encode_json(value)
 
 
-def fields_of(extra: str | None) -> Mapping[str, Any]:
+def read_fields(extra: str | None) -> Mapping[str, Any]:
     """Read the column `extra` of a row; none where it is null or no object.
 
     Raises:
@@ -382,7 +385,7 @@ def fields_of(extra: str | None) -> Mapping[str, Any]:
     return fields if isinstance(fields, dict) else {}
 
 
-def value_in(fields: Mapping[str, Any], key: str) -> Any:
+def find_value(fields: Mapping[str, Any], key: str) -> Any:
     """Find the value of a key, or of a key inside it as in `a.b`; None for none.
 
     Example:
@@ -393,4 +396,4 @@ def value_in(fields: Mapping[str, Any], key: str) -> Any:
         return fields[key]
     head, _, rest = key.partition(".")
     inside = fields.get(head)
-    return value_in(inside, rest) if rest and isinstance(inside, Mapping) else None
+    return find_value(inside, rest) if rest and isinstance(inside, Mapping) else None

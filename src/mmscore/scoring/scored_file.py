@@ -15,7 +15,7 @@ from mmscore.core.table import EXCLUDED, SCORED, STATUSES, Scored
 from mmscore.scoring.score import score_rows
 
 
-class Settled(msgspec.Struct, frozen=True):
+class ScoredFile(msgspec.Struct, frozen=True):
     """What a recipe made of a file.
 
     Attributes:
@@ -38,7 +38,7 @@ class Settled(msgspec.Struct, frozen=True):
         return sum(len(self.rows.with_status(status)) for status in STATUSES if status not in (SCORED, EXCLUDED))
 
 
-def choices_for(
+def choose_recipes(
     rows: Rows, recipes: Sequence[str], dataset: str | None = None, options: str | None = None
 ) -> list[RecipeChoice]:
     """Find the recipes that were named, or the one that fits the file.
@@ -72,7 +72,9 @@ def open_joined(predictions: str, answers: str | None = None, format: str | None
     return rows if answers is None else join(rows, open_rows(answers, required=("id",)))
 
 
-def settle(rows: Rows, choice: RecipeChoice, *, dataset: str | None = None, keep: Sequence[str] = ()) -> Settled:
+def score_by_recipe(
+    rows: Rows, choice: RecipeChoice, *, dataset: str | None = None, keep: Sequence[str] = ()
+) -> ScoredFile:
     """Score a file by one recipe.
 
     Args:
@@ -88,10 +90,10 @@ def settle(rows: Rows, choice: RecipeChoice, *, dataset: str | None = None, keep
     if not raw.scores:
         first = f" The first of {len(refusals)} rejected rows: {refusals[0].message}" if refusals else ""
         raise Error(f"{rows.path}: {choice.name} scores no row.{first} See `mmscore score`.")
-    return Settled(choice, _with(keep, choice.recipe.settle(raw, choice.version), raw), refusals)
+    return ScoredFile(choice, _restore_columns(keep, choice.recipe.settle(raw, choice.version), raw), refusals)
 
 
-def _with(columns: Sequence[str], settled: Scored, raw: Scored) -> Scored:
+def _restore_columns(columns: Sequence[str], settled: Scored, raw: Scored) -> Scored:
     """Put back columns that the recipe dropped once it had no more use for them."""
     dropped = [name for name in columns if name not in settled.rows.column_names]
     if dropped:
@@ -121,6 +123,6 @@ class Result(msgspec.Struct, frozen=True):
     refusals: tuple[Refusal, ...] = ()
 
     @property
-    def settled(self) -> Settled:
+    def settled(self) -> ScoredFile:
         """Give what the recipe made of the file, for whoever needs no report."""
-        return Settled(self.choice, self.scored, self.refusals)
+        return ScoredFile(self.choice, self.scored, self.refusals)

@@ -23,13 +23,13 @@ LIBRARIES = ("jieba", "nltk", "numpy", "pandas", "pyarrow", "rapidfuzz", "scipy"
 
 
 @cache
-def versions() -> Mapping[str, str]:
+def list_versions() -> Mapping[str, str]:
     """Name the releases that are at work."""
     libraries = {name: metadata.version(name) for name in LIBRARIES}
     return {"mmscore": __version__, "python": platform.python_version(), **libraries}
 
 
-def signature(
+def write_signature(
     choice: RecipeChoice,
     *,
     average: str,
@@ -51,7 +51,7 @@ def signature(
     Returns:
         Parts `name:value`, divided by `|`; predictions and places are not in it.
     """
-    releases = dict(versions())
+    releases = dict(list_versions())
     parts = {
         "recipe": f"{name_by_content(choice.name)}@{choice.version}",
         "parity": choice.recipe.parity,

@@ -10,7 +10,7 @@ from mmscore.core.table import Scored
 WORDS = YES, NO = ("yes", "no")
 
 
-def checked_word(word: str) -> str:
+def check_word(word: str) -> str:
     """Give a reference that is yes or no.
 
     Raises:
@@ -21,7 +21,7 @@ def checked_word(word: str) -> str:
     return word
 
 
-def scores_of_yes(right: float, *, said: bool, wanted: bool) -> dict[str, float]:
+def score_yes(right: float, *, said: bool, wanted: bool) -> dict[str, float]:
     """Give a row the scores whose means are precision and recall.
 
     Args:
@@ -40,7 +40,7 @@ def scores_of_yes(right: float, *, said: bool, wanted: bool) -> dict[str, float]
     return {**scores, "recall": right} if wanted else scores
 
 
-def rate(scored: Scored, name: str) -> Estimate:
+def compute_rate(scored: Scored, name: str) -> Estimate:
     """Average a score that rows may lack: 0 of no rows where the kits would divide by zero.
 
     Args:
@@ -54,26 +54,26 @@ def rate(scored: Scored, name: str) -> Estimate:
     return estimate if estimate.n else replace(estimate, value=0.0)
 
 
-def rates_of_yes(scored: Scored) -> Metrics:
+def compute_yes_rates(scored: Scored) -> Metrics:
     """Give the five numbers of POPE.
 
     Args:
-        scored: Any part of the rows, with the scores `accuracy` and `yes_ratio` and those of `scores_of_yes`.
+        scored: Any part of the rows, with the scores `accuracy` and `yes_ratio` and those of `score_yes`.
 
     Returns:
         accuracy, precision, recall, f1, yes_ratio; fractions 0-1.
     """
-    precision, recall = rate(scored, "precision"), rate(scored, "recall")
+    precision, recall = compute_rate(scored, "precision"), compute_rate(scored, "recall")
     return {
-        "accuracy": rate(scored, "accuracy"),
+        "accuracy": compute_rate(scored, "accuracy"),
         "precision": precision,
         "recall": recall,
-        "f1": f1(precision, recall),
-        "yes_ratio": replace(rate(scored, "yes_ratio"), higher_is_better=None),
+        "f1": compute_f1(precision, recall),
+        "yes_ratio": replace(compute_rate(scored, "yes_ratio"), higher_is_better=None),
     }
 
 
-def f1(precision: Estimate, recall: Estimate) -> Estimate:
+def compute_f1(precision: Estimate, recall: Estimate) -> Estimate:
     """Combine precision and recall; the error of the result is not told.
 
     Args:

@@ -10,9 +10,9 @@ from mmconvert.core.progress import print_message
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.pipeline.convert_files import convert_files
 from mmconvert.plugins.arguments import parse_spec
-from mmscore.infer.backend import Backend, file_identity
+from mmscore.infer.backend import Backend, identify_file
 from mmscore.infer.session import open_where_asked
-from mmscore.llm.response_cache import answer_key
+from mmscore.llm.response_cache import build_answer_key
 from mmscore.workflow.task_file import DatasetTask, ModelTask
 
 
@@ -65,7 +65,7 @@ class PreparedDataset:
         return open_dataset(self._folder)
 
 
-class OpenedModel:
+class LazyModel:
     """A model that is loaded when the first row is to be asked, once for all datasets.
 
     Args:
@@ -81,7 +81,7 @@ class OpenedModel:
         self._quiet = quiet
         self._made: Backend | Error | None = None
 
-    def backend(self) -> Backend:
+    def open_backend(self) -> Backend:
         """Give who answers.
 
         Raises:
@@ -104,4 +104,4 @@ class OpenedModel:
         files = sorted(folder.rglob("*")) if folder.is_dir() else []
         weights = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
         plugins = [options.plugin, *([] if options.protocol is None else [parse_spec(options.protocol)[0]])]
-        return answer_key(given, *map(file_identity, plugins), weights, rows.fingerprint, limit, __version__)
+        return build_answer_key(given, *map(identify_file, plugins), weights, rows.fingerprint, limit, __version__)

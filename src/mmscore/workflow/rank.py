@@ -59,9 +59,9 @@ class RankOptions(msgspec.Struct, frozen=True, kw_only=True):
         scoring = {"--recipe-options": self.recipe_options, "--format": self.format}
         if flags := [flag for flag, value in scoring.items() if value]:
             raise UsageError(f"{path}: is a report, scored already. Leave {', '.join(flags)} out.")
-        found = [entry for entry in read_report(path) if self.recipe in (None, entry.recipe, _versioned(entry))]
+        found = [entry for entry in read_report(path) if self.recipe in (None, entry.recipe, _format_version(entry))]
         if not found:
-            known = ", ".join(dict.fromkeys(map(_versioned, read_report(path))))
+            known = ", ".join(dict.fromkeys(map(_format_version, read_report(path))))
             raise UsageError(f"{path}: is a report, scored already, by {known}. Name one, or leave --recipe out.")
         if label and len(found) > 1:
             raise UsageError(
@@ -70,7 +70,7 @@ class RankOptions(msgspec.Struct, frozen=True, kw_only=True):
         return [replace(entry, dataset=label or entry.dataset) for entry in found]
 
 
-def _versioned(entry: Entry) -> str:
+def _format_version(entry: Entry) -> str:
     return f"{entry.recipe}@{entry.version}"
 
 
@@ -86,8 +86,8 @@ def rank_files(predictions: Sequence[str], options: RankOptions) -> Ranking:
         Error: A file is damaged, or numbers of several recipes would be ranked together.
     """
     outputs = (options.output, options.csv, options.markdown)
-    require_apart(outputs, [path for path, _ in map(_taken_apart, predictions)])
-    found = _ranking(predictions, options)
+    require_apart(outputs, [path for path, _ in map(_split_argument, predictions)])
+    found = _compute_ranking(predictions, options)
     texts = (json_text(found.to_json()) + "\n", to_csv(found), to_markdown(found))
     for path, data in zip(outputs, texts, strict=True):
         if path:
@@ -95,30 +95,30 @@ def rank_files(predictions: Sequence[str], options: RankOptions) -> Ranking:
     return found
 
 
-def _ranking(predictions: Sequence[str], options: RankOptions) -> Ranking:
+def _compute_ranking(predictions: Sequence[str], options: RankOptions) -> Ranking:
     by = options.by
-    named = map(_taken_apart, predictions)
+    named = map(_split_argument, predictions)
     files = [(one, label) for path, label in named for one in list_model_folders(path)]
     if by in _TASK_COLUMNS:
         if options.metric:
             raise UsageError(f"--metric: --by {by} ranks by scores of its own. Leave one of them out.")
         name_of = _TASK_COLUMNS[by]
-        entries = [entry for file in files for entry in _scored(*file, options)]
+        entries = [entry for file in files for entry in _score_entry(*file, options)]
         needed = mmtrusteval.build_columns(name_of)
         return compute_ranking(mmtrusteval.build_task_cells(entries, name_of), by, needed=needed, by_score=True)
-    placed = _in_dimension if by == _BY_DIMENSION else _in_dataset
-    cells = [cell for path, label in files for cell in _cells(path, label, placed(path, label), options)]
+    placed = _place_in_dimension if by == _BY_DIMENSION else _place_in_dataset
+    cells = [cell for path, label in files for cell in _build_cells(path, label, placed(path, label), options)]
     require_one_recipe(cells)
     return compute_ranking(cells, by, COLUMNS, SIZES) if by == _BY_DIMENSION else compute_ranking(cells, by)
 
 
-def _taken_apart(argument: str) -> tuple[str, str | None]:
+def _split_argument(argument: str) -> tuple[str, str | None]:
     """Give path and name of the dataset of NAME=PATH."""
     label, found, path = argument.partition("=")
     return (argument, None) if not found or os.path.exists(argument) else (path, label or None)
 
 
-def _scored(path: str, label: str | None, options: RankOptions) -> Sequence[Entry]:
+def _score_entry(path: str, label: str | None, options: RankOptions) -> Sequence[Entry]:
     if (entries := options.entries(path, label)) is not None:
         if label:
             raise UsageError(f"{path}: is a report, whose logs have their names. Leave {label}= out.")
@@ -129,7 +129,7 @@ def _scored(path: str, label: str | None, options: RankOptions) -> Sequence[Entr
     return [entry for entry, _ in score_each([path], [options.recipe] if options.recipe else [], scoring)]
 
 
-def _cells(
+def _build_cells(
     path: str, label: str | None, place: Callable[[str | None, frozenset[str]], RankColumn], options: RankOptions
 ) -> list[RankCell]:
     about = {"metric": options.metric, "method": options.method}
@@ -139,7 +139,7 @@ def _cells(
     return [score_file(path, place, options.recipe, method_columns=METHOD_COLUMNS, **about)]
 
 
-def _in_dimension(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], RankColumn]:
+def _place_in_dimension(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], RankColumn]:
     def place(dataset: str | None, tasks: frozenset[str]) -> RankColumn:
         try:
             return find_dimension(label, dataset, tasks)
@@ -149,7 +149,7 @@ def _in_dimension(path: str, label: str | None) -> Callable[[str | None, frozens
     return place
 
 
-def _in_dataset(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], RankColumn]:
+def _place_in_dataset(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], RankColumn]:
     def place(dataset: str | None, tasks: frozenset[str]) -> RankColumn:
         name = label or dataset
         if name is None:

@@ -16,13 +16,13 @@ from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.option_fields import Place
 from mmconvert.dataset.dataset import Dataset
 from mmscore.infer import session
-from mmscore.infer.predictions_file import RUN_METADATA, interrupted
+from mmscore.infer.predictions_file import RUN_METADATA, is_interrupted
 from mmscore.llm.response_cache import OK
 from mmscore.reporting.html.page import write_report
 from mmscore.reporting.report_table import draw
 from mmscore.scoring.scored_file import Result
 from mmscore.workflow.outcome import Outcome
-from mmscore.workflow.prepare import OpenedModel, PreparedDataset
+from mmscore.workflow.prepare import LazyModel, PreparedDataset
 from mmscore.workflow.score import ReportOptions, score_to_files
 from mmscore.workflow.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan
 
@@ -78,7 +78,7 @@ def run_plan(
         task.name: PreparedDataset(task, plan.work_dir / CONVERTED / task.name, quiet) for task in plan.datasets
     }
     for model in plan.models:
-        opened = OpenedModel(model, quiet)
+        opened = LazyModel(model, quiet)
         for task in plan.datasets:
             folder = plan.work_dir / model.name / task.name
             folder.mkdir(parents=True, exist_ok=True)
@@ -86,19 +86,19 @@ def run_plan(
             work = partial(
                 _carry_out, plan, prepared[task.name], opened, outcome, restart=restart, quiet=quiet, kept=kept
             )
-            outcome.error = _apart(folder, work)
+            outcome.error = _catch_errors(folder, work)
             yield outcome
 
 
-def _apart(folder: Path, work: Callable[[], None]) -> str | None:
+def _catch_errors(folder: Path, work: Callable[[], None]) -> str | None:
     """Do what must not keep the rest from its turn, and tell what went wrong; a bug leaves its traceback in the log."""
     try:
         work()
     except Error as error:
-        _log(folder, f"failed: {error}")
+        _append_log(folder, f"failed: {error}")
         return str(error)
     except Exception as error:
-        _log(folder, f"failed:\n{traceback.format_exc()}")
+        _append_log(folder, f"failed:\n{traceback.format_exc()}")
         return f"{type(error).__name__}: {error}. This is a bug; {folder / LOG} says where."
     return None
 
@@ -106,7 +106,7 @@ def _apart(folder: Path, work: Callable[[], None]) -> str | None:
 def _carry_out(
     plan: Plan,
     prepared: PreparedDataset,
-    opened: OpenedModel,
+    opened: LazyModel,
     outcome: Outcome,
     *,
     restart: bool,
@@ -117,21 +117,21 @@ def _carry_out(
     if plan.steps == SCORE:
         _take(outcome)
     else:
-        before = _stamp(folder / PREDICTIONS)
+        before = _read_stamp(folder / PREDICTIONS)
         try:
             rows = prepared.rows()
             outcome.rejected = prepared.rejected
             _predict(rows, opened, prepared.task, outcome, restart=restart, quiet=quiet)
         finally:
-            if _stamp(folder / PREDICTIONS) != before:
+            if _read_stamp(folder / PREDICTIONS) != before:
                 # Those that stand there are of other replies.
-                _remove(folder / REPORT, folder / TABLE, _page(plan, prepared.task))
+                _remove(folder / REPORT, folder / TABLE, _build_page_path(plan, prepared.task))
     if plan.steps != PREDICT:
         _remove(folder / REPORT, folder / TABLE)
-        _score(plan, opened.task, prepared.task, outcome, kept)
+        _score_run(plan, opened.task, prepared.task, outcome, kept)
 
 
-def _stamp(file: Path) -> tuple[int, int] | None:
+def _read_stamp(file: Path) -> tuple[int, int] | None:
     """Tell a file from the one that takes its place."""
     return (file.stat().st_ino, file.stat().st_mtime_ns) if file.is_file() else None
 
@@ -141,28 +141,28 @@ def _remove(*files: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def _page(plan: Plan, task: DatasetTask) -> Path:
+def _build_page_path(plan: Plan, task: DatasetTask) -> Path:
     return plan.work_dir / f"{task.name}.html"
 
 
 def _predict(
-    rows: Dataset, opened: OpenedModel, task: DatasetTask, outcome: Outcome, *, restart: bool, quiet: bool
+    rows: Dataset, opened: LazyModel, task: DatasetTask, outcome: Outcome, *, restart: bool, quiet: bool
 ) -> None:
     output = outcome.folder / PREDICTIONS
     limit = task.limit if task.limit is not None else opened.task.options.limit
     digest = opened.digest(rows, limit)
     if not restart and _stands(output, digest):
         outcome.rows = pq.read_metadata(output).num_rows
-        _log(outcome.folder, f"{PREDICTIONS} stands, {outcome.rows:,} rows")
+        _append_log(outcome.folder, f"{PREDICTIONS} stands, {outcome.rows:,} rows")
         return
     given = msgspec.structs.replace(opened.task.options, limit=limit, resume=not restart, restart=restart)
     if given.several:
         summary = session.predict_here(rows.path, output, given, quiet=quiet, task=digest)
     else:
-        summary = session.predict_with(rows, output, opened.backend, given, quiet=quiet, task=digest)
+        summary = session.predict_with(rows, output, opened.open_backend, given, quiet=quiet, task=digest)
     outcome.rows, outcome.failed = summary.rows, summary.failed
     counts = f"{summary.rows:,} rows, {summary.asked:,} asked, {summary.reused:,} reused, {summary.failed:,} failed"
-    _log(outcome.folder, f"{PREDICTIONS}: {counts}, {summary.seconds:.1f} s")
+    _append_log(outcome.folder, f"{PREDICTIONS}: {counts}, {summary.seconds:.1f} s")
 
 
 def _take(outcome: Outcome) -> None:
@@ -177,7 +177,7 @@ def _take(outcome: Outcome) -> None:
 
 def _stands(output: Path, digest: str) -> bool:
     """Tell whether a predictions file was made with the same settings and has every reply."""
-    if not output.is_file() or interrupted(output):
+    if not output.is_file() or is_interrupted(output):
         return False
     about = json.loads((pq.read_schema(output).metadata or {}).get(RUN_METADATA, b"{}"))
     if about.get("task") != digest:
@@ -186,13 +186,13 @@ def _stands(output: Path, digest: str) -> bool:
     return pc.all(pc.equal(statuses, OK), min_count=0).as_py() is True
 
 
-def _score(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome, kept: Results | None) -> None:
+def _score_run(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome, kept: Results | None) -> None:
     folder = outcome.folder
-    options = _report_options(plan, model, folder)
+    options = _build_report_options(plan, model, folder)
     found: list[Result] = []
     then = (lambda result: None) if kept is None else found.append
     report = score_to_files([folder / PREDICTIONS], task.recipes, options, then=then)
-    _log(
+    _append_log(
         folder,
         "\n".join([draw(report, width=_LOG_WIDTH).strip(), *(note for one in report.entries for note in one.messages)]),
     )
@@ -205,14 +205,14 @@ def _score(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome, ke
         kept.setdefault(task.name, []).extend(found)
 
 
-def _report_options(plan: Plan, model: ModelTask, folder: Path) -> ReportOptions:
+def _build_report_options(plan: Plan, model: ModelTask, folder: Path) -> ReportOptions:
     """Say how a model's replies are scored; what its judges took goes to the folder's log."""
     return msgspec.structs.replace(
         plan.scoring,
         output=str(folder / REPORT),
         csv=str(folder / TABLE),
         model=plan.scoring.model or model.title,
-        judge=plan.judging.request(lambda spent: _log(folder, str(spent))),
+        judge=plan.judging.build_request(lambda spent: _append_log(folder, str(spent))),
     )
 
 
@@ -224,8 +224,8 @@ def write_pages(plan: Plan, kept: Results) -> list[str]:
     """
     found = []
     for task in plan.datasets:
-        page = _page(plan, task)
-        if error := _apart(plan.work_dir, partial(_write_page, page, plan, task, kept.get(task.name, []))):
+        page = _build_page_path(plan, task)
+        if error := _catch_errors(plan.work_dir, partial(_write_page, page, plan, task, kept.get(task.name, []))):
             found.append(f"{page}: {error}")
     return found
 
@@ -237,7 +237,7 @@ def _write_page(page: Path, plan: Plan, task: DatasetTask, shown: Sequence[Resul
         write_report(page, shown, pictures=pictures, most=plan.scoring.html_rows)
 
 
-def _log(folder: Path, text: str) -> None:
+def _append_log(folder: Path, text: str) -> None:
     stamp = time.strftime("%Y-%m-%d %H:%M:%S")
     with (folder / LOG).open("a", encoding="utf-8", errors="backslashreplace") as file:
         file.write(f"{stamp} {text}\n")

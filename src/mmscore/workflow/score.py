@@ -15,7 +15,7 @@ from mmscore.core.report import Entry, Report, json_text, publish
 from mmscore.core.table import Scored
 from mmscore.reporting.html.page import MOST_ITEMS, write_report
 from mmscore.reporting.scored_rows import RowsWriter
-from mmscore.scoring.evaluate import ScoreOptions, kit_log, results
+from mmscore.scoring.evaluate import ScoreOptions, format_kit_log, score_results
 from mmscore.scoring.scored_file import Result
 
 
@@ -78,10 +78,10 @@ def score_to_files(
     entries, shown = [], []
     with contextlib.ExitStack() as stack:
         rows = stack.enter_context(RowsWriter(options.rows)) if options.rows else None
-        for result in results(paths, recipes, options, log=options.log is not None):
-            entries.append(_checked(result.entry, result.scored, rows, options.max_failed))
+        for result in score_results(paths, recipes, options, log=options.log is not None):
+            entries.append(_check_entry(result.entry, result.scored, rows, options.max_failed))
             if options.log:
-                publish(options.log, kit_log(result.entry, result.scored, options).encode())
+                publish(options.log, format_kit_log(result.entry, result.scored, options).encode())
             if options.html:
                 shown.append(result)
             then(result)
@@ -95,7 +95,7 @@ def score_to_files(
     return report
 
 
-def _checked(entry: Entry, scored: Scored, rows: RowsWriter | None, max_failed: float) -> Entry:
+def _check_entry(entry: Entry, scored: Scored, rows: RowsWriter | None, max_failed: float) -> Entry:
     counts = entry.counts
     if counts.unscored > max_failed * counts.total:
         found = {"failed": counts.failed, "judge_failed": counts.judge_failed, "missing": counts.missing}

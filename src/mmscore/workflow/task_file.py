@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
-from mmconvert.core.option_fields import build_options, mapping_file, option_fields
+from mmconvert.core.option_fields import build_options, list_option_fields, read_mapping_file
 from mmconvert.core.record import list_missing_columns
 from mmconvert.dataset.dataset import open_dataset
-from mmconvert.io.parquet import parquet_file
+from mmconvert.io.parquet import open_checked_parquet
 from mmconvert.pipeline.convert_files import ConvertOptions
-from mmconvert.pipeline.inputs import plan as plan_inputs
-from mmconvert.pipeline.prompting import rewording
+from mmconvert.pipeline.inputs import plan_inputs as plan_inputs
+from mmconvert.pipeline.prompting import build_rewording
 from mmconvert.plugins.registry import find_plugins, load
 from mmconvert.plugins.transform import load_steps
 from mmscore.core.predictions.locate import STDIN, locate_predictions
@@ -24,7 +24,7 @@ from mmscore.core.select_recipe import RECIPES, find_recipe, split_version
 from mmscore.infer.backend import GROUP as BACKENDS
 from mmscore.infer.options import LOCAL, PredictOptions
 from mmscore.infer.protocol import open_protocol
-from mmscore.scoring.judging.request import JudgeOptions, JudgeRequest, chosen_panel
+from mmscore.scoring.judging.request import JudgeOptions, JudgeRequest, choose_panel
 from mmscore.workflow.score import ReportOptions
 from mmscore.workflow.task_readers import find_reader
 
@@ -116,11 +116,11 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def read_plan(path: str, work_dir: Path | None) -> Plan:
-    """Read a task file, and refuse it before anything is done; see `plan_of`."""
-    return plan_of(mapping_file(path), work_dir, path)
+    """Read a task file, and refuse it before anything is done; see `build_plan`."""
+    return build_plan(read_mapping_file(path), work_dir, path)
 
 
-def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task") -> Plan:
+def build_plan(given: Mapping[str, Any], work_dir: Path | None, path: str = "task") -> Plan:
     """Read a task, and refuse it before anything is done.
 
     Args:
@@ -132,22 +132,26 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
         UsageError: A key, recipe, transform, protocol or judge is unknown, a value is none that the option takes,
             an input is missing, or two entries would share a folder.
     """
-    with _at(path):
+    with _name_place(path):
         reader = find_reader(given)
-        task = _hyphened(given if reader is None else reader.adopted(given))
+        task = _use_hyphens(given if reader is None else reader.adopted(given))
     _check_keys(task, _TOP, path, "a task")
-    recipes = _recipes(task.get("recipes"), f"{path} recipes")
-    known = {"convert": _conversion_names(), "predict": _names(PredictOptions), "score": _scoring_names()}
-    common = {command: _mapping(task.get(command), f"{path} {command}") for command in known}
+    recipes = _read_recipes(task.get("recipes"), f"{path} recipes")
+    known = {
+        "convert": _list_conversion_names(),
+        "predict": _list_names(PredictOptions),
+        "score": _list_scoring_names(),
+    }
+    common = {command: _read_mapping(task.get(command), f"{path} {command}") for command in known}
     for command, names in known.items():
         _check_keys(common[command], names, f"{path} {command}", command)
     datasets = [
-        _dataset(entry, common["convert"], recipes, f"{path} datasets[{number}]")
-        for number, entry in enumerate(_entries(task.get("datasets"), f"{path} datasets", "input"))
+        _read_dataset(entry, common["convert"], recipes, f"{path} datasets[{number}]")
+        for number, entry in enumerate(_read_entries(task.get("datasets"), f"{path} datasets", "input"))
     ]
     models = [
-        _model(entry, common["predict"], f"{path} models[{number}]")
-        for number, entry in enumerate(_entries(task.get("models"), f"{path} models", "model"))
+        _read_model(entry, common["predict"], f"{path} models[{number}]")
+        for number, entry in enumerate(_read_entries(task.get("models"), f"{path} models", "model"))
     ]
     for part, entries in (("datasets", datasets), ("models", models)):
         names = [entry.name for entry in entries]
@@ -168,14 +172,16 @@ def plan_of(given: Mapping[str, Any], work_dir: Path | None, path: str = "task")
     judging = build_options(JudgeOptions, judged, f"{path} score", "score")
     scoring = build_options(ReportOptions, own, f"{path} score", "score")
     if chosen != PREDICT:
-        with _at(f"{path} score"):
+        with _name_place(f"{path} score"):
             _check_scoring(scoring, judging, [entry.recipes for entry in datasets])
     return Plan(place, tuple(datasets), tuple(models), scoring, judging, chosen)
 
 
-def _dataset(entry: Mapping[str, Any], common: Mapping[str, Any], recipes: tuple[str, ...], where: str) -> DatasetTask:
+def _read_dataset(
+    entry: Mapping[str, Any], common: Mapping[str, Any], recipes: tuple[str, ...], where: str
+) -> DatasetTask:
     own = {key: value for key, value in entry.items() if key not in _OF_DATASET}
-    _check_keys(own, [*_OF_DATASET, *_conversion_names()], where, "a dataset")
+    _check_keys(own, [*_OF_DATASET, *_list_conversion_names()], where, "a dataset")
     source, limit = entry.get("input"), entry.get("limit")
     if not isinstance(source, str):
         raise UsageError(f"{where}: expected input: with a file, folder or name {show(source)}.")
@@ -185,10 +191,10 @@ def _dataset(entry: Mapping[str, Any], common: Mapping[str, Any], recipes: tuple
     conversion = None
     if given or not _is_ours(Path(source)):
         conversion = build_options(Conversion, given, where, "convert")
-        with _at(where):
+        with _name_place(where):
             _check_conversion(source, conversion)
-    chosen = _recipes(entry["recipes"], f"{where} recipes") if "recipes" in entry else recipes
-    name = _folder(entry.get("name"), Path(source.rpartition("=")[2]).stem, where)
+    chosen = _read_recipes(entry["recipes"], f"{where} recipes") if "recipes" in entry else recipes
+    name = _read_folder(entry.get("name"), Path(source.rpartition("=")[2]).stem, where)
     return DatasetTask(name, source, conversion, chosen, limit)
 
 
@@ -196,7 +202,7 @@ def _check_conversion(source: str, options: ConvertOptions) -> None:
     if not options.allow_remote:
         plan_inputs([source], split=options.split, subsets=options.subset)
     load_steps(options.transform, options.seed)
-    rewording(options.prompt)
+    build_rewording(options.prompt)
 
 
 def _is_ours(path: Path) -> bool:
@@ -205,15 +211,15 @@ def _is_ours(path: Path) -> bool:
         files = [file for split in open_dataset(path).files.values() for file in split]
     except Error:
         return False
-    return bool(files) and not list_missing_columns(parquet_file(files[0]).schema_arrow.names)
+    return bool(files) and not list_missing_columns(open_checked_parquet(files[0]).schema_arrow.names)
 
 
-def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> ModelTask:
+def _read_model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> ModelTask:
     own = {key: value for key, value in entry.items() if key != "name"}
-    _check_keys(own, ["name", *_names(PredictOptions)], where, "a model")
+    _check_keys(own, ["name", *_list_names(PredictOptions)], where, "a model")
     options = build_options(PredictOptions, {**common, **own}, where, "predict")
-    with _at(where):
-        service = options.model_options(quiet=True).service
+    with _name_place(where):
+        service = options.build_model_options(quiet=True).service
         if options.engine != LOCAL or options.several:
             service.check_alone()
         if "@" in options.plugin or options.plugin not in find_plugins(BACKENDS):
@@ -221,7 +227,7 @@ def _model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str) -> M
             load(BACKENDS, options.plugin)
         if options.protocol is not None:
             open_protocol(options.protocol)
-    name = _folder(entry.get("name"), options.model.rstrip("/").rpartition("/")[2], where)
+    name = _read_folder(entry.get("name"), options.model.rstrip("/").rpartition("/")[2], where)
     return ModelTask(name, options, None if entry.get("name") is None else name)
 
 
@@ -239,11 +245,11 @@ def _check_scoring(scoring: ReportOptions, judging: JudgeOptions, recipes: Seque
         locate_predictions(scoring.answers)
     if scoring.recipe_options is not None:
         read_options(scoring.recipe_options)
-    request = judging.request()
+    request = judging.build_request()
     for name in dict.fromkeys(itertools.chain.from_iterable(recipes)):
         choice = find_recipe(name, scoring.recipe_options)
         if request is not None:
-            chosen_panel(request, choice)
+            choose_panel(request, choice)
         elif choice.recipe.needs_judge:
             known = ", ".join(choice.recipe.judges)
             raise UsageError(f"recipe {name!r} has no scores without a judge. Add judge: with one of {known}.")
@@ -259,7 +265,7 @@ def _check_judges(request: JudgeRequest) -> None:
     refusals = []
     for choice in choices:
         try:
-            chosen_panel(request, choice)
+            choose_panel(request, choice)
         except UsageError as error:
             refusals.append(error)
         else:
@@ -268,30 +274,30 @@ def _check_judges(request: JudgeRequest) -> None:
 
 
 @contextlib.contextmanager
-def _at(where: str) -> Iterator[None]:
+def _name_place(where: str) -> Iterator[None]:
     try:
         yield
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from None
 
 
-def _conversion_names() -> list[str]:
+def _list_conversion_names() -> list[str]:
     # A dataset's limit is that of predict, which marks the numbers as partial.
-    return [name for name in _names(Conversion) if name != "limit"]
+    return [name for name in _list_names(Conversion) if name != "limit"]
 
 
-def _scoring_names() -> list[str]:
+def _list_scoring_names() -> list[str]:
     """List the options of scoring, those of a judge among them; replies are files of ours, which need no format."""
-    names = [name for name in _names(ReportOptions) if name not in ("format", "progress")]
+    names = [name for name in _list_names(ReportOptions) if name not in ("format", "progress")]
     place = names.index("judge")
-    return [*names[:place], *_names(JudgeOptions), *names[place + 1 :]]
+    return [*names[:place], *_list_names(JudgeOptions), *names[place + 1 :]]
 
 
-def _names(struct: type[msgspec.Struct]) -> list[str]:
-    return [name for field in option_fields(struct) if (name := field.replace("_", "-")) not in _NOT_HERE]
+def _list_names(struct: type[msgspec.Struct]) -> list[str]:
+    return [name for field in list_option_fields(struct) if (name := field.replace("_", "-")) not in _NOT_HERE]
 
 
-def _hyphened(values: Mapping[str, Any]) -> dict[str, Any]:
+def _use_hyphens(values: Mapping[str, Any]) -> dict[str, Any]:
     return {str(key).replace("_", "-"): value for key, value in values.items()}
 
 
@@ -303,32 +309,33 @@ def _check_keys(values: Mapping[str, Any], known: Collection[str], where: str, w
             )
 
 
-def _mapping(value: Any, where: str) -> dict[str, Any]:
+def _read_mapping(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict | None):
         raise UsageError(f"{where}: expected names and values {show(value)}.")
-    return _hyphened(value or {})
+    return _use_hyphens(value or {})
 
 
-def _entries(value: Any, where: str, key: str) -> list[dict[str, Any]]:
+def _read_entries(value: Any, where: str, key: str) -> list[dict[str, Any]]:
     """Read a list whose entries are mappings, or texts that stand for one key."""
     if not isinstance(value, list) or not value:
         raise UsageError(f"{where}: expected a list with at least one entry {show(value)}.")
     return [
-        {key: entry} if isinstance(entry, str) else _mapping(entry, f"{where}[{n}]") for n, entry in enumerate(value)
+        {key: entry} if isinstance(entry, str) else _read_mapping(entry, f"{where}[{n}]")
+        for n, entry in enumerate(value)
     ]
 
 
-def _recipes(value: Any, where: str) -> tuple[str, ...]:
+def _read_recipes(value: Any, where: str) -> tuple[str, ...]:
     values = [value] if isinstance(value, str) else value or []
     if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
         raise UsageError(f"{where}: expected a list of names {show(value)}.")
-    with _at(where):
+    with _name_place(where):
         for name in values:
             find_recipe(name)
     return tuple(values)
 
 
-def _folder(name: Any, otherwise: str, where: str) -> str:
+def _read_folder(name: Any, otherwise: str, where: str) -> str:
     chosen = str(name) if name is not None else otherwise
     if not chosen or chosen.startswith(".") or _UNFIT & set(chosen) or not chosen.isprintable():
         raise UsageError(f"{where}: {chosen!r} cannot be a folder's name. Give name: one of your own.")

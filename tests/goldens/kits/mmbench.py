@@ -25,7 +25,7 @@ def _rows(text):
         file = Path(folder) / "table.tsv"
         file.write_text(text, "utf-8", newline="")
         rows = [*tables.rows(file)]
-        names = tables.header(file)
+        names = tables.read_header(file)
     if refused := [row for row in rows if isinstance(row, Rejected)]:
         raise Error(str(refused[0]))
     cells = read_cells({name: [row.fields[name] for row in rows] for name in names})

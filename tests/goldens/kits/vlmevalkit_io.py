@@ -2,7 +2,7 @@
 
 import math
 
-from mmconvert.io.pandas_dtypes import stored_cells
+from mmconvert.io.pandas_dtypes import restore_cells
 
 NAMES = {bool: "bool", int: "int", float: "float", str: "str"}
 
@@ -10,7 +10,7 @@ NAMES = {bool: "bool", int: "int", float: "float", str: "str"}
 def _stored(*, sheet):
     def run(given):
         # The kit's frame has a second column, always filled, so that no row is blank.
-        table = stored_cells({"cells": given, "filled": ["x"] * len(given)}, sheet=sheet)
+        table = restore_cells({"cells": given, "filled": ["x"] * len(given)}, sheet=sheet)
         return [_coded(cell) for cell in table["cells"]]
 
     return run

@@ -145,7 +145,7 @@ def test_a_table_is_downloaded_checked_and_converted(
 
         def at_loopback(url: str, limits: Limits) -> AbstractContextManager[Iterator[bytes]]:
             here = url.replace("https://tables.example", f"http://127.0.0.1:{server.port}")
-            return http.opened(here, limits, allowed=lambda address: True)
+            return http.open_url(here, limits, allowed=lambda address: True)
 
         monkeypatch.setattr(
             "mmconvert.pipeline.convert_files.download_table", partial(download_table, open_url=at_loopback)

@@ -12,7 +12,7 @@ import mmconvert as mmconvert_api
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import Part, Turn, check_record
 from mmconvert.core.text.turns import join_texts
-from mmconvert.dataset.views import sft_turns
+from mmconvert.dataset.views import list_sft_turns
 from mmconvert.pipeline.convert import read
 from support.datasets_on_disk import picture, record, write_dataset
 from support.terminal import mmconvert
@@ -330,7 +330,7 @@ def test_what_a_prompt_calls_options_is_not_said_of_another_formats_prompt() -> 
     assert [(turn.role, join_texts(turn)) for turn in learned.messages][1:] == [("assistant", "B. y")]
     mmconvert_api.export("a", "t.jsonl", to="trl")
     (trained,) = read("t.jsonl", "trl")
-    assert join_texts(sft_turns(trained)[-1]) == "The answer is 2. y"
+    assert join_texts(list_sft_turns(trained)[-1]) == "The answer is 2. y"
 
 
 def test_choices_that_visual_multiple_choice_refuses_are_left_out() -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from mmconvert.console.completion_types import refine
-from mmconvert.console.options import struct_options
+from mmconvert.console.options import add_struct_options
 from mmconvert.core.errors import UsageError
 from mmconvert.core.option_fields import Place, build_options
 
@@ -36,7 +36,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@struct_options(
+@add_struct_options(
     Work,
     {"limit": {"metavar": "N", "short": "-l"}},
     without=["hidden"],
@@ -95,4 +95,4 @@ def test_a_wrong_value_is_refused_in_the_same_words_everywhere(given: Mapping[st
 
 def test_a_table_names_fields_alone() -> None:
     with pytest.raises(TypeError, match="Work has no limt"):
-        struct_options(Work, {"limt": {}})
+        add_struct_options(Work, {"limt": {}})

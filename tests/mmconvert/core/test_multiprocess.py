@@ -63,8 +63,8 @@ def who(_):
 """
 RUN = """
 import os, who
-from mmconvert.pipeline.engines.local import crew
-with crew(3) as run:
+from mmconvert.pipeline.engines.local import open_crew
+with open_crew(3) as run:
     print(*run(who.who, range(3)), os.getpid())
 """
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from mmconvert.core.errors import UsageError
-from mmconvert.core.option_fields import Place, build_options, option_fields, option_texts
+from mmconvert.core.option_fields import Place, build_options, list_option_fields, read_option_docs
 
 
 class Common(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ def build(**given: object) -> Options:
 
 
 def test_fields_tell_what_an_option_takes() -> None:
-    fields = option_fields(Options)
+    fields = list_option_fields(Options)
     assert list(fields)[:3] == ["format", "name", "limit"]
     assert fields["name"].default is msgspec.NODEFAULT
     assert (fields["limit"].kind, fields["limit"].limits, fields["limit"].default) == (int, {"ge": 1}, None)
@@ -62,8 +62,8 @@ def test_fields_tell_what_an_option_takes() -> None:
 
 
 def test_the_text_below_a_field_is_its_help() -> None:
-    texts = option_texts(Options)
-    assert set(texts) == set(option_fields(Options))
+    texts = read_option_docs(Options)
+    assert set(texts) == set(list_option_fields(Options))
     assert texts["limit"] == "Stop after so many, and no later."
     assert texts["format"] == "Format of the files."
 

@@ -5,9 +5,9 @@ import yaml
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Source, Turn, to_arrow
-from mmconvert.dataset.card import Origin, SplitInfo, card, merge, named, yaml_features
+from mmconvert.dataset.card import Origin, SplitInfo, describe_features, merge, set_repo_name, write_card
 from mmconvert.dataset.card_sections import MEANINGS
-from mmconvert.dataset.front_matter import front_matter
+from mmconvert.dataset.front_matter import read_front_matter
 
 
 def record(id_: str) -> Record:
@@ -18,17 +18,17 @@ def record(id_: str) -> Record:
 @pytest.mark.parametrize("schema", [SCHEMA, PREDICTION_SCHEMA], ids=["record", "prediction"])
 def test_features_are_spelled_as_datasets_spells_them(schema):
     datasets = pytest.importorskip("datasets")
-    assert yaml_features(schema) == datasets.Features.from_arrow_schema(schema)._to_yaml_list()
+    assert describe_features(schema) == datasets.Features.from_arrow_schema(schema)._to_yaml_list()
 
 
 @pytest.mark.parametrize("column", PREDICTION_SCHEMA.names)
 def test_every_column_is_explained(column):
-    assert MEANINGS[column] in card({}, schema=PREDICTION_SCHEMA, title="t", source_format=None)
+    assert MEANINGS[column] in write_card({}, schema=PREDICTION_SCHEMA, title="t", source_format=None)
 
 
 def test_front_matter_counts_rows_and_bytes_of_every_configuration():
     configs = {"default": [SplitInfo("train", 3, 30), SplitInfo("test", 1, 10)], "zh": [SplitInfo("dev", 2, 5)]}
-    values = front_matter(card(configs, schema=SCHEMA, title="T", source_format="mmmu"))
+    values = read_front_matter(write_card(configs, schema=SCHEMA, title="T", source_format="mmmu"))
     default, zh = values["dataset_info"]
     assert default["splits"] == [
         {"name": "train", "num_bytes": 30, "num_examples": 3},
@@ -42,25 +42,25 @@ def test_front_matter_counts_rows_and_bytes_of_every_configuration():
 
 
 def test_the_first_configuration_is_the_default_when_none_has_that_name():
-    values = front_matter(card({"b": [], "a": []}, schema=SCHEMA, title="T", source_format=None))
+    values = read_front_matter(write_card({"b": [], "a": []}, schema=SCHEMA, title="T", source_format=None))
     assert [config.get("default") for config in values["configs"]] == [True, None]
 
 
 def test_a_title_cannot_break_out_of_yaml_or_markdown():
     title = 'x\n---\nconfigs: []\n# "a: b" <script>|'
-    text = card({"default": []}, schema=SCHEMA, title=title, source_format=None)
-    assert front_matter(text)["pretty_name"] == 'x --- configs: [] # "a: b" <script>|'
+    text = write_card({"default": []}, schema=SCHEMA, title=title, source_format=None)
+    assert read_front_matter(text)["pretty_name"] == 'x --- configs: [] # "a: b" <script>|'
     assert "<script>" not in text.partition("\n---\n")[2].replace("\\<script\\>", "")
 
 
 def test_yaml_has_no_references():
-    text = card({"a": [], "b": []}, schema=SCHEMA, title="T", source_format=None)
+    text = write_card({"a": [], "b": []}, schema=SCHEMA, title="T", source_format=None)
     assert not any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text.split("---\n")[1]))
 
 
 @pytest.mark.parametrize("text", ["", "# no block", "---\n[1, 2]\n---\n", "---\na: [\n---\n"])
 def test_a_card_without_usable_yaml_has_no_values(text):
-    assert front_matter(text) == {}
+    assert read_front_matter(text) == {}
 
 
 def test_a_folder_with_this_card_loads_by_configuration_and_split(tmp_path, monkeypatch):
@@ -77,7 +77,7 @@ def test_a_folder_with_this_card_loads_by_configuration_and_split(tmp_path, monk
             file = place / f"{split}-00000-of-00001.parquet"
             pq.write_table(pa.Table.from_batches([to_arrow([record(f"{split}{i}") for i in range(rows)])]), file)
             infos[config].append(SplitInfo(split, rows, file.stat().st_size))
-    (folder / "README.md").write_text(card(infos, schema=SCHEMA, title="T", source_format="vmcq"))
+    (folder / "README.md").write_text(write_card(infos, schema=SCHEMA, title="T", source_format="vmcq"))
 
     def load(*name):
         return datasets.load_dataset(str(folder), *name, cache_dir=str(tmp_path / "cache"))
@@ -90,20 +90,20 @@ def test_a_folder_with_this_card_loads_by_configuration_and_split(tmp_path, monk
 
 
 def one(config: str, split: str, rows: int) -> str:
-    return card({config: [SplitInfo(split, rows, rows * 10)]}, schema=SCHEMA, title="T", source_format="vmcq")
+    return write_card({config: [SplitInfo(split, rows, rows * 10)]}, schema=SCHEMA, title="T", source_format="vmcq")
 
 
 def splits_of(text: str) -> dict[str, dict[str, int]]:
     return {
         info["config_name"]: {split["name"]: split["num_examples"] for split in info["splits"]}
-        for info in front_matter(text)["dataset_info"]
+        for info in read_front_matter(text)["dataset_info"]
     }
 
 
 def test_merging_keeps_splits_and_configurations_that_only_the_old_card_has():
     merged = merge(one("default", "test", 5), merge(one("default", "train", 2), one("zh", "dev", 3)))
     assert splits_of(merged) == {"zh": {"dev": 3}, "default": {"train": 2, "test": 5}}
-    configs = front_matter(merged)["configs"]
+    configs = read_front_matter(merged)["configs"]
     assert [file["path"] for config in configs for file in config["data_files"]] == [
         "zh/dev-*.parquet",
         "data/train-*.parquet",
@@ -123,7 +123,7 @@ def test_merging_reads_the_cards_that_datasets_writes():
     old = "---\nlicense: mit\ndataset_info:\n  splits:\n  - name: dev\n    num_examples: 4\n---\nMy words.\n"
     merged = merge(one("default", "test", 5), old)
     assert splits_of(merged) == {"default": {"dev": 4, "test": 5}}
-    assert front_matter(merged)["license"] == "mit"
+    assert read_front_matter(merged)["license"] == "mit"
     assert merged.endswith("<!-- /mmconvert -->\nMy words.\n")
 
 
@@ -151,7 +151,7 @@ def test_merging_survives_a_card_of_another_shape(old):
 
 def counted(config: str, split: str, **categories: int) -> str:
     info = SplitInfo(split, sum(categories.values()), 9, {"task": {"vqa": 1}, "category": categories})
-    return card({config: [info]}, schema=SCHEMA, title="T", source_format=None)
+    return write_card({config: [info]}, schema=SCHEMA, title="T", source_format=None)
 
 
 def test_rows_are_counted_by_category_and_long_lists_are_cut():
@@ -182,16 +182,16 @@ def test_counts_of_other_splits_survive_a_merge_and_those_of_a_gone_split_do_not
 def test_licence_and_source_are_stated_where_somebody_stated_them():
     bare = one("default", "test", 5)
     assert "- Licence: not stated; that of the source data holds.\n- Source: not stated." in bare
-    assert "license" not in front_matter(bare)
-    said = named(bare, "user/demo", Origin("cc-by-4.0", "https://example.org/data"))
-    values = front_matter(said)
+    assert "license" not in read_front_matter(bare)
+    said = set_repo_name(bare, "user/demo", Origin("cc-by-4.0", "https://example.org/data"))
+    values = read_front_matter(said)
     assert (values["license"], values["source_url"]) == ("cc-by-4.0", "https://example.org/data")
     assert "- Licence: `cc-by-4.0`\n- Source: https://example.org/data" in said
     kept = merge(bare, said)
     assert "- Licence: `cc-by-4.0`\n- Source: https://example.org/data" in kept
-    assert front_matter(named(bare, "user/demo", Origin(source="HuggingFaceM4/VQAv2")))["source_datasets"] == [
-        "HuggingFaceM4/VQAv2"
-    ]
+    assert read_front_matter(set_repo_name(bare, "user/demo", Origin(source="HuggingFaceM4/VQAv2")))[
+        "source_datasets"
+    ] == ["HuggingFaceM4/VQAv2"]
 
 
 @pytest.mark.parametrize("wrong", [{"license": "MIT License"}, {"source": "my disk"}, {"source": "https://a b"}])
@@ -212,28 +212,28 @@ def test_a_licence_or_source_that_no_card_can_hold_is_a_wrong_usage(wrong):
     ],
 )
 def test_the_hubs_class_of_size_follows_from_the_rows(rows, size):
-    assert front_matter(one("default", "test", rows))["size_categories"] == [size]
+    assert read_front_matter(one("default", "test", rows))["size_categories"] == [size]
 
 
 def test_the_hubs_names_of_tasks_follow_from_the_rows():
     counts = {"task": {"ocr": 1, "vqa": 2, "yes_no": 3}}
-    text = card({"default": [SplitInfo("test", 6, 1, counts)]}, schema=SCHEMA, title="T", source_format=None)
-    assert front_matter(text)["task_categories"] == ["visual-question-answering", "image-to-text"]
+    text = write_card({"default": [SplitInfo("test", 6, 1, counts)]}, schema=SCHEMA, title="T", source_format=None)
+    assert read_front_matter(text)["task_categories"] == ["visual-question-answering", "image-to-text"]
 
 
 def test_use_names_the_repository_and_every_configuration():
-    merged = named(merge(one("default", "test", 5), one("zh", "dev", 3)), "user/demo")
+    merged = set_repo_name(merge(one("default", "test", 5), one("zh", "dev", 3)), "user/demo")
     assert 'rows = load_dataset("user/demo", split="test")' in merged
     assert 'rows = load_dataset("user/demo", "zh", split="dev")' in merged
     assert "mmscore predict hf://datasets/user/demo/zh -o predictions.parquet" in merged
-    alone = named(one("default", "test", 5), "user/demo")
+    alone = set_repo_name(one("default", "test", 5), "user/demo")
     assert "mmscore predict user/demo -o predictions.parquet" in alone
     assert "USER/REPO" not in alone
 
 
 def test_use_trains_where_rows_are_laid_out_for_it():
     infos = {"default": [SplitInfo("train", 5, 1)]}
-    text = card(infos, schema=SCHEMA, title="T", source_format=None, training=True)
+    text = write_card(infos, schema=SCHEMA, title="T", source_format=None, training=True)
     code = text.partition("```python\n")[2].partition("```")[0]
     compile(code, "card", "exec")
     assert 'SFTTrainer(model="MODEL", train_dataset=rows, args=args).train()' in code
@@ -243,8 +243,8 @@ def test_use_trains_where_rows_are_laid_out_for_it():
 def test_norwegian_stays_a_language():
     old = "---\nlanguage:\n- no\n- en\nviewer: false\nname: trueish\n---\n"
     merged = merge(one("default", "test", 5), old)
-    assert front_matter(merged)["language"] == ["no", "en"]
-    assert (front_matter(merged)["viewer"], front_matter(merged)["name"]) == (False, "trueish")
+    assert read_front_matter(merged)["language"] == ["no", "en"]
+    assert (read_front_matter(merged)["viewer"], read_front_matter(merged)["name"]) == (False, "trueish")
     assert yaml.safe_load(merged.split("---\n")[1])["language"] == ["no", "en"]
 
 

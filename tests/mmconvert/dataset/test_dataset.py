@@ -18,7 +18,7 @@ from mmconvert.core.record import SCHEMA, Record
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from mmconvert.dataset.manifest import MANIFEST, read_manifest
 from mmconvert.dataset.verify import verify
-from mmconvert.storage.atomic import temporary
+from mmconvert.storage.atomic import build_temporary_path
 from support.datasets_on_disk import record, write_dataset
 
 
@@ -92,7 +92,7 @@ def test_an_interruption_between_the_two_renames_puts_the_old_dataset_back(
     rename = Path.rename
 
     def interrupted(self: Path, target: Path) -> Path:
-        if self == temporary(tmp_path / "out"):
+        if self == build_temporary_path(tmp_path / "out"):
             raise KeyboardInterrupt
         return rename(self, target)
 

@@ -1,13 +1,13 @@
 import pytest
 
 from mmconvert.core.errors import Error
-from mmconvert.dataset.hub_limits import limits, refuse_beyond
+from mmconvert.dataset.hub_limits import check_limits, refuse_beyond
 
 GIGABYTE = 10**9
 
 
 def broken(files, sent=1, private=False):
-    return [limit.name for limit in limits(files, sent, private=private) if not limit.kept]
+    return [limit.name for limit in check_limits(files, sent, private=private) if not limit.kept]
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def broken(files, sent=1, private=False):
 )
 def test_what_is_beyond_a_recommendation_is_named_and_not_refused(files, sent, private, names):
     assert broken(files, sent, private) == names
-    refuse_beyond("user/demo", limits(files, sent, private=private))
+    refuse_beyond("user/demo", check_limits(files, sent, private=private))
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_what_is_beyond_a_recommendation_is_named_and_not_refused(files, sent, p
 )
 def test_what_the_hub_refuses_is_refused(files, message):
     with pytest.raises(Error, match=message):
-        refuse_beyond("user/demo", limits(files, 1))
+        refuse_beyond("user/demo", check_limits(files, 1))

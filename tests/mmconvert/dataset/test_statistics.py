@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error
 from mmconvert.dataset.card import Origin
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
-from mmconvert.dataset.front_matter import front_matter
-from mmconvert.dataset.statistics import split_counts
+from mmconvert.dataset.front_matter import read_front_matter
+from mmconvert.dataset.statistics import count_split_values
 from support.datasets_on_disk import record
 
 
@@ -26,7 +26,7 @@ def test_the_card_of_a_dataset_counts_its_rows_by_category(tmp_path):
         "| category | cat | 2 |",
         "| category | dog | 1 |",
     ]
-    assert front_matter(card)["license"] == "mit"
+    assert read_front_matter(card)["license"] == "mit"
 
 
 def test_what_is_appended_is_counted_beside_what_stood_there(tmp_path):
@@ -39,7 +39,7 @@ def test_what_is_appended_is_counted_beside_what_stood_there(tmp_path):
         writer.write(rows("dog"), split="dev")
     text = card.read_text()
     assert (text.count("| category | cat | 1 |"), text.count("| category | dog | 1 |")) == (1, 1)
-    assert (front_matter(text)["license"], text.endswith("By hand.\n")) == ("mit", True)
+    assert (read_front_matter(text)["license"], text.endswith("By hand.\n")) == ("mit", True)
 
 
 def test_no_picture_is_read_for_the_counts(tmp_path):
@@ -53,4 +53,4 @@ def test_no_picture_is_read_for_the_counts(tmp_path):
     shard.write_bytes(data)
     with pytest.raises(Error):
         list(open_dataset(tmp_path / "set").records())
-    assert split_counts([shard])["category"] == {"cat": 1, "dog": 1}
+    assert count_split_values([shard])["category"] == {"cat": 1, "dog": 1}

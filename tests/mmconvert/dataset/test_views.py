@@ -23,15 +23,15 @@ from mmconvert.dataset.verify import verify
 from mmconvert.dataset.views import (
     PROMPT_COMPLETION_SCHEMA,
     VIEWS,
-    prompt_completion,
-    reference_reply,
-    sft_turns,
-    without_reply,
+    build_reference_response,
+    list_sft_turns,
+    remove_response,
+    split_prompt_completion,
 )
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read
 from mmconvert.pipeline.inputs import Input
-from mmconvert.pipeline.prompting import rewording
+from mmconvert.pipeline.prompting import build_rewording
 from mmconvert.plugins.transform import Setting
 from mmconvert.prompts.evalscope import evalscope
 from mmconvert.prompts.lmms_mmmu import lmms_mmmu
@@ -68,15 +68,15 @@ def said(text: str) -> Turn:
 )
 def test_the_reference_is_worded_as_a_reply(fields: dict, reply: str) -> None:
     record = replace(ASKED, **fields)
-    assert reference_reply(record) == reply
-    assert sft_turns(record) == (USER, said(reply))
-    assert prompt_completion(record) == ((USER,), (said(reply),))
+    assert build_reference_response(record) == reply
+    assert list_sft_turns(record) == (USER, said(reply))
+    assert split_prompt_completion(record) == ((USER,), (said(reply),))
 
 
 def test_a_dialog_keeps_its_own_last_words() -> None:
     record = replace(ASKED, messages=(USER, said("a"), USER, said("b")), answers=("c",))
-    assert sft_turns(record) == record.messages
-    assert prompt_completion(record) == (record.messages[:3], record.messages[3:])
+    assert list_sft_turns(record) == record.messages
+    assert split_prompt_completion(record) == (record.messages[:3], record.messages[3:])
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_what_cannot_be_trained_on_is_refused(record: Record, code: str) -> None
 def test_a_reply_that_is_begun_is_completed() -> None:
     begun = replace_prompt(replace(ASKED, answers=("cat",)), Wording(USER.content, reply="It is a"))
     assert begun.messages == (USER, said("It is a"))
-    assert sft_turns(begun) == (USER, said("It is a cat"))
-    assert prompt_completion(begun) == ((USER,), (said("It is a cat"),))
+    assert list_sft_turns(begun) == (USER, said("It is a cat"))
+    assert split_prompt_completion(begun) == ((USER,), (said("It is a cat"),))
 
 
 @pytest.mark.parametrize(
@@ -120,20 +120,20 @@ def test_a_reply_names_options_as_the_prompt_does(
     asked = replace(ASKED, task="multiple_choice", question="Which?", options=options, answer="C")
     worded = replace_prompt(asked, style(asked))
     assert shown in join_texts(worded.messages[-1])
-    assert reference_reply(worded) == reply
-    assert reference_reply(replace_prompt(worded, build_plain_prompt_parts(worded))) == "C. blue"
+    assert build_reference_response(worded) == reply
+    assert build_reference_response(replace_prompt(worded, build_plain_prompt_parts(worded))) == "C. blue"
 
 
 def test_marks_that_were_chosen_are_learned() -> None:
     asked = replace(ASKED, task="multiple_choice", question="Which?", options=FULL, answer="B")
     (marked,) = option_mark(asked, {"mark": "number"}, Setting("option_mark"))
-    assert sft_turns(marked)[-1] == said("2. green")
+    assert list_sft_turns(marked)[-1] == said("2. green")
 
 
 def test_another_wording_begins_its_own_reply() -> None:
     begun = replace_prompt(replace(ASKED, question="Which?"), Wording(USER.content, reply="It is a"))
     assert replace_prompt(begun, Wording(USER.content, reply="I think")).messages == (USER, said("I think"))
-    asked = rewording("reform_eval")(begun)
+    asked = build_rewording("reform_eval")(begun)
     assert ([turn.role for turn in asked.messages], asked.extra) == (["user"], {})
 
 
@@ -153,7 +153,7 @@ def test_options_of_a_training_dataset_are_moved_together_with_its_reply(tmp_pat
 
 def test_a_dialog_that_ends_with_its_own_reference_keeps_it() -> None:
     own = replace(ASKED, task="chat", messages=(USER, said("cat")), answers=("cat",))
-    assert without_reply(own) == own
+    assert remove_response(own) == own
 
 
 def test_a_monologue_has_no_prompt() -> None:
@@ -163,7 +163,7 @@ def test_a_monologue_has_no_prompt() -> None:
 
 @given(records())
 def test_any_labelled_record_gives_a_reply(record: Record) -> None:
-    reply = reference_reply(record)
+    reply = build_reference_response(record)
     assert (reply is None) == (not record.answers and record.answer is None)
     if reply and record.task == "multiple_choice" and record.options and record.answer:
         assert set(reply[0]) <= set(LETTERS) | set(record.answer)
@@ -231,7 +231,7 @@ def test_the_command_knows_the_views_and_tells_of_unknown_ones(tmp_path: Path) -
 def test_a_prompt_without_options_is_answered_with_the_text() -> None:
     asked = replace(ASKED, task="multiple_choice", question="Which?", options=FULL, answer="C")
     likely = replace_prompt(asked, reform_eval(asked, infer_method="likelihood"))
-    assert reference_reply(likely) == "blue"
+    assert build_reference_response(likely) == "blue"
 
 
 def test_a_source_that_ends_with_its_reference_keeps_its_turns_and_its_training_view_does_not(tmp_path: Path) -> None:

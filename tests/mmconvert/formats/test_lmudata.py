@@ -14,7 +14,7 @@ from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Record, Turn
 from mmconvert.core.text.turns import build_plain_prompt_parts, replace_prompt
 from mmconvert.pipeline.convert import read, write
-from mmconvert.pipeline.inputs import plan
+from mmconvert.pipeline.inputs import plan_inputs
 from mmconvert.plugins.format import Target
 from mmscore.core.predictions.load import open_rows
 from mmscore.core.select_recipe import choose_recipe, gather_facts
@@ -318,9 +318,9 @@ def test_a_path_outside_the_kits_images_is_refused(lmudata: Path, tmp_path: Path
 def test_a_bare_name_is_the_table_of_that_name(lmudata: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = custom_mcq(lmudata, "dog.jpg")
     monkeypatch.chdir(tmp_path)
-    assert [source.path for source in plan(["custom_mcq"])] == [path]
+    assert [source.path for source in plan_inputs(["custom_mcq"])] == [path]
     with pytest.raises(UsageError, match=r"custom_mc: no such file or folder\. Did you mean custom_mcq\?"):
-        plan(["custom_mc"])
+        plan_inputs(["custom_mc"])
     command = [sys.executable, "-m", "mmconvert", "convert", "custom_mcq", "-o", "out", "--json", "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert json.loads(done.stdout)["rows_written"] == 1

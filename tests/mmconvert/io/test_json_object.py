@@ -49,7 +49,7 @@ def test_rows_and_members_are_the_object_taken_apart(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_array, "BLOCK", block)
         found = list(json_object.rows(path, way))
-        rest = json_object.members(path, way)
+        rest = json_object.read_members(path, way)
     assert [(row.fields, row.where.row) for row in found] == [(item, n) for n, item in enumerate(items)]
     outside = {**around[0], **after}
     assert rest == ({**outside, "data": outside} if deep else outside)
@@ -90,7 +90,7 @@ def test_a_bad_element_is_refused_and_the_others_go_on(tmp_path: Path) -> None:
 def test_a_damaged_file_is_one_clear_error(data: bytes, message: str, tmp_path: Path) -> None:
     path = written(data, tmp_path)
     with pytest.raises(Error, match=message) as caught:
-        json_object.members(path, ("data",))
+        json_object.read_members(path, ("data",))
     assert "t.json" in str(caught.value)
 
 

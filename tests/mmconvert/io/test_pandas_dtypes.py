@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.io.pandas_dtypes import CELL_LENGTH, LINK_LENGTH, MAX_LINKS, read_cells, stored_cells
+from mmconvert.io.pandas_dtypes import CELL_LENGTH, LINK_LENGTH, MAX_LINKS, read_cells, restore_cells
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 WORDS = st.sampled_from(
@@ -38,7 +38,7 @@ def _read(*cells):
 
 
 def _stored(*cells):
-    return stored_cells({"A": cells}, sheet=True)["A"]
+    return restore_cells({"A": cells}, sheet=True)["A"]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_numbers_of_a_sheet_are_whole_where_they_can_be():
 
 def test_nothing_gives_nothing():
     assert read_cells({"A": []}) == {"A": []}
-    assert stored_cells({"A": []}, sheet=True) == {"A": []}
+    assert restore_cells({"A": []}, sheet=True) == {"A": []}
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1), min_size=1, max_size=5))

@@ -103,7 +103,7 @@ def test_a_record_is_found_again_by_its_offset(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_text('a\tb\n"1\n"\tx\n2\ty\n', encoding="utf-8")
     items = [item for item in tables.rows(path) if isinstance(item, Row)]
-    assert [tables.row_at(path, item.where.offset or 0) for item in items] == [item.fields for item in items]
+    assert [tables.read_row(path, item.where.offset or 0) for item in items] == [item.fields for item in items]
 
 
 CELL = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=12)

@@ -298,7 +298,7 @@ def test_mixed_cells_agree_with_openpyxl(tmp_path):
     ]
     assert [float(fields["number"]) for fields in cells(path)] == [row * 0.25 for row in range(40)]
     assert {fields["flag"] for fields in cells(path)} == {"TRUE", "FALSE"}
-    assert xlsx.header(path) == ["text", "number", "flag", "gap"]
+    assert xlsx.read_header(path) == ["text", "number", "flag", "gap"]
 
 
 def test_a_rejected_row_says_where_it_stands(book):

@@ -14,7 +14,7 @@ from mmconvert.core.errors import Error, UsageError
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.verify import verify
 from mmconvert.pipeline.convert import ReadOptions, Summary, WriteOptions, convert, read, write
-from mmconvert.pipeline.inputs import plan
+from mmconvert.pipeline.inputs import plan_inputs
 from mmconvert.pipeline.parts import SMALL_FILE
 from mmconvert.plugins.format import Target
 from support.records import picture_bytes
@@ -28,7 +28,7 @@ def table(path: Path, rows: list[str]) -> Path:
 
 def converted(output: Path, *names: object, how: ReadOptions | None = None, **where: object) -> Summary:
     how = how or ReadOptions(format="predictions")
-    return convert(plan(list(map(str, names))), output, how, WriteOptions(**where))  # type: ignore[arg-type]
+    return convert(plan_inputs(list(map(str, names))), output, how, WriteOptions(**where))  # type: ignore[arg-type]
 
 
 def ids(folder: Path, split: str | None = None) -> list[str]:

@@ -19,7 +19,7 @@ from mmconvert.core.errors import UsageError
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from mmconvert.dataset.verify import verify
 from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert
-from mmconvert.pipeline.inputs import plan
+from mmconvert.pipeline.inputs import plan_inputs
 
 CRASHES = Path(__file__).parents[2] / "support/crashes.py"
 PREDICTIONS = ReadOptions(format="predictions")
@@ -58,7 +58,7 @@ def test_a_kill_before_any_step_leaves_something_whole(
     scene = tmp_path / "scene"
     scene.mkdir()
     if before:
-        convert(plan([str(table(scene / "new.tsv", "old"))]), scene / "out", PREDICTIONS, WriteOptions())
+        convert(plan_inputs([str(table(scene / "new.tsv", "old"))]), scene / "out", PREDICTIONS, WriteOptions())
     table(scene / "new.tsv", "new")
     arguments = [scene, tmp_path, "--format", "predictions", "--quiet", *options]
     ended = subprocess.run(
@@ -77,7 +77,7 @@ def test_a_kill_before_any_step_leaves_something_whole(
             assert [json.loads(line)["row"] for line in (place / "out.rejects.jsonl").open()] in ([1], [1, 1]), step
         states.append(found)
         if "--share" in options:
-            convert(plan([str(place / "new.tsv")]), place / "out", PREDICTIONS, WriteOptions(share=True))
+            convert(plan_inputs([str(place / "new.tsv")]), place / "out", PREDICTIONS, WriteOptions(share=True))
             assert ids(place / "out") == after, step
             assert hidden(place) == [], step
         _next_run_is_clean(place, before, found, after)
@@ -93,7 +93,7 @@ def _next_run_is_clean(place: Path, before: dict | None, found: dict | None, aft
         assert ids(place / "out") == before
     how = WriteOptions(append=True) if before and found == before else WriteOptions(overwrite=True)
     source = f"again={place}/new.tsv" if how.append else str(place / "new.tsv")
-    convert(plan([source]), place / "out", PREDICTIONS, how)
+    convert(plan_inputs([source]), place / "out", PREDICTIONS, how)
     assert ids(place / "out") == ({**before, "again": ["new"]} if how.append and before else NEW)
     assert verify(place / "out") == []
     assert hidden(place) == []
@@ -124,7 +124,7 @@ def test_a_kill_at_any_moment_leaves_something_whole(large: Path, tmp_path: Path
     subprocess.run(command(large, "-o", tmp_path / "whole", "--verify", "decode"), check=True)
     seconds = time.monotonic() - started
     whole = ids(tmp_path / "whole")
-    convert(plan([str(old)]), tmp_path / "old", ReadOptions(format="lmudata"), WriteOptions())
+    convert(plan_inputs([str(old)]), tmp_path / "old", ReadOptions(format="lmudata"), WriteOptions())
     short = ids(tmp_path / "old")
     chance = random.Random(11)
     killed = 0
@@ -201,7 +201,7 @@ def test_an_interruption_leaves_the_place_as_it_was(
     sent: signal.Signals, old: bool, slow: list[object], tmp_path: Path
 ) -> None:
     if old:
-        convert(plan([str(table(tmp_path / "old.tsv", "old"))]), tmp_path / "out", PREDICTIONS, WriteOptions())
+        convert(plan_inputs([str(table(tmp_path / "old.tsv", "old"))]), tmp_path / "out", PREDICTIONS, WriteOptions())
     arguments = [sys.executable, "-m", "mmconvert", "convert", *map(str, slow), "--overwrite"]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr.readline() == f"row {child.pid}\n"

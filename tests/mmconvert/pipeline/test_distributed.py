@@ -16,7 +16,7 @@ from mmconvert.core.errors import Error, UsageError
 from mmconvert.dataset.verify import verify
 from mmconvert.pipeline import distributed, parts
 from mmconvert.pipeline.convert import ReadOptions, Summary, WriteOptions, convert
-from mmconvert.pipeline.inputs import Input, plan
+from mmconvert.pipeline.inputs import Input, plan_inputs
 from mmconvert.storage.leases import Presence
 from support import slow_parts
 
@@ -236,7 +236,7 @@ def test_what_each_process_would_do_is_not_shared(options, source, tmp_path, cap
 
 def test_several_files_and_splits_are_shared(source, tmp_path):
     (tmp_path / "more.jsonl").write_text(source.read_text(), encoding="utf-8")
-    inputs = plan([f"train={source}", f"dev={tmp_path / 'more.jsonl'}"])
+    inputs = plan_inputs([f"train={source}", f"dev={tmp_path / 'more.jsonl'}"])
     convert(inputs, tmp_path / "one/d", ReadOptions(), WriteOptions(config="zh"))
     convert(inputs, tmp_path / "many/d", ReadOptions(), WriteOptions(config="zh", share=True, workers=3))
     assert contents(tmp_path / "one") == contents(tmp_path / "many")

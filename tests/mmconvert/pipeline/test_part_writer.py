@@ -14,7 +14,7 @@ from mmconvert.core.rows import Span, Where
 from mmconvert.pipeline import part_writer
 from mmconvert.pipeline.convert import WriteOptions, convert
 from mmconvert.pipeline.inputs import Input
-from mmconvert.pipeline.part_writer import WAITING, Tally, WritingThread, followed
+from mmconvert.pipeline.part_writer import WAITING, Tally, WritingThread, follow_progress
 from mmconvert.pipeline.read import ReadOptions
 
 
@@ -156,18 +156,18 @@ def test_all_processes_of_a_conversion_are_followed(tmp_path, monkeypatch):
 
 
 def test_nobody_is_told_where_nobody_asks():
-    with followed([], None) as tally:
+    with follow_progress([], None) as tally:
         assert tally is None
 
 
 def test_no_room_for_a_tally_stops_no_conversion(monkeypatch):
     monkeypatch.setattr(part_writer.tempfile, "mkdtemp", lambda **_: "/nowhere/at/all")
-    with followed([], lambda *done: None) as tally:
+    with follow_progress([], lambda *done: None) as tally:
         assert tally is None
 
 
 def test_a_tally_leaves_nothing_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(part_writer.tempfile, "tempdir", str(tmp_path))
-    with followed([], lambda *done: None) as tally:
+    with follow_progress([], lambda *done: None) as tally:
         assert tally.is_file()
     assert [*tmp_path.iterdir()] == []

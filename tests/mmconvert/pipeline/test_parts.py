@@ -14,7 +14,7 @@ from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.verify import verify
 from mmconvert.pipeline import parts
 from mmconvert.pipeline.convert import ReadOptions, Records, Summary, WriteOptions, convert
-from mmconvert.pipeline.engines.local import crew
+from mmconvert.pipeline.engines.local import open_crew
 from mmconvert.pipeline.inputs import Input
 from support.datasets_on_disk import picture
 
@@ -126,7 +126,7 @@ def test_no_more_workers_are_asked_for_than_there_may_be_parts(small_parts: None
         line = lines(message(""))
         large.write_text(lines(message("x" * (size - len(line)))), encoding="utf-8")
         for how, expected in ((ReadOptions(), 1 + count), (ReadOptions(limit=3), 2)):
-            assert parts.count_at_most(inputs, [Records(source, how) for source in inputs], how) == expected
+            assert parts.count_most_parts(inputs, [Records(source, how) for source in inputs], how) == expected
 
 
 def test_every_part_is_a_little_smaller_than_the_one_before(small_parts: None, tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_every_part_is_a_little_smaller_than_the_one_before(small_parts: None, t
     for size in (720, 1440, 1441, 5_000):
         file.write_text(lines({"q": "x"}) * (size // 11) + lines({"q": "x" * (size % 11)}), encoding="utf-8")
         how = ReadOptions(format="openai_messages")
-        pattern = parts.Part(0, Input(file), None, tmp_path, how)
-        spans = [part.span for part in parts.parts_of(pattern, Records(Input(file), how), read_on=False)]
+        pattern = parts.FilePart(0, Input(file), None, tmp_path, how)
+        spans = [part.span for part in parts.split_file(pattern, Records(Input(file), how), read_on=False)]
         ends = [0, *(span.end for span in spans if span is not None)]
         sizes = [end - before for before, end in pairwise(ends)]
         assert sizes == sorted(sizes, reverse=True)
@@ -211,7 +211,7 @@ def double(number: int) -> int:
 
 @pytest.mark.parametrize("workers", [1, 2, 9])
 def test_results_come_in_the_order_of_the_tasks(workers: int) -> None:
-    with crew(workers) as run:
+    with open_crew(workers) as run:
         assert list(run(double, range(7))) == [0, 2, 4, 6, 8, 10, 12]
         assert list(run(double, range(2))) == [0, 2]
 
@@ -230,12 +230,12 @@ def two_numbers() -> Iterator[int]:
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_the_first_error_comes_behind_the_results_before_it(workers: int) -> None:
-    with crew(workers) as run:
+    with open_crew(workers) as run:
         found = []
         with pytest.raises(ValueError, match="3"):
             found.extend(run(fails_from_three, range(8)))
     assert found in ([], [0, 1, 2])
-    with crew(workers) as run:
+    with open_crew(workers) as run:
         results = run(double, two_numbers())
         assert (next(results), next(results)) == (2, 4)
         with pytest.raises(OSError, match="no more"):

@@ -7,7 +7,7 @@ from mmconvert.cli import program
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Part, Record, Source, Turn, join_prompt_text
 from mmconvert.dataset.dataset import open_dataset
-from mmconvert.pipeline.prompting import prompt_of, rewording
+from mmconvert.pipeline.prompting import build_rewording, load_prompt
 from mmconvert.plugins.registry import find_plugins
 
 QUESTION = Record(
@@ -24,18 +24,18 @@ QUESTION = Record(
 
 @pytest.mark.parametrize("name", find_plugins("mmconvert.prompts"))
 def test_every_prompt_words_a_plain_question(name):
-    new = rewording(name)(QUESTION)
+    new = build_rewording(name)(QUESTION)
     assert new.messages[0] == QUESTION.messages[0]
     assert "Which?" in join_prompt_text(new)
     assert "dog" in join_prompt_text(new)
 
 
 def test_parameters_are_typed_by_their_defaults():
-    assert prompt_of("evalscope:template={question}, then\n{choices}")(QUESTION).parts[0].text == (
+    assert load_prompt("evalscope:template={question}, then\n{choices}")(QUESTION).parts[0].text == (
         "Which?, then\nA) cat\nB) dog"
     )
-    assert prompt_of("vlmevalkit:dataset-class=ImageVQADataset")(QUESTION).parts[0].text.startswith("Which?\n")
-    assert prompt_of("lmms_mmmu:interleaved=yes").keywords == {"interleaved": True}
+    assert load_prompt("vlmevalkit:dataset-class=ImageVQADataset")(QUESTION).parts[0].text.startswith("Which?\n")
+    assert load_prompt("lmms_mmmu:interleaved=yes").keywords == {"interleaved": True}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_parameters_are_typed_by_their_defaults():
 )
 def test_wrong_names_and_values_are_told(spec, message):
     with pytest.raises(UsageError, match=message):
-        prompt_of(spec)
+        load_prompt(spec)
 
 
 def test_a_prompt_of_the_users_own(tmp_path):
@@ -63,14 +63,16 @@ def test_a_prompt_of_the_users_own(tmp_path):
         "    return put_images_first(record.question.upper() + mark, ())\n"
         "NUMBER = 5\n"
     )
-    assert join_prompt_text(rewording(f"{file}@loud:mark=?", " Go.")(QUESTION)) == "WHICH??? Go.".replace("???", "??")
+    assert join_prompt_text(build_rewording(f"{file}@loud:mark=?", " Go.")(QUESTION)) == "WHICH??? Go.".replace(
+        "???", "??"
+    )
     with pytest.raises(UsageError, match="is no prompt"):
-        prompt_of(f"{file}@NUMBER")
+        load_prompt(f"{file}@NUMBER")
 
 
 def test_without_a_prompt_the_wording_stays():
-    assert rewording(None)(QUESTION) == QUESTION
-    assert join_prompt_text(rewording(None, " Go.")(QUESTION)) == "Which? Go."
+    assert build_rewording(None)(QUESTION) == QUESTION
+    assert join_prompt_text(build_rewording(None, " Go.")(QUESTION)) == "Which? Go."
 
 
 def _convert(tmp_path, *arguments):

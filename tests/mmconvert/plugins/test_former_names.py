@@ -29,6 +29,7 @@ ATTRIBUTES = {
     "mmconvert.core.errors": {"got": "show"},
     "mmconvert.core.record": {"canonical_json": "encode_json"},
     "mmconvert.core.text.prompt_parts": {"pictures_first": "put_images_first"},
+    "mmconvert.io.columns": {"rest": "keep_extra_fields"},
     "mmconvert.plugins.transform": {"copies": "make_copies"},
     "mmconvert.testing": {"breaches": "find_breaches"},
     "mmscore.kits.mmtrusteval.evaluators": {"Setting": "EvaluatorContext"},

@@ -5,7 +5,7 @@ from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import OPTION_MARK, Image, Part, Record, Source, Turn
 from mmconvert.core.text.turns import join_texts, replace_prompt
 from mmconvert.kits.reform_eval.dialogue import MMGPT_SYSTEM
-from mmconvert.pipeline.prompting import prompt_of
+from mmconvert.pipeline.prompting import load_prompt
 from mmconvert.prompts.reform_eval import PROMPT
 
 RECORD = Record(
@@ -130,4 +130,4 @@ def test_every_processor_of_the_kit_has_its_text(options: dict[str, str], writte
 )
 def test_an_option_without_effect_is_refused(spec: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        prompt_of(f"reform_eval:{spec}")(DIALOG)
+        load_prompt(f"reform_eval:{spec}")(DIALOG)

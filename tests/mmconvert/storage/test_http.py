@@ -12,7 +12,7 @@ import pytest
 
 from mmconvert.core.errors import RowError
 from mmconvert.storage import http
-from mmconvert.storage.http import Limits, opened
+from mmconvert.storage.http import Limits, open_url
 from mmconvert.storage.url_safety import is_public
 from support.web_server import Handler, raw, redirect, reply, web_server
 
@@ -213,7 +213,7 @@ def test_an_error_of_the_caller_is_not_the_networks() -> None:
     with (
         web_server({"/x": reply(b"hello")}) as server,
         pytest.raises(OSError, match="disk full"),
-        opened(f"http://a.example:{server.port}/x", Limits(), resolve=at_loopback, allowed=only_loopback),
+        open_url(f"http://a.example:{server.port}/x", Limits(), resolve=at_loopback, allowed=only_loopback),
     ):
         raise OSError("disk full")
 

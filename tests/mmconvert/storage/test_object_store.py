@@ -16,7 +16,7 @@ from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import MANIFEST
 from mmconvert.dataset.publish import check_free, send
 from mmconvert.dataset.verify import verify
-from mmconvert.storage.object_store import fetched
+from mmconvert.storage.object_store import fetch
 from mmscore.cli import program as scoring
 from mmscore.scoring.evaluate import score
 from support.datasets_on_disk import picture, record, write_dataset
@@ -80,7 +80,7 @@ def test_a_file_of_a_store_becomes_a_dataset_of_the_store(bucket, convert, tmp_p
     summary = json.loads(out)
     assert (code, summary["rows_written"], summary["output"]) == (3, 5, f"{BUCKET}/sets/talks")
     assert [file.name for file in tmp_path.iterdir()] == ["talks.rejects.jsonl"]
-    copy = fetched(f"{BUCKET}/sets/talks")
+    copy = fetch(f"{BUCKET}/sets/talks")
     assert verify(copy) == []
     assert [row.messages[0].content[0].text for row in open_dataset(copy).records()] == [
         f"question {n}" for n in range(5)
@@ -98,7 +98,7 @@ def test_a_dataset_of_the_store_is_an_input_and_is_replaced_only_when_told_so(bu
     code, _, err = convert(f"{BUCKET}/talks.jsonl", "-o", place)
     assert (code, "a dataset stands there already" in err) == (2, True)
     assert convert(f"train={BUCKET}/talks.jsonl", "-o", place, "--overwrite")[0] == 0
-    copy = fetched(place)
+    copy = fetch(place)
     assert verify(copy) == []
     assert open_dataset(copy).splits == {"train": 4}
     assert convert(f"{BUCKET}/talks.jsonl", "-o", place, "--append")[0] == 2
@@ -328,7 +328,7 @@ def test_reports_are_written_to_the_store(bucket, tmp_path, monkeypatch, capsys)
 )
 def test_what_cannot_be_fetched_says_why(bucket, url, kind, message):
     with pytest.raises(kind, match=message):
-        fetched(url)
+        fetch(url)
 
 
 def test_any_file_system_of_fsspec_will_do(tmp_path):
@@ -336,6 +336,6 @@ def test_any_file_system_of_fsspec_will_do(tmp_path):
 
     folder = write_dataset(tmp_path / "d", {"test": map(record, range(3))})
     send(folder, "memory://here/d")
-    assert verify(fetched("memory://here/d")) == []
+    assert verify(fetch("memory://here/d")) == []
     shutil.rmtree(folder)
     fsspec.filesystem("memory").rm("/here", recursive=True)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core import buffers
-from mmconvert.dataset.shards import parquet_options
+from mmconvert.dataset.shards import list_parquet_options
 from mmconvert.storage import parquet_sink
 from mmconvert.storage.parquet_sink import HashedFile, OutputFile
 from support.records import picture_bytes
@@ -128,7 +128,7 @@ except OSError as error:
 
 def test_what_is_written_is_the_file(tmp_path: Path) -> None:
     with OutputFile(tmp_path / "p.parquet") as file:
-        with pq.ParquetWriter(file, SCHEMA, **parquet_options(SCHEMA)) as writer:
+        with pq.ParquetWriter(file, SCHEMA, **list_parquet_options(SCHEMA)) as writer:
             writer.write_table(pa.table({"text": [os.urandom(1000).hex() for _ in range(2000)]}, SCHEMA))
         file.check()
     assert pq.read_table(tmp_path / "p.parquet").num_rows == 2000
@@ -145,11 +145,11 @@ def test_the_first_error_is_kept_and_the_process_lives(tmp_path: Path) -> None:
         import os, pathlib, resource, sys
         import pyarrow as pa, pyarrow.parquet as pq
         from mmconvert.storage.parquet_sink import OutputFile
-        from mmconvert.dataset.shards import parquet_options
+        from mmconvert.dataset.shards import list_parquet_options
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
         schema = pa.schema([("text", pa.string())])
         file = OutputFile(pathlib.Path(sys.argv[1]))
-        writer = pq.ParquetWriter(file, schema, **parquet_options(schema))
+        writer = pq.ParquetWriter(file, schema, **list_parquet_options(schema))
         writer.write_table(pa.table({"text": [os.urandom(1000).hex() for _ in range(4000)]}, schema))
         writer.close()
         file.close()

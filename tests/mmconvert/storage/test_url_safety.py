@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
-from mmconvert.storage.url_safety import checked_addresses, checked_url, is_public
+from mmconvert.storage.url_safety import check_addresses, check_url, is_public
 
 PUBLIC = "93.184.216.34"
 
@@ -134,14 +134,14 @@ def no_look_up(host: str, port: int) -> list[str]:
 @pytest.mark.parametrize("url", REFUSED_AS_WRITTEN)
 def test_spellings_that_are_no_plain_address_are_refused(url: str) -> None:
     with pytest.raises(RowError) as caught:
-        checked_url(url)
+        check_url(url)
     assert caught.value.code == "remote.address"
 
 
 @pytest.mark.parametrize("url", REFUSED_BY_ADDRESS)
 def test_hosts_inside_are_refused_in_every_spelling(url: str) -> None:
     with pytest.raises(RowError) as caught:
-        checked_addresses(checked_url(url), no_look_up)
+        check_addresses(check_url(url), no_look_up)
     assert caught.value.code == "remote.address"
 
 
@@ -162,25 +162,25 @@ def test_hosts_inside_are_refused_in_every_spelling(url: str) -> None:
     ],
 )
 def test_plain_addresses_are_taken_in_one_spelling(url: str, same: str) -> None:
-    assert checked_url(url).geturl() == same
-    assert checked_addresses(checked_url(url), lambda host, port: [PUBLIC])
+    assert check_url(url).geturl() == same
+    assert check_addresses(check_url(url), lambda host, port: [PUBLIC])
 
 
 @pytest.mark.parametrize(
     "inside", ["127.0.0.1", "::1", "10.1.2.3", "169.254.169.254", "::ffff:10.0.0.1", "fe80::1%eth0"]
 )
 def test_one_address_inside_refuses_the_host(inside: str) -> None:
-    target = checked_url("http://rebound.example/")
+    target = check_url("http://rebound.example/")
     for answer in ([inside], [PUBLIC, inside], [inside, PUBLIC]):
         with pytest.raises(RowError, match="public internet") as caught:
-            checked_addresses(target, lambda host, port, answer=answer: answer)
+            check_addresses(target, lambda host, port, answer=answer: answer)
         assert caught.value.code == "remote.address"
 
 
 def test_the_name_is_looked_up_once_with_its_port() -> None:
     asked = []
-    checked_addresses(checked_url("https://example.org./x"), lambda *what: asked.append(what) or [PUBLIC])
-    checked_addresses(checked_url("http://example.org:81/x"), lambda *what: asked.append(what) or [PUBLIC])
+    check_addresses(check_url("https://example.org./x"), lambda *what: asked.append(what) or [PUBLIC])
+    check_addresses(check_url("http://example.org:81/x"), lambda *what: asked.append(what) or [PUBLIC])
     assert asked == [("example.org", 443), ("example.org", 81)]
 
 
@@ -191,7 +191,7 @@ def test_an_unknown_host_is_told(error: OSError) -> None:
 
     for resolve in (fails, lambda host, port: []):
         with pytest.raises(RowError, match="host gone") as caught:
-            checked_addresses(checked_url("http://gone.example/"), resolve)
+            check_addresses(check_url("http://gone.example/"), resolve)
         assert caught.value.code == "remote.failed"
 
 
@@ -211,6 +211,6 @@ def test_what_python_calls_private_is_never_public(address: ipaddress.IPv4Addres
 def test_any_text_is_an_address_or_refused(text: str) -> None:
     for url in (text, f"http://{text}", f"https://example.org/{text}"):
         with contextlib.suppress(RowError):
-            parts = checked_url(url)
+            parts = check_url(url)
             assert parts.geturl().isascii()
-            assert checked_url(parts.geturl()) == parts
+            assert check_url(parts.geturl()) == parts

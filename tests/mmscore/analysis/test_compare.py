@@ -6,7 +6,7 @@ import pytest
 from mmconvert.core.errors import Error, UsageError
 from mmscore.analysis.compare import compare
 from mmscore.scoring.evaluate import ScoreOptions, score
-from mmscore.scoring.paired_tests import holm, paired_difference
+from mmscore.scoring.paired_tests import adjust_holm, compare_paired
 from support.json_shape import faults
 from support.predictions import choices, write_predictions
 
@@ -59,7 +59,7 @@ def test_groups_are_compared_by_themselves_and_their_p_values_adjusted(files):
     assert list(groups) == ["x", "y", "z"]
     assert sum(group.scores["accuracy"].n for group in groups.values()) == 58
     plain = [group.scores["accuracy"].p for group in groups.values()]
-    assert [group.p_holm["accuracy"] for group in groups.values()] == holm(plain)
+    assert [group.p_holm["accuracy"] for group in groups.values()] == adjust_holm(plain)
 
 
 def test_rows_of_one_group_are_drawn_together(tmp_path):
@@ -72,7 +72,7 @@ def test_rows_of_one_group_are_drawn_together(tmp_path):
     accuracy = compare(a, b, "own_choice").scores["accuracy"]
     assert (accuracy.clusters, accuracy.test) == (3, "paired bootstrap")
     hits = [[float(p[side] == "A") for p in pattern] for side in (0, 1)]
-    assert accuracy == paired_difference(*hits, [0, 0, 1, 1, 2, 2])
+    assert accuracy == compare_paired(*hits, [0, 0, 1, 1, 2, 2])
 
 
 def test_numbers_that_are_no_mean_of_rows_stand_beside(tmp_path):
@@ -112,7 +112,7 @@ def test_numbers_of_the_whole_file_are_tested_by_drawing_rows_and_adjusted_for_g
     assert found.scores["precision"].n < 60
     groups = found.groups["category"]
     plain = [group.metrics["f1"].p for group in groups.values()]
-    assert [group.metrics_p_holm["f1"] for group in groups.values()] == holm(plain)
+    assert [group.metrics_p_holm["f1"] for group in groups.values()] == adjust_holm(plain)
     assert faults(json.loads(json.dumps(found.to_json(), allow_nan=False)), "compare.json") == []
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.dataset.dataset import DatasetWriter
-from mmscore.infer.multiprocess import _environments
+from mmscore.infer.multiprocess import _build_environments
 from mmscore.infer.predictions_file import RUN_METADATA
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import store_path
@@ -214,10 +214,10 @@ def test_told_to_stop_while_a_service_is_asked_it_says_one_line(tmp_path, datase
 )
 def test_gpus_are_dealt_out(monkeypatch, devices, count, dealt):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", devices)
-    assert [environment["CUDA_VISIBLE_DEVICES"] for environment in _environments(count)] == dealt
+    assert [environment["CUDA_VISIBLE_DEVICES"] for environment in _build_environments(count)] == dealt
 
 
 def test_without_a_gpu_threads_that_were_chosen_stay(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert _environments(2) == [{"OMP_NUM_THREADS": "3"}] * 2
+    assert _build_environments(2) == [{"OMP_NUM_THREADS": "3"}] * 2

@@ -20,7 +20,7 @@ from mmscore import score
 from mmscore.cli import program
 from mmscore.compat.evalscope import TaskConfig, is_task, run_task, task_of
 from mmscore.compat.evalscope.config import DEFAULTS
-from mmscore.workflow.task_file import plan_of
+from mmscore.workflow.task_file import build_plan
 from support.chat_server import Said, chat_server, refused, said
 from support.questions import COLOURS, picture
 
@@ -158,11 +158,11 @@ class TestTask:
     def test_every_task_is_one_that_mmscore_run_takes(self) -> None:
         for one in (task(), task(eval_type="mock_llm"), backend_of({})):
             assert is_task(one)
-            assert plan_of(one, Path("out")).models
+            assert build_plan(one, Path("out")).models
             assert not is_task(task_of(one))
         assert not is_task({"models": ["m"], "datasets": ["d"]})
         with pytest.raises(UsageError, match="no key 'evl_config' here"):
-            plan_of({"eval_backend": "VLMEvalKit", "evl_config": {}}, Path("out"))
+            build_plan({"eval_backend": "VLMEvalKit", "evl_config": {}}, Path("out"))
         assert not is_task({"model": "m", "datasets": ["d"], "recipes": []})
 
     def test_a_service(self) -> None:
@@ -221,7 +221,7 @@ class TestTask:
         monkeypatch.delenv("EVALSCOPE_API_KEY")
         assert model_of(api_key=key)["api-key-env"] == variable
         assert "EVALSCOPE_API_KEY" not in os.environ
-        plan_of(task(api_key=key), Path("out"))
+        build_plan(task(api_key=key), Path("out"))
         assert os.environ.get(variable) == held
 
     def test_a_limit_may_be_a_share_of_each_subset(self) -> None:

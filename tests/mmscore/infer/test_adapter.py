@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from mmconvert.core.errors import UsageError
-from mmscore.infer.adapter import adapt, plugin_name
-from mmscore.infer.backend import ModelOptions, file_identity
+from mmscore.infer.adapter import adapt, build_plugin_name
+from mmscore.infer.backend import ModelOptions, identify_file
 from mmscore.llm.response_cache import Answer
 
 OPTIONS = ModelOptions("m")
@@ -41,9 +41,9 @@ def test_what_is_no_backend_is_refused(given):
 
 def test_an_object_is_named_after_its_file_so_that_an_edit_is_seen():
     for given in (Opened, Opened()):
-        assert plugin_name(given) == f"{Path(__file__)}@Opened"
+        assert build_plugin_name(given) == f"{Path(__file__)}@Opened"
     digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
-    assert file_identity(plugin_name(Opened)) == f"Opened:{digest}"
-    assert plugin_name(functools.partial(Opened, None)) == f"{Path(__file__)}@Opened"
-    assert plugin_name(len) == "len"
-    assert plugin_name(3) == "int"
+    assert identify_file(build_plugin_name(Opened)) == f"Opened:{digest}"
+    assert build_plugin_name(functools.partial(Opened, None)) == f"{Path(__file__)}@Opened"
+    assert build_plugin_name(len) == "len"
+    assert build_plugin_name(3) == "int"

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from mmconvert.core.errors import UsageError
-from mmscore.infer.backend import Generation, ModelOptions, file_identity, refuse
+from mmscore.infer.backend import Generation, ModelOptions, identify_file, refuse
 from mmscore.infer.open import open_backend
 
 
@@ -65,19 +65,19 @@ def test_a_file_of_the_user_s_is_a_backend_and_is_known_by_its_content(tmp_path)
     )
     backend = open_backend(f"{file}@Blind", ModelOptions("B"))
     assert backend.answer([None, None])[1].text == "B"
-    before = file_identity(f"{file}@Blind")
+    before = identify_file(f"{file}@Blind")
     file.write_text(file.read_text() + "\n")
-    assert file_identity(f"{file}@Blind") != before
-    assert file_identity("echo") == "echo"
+    assert identify_file(f"{file}@Blind") != before
+    assert identify_file("echo") == "echo"
 
 
 def test_a_file_in_a_folder_with_an_at_is_known_by_its_content(tmp_path):
     file = tmp_path / "a@b" / "mine.py"
     file.parent.mkdir()
     file.write_text("def f(records): ...\n")
-    before = file_identity(f"{file}@f")
+    before = identify_file(f"{file}@f")
     file.write_text("def f(records): return 1\n")
-    assert file_identity(f"{file}@f") != before
+    assert identify_file(f"{file}@f") != before
 
 
 def test_a_file_s_object_that_is_no_backend_is_told_what_it_lacks(tmp_path):

@@ -104,9 +104,9 @@ def test_equal_options_tie_and_the_first_is_taken(random_llava):
 def test_pieces_for_little_memory_give_the_same(random_llava, monkeypatch):
     backend = opened(random_llava)
     expected, sizes = backend.answer(ROWS), []
-    whole = likelihood._Prompts.rest
+    whole = likelihood._Prompts.score_rest
     monkeypatch.setattr(likelihood, "ROOM_ON_CPU", 40_000)
-    monkeypatch.setattr(likelihood._Prompts, "rest", lambda self, o: sizes.append(len(o)) or whole(self, o))
+    monkeypatch.setattr(likelihood._Prompts, "score_rest", lambda self, o: sizes.append(len(o)) or whole(self, o))
     for answer, one in zip(backend.answer(ROWS), expected, strict=True):
         assert answer.option_logprobs == pytest.approx(one.option_logprobs, abs=EXACT)
     assert len(sizes) > 1
@@ -133,7 +133,7 @@ def test_rows_that_cannot_be_scored_fail_by_name_and_alone(random_llava):
 
 
 def test_a_number_that_is_none_fails_the_row():
-    answer = likelihood.choice(record(0, "?", options=("a", "b")), [(-1.0,), (math.nan,)], "sum", 3)
+    answer = likelihood.choose_option(record(0, "?", options=("a", "b")), [(-1.0,), (math.nan,)], "sum", 3)
     assert (answer.status, answer.text) == ("failed", None)
     assert "no number for B" in answer.error
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mmscore.infer.backend import file_identity
-from mmscore.infer.object_identity import code_identity, kept_identity, object_identity
+from mmscore.infer.backend import identify_file
+from mmscore.infer.object_identity import identify_code, identify_object, keep_identity
 
 
 def typed(source: str, name: str = "answer", **around: object) -> object:
@@ -40,7 +40,7 @@ V1 = "def answer(records):\n    return ['A' for _ in records]\n"
     ],
 )
 def test_a_function_that_was_corrected_at_a_prompt_is_another_one(other):
-    assert object_identity(typed(V1)) == object_identity(typed("\n\n" + V1)) != object_identity(typed(other))
+    assert identify_object(typed(V1)) == identify_object(typed("\n\n" + V1)) != identify_object(typed(other))
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_a_function_that_was_corrected_at_a_prompt_is_another_one(other):
 )
 def test_code_and_constants_around_a_function_at_a_prompt_count(first, second):
     answer = "def answer(records):\n    return [[helper() for _ in range(2)] for _ in records]\n"
-    assert object_identity(typed(first + answer)) == object_identity(typed(first + answer))
-    assert object_identity(typed(first + answer)) != object_identity(typed(second + answer))
+    assert identify_object(typed(first + answer)) == identify_object(typed(first + answer))
+    assert identify_object(typed(first + answer)) != identify_object(typed(second + answer))
 
 
 def test_objects_around_a_function_at_a_prompt_have_their_name_in_the_models():
     answer = "def answer(records):\n    seen.extend(records)\n    return model(records)\n"
     first, second = (typed(answer, model=object(), seen=seen) for seen in ([], [1]))
-    assert object_identity(first) == object_identity(second)
+    assert identify_object(first) == identify_object(second)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_objects_around_a_function_at_a_prompt_have_their_name_in_the_models():
 )
 def test_what_a_function_of_a_file_holds_counts_by_value(held, same, other):
     for kept in (made, functools.partial(made, "A")):
-        assert object_identity(kept(held)) == object_identity(kept(same)) != object_identity(kept(other))
+        assert identify_object(kept(held)) == identify_object(kept(same)) != identify_object(kept(other))
 
 
 def test_what_does_not_say_what_it_holds_is_itself_alone():
@@ -103,10 +103,10 @@ def test_what_does_not_say_what_it_holds_is_itself_alone():
             return ["A" for _ in records]
 
     first, second = Loaded(), Loaded()
-    assert object_identity(made(first)) == object_identity(made(first)) != object_identity(made(second))
-    assert object_identity(first.words) == object_identity(first.words) != object_identity(second.words)
+    assert identify_object(made(first)) == identify_object(made(first)) != identify_object(made(second))
+    assert identify_object(first.words) == identify_object(first.words) != identify_object(second.words)
     # What takes no reference cannot be met again for sure.
-    assert object_identity(made(kept := iter(()))) != object_identity(made(kept))
+    assert identify_object(made(kept := iter(()))) != identify_object(made(kept))
 
 
 def test_what_a_function_changes_while_it_answers_makes_it_no_other_one():
@@ -118,29 +118,29 @@ def test_what_a_function_changes_while_it_answers_makes_it_no_other_one():
 
     for given in (made(counts), Model().words):
         counts["asked"], counts["temperature"] = 0, 0.2
-        first = object_identity(given)
+        first = identify_object(given)
         for _ in range(2):
-            with kept_identity(given) as identity:
+            with keep_identity(given) as identity:
                 counts["asked"] += 8
-            assert identity == object_identity(given) == first
-        with contextlib.suppress(KeyboardInterrupt), kept_identity(given):
+            assert identity == identify_object(given) == first
+        with contextlib.suppress(KeyboardInterrupt), keep_identity(given):
             counts["asked"] += 1
             raise KeyboardInterrupt
-        assert object_identity(given) == first != object_identity(made(counts))
+        assert identify_object(given) == first != identify_object(made(counts))
         # What the user changes between two runs does.
         counts["temperature"] = 0.9
-        assert object_identity(given) != first
+        assert identify_object(given) != first
 
 
 def test_what_holds_itself_has_an_end():
     loop: list[object] = []
     loop.append(loop)
-    assert object_identity(made(loop)) == object_identity(made(loop))
+    assert identify_object(made(loop)) == identify_object(made(loop))
 
 
 def test_functions_of_one_line_are_told_apart():
     first, second = (lambda records: ["A"] * len(records)), (lambda records: ["B"] * len(records))
-    assert object_identity(first) != object_identity(second)
+    assert identify_object(first) != identify_object(second)
 
 
 def test_a_class_of_a_file_is_its_file_and_one_of_a_prompt_its_code():
@@ -149,23 +149,23 @@ def test_a_class_of_a_file_is_its_file_and_one_of_a_prompt_its_code():
 
     digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
     for given in (Held, Held(), functools.partial(Held)):
-        assert code_identity(given) == object_identity(given) == f"{Held.__qualname__}:{digest}"
+        assert identify_code(given) == identify_object(given) == f"{Held.__qualname__}:{digest}"
     source = "class Model:\n    def chat(self): return {}\n"
-    identities = [code_identity(typed(source.format(text), "Model")) for text in ("1", "1", "2")]
+    identities = [identify_code(typed(source.format(text), "Model")) for text in ("1", "1", "2")]
     assert identities[0] == identities[1] != identities[2]
-    assert code_identity(typed(source.format(1), "Model")()) == identities[0]
+    assert identify_code(typed(source.format(1), "Model")()) == identities[0]
 
 
 def test_a_function_of_a_file_is_that_file_whatever_it_holds_where_only_code_counts():
-    assert code_identity(made(object())) == file_identity(f"{__file__}@{made(1).__qualname__}")
+    assert identify_code(made(object())) == identify_file(f"{__file__}@{made(1).__qualname__}")
 
 
 def test_it_is_the_same_in_another_process():
     code = (
-        "from mmscore.infer.object_identity import object_identity\n"
+        "from mmscore.infer.object_identity import identify_object\n"
         "class Held:\n    names = 'a', 'b'\n    def get(self): return {'x', 'y', 'z'}\n"
         "def answer(records, kinds=frozenset('abcdef')):\n    return [Held() for r in records if r in {'p', 'q'}]\n"
-        "print(object_identity(answer), object_identity(Held))"
+        "print(identify_object(answer), identify_object(Held))"
     )
     said = {
         subprocess.run(

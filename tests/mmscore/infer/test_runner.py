@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.core.progress import Done
-from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Turn, weight
+from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Turn, estimate_weight
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from mmscore.infer.backend import Generation
 from mmscore.infer.ledger import Summary
@@ -77,7 +77,7 @@ def test_rows_and_the_bytes_of_their_pictures_are_told_as_they_are_done(tmp_path
     with hold(store_path(job.output)) as held, AnswerStore(held, fingerprint=data.fingerprint) as store:
         predict(job, store, told.append)
     assert (told[-1].rows, told[-1].fresh, told[-1].total) == (10, 10, 10)
-    assert told[-1].bytes == sum(map(weight, records))
+    assert told[-1].bytes == sum(map(estimate_weight, records))
     assert sorted(told, key=lambda done: done.rows) == told
 
 

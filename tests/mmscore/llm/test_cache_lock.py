@@ -61,7 +61,7 @@ def test_a_row_is_claimed_by_one_of_them(tmp_path):
         assert one.claim(ROWS, 2) == ROWS[:2]
         assert other.claim(ROWS, 3) == ROWS[2:5]
         assert one.claim(ROWS, 9) == ROWS[5:]
-        assert other.claims(ROWS) == (set(ROWS), set())
+        assert other.look_up_claims(ROWS) == (set(ROWS), set())
 
 
 def test_answered_rows_are_not_claimed_and_failed_ones_not_in_this_session(tmp_path):
@@ -69,7 +69,7 @@ def test_answered_rows_are_not_claimed_and_failed_ones_not_in_this_session(tmp_p
         one.claim(ROWS, 2)
         with hold(tmp_path / "s", share=True) as too, opened(too) as other:
             one.put([(ROWS[0], Answer("A")), (ROWS[1], failed("busy"))])
-            assert other.claims(ROWS) == (set(), {ROWS[1]})
+            assert other.look_up_claims(ROWS) == (set(), {ROWS[1]})
             assert other.claim(ROWS, 9) == ROWS[2:]
         # Whoever leaves in order gives up what it had claimed.
         assert one.claim(ROWS, 9) == ROWS[2:]
@@ -80,7 +80,7 @@ def test_answered_rows_are_not_claimed_and_failed_ones_not_in_this_session(tmp_p
 def test_alone_every_row_is_there_to_take(tmp_path):
     with hold(tmp_path / "s") as held, opened(held) as store:
         assert store.claim(ROWS, 2) == store.claim(ROWS, 2) == ROWS[:2]
-        assert store.claims(ROWS) == (set(), set())
+        assert store.look_up_claims(ROWS) == (set(), set())
 
 
 CLAIMS_AND_WAITS = """
@@ -108,7 +108,7 @@ def test_the_claims_of_a_process_that_was_killed_are_taken_over(tmp_path):
         assert store.claim(ROWS, 1) == ROWS[2:3]
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        assert store.claims(ROWS)[0] == set(ROWS[2:3])
+        assert store.look_up_claims(ROWS)[0] == set(ROWS[2:3])
         assert store.claim(ROWS, 9) == [*ROWS[:2], *ROWS[3:]]
     assert [file.name for file in tmp_path.iterdir()] == ["s"]
 

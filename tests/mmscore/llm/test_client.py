@@ -10,8 +10,8 @@ from email.utils import format_datetime
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
-from mmscore.llm.budget import CapReachedError, Price, most_tokens, read_price
-from mmscore.llm.client import Chat, Endpoint, chat_url, key_from_environment, together
+from mmscore.llm.budget import CapReachedError, Price, estimate_most_tokens, read_price
+from mmscore.llm.client import Chat, Endpoint, build_chat_url, gather_in_order, read_key
 from support.chat_server import Said, chat_server, refused, said, script
 
 TURN = [{"role": "user", "content": "1 + 1?"}]
@@ -20,7 +20,7 @@ KEY = "sk-loopback-0123456789"
 
 def _endpoint(url, **options):
     quick = {"first_wait": 0.001, "silence_seconds": 0.5, "total_seconds": 5.0, **options}
-    return Endpoint(chat_url(url), "loopback", KEY, **quick)
+    return Endpoint(build_chat_url(url), "loopback", KEY, **quick)
 
 
 def _ask(say, **options):
@@ -112,7 +112,7 @@ def test_a_refused_question_fails_alone_and_is_not_repeated(status):
 def test_what_every_question_would_meet_stops_at_once(status):
     with chat_server(script(refused(status, f"wrong: {KEY}"))) as server, Chat(_endpoint(server.url)) as chat:
         with pytest.raises(Error, match=str(status)) as caught:
-            chat.run(together(chat.ask(TURN, {}) for _ in range(50)))
+            chat.run(gather_in_order(chat.ask(TURN, {}) for _ in range(50)))
         assert KEY not in str(caught.value)
     assert len(server.asked) <= chat.endpoint.concurrency
 
@@ -141,7 +141,7 @@ def test_one_pause_holds_every_question():
         return refused(429, **{"Retry-After": "0.3"}) if len(seen) == 1 else said("2")
 
     with chat_server(say) as server, Chat(_endpoint(server.url, concurrency=1)) as chat:
-        assert [a.text for a in chat.run(together(chat.ask(TURN, {}) for _ in range(3)))] == ["2"] * 3
+        assert [a.text for a in chat.run(gather_in_order(chat.ask(TURN, {}) for _ in range(3)))] == ["2"] * 3
     assert len(seen) == 4
 
 
@@ -151,7 +151,7 @@ def test_three_failures_of_one_cause_end_the_run():
             Chat(_endpoint(server.url, concurrency=1)) as chat,
             pytest.raises(Error, match="3 questions failed in a row"),
         ):
-            chat.run(together(chat.ask(TURN, {}) for _ in range(100)))
+            chat.run(gather_in_order(chat.ask(TURN, {}) for _ in range(100)))
         assert len(server.asked) == 3
 
 
@@ -161,14 +161,14 @@ def test_refusals_of_single_questions_do_not_end_a_run_that_works():
 
     questions = ["fine", *["bad"] * 10, "fine"]
     with chat_server(say) as server, Chat(_endpoint(server.url, concurrency=1)) as chat:
-        answers = chat.run(together(chat.ask([{"role": "user", "content": q}], {}) for q in questions))
+        answers = chat.run(gather_in_order(chat.ask([{"role": "user", "content": q}], {}) for q in questions))
     assert [a.status for a in answers] == ["ok", *["failed"] * 10, "ok"]
 
 
 def test_refusals_do_not_end_a_run_whose_settings_got_replies_before():
     with chat_server(script(refused(400, "content filter"))) as server, Chat(_endpoint(server.url)) as chat:
         chat.replied = True
-        answers = chat.run(together(chat.ask(TURN, {}) for _ in range(5)))
+        answers = chat.run(gather_in_order(chat.ask(TURN, {}) for _ in range(5)))
     assert [answer.error for answer in answers] == ["no reply: 400 content filter"] * 5
 
 
@@ -181,7 +181,7 @@ def test_nobody_listening_ends_the_run():
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with Chat(_endpoint(f"http://127.0.0.1:{port}/v1", tries=2)) as chat, pytest.raises(Error, match="in a row"):
-        chat.run(together(chat.ask(TURN, {}) for _ in range(10)))
+        chat.run(gather_in_order(chat.ask(TURN, {}) for _ in range(10)))
 
 
 def test_concurrency_is_bounded_and_used():
@@ -189,13 +189,13 @@ def test_concurrency_is_bounded_and_used():
         return Said(said("2").body, silent=0.02)
 
     with chat_server(say) as server, Chat(_endpoint(server.url, concurrency=4)) as chat:
-        chat.run(together(chat.ask(TURN, {}) for _ in range(20)))
+        chat.run(gather_in_order(chat.ask(TURN, {}) for _ in range(20)))
     assert 2 <= server.most_at_once <= 4
 
 
 def test_connections_are_used_again():
     with chat_server(script(said("2"))) as server, Chat(_endpoint(server.url, concurrency=4)) as chat:
-        chat.run(together(chat.ask(TURN, {}) for _ in range(40)))
+        chat.run(gather_in_order(chat.ask(TURN, {}) for _ in range(40)))
         chat.run(chat.models())
     assert len(server.asked) == 40
     assert 1 <= len(server.ports) <= 4
@@ -211,7 +211,7 @@ def test_the_cap_on_calls_holds_with_retries():
 def test_the_cap_on_tokens_holds_whatever_is_under_way():
     with chat_server(script(said("2"))) as server, Chat(_endpoint(server.url, max_total_tokens=60)) as chat:
         with pytest.raises(CapReachedError, match="cap of 60 tokens is used up"):
-            chat.run(together(chat.ask(TURN, {"max_tokens": 20}) for _ in range(40)))
+            chat.run(gather_in_order(chat.ask(TURN, {"max_tokens": 20}) for _ in range(40)))
         # A reply takes 8 tokens; a call that begins at 38 could end at 60, one at 40 could not.
         assert len(server.asked) == chat.totals.calls == 5
         assert chat.totals.prompt_tokens + chat.totals.completion_tokens == 40
@@ -231,16 +231,16 @@ def test_the_cap_on_cost_holds_whatever_is_under_way():
         Chat(_endpoint(server.url, max_cost=1e-4, price=price)) as chat,
     ):
         with pytest.raises(CapReachedError, match="cap on cost"):
-            chat.run(together(chat.ask(TURN, {"max_tokens": 20}) for _ in range(40)))
+            chat.run(gather_in_order(chat.ask(TURN, {"max_tokens": 20}) for _ in range(40)))
         totals = chat.totals
         assert 1 < len(server.asked) < 40
-        assert price.of(totals.prompt_tokens, totals.completion_tokens) <= 1e-4
+        assert price.compute_cost(totals.prompt_tokens, totals.completion_tokens) <= 1e-4
 
 
 def test_a_picture_counts_as_some_tokens_and_not_as_its_text():
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
     turn = {"role": "user", "content": [picture, {"type": "text", "text": "A cat sits on the mat."}]}
-    assert most_tokens([turn], {"max_tokens": 10}) == 1000 + 7 + 10
+    assert estimate_most_tokens([turn], {"max_tokens": 10}) == 1000 + 7 + 10
 
 
 @pytest.mark.parametrize("text", ["", "1", "1,2,3", "a,b", "-1,2", "nan,1", "inf,1"])
@@ -253,7 +253,7 @@ def test_tokens_that_the_service_does_not_count_are_guessed_for_the_cap():
     uncounted = Said(b'{"choices": [{"message": {"content": "2"}}]}')
     with chat_server(script(uncounted)) as server, Chat(_endpoint(server.url, max_total_tokens=60)) as chat:
         with pytest.raises(CapReachedError):
-            chat.run(together(chat.ask(TURN, {"max_tokens": 20}) for _ in range(40)))
+            chat.run(gather_in_order(chat.ask(TURN, {"max_tokens": 20}) for _ in range(40)))
         assert len(server.asked) == 2
         assert chat.totals.prompt_tokens == 0
 
@@ -271,7 +271,7 @@ def test_room_under_a_cap_is_waited_for_beyond_a_questions_total_of_time():
         chat_server(say) as server,
         Chat(_endpoint(server.url, max_total_tokens=100, total_seconds=0.4)) as chat,
     ):
-        answers = chat.run(together(chat.ask(TURN, {"max_tokens": 50}) for _ in range(4)))
+        answers = chat.run(gather_in_order(chat.ask(TURN, {"max_tokens": 50}) for _ in range(4)))
     assert [answer.text for answer in answers] == ["2"] * 4
     assert server.most_at_once == 1
 
@@ -325,7 +325,7 @@ def test_mixed_faults_give_the_results_of_a_service_without_faults():
 
     with chat_server(say) as server, Chat(_endpoint(server.url, tries=10)) as chat:
         asked = [f"q{n}" for n in range(200)]
-        answers = chat.run(together(chat.ask([{"role": "user", "content": q}], {}) for q in asked))
+        answers = chat.run(gather_in_order(chat.ask([{"role": "user", "content": q}], {}) for q in asked))
     assert [answer.text for answer in answers] == [q.upper() for q in asked]
     assert chat.totals.calls < 400
 
@@ -345,23 +345,23 @@ def test_models_are_listed():
 def test_an_address_that_is_none_is_refused(url, monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(UsageError) as caught:
-        chat_url(url)
+        build_chat_url(url)
     assert "u:p" not in str(caught.value)
 
 
 def test_the_address_may_stand_in_the_environment(monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-    assert chat_url(None) == "http://127.0.0.1:1/v1/chat/completions"
+    assert build_chat_url(None) == "http://127.0.0.1:1/v1/chat/completions"
 
 
 def test_the_key_comes_from_the_environment_only(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", " abc\n")
-    assert key_from_environment() == "abc"
+    assert read_key() == "abc"
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert key_from_environment() is None
+    assert read_key() is None
     with pytest.raises(UsageError, match="MY_KEY is not set"):
-        key_from_environment("MY_KEY")
+        read_key("MY_KEY")
     monkeypatch.setenv("MY_KEY", "sk\x01secret")
     with pytest.raises(UsageError) as caught:
-        key_from_environment("MY_KEY")
+        read_key("MY_KEY")
     assert "secret" not in str(caught.value)

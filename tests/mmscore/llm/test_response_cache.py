@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
 from mmscore.llm.cache_lock import hold
-from mmscore.llm.response_cache import STORE_VERSION, Answer, AnswerStore, answer_key, failed, store_path
+from mmscore.llm.response_cache import STORE_VERSION, Answer, AnswerStore, build_answer_key, failed, store_path
 
 FULL = Answer(
     text="A",
@@ -192,10 +192,10 @@ JSON = st.recursive(
 @given(JSON, JSON)
 def test_keys_are_equal_exactly_when_the_values_are(one, other):
     same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-    assert (answer_key(one) == answer_key(other)) == same
+    assert (build_answer_key(one) == build_answer_key(other)) == same
 
 
 def test_parts_do_not_run_into_each_other():
-    assert answer_key("ab", "c") != answer_key("a", "bc")
-    assert answer_key("a") != answer_key(["a"])
-    assert len(answer_key("\ud800")) == 64
+    assert build_answer_key("ab", "c") != build_answer_key("a", "bc")
+    assert build_answer_key("a") != build_answer_key(["a"])
+    assert len(build_answer_key("\ud800")) == 64

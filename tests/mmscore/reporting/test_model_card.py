@@ -2,7 +2,7 @@
 
 import pytest
 
-from mmconvert.dataset.front_matter import front_matter, with_values
+from mmconvert.dataset.front_matter import read_front_matter, replace_front_matter
 from mmscore.reporting.model_card import join_results
 
 OURS = {"dataset": {"name": "D"}, "metrics": [{"type": "accuracy", "config": "r@1", "value": 1}]}
@@ -18,13 +18,17 @@ OURS = {"dataset": {"name": "D"}, "metrics": [{"type": "accuracy", "config": "r@
     ],
 )
 def test_results_of_another_shape_stay_in_a_models_card(index):
-    [entry] = front_matter(join_results(with_values("Text", {"model-index": index}), [OURS], "m"))["model-index"]
+    [entry] = read_front_matter(join_results(replace_front_matter("Text", {"model-index": index}), [OURS], "m"))[
+        "model-index"
+    ]
     assert entry == {"name": "m", "results": [*index[0]["results"], OURS]}
 
 
 @pytest.mark.parametrize("index", [["text"], "text", [{"name": "m", "results": "none yet"}], [None]])
 def test_models_of_another_shape_stay_in_a_models_card(index):
-    found = front_matter(join_results(with_values("", {"model-index": index}), [OURS], "m"))["model-index"]
+    found = read_front_matter(join_results(replace_front_matter("", {"model-index": index}), [OURS], "m"))[
+        "model-index"
+    ]
     assert found == [*(index if isinstance(index, list) else [index]), {"name": "m", "results": [OURS]}]
 
 
@@ -32,8 +36,8 @@ def test_a_result_goes_with_the_last_of_its_numbers():
     other = {"type": "f1", "value": 2}
     for more in ([], [other]):
         there = {**OURS, "metrics": [{**OURS["metrics"][0], "value": 0}, *more]}
-        text = with_values("", {"model-index": [{"results": [there]}]})
-        [entry] = front_matter(join_results(text, [OURS], "m"))["model-index"]
+        text = replace_front_matter("", {"model-index": [{"results": [there]}]})
+        [entry] = read_front_matter(join_results(text, [OURS], "m"))["model-index"]
         assert entry["results"] == [*([{**OURS, "metrics": [other]}] if more else []), OURS]
 
 
@@ -43,4 +47,4 @@ def test_lines_between_two_rules_stay_in_a_models_card():
 
 def test_a_model_without_a_card_gets_one():
     text = join_results("", [{"dataset": {"name": "D"}, "metrics": [{"type": "accuracy", "value": 1}]}], "m")
-    assert front_matter(text)["model-index"][0]["name"] == "m"
+    assert read_front_matter(text)["model-index"][0]["name"] == "m"

@@ -10,7 +10,7 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 from msgspec.structs import replace
 
 from mmconvert.core.record import Source
-from mmconvert.dataset.front_matter import front_matter, with_values
+from mmconvert.dataset.front_matter import read_front_matter, replace_front_matter
 from mmscore.core.predictions.load import RUN_METADATA
 from support.datasets_on_disk import record, write_dataset
 from support.hub_repo import Blob, Repo
@@ -95,7 +95,7 @@ def test_the_numbers_stand_in_the_hubs_model_index(hub_server, mmscore, repo, fi
     [entry] = entries(mmscore(first, *RECIPE, "--push", repo, "--json", "--quiet"))
     [(name, result)] = [
         (name, result)
-        for model in [front_matter(card(hub_server, repo))["model-index"]]
+        for model in [read_front_matter(card(hub_server, repo))["model-index"]]
         for name, results in [model_index_to_eval_results(model)]
         for result in results
         if result.metric_type == "accuracy"
@@ -112,7 +112,7 @@ def test_a_model_that_is_pushed_again_has_its_new_numbers_only(hub_server, mmsco
     mmscore(first, second, *RECIPE, "--push", repo)
     again = predictions(tmp_path / "again.parquet", "org/model-a", ("A", "A"))
     mmscore(again, *RECIPE, "--push", repo)
-    index = front_matter(card(hub_server, repo))["model-index"]
+    index = read_front_matter(card(hub_server, repo))["model-index"]
     found = {
         model["name"]: [m["value"] for r in model["results"] for m in r["metrics"] if m["type"] == "accuracy"]
         for model in index
@@ -149,9 +149,9 @@ def test_other_predictions_under_a_name_of_the_same_letters_are_not_replaced(
 ):
     mmscore(first, *RECIPE, "--push", repo, "--quiet")
     if not told:
-        values = front_matter(text := card(hub_server, repo))
+        values = read_front_matter(text := card(hub_server, repo))
         kept = {key: value for key, value in values.items() if key != "predictions"}
-        hub_server.dataset(repo).put("README.md", with_values(text, kept).encode())
+        hub_server.dataset(repo).put("README.md", replace_front_matter(text, kept).encode())
     before = hub_server.dataset(repo).files()
     rows = [{**row, "model": model, "dataset": benchmark} for row in choices(("A", "A"))]
     other = write_predictions(tmp_path / "other.parquet", rows)
@@ -406,8 +406,8 @@ def test_numbers_are_proposed_for_the_card_of_a_model(hub_server, mmscore, repo,
     assert mmscore(again, *arguments)[0] == 0
     text = model.files("refs/pr/2")["README.md"].decode()
     assert text.endswith("---\n# A model\n\nBy hand.\n")
-    assert front_matter(text)["license"] == "mit"
-    name, found = model_index_to_eval_results(front_matter(text)["model-index"])
+    assert read_front_matter(text)["license"] == "mit"
+    name, found = model_index_to_eval_results(read_front_matter(text)["model-index"])
     values = {(one.dataset_name, one.metric_type): one.metric_value for one in found if one.metric_type == "accuracy"}
     assert (name, values) == ("A", {("MMMU", "accuracy"): 40.1, ("Colours", "accuracy"): 1.0})
 
@@ -446,12 +446,12 @@ def test_a_models_card_that_the_hub_refuses_is_told(hub_server, mmscore, repo, f
 
 def test_a_card_of_another_shape_keeps_it_when_predictions_join(hub_server, mmscore, repo, first, second):
     mmscore(first, *RECIPE, "--push", repo, "--quiet")
-    values = front_matter(text := card(hub_server, repo))
+    values = read_front_matter(text := card(hub_server, repo))
     values["model-index"][0]["results"].append("text")
     values["model-index"].append({"name": "by hand", "results": [{"dataset": {"name": "D"}}]})
-    hub_server.dataset(repo).put("README.md", with_values(text, values).encode())
+    hub_server.dataset(repo).put("README.md", replace_front_matter(text, values).encode())
     assert mmscore(second, *RECIPE, "--push", repo, "--quiet")[0] == 0
-    index = front_matter(card(hub_server, repo))["model-index"]
+    index = read_front_matter(card(hub_server, repo))["model-index"]
     assert index[:2] == values["model-index"]
     assert [model["name"] for model in index] == ["org/model-a", "by hand", "model-b"]
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mmconvert.plugins.registry import find_plugins, load
 from mmscore.core.recipe import Item, Recipe
 from mmscore.core.table import CLUSTER
-from mmscore.scoring.bootstrap import number_differences, with_errors
+from mmscore.scoring.bootstrap import add_errors, compare_numbers
 from mmscore.scoring.score import score_items
 
 POPE = load("mmscore.recipes", "pope_official")
@@ -32,7 +32,7 @@ def _answers(seed, share, count=80):
 def _differences(a, b, recipe: Recipe = POPE, **options):
     sides = [side if not isinstance(side, list) else score_items(side, recipe) for side in (a, b)]
     settings = {"resamples": 300, "seed": 0, **options}
-    return number_differences(*sides, recipe, next(iter(recipe.versions)), **settings)
+    return compare_numbers(*sides, recipe, next(iter(recipe.versions)), **settings)
 
 
 def test_a_real_difference_is_found_and_lies_in_its_interval():
@@ -139,7 +139,7 @@ def test_a_resample_that_has_no_such_number_takes_no_part():
 
 def _with_errors(items, recipe=POPE):
     scored, version = score_items(items, recipe), next(iter(recipe.versions))
-    return with_errors(recipe.reduce(scored, version), scored, recipe, version)
+    return add_errors(recipe.reduce(scored, version), scored, recipe, version)
 
 
 def test_a_number_without_a_closed_form_gets_an_error_and_the_others_keep_theirs():
@@ -165,7 +165,7 @@ def test_the_error_of_a_mean_drawn_anew_is_the_closed_one():
 
 def test_one_cluster_has_no_error():
     scored = score_items(_answers(1, 0.7), POPE).with_array(CLUSTER, pa.array(np.zeros(80, np.int64)))
-    assert with_errors(POPE.reduce(scored, "1"), scored, POPE, "1")["f1"].stderr is None
+    assert add_errors(POPE.reduce(scored, "1"), scored, POPE, "1")["f1"].stderr is None
     assert _with_errors(_answers(1, 1, 2)[:1])["f1"].stderr is None
 
 

@@ -98,10 +98,10 @@ def test_rows_that_a_metric_leaves_out_do_not_count():
 @pytest.mark.parametrize("name", sorted(find_plugins("mmscore.metrics")))
 def test_every_metric_is_adapted_or_says_why_not(name):
     if name not in OTHER_INPUTS:
-        hf_evaluate.adapted(name)
+        hf_evaluate.adapt_metric(name)
         return
     with pytest.raises(UsageError, match=f"Call mmscore.metrics.{name} itself"):
-        hf_evaluate.adapted(name)
+        hf_evaluate.adapt_metric(name)
 
 
 def test_a_wrong_name_or_option_is_named():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from mmscore.scoring.paired_tests import holm, mcnemar, paired_difference
+from mmscore.scoring.paired_tests import adjust_holm, compare_paired, compute_mcnemar
 
 BITS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=40)
 NUMBERS = st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=2, max_size=30)
@@ -16,7 +16,7 @@ NUMBERS = st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=2, ma
 
 @given(BITS)
 def test_mcnemar_is_the_binomial_test_of_the_rows_that_differ(pairs):
-    found = mcnemar(*zip(*pairs, strict=True))
+    found = compute_mcnemar(*zip(*pairs, strict=True))
     changed = [b - a for a, b in pairs if a != b]
     expected = binomtest(changed.count(1), len(changed), 0.5).pvalue if changed else 1.0
     assert found.p == pytest.approx(expected, rel=1e-12)
@@ -25,7 +25,7 @@ def test_mcnemar_is_the_binomial_test_of_the_rows_that_differ(pairs):
 
 @given(BITS)
 def test_mcnemar_adds_up_every_split_at_least_as_lopsided(pairs):
-    found = mcnemar(*zip(*pairs, strict=True))
+    found = compute_mcnemar(*zip(*pairs, strict=True))
     changed = found.only_a + found.only_b
     far = abs(found.only_a - found.only_b)
     splits = [math.comb(changed, k) for k in range(changed + 1) if abs(changed - 2 * k) >= far]
@@ -33,13 +33,13 @@ def test_mcnemar_adds_up_every_split_at_least_as_lopsided(pairs):
 
 
 def test_a_tiny_p_value_stays_above_zero():
-    assert 0 < mcnemar([1] * 1000, [0] * 1000).p < 1e-300
+    assert 0 < compute_mcnemar([1] * 1000, [0] * 1000).p < 1e-300
 
 
 @given(NUMBERS)
 def test_value_and_error_are_those_of_the_differences(pairs):
     a, b = zip(*pairs, strict=True)
-    found = paired_difference(a, b, resamples=10)
+    found = compare_paired(a, b, resamples=10)
     gains = [y - x for x, y in pairs]
     assert found.value == pytest.approx(statistics.fmean(gains), abs=1e-9)
     assert found.value == pytest.approx(found.b - found.a, abs=1e-9)
@@ -51,7 +51,7 @@ def test_the_order_of_rows_changes_nothing(pairs, random):
     shuffled = random.sample(pairs, len(pairs))
     clusters = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
     one, other = (
-        paired_difference(*zip(*rows, strict=True), [clusters[row] for row in rows], resamples=50)
+        compare_paired(*zip(*rows, strict=True), [clusters[row] for row in rows], resamples=50)
         for rows in (pairs, shuffled)
     )
     assert one.value == other.value
@@ -63,13 +63,13 @@ def test_the_order_of_rows_changes_nothing(pairs, random):
 @given(NUMBERS)
 def test_swapping_the_two_turns_the_sign(pairs):
     a, b = zip(*pairs, strict=True)
-    assert paired_difference(a, b, resamples=5).value == -paired_difference(b, a, resamples=5).value
+    assert compare_paired(a, b, resamples=5).value == -compare_paired(b, a, resamples=5).value
 
 
 def test_the_bootstrap_agrees_with_every_resample_there_is():
     gains = (0.1, -0.4, 1.3, 0.2)
     means = sorted(statistics.fmean(drawn) for drawn in itertools.product(gains, repeat=4))
-    found = paired_difference([0] * 4, gains, resamples=200_000)
+    found = compare_paired([0] * 4, gains, resamples=200_000)
     low, high = np.quantile(means, (0.025, 0.975))
     assert found.ci95 == pytest.approx((low, high), abs=0.03)
     far = [m for m in means if abs(m - found.value) >= abs(found.value) - 1e-12]
@@ -81,7 +81,7 @@ def test_both_ways_to_draw_give_the_error_of_the_closed_form(values):
     random = np.random.default_rng(3)
     a, b = (random.integers(0, values, 3_000) / values for _ in "ab")
     clusters = np.arange(3_000) // 3
-    found = paired_difference(a, b, clusters)
+    found = compare_paired(a, b, clusters)
     low, high = found.ci95
     assert found.resamples == 10_000
     assert found.clusters == 1_000
@@ -90,13 +90,13 @@ def test_both_ways_to_draw_give_the_error_of_the_closed_form(values):
 
 def test_a_seed_gives_the_same_numbers_again_and_another_gives_others():
     a, b = np.random.default_rng(1).random((2, 50))
-    assert paired_difference(a, b) == paired_difference(a, b)
-    assert paired_difference(a, b).ci95 != paired_difference(a, b, seed=1).ci95
+    assert compare_paired(a, b) == compare_paired(a, b)
+    assert compare_paired(a, b).ci95 != compare_paired(a, b, seed=1).ci95
 
 
 def test_rows_of_one_cluster_count_as_one():
-    once = paired_difference([0, 1, 0, 1, 0], [1, 1, 0, 1, 1])
-    thrice = paired_difference([0, 1, 0, 1, 0] * 3, [1, 1, 0, 1, 1] * 3, [0, 1, 2, 3, 4] * 3)
+    once = compare_paired([0, 1, 0, 1, 0], [1, 1, 0, 1, 1])
+    thrice = compare_paired([0, 1, 0, 1, 0] * 3, [1, 1, 0, 1, 1] * 3, [0, 1, 2, 3, 4] * 3)
     assert thrice.stderr == pytest.approx(once.stderr)
     assert thrice.ci95 == once.ci95
     assert thrice.p == thrice.p_bootstrap == once.p_bootstrap
@@ -104,19 +104,19 @@ def test_rows_of_one_cluster_count_as_one():
 
 
 def test_equal_scores_differ_by_nothing():
-    found = paired_difference([0.5, 0.2, 0.9], [0.5, 0.2, 0.9])
+    found = compare_paired([0.5, 0.2, 0.9], [0.5, 0.2, 0.9])
     assert (found.value, found.ci95, found.p, found.mcnemar) == (0.0, (0.0, 0.0), 1.0, None)
 
 
 def test_a_row_that_lacks_one_score_does_not_count():
-    found = paired_difference([1, math.nan, 0], [1, 1, math.nan])
+    found = compare_paired([1, math.nan, 0], [1, 1, math.nan])
     assert (found.n, found.value, found.stderr, found.ci95, found.p_bootstrap) == (1, 0.0, None, None, None)
-    assert paired_difference([math.nan], [1]).n == 0
+    assert compare_paired([math.nan], [1]).n == 0
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_never_makes_a_p_value_smaller_and_keeps_their_order(values):
-    adjusted = holm(values)
+    adjusted = adjust_holm(values)
     assert all(p <= q <= 1 for p, q in zip(values, adjusted, strict=True))
     ranked = [q for _, q in sorted(zip(values, adjusted, strict=True))]
     assert ranked == sorted(ranked)

@@ -3,7 +3,7 @@
 import pytest
 
 from mmconvert.core.errors import UsageError
-from mmscore.workflow.task_file import plan_of
+from mmscore.workflow.task_file import build_plan
 from mmscore.workflow.task_readers import find_reader
 
 OURS = {"datasets": ["d"], "models": ["m"], "work-dir": "w"}
@@ -20,4 +20,4 @@ def test_a_task_of_classes_is_met_with_the_command_that_takes_it(tmp_path):
     with pytest.raises(
         UsageError, match=r"^t\.yaml: a task of MMTrustEval .* python -m mmscore\.compat\.mmtrusteval run"
     ):
-        plan_of(MMTRUSTEVAL, tmp_path, "t.yaml")
+        build_plan(MMTRUSTEVAL, tmp_path, "t.yaml")

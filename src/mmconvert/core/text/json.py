@@ -9,7 +9,7 @@ from mmconvert.core.errors import RowError, show
 _SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 
 
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         seen: set[str] = set()
@@ -26,21 +26,25 @@ def _has_unicode_escape(text: str) -> bool:
     return at != -1
 
 
-def _no_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise RowError("json.constant", "", f"{name} is no JSON value. Write null or a number.")
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
         raise RowError("json.number", "", f"a number is out of range {show(text)}.")
     return value
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant, parse_float=_parse_finite
+)
 
 
-_LENIENT = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=lambda name: None, parse_float=_finite)
+_LENIENT = json.JSONDecoder(
+    object_pairs_hook=_reject_duplicates, parse_constant=lambda name: None, parse_float=_parse_finite
+)
 
 
 def parse_json(text: str, *, nan: bool = False) -> Any:

@@ -1,7 +1,7 @@
 """Text of users and files, made fit to be shown."""
 
 
-def printable(text: str) -> str:
+def escape_control(text: str) -> str:
     r"""Escape control and direction characters, so that data cannot drive the terminal.
 
     Example:

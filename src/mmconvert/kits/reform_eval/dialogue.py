@@ -177,7 +177,7 @@ def build_round(
     return asked, said if processor.prefix is None else f"{processor.prefix} {said}"
 
 
-def chat_wording(record: Record, settings: Processor, rng: Random) -> Wording:
+def build_chat_prompt(record: Record, settings: Processor, rng: Random) -> Wording:
     """Word the last turn of a record alone, for models with turns of their own.
 
     Args:

@@ -10,7 +10,7 @@ from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS, OPTION_MARK, Record, encode_json
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.turns import build_plain_prompt_parts, replace_prompt
-from mmconvert.kits.reform_eval.dialogue import Processor, chat_wording
+from mmconvert.kits.reform_eval.dialogue import Processor, build_chat_prompt
 
 RAW_OPTIONS = ("options", "answer_options")
 """Fields of `extra` in which formats keep options as the source wrote them."""
@@ -34,7 +34,7 @@ def restate_question(record: Record) -> Record:
     if record.instruction is None and OPTION_MARK not in record.extra:
         return replace_prompt(record, build_plain_prompt_parts(record))
     settings = Processor(sep="\n", mark=record.extra.get(OPTION_MARK, "upper"))
-    return replace_prompt(record, chat_wording(record, settings, Random(f"0:{record.id}")))
+    return replace_prompt(record, build_chat_prompt(record, settings, Random(f"0:{record.id}")))
 
 
 def reorder_options(record: Record, order: Sequence[int]) -> Record:

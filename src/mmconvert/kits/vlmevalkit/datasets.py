@@ -104,6 +104,6 @@ def parse_file_stem(stem: str) -> tuple[str | None, str | None]:
     return (match["model"], match["dataset"]) if match else (None, None)
 
 
-def lmudata_root() -> Path:
+def find_lmudata_root() -> Path:
     """Give the folder of LMUData tables: environment `LMUData`, else ~/LMUData."""
     return Path(os.environ.get("LMUData") or Path.home() / "LMUData")  # noqa: SIM112 - the kit's own spelling

@@ -10,9 +10,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from mmconvert.core.errors import Error, RowError, UsageError
-from mmconvert.kits.vlmevalkit.datasets import lmudata_root
+from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.storage.atomic import sync_folder
-from mmconvert.storage.http import Limits, opened
+from mmconvert.storage.http import Limits, open_url
 
 LIMITS = Limits(bytes=64 << 30, seconds=6 * 3600)
 """The largest tables have some ten gigabytes."""
@@ -22,7 +22,7 @@ _TABLE = re.compile(r"\w[\w.\-]*\.tsv", re.IGNORECASE)
 Open = Callable[[str, Limits], AbstractContextManager[Iterator[bytes]]]
 
 
-def download_table(url: str, *, md5: str | None = None, sha256: str | None = None, open_url: Open = opened) -> Path:
+def download_table(url: str, *, md5: str | None = None, sha256: str | None = None, open_url: Open = open_url) -> Path:
     """Give the local file of a table on the network; it is fetched unless it stands there already.
 
     Args:
@@ -43,7 +43,7 @@ def download_table(url: str, *, md5: str | None = None, sha256: str | None = Non
     if parts.scheme != "https" or not _TABLE.fullmatch(name):
         raise UsageError(f"{url}: only tables are downloaded, from an https address that ends in NAME.tsv.")
     wanted = {kind: value.strip().lower() for kind, value in (("md5", md5), ("sha256", sha256)) if value}
-    path = lmudata_root() / name
+    path = find_lmudata_root() / name
     if path.is_file() and (not wanted or _hash_file(path, wanted) == wanted):
         return path
     path.parent.mkdir(parents=True, exist_ok=True)

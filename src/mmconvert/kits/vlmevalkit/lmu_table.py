@@ -30,9 +30,9 @@ from mmconvert.core.text.options import build_plain_prompt, gather_lettered_opti
 from mmconvert.core.text.placeholders import interleave, list_slots
 from mmconvert.images.loader import decode_plain_base64, is_data_url
 from mmconvert.io import tables
-from mmconvert.io.columns import HEADERS, respell, rest
+from mmconvert.io.columns import HEADERS, keep_extra_fields, respell
 from mmconvert.kits.vlmevalkit.circular import FIRST_OFFSET
-from mmconvert.kits.vlmevalkit.datasets import is_circular, lmudata_root
+from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root, is_circular
 from mmconvert.plugins.format import Context
 
 REFERENCE_LENGTH = 64
@@ -62,7 +62,7 @@ def read_rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) 
     Raises:
         Error: A required column is missing, and the errors of `sources.tables.rows`.
     """
-    names, spelled = respell(dict.fromkeys(tables.header(path)), WORDS)
+    names, spelled = respell(dict.fromkeys(tables.read_header(path)), WORDS)
     tables.require_columns(f"{path}:1", required, names)
     neighbours = _Neighbours(path, spelled, told=is_circular(path.stem) or "g_index" in names)
     for item in tables.rows(path, span, readers={spelled.get("image", "image"): _decode_cell}):
@@ -157,7 +157,7 @@ def build_record(row: Row, context: Context, how: TableSettings) -> Record:
         parts, shown = (), ()
     slots = {image.slot for image in shown}
     category, l2_category, split, prediction = [fields.pop(name, None) for name in _TAKEN]
-    extra = rest(fields)
+    extra = keep_extra_fields(fields)
     if headers:
         extra[HEADERS] = headers
     return Record(
@@ -251,7 +251,7 @@ class _Neighbours:
                     "image.reference", "", f"the rows that this cell names go round in a circle {show(key)}."
                 )
             seen.add(key)
-            target = tables.row_at(self._path, self._build_index()[key].offset)
+            target = tables.read_row(self._path, self._build_index()[key].offset)
             picture = target.get(name)
             if picture is None:
                 raise RowError("image.reference", "", f"row {key!r} has no picture to share.")
@@ -311,7 +311,7 @@ def _list_elements(field: str, cell: str, texts: Sequence[str]) -> list[tuple[st
 
 def _list_kit_roots(name: str) -> list[Path]:
     """List the folders that the kit keeps a table's pictures in, those that are there."""
-    folder = lmudata_root() / "images"
+    folder = find_lmudata_root() / "images"
     return [root.resolve() for root in (folder / name, folder) if root.is_dir()]
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import UsageError
 from mmconvert.core.rows import Rejected, Row
 from mmconvert.io.pandas_dtypes import Cell, read_cells
-from mmconvert.io.tables import as_texts
+from mmconvert.io.tables import format_row
 from mmconvert.kits.vlmevalkit.lmu_table import ROTATION_OF
 
 WORKBOOK = ".xlsx"
@@ -33,7 +33,7 @@ def retype_rows(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Re
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{path}: only a {', '.join(SUFFIXES)} table can be read as pandas reads it.")
-    items = [as_texts(item) if isinstance(item, Row) else item for item in rows]
+    items = [format_row(item) if isinstance(item, Row) else item for item in rows]
     table = [item.fields for item in items if isinstance(item, Row)]
     names = [name for name in dict.fromkeys(name for fields in table for name in fields) if name != ROTATION_OF]
     sheet = path.suffix.lower() == WORKBOOK

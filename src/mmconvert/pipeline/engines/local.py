@@ -25,7 +25,7 @@ _R = TypeVar("_R")
 
 
 @contextmanager
-def crew(workers: int) -> Iterator[Run]:
+def open_crew(workers: int) -> Iterator[Run]:
     """Have child processes, the calling one being a worker too, while the context lasts; see `Engine`.
 
     What it gives runs a function on every task. The next tasks are asked for a few at a time, while others run.
@@ -59,7 +59,7 @@ def _run(children: "_Children", function: Callable[[_T], _R], tasks: Iterable[_T
         except Exception as error:
             failed(index, error)
         finally:
-            left.done(index)
+            left.finish_task(index)
 
     def do_all(begin: Callable[[Callable[[_T], _R], _T], Callable[[], _R]]) -> None:
         for numbered in left:
@@ -116,7 +116,7 @@ class _Children:
 
     def __enter__(self) -> "_Children":
         if _has_one_thread():
-            self._pool = self._begun("fork")
+            self._pool = self._start_pool("fork")
             self._pool.submit(os.getpid)  # which forks them all
         return self
 
@@ -135,12 +135,12 @@ class _Children:
             Error: The child died; by what is given, too.
         """
         with self._lock:
-            self._pool = self._pool or self._begun("spawn")
-        with _deaths_told(), hide_main_module():
-            future = self._pool.submit(_result, function, task)
-        return _deaths_told()(future.result)
+            self._pool = self._pool or self._start_pool("spawn")
+        with _report_deaths(), hide_main_module():
+            future = self._pool.submit(_run_in_child, function, task)
+        return _report_deaths()(future.result)
 
-    def _begun(self, method: str) -> "ProcessPoolExecutor":
+    def _start_pool(self, method: str) -> "ProcessPoolExecutor":
         # Loaded here: most files are one part and need none.
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor
@@ -160,7 +160,7 @@ class _Children:
                     child.terminate()
 
 
-def _result(function: Callable[[_T], _R], task: _T) -> _R:
+def _run_in_child(function: Callable[[_T], _R], task: _T) -> _R:
     """Run a function in a child; an error that no other process could make again is raised in words."""
     try:
         return function(task)
@@ -173,7 +173,7 @@ def _result(function: Callable[[_T], _R], task: _T) -> _R:
 
 
 @contextmanager
-def _deaths_told() -> Iterator[None]:
+def _report_deaths() -> Iterator[None]:
     from concurrent.futures.process import BrokenProcessPool
 
     try:
@@ -207,7 +207,7 @@ class _Tasks(Iterator[tuple[int, _T]]):
 
     def __next__(self) -> tuple[int, _T]:
         with self._changed:
-            while not (self._ready or self._dropped) and self._found_one():
+            while not (self._ready or self._dropped) and self._find_next():
                 pass
             if self._dropped or not self._ready:
                 raise StopIteration
@@ -218,10 +218,10 @@ class _Tasks(Iterator[tuple[int, _T]]):
     def prepare(self, count: int) -> None:
         """Have the next ones at hand, so that nobody who comes for them waits."""
         with self._changed:
-            while len(self._ready) < count and not self._dropped and self._found_one():
+            while len(self._ready) < count and not self._dropped and self._find_next():
                 pass
 
-    def _found_one(self) -> bool:
+    def _find_next(self) -> bool:
         """Look for the next task, or wait for who does; tell whether it is worth coming again."""
         if self._looking:
             self._changed.wait()
@@ -244,7 +244,7 @@ class _Tasks(Iterator[tuple[int, _T]]):
         self._ready.extend(found)
         return bool(found)
 
-    def done(self, index: int) -> None:
+    def finish_task(self, index: int) -> None:
         """Take back a task that was taken."""
         with self._changed:
             self._under_way.discard(index)
@@ -278,4 +278,4 @@ def _follow_parent(aside: bool) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-ENGINE = Engine(crew, count_usable_cores)
+ENGINE = Engine(open_crew, count_usable_cores)

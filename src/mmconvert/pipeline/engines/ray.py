@@ -24,7 +24,7 @@ _TRIES_AFTER_A_DEATH = 3
 
 
 @contextmanager
-def crew(workers: int) -> Iterator[Run]:
+def open_crew(workers: int) -> Iterator[Run]:
     """Be connected to the cluster, and run functions there while the context lasts; see `Engine`."""
     connect()
     yield partial(_run, workers)
@@ -50,35 +50,35 @@ def _run(workers: int, function: Callable[[_T], _R], tasks: Iterable[_T]) -> Ite
     begun: deque[ray.ObjectRef] = deque()
     try:
         for task in tasks:
-            under_way = _under_way(begun)
+            under_way = _list_running(begun)
             if len(under_way) >= workers:
                 ray.wait(under_way, num_returns=len(under_way) - workers + 1)
             begun.append(remote.remote(task))
-            while not _under_way([begun[0]]):
-                yield _result(begun.popleft())
+            while not _list_running([begun[0]]):
+                yield _read_result(begun.popleft())
                 if not begun:
                     break
         while begun:
-            yield _result(begun.popleft())
+            yield _read_result(begun.popleft())
     finally:
         for reference in begun:
             ray.cancel(reference, force=True)
 
 
-def cores() -> int:
+def count_cores() -> int:
     """Count the cores of the cluster."""
     connect()
     return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
-def _under_way(references: Sequence[ray.ObjectRef]) -> list[ray.ObjectRef]:
+def _list_running(references: Sequence[ray.ObjectRef]) -> list[ray.ObjectRef]:
     if not references:
         return []
     _, left = ray.wait(list(references), num_returns=len(references), timeout=0)
     return list(left)
 
 
-def _result(reference: ray.ObjectRef) -> Any:
+def _read_result(reference: ray.ObjectRef) -> Any:
     try:
         return ray.get(reference)
     except RayTaskError as error:
@@ -90,4 +90,4 @@ def _result(reference: ray.ObjectRef) -> Any:
         ) from None
 
 
-ENGINE = Engine(crew, cores)
+ENGINE = Engine(open_crew, count_cores)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling
-from mmconvert.core.option_fields import mapping_file
+from mmconvert.core.option_fields import read_mapping_file
 
 FILES = (".yaml", ".yml", ".json")
 DEFAULT_WORK_DIR = "./outputs"
@@ -177,7 +177,7 @@ class TaskConfig(SimpleNamespace):
         """
         if not Path(path).is_file():
             raise build_missing_path_error(Path(path))
-        return cls.from_dict(mapping_file(str(path)))
+        return cls.from_dict(read_mapping_file(str(path)))
 
     from_json = from_yaml
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from mmconvert.core.errors import Error
-from mmconvert.core.text.printable import printable
+from mmconvert.core.text.printable import escape_control
 from mmscore.api import run
 from mmscore.compat.evalscope.config import TaskConfig, parse_task_config, texts_in
 from mmscore.compat.evalscope.mapping import is_vlmevalkit, mapped
@@ -56,7 +56,7 @@ def run_task(task_cfg: TaskConfig | Mapping[str, Any] | str | Path | list[Any]) 
     outcomes = _run(task, keys, folder)
     table, result = shown(config, outcomes), result_of(config, outcomes)
     if table:
-        click.echo(printable(table))
+        click.echo(escape_control(table))
     write_outputs(config, folder, outcomes, result, table)
     lacking = [outcome for outcome in outcomes if outcome.status != "ok"]
     if lacking and not (config.ignore_errors and result):
@@ -98,12 +98,12 @@ def _run_vlmevalkit(config: TaskConfig) -> dict[str, Any]:
         found |= acc_result(model.name, name, lines)
         tables.append(upright_text(lines) if lines else "")
     for text in filter(None, tables):
-        click.echo(printable(text))
+        click.echo(escape_control(text))
     # As in the kit what fails is passed over; but a run that gave no numbers has failed.
     if refusals and not found:
         raise refusals[0]
     for refusal in refusals:
-        click.echo(printable(f"evalscope: {refusal}"), err=True)
+        click.echo(escape_control(f"evalscope: {refusal}"), err=True)
     return found
 
 

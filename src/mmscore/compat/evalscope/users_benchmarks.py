@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mmconvert.kits.vlmevalkit.datasets import lmudata_root
+from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmscore.compat.vlmevalkit import run
 from mmscore.compat.vlmevalkit.datasets import find_dataset_class
 
@@ -20,7 +20,7 @@ def is_users(name: str) -> bool:
     Args:
         name: The benchmark; its table need not be there.
     """
-    if not (lmudata_root() / f"{name}.tsv").is_file():
+    if not (find_lmudata_root() / f"{name}.tsv").is_file():
         return False
     named = find_dataset_class(name)
     return any(not getattr(named, method).__module__.startswith(_DOOR) for method in _METHODS)

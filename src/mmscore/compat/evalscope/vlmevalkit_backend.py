@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling
-from mmconvert.core.option_fields import mapping_file
-from mmconvert.kits.vlmevalkit.datasets import lmudata_root
+from mmconvert.core.option_fields import read_mapping_file
+from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmscore.compat.evalscope.config import (
     DEFAULT_WORK_DIR,
     FILES,
@@ -71,7 +71,7 @@ def eval_config_of(config: TaskConfig) -> dict[str, Any]:
     if isinstance(given, str):
         if Path(given).suffix not in FILES or not Path(given).is_file():
             raise build_missing_path_error(Path(given))
-        given = mapping_file(given)
+        given = read_mapping_file(given)
     keys = mapping_in(given, "eval_config")
     check_keys(keys, _KEYS, _WITHOUT_EFFECT, _ONLY, "eval_config")
     if str(keys.get("mode", "all")) not in MODES:
@@ -136,7 +136,7 @@ def models_of(keys: Mapping[str, Any]) -> Iterator[Model]:
 
 
 def _dataset(name: str, limit: int | None) -> dict[str, Any]:
-    table = lmudata_root() / f"{name}.tsv"
+    table = find_lmudata_root() / f"{name}.tsv"
     if not table.is_file():
         near = suggest_spelling(str(name), [file.stem for file in table.parent.glob("*.tsv")])
         raise UsageError(f"eval_config.data: there is no table {table}.{near} Nothing is fetched; put it there.")

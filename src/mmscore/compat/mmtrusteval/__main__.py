@@ -13,7 +13,7 @@ from mmconvert._version import __version__
 from mmconvert.console.app import EXIT_PARTIAL, LazyGroup
 from mmconvert.console.app import run as run_program
 from mmconvert.core.errors import UsageError, suggest_spelling
-from mmconvert.core.text.printable import printable
+from mmconvert.core.text.printable import escape_control
 from mmscore.compat.kit_imports import install
 from mmscore.compat.mmtrusteval import listing
 from mmscore.compat.mmtrusteval.registry import registry
@@ -79,7 +79,7 @@ def run(
         about |= {"rejected": list(outcome.rejected), "unscored": outcome.unscored}
         click.echo(json.dumps({**about, "total_results": outcome.totals}))
     else:
-        click.echo(printable("\n".join(_lines(outcome))))
+        click.echo(escape_control("\n".join(_lines(outcome))))
     return 0 if outcome.complete else EXIT_PARTIAL
 
 
@@ -108,7 +108,7 @@ def list_ids(kind: str | None, imports: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(shown))
     else:
-        click.echo(printable("\n".join(f"{name}: {', '.join(ids) or '-'}" for name, ids in shown.items())))
+        click.echo(escape_control("\n".join(f"{name}: {', '.join(ids) or '-'}" for name, ids in shown.items())))
     return 0
 
 

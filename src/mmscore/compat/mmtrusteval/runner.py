@@ -26,7 +26,7 @@ from mmscore.compat.mmtrusteval.samples_in import Stored, stored
 from mmscore.compat.mmtrusteval.task import Task, task_of
 from mmscore.core.report import Report, publish
 from mmscore.core.table import SCORED
-from mmscore.infer.adapters.mmtrusteval import ChatBackend, opened
+from mmscore.infer.adapters.mmtrusteval import ChatBackend, open_model
 from mmscore.kits.mmtrusteval.chains import METRICS_CFG
 from mmscore.kits.mmtrusteval.connections import add_classifiers
 from mmscore.kits.mmtrusteval.evaluators import ALONE, EvaluatorContext
@@ -172,7 +172,7 @@ def _model(task: Task, around: Surroundings) -> dict[str, Any]:
         if around.model:
             flags = ", ".join("--" + name.replace("_", "-") for name in around.model)
             raise UsageError(f"{flags}: {kind.__name__} of {task.model_id} has no such option. Leave it out.")
-        model = opened(kind, task.model_id)
+        model = open_model(kind, task.model_id)
         return {"model": task.model_id, "backend": ChatBackend(model, task.model_id, task.generation_kwargs)}
     hint = suggest_spelling(task.model_id, registry.list_chatmodels())
     if hint and not around.model.keys() & _ELSEWHERE and not Path(task.model_id).exists():

@@ -19,7 +19,7 @@ from mmscore.compat.mmtrusteval.classes import BaseDataset, made_of
 from mmscore.compat.mmtrusteval.registry import registry
 from mmscore.compat.mmtrusteval.samples import ImageTxtSample, Sample, TxtSample, collate_fn
 from mmscore.compat.mmtrusteval.task import Task
-from mmscore.infer.adapters.mmtrusteval import picture_path
+from mmscore.infer.adapters.mmtrusteval import write_image
 from mmscore.kits.mmtrusteval.rows import FORMAT
 from mmscore.kits.mmtrusteval.scored_log import EXTRA, IMAGE_PATH
 
@@ -76,7 +76,7 @@ def sample_of(record: Record, folder: Path) -> Sample:
     extra = record.extra.get(EXTRA)
     if not pictures:
         return TxtSample(text, target, extra)
-    return ImageTxtSample(picture_path(pictures[0], folder), text, target, extra)
+    return ImageTxtSample(write_image(pictures[0], folder), text, target, extra)
 
 
 def stored(task: Task, place: Path, source: str | None = None, image_roots: Sequence[Path] = ()) -> Stored:

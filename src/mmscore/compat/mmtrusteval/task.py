@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling
-from mmconvert.core.option_fields import mapping_file
+from mmconvert.core.option_fields import read_mapping_file
 from mmscore.kits.mmtrusteval.connections import CLASSIFIERS
 
 DEFAULTS: Mapping[str, Any] = {"max_new_tokens": 50, "do_sample": False}
@@ -79,7 +79,7 @@ def read_task(path: str | Path, options: Sequence[str] = ()) -> Task:
     """
     if not Path(path).is_file():
         raise build_missing_path_error(Path(path))
-    values = merged(mapping_file(str(path)), options)
+    values = merged(read_mapping_file(str(path)), options)
     try:
         return task_of(values)
     except UsageError as error:

@@ -13,7 +13,7 @@ import PIL.Image
 import PIL.ImageColor
 
 from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
-from mmconvert.core.option_fields import mapping_file
+from mmconvert.core.option_fields import read_mapping_file
 from mmconvert.core.record import Image
 from mmconvert.core.text.json import parse_json
 from mmconvert.images.boxes import read_boxes
@@ -59,7 +59,7 @@ def read_config(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, A
         raise UsageError(
             "dataset_config is missing: the kit's defaults are paths that do not exist. Give its YAML file."
         )
-    values = config if isinstance(config, Mapping) else mapping_file(str(config))
+    values = config if isinstance(config, Mapping) else read_mapping_file(str(config))
     if not isinstance(values.get("data_config"), Mapping):
         raise UsageError(
             f"dataset_config: has no data_config {show(values.get('data_config'))}. Take the kit's YAML file."

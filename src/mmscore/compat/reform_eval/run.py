@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 
 import mmscore
 from mmconvert.core.errors import UsageError, suggest_spelling
-from mmconvert.core.option_fields import mapping_file
+from mmconvert.core.option_fields import read_mapping_file
 from mmconvert.core.record import Record, from_arrow
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.dataset import open_dataset as open_rows
@@ -32,7 +32,7 @@ from mmscore.compat.reform_eval.evaluation import Evaluation, kits_log, logged_e
 from mmscore.compat.reform_eval.files import read_config
 from mmscore.compat.reform_eval.preprocessors import settings_of
 from mmscore.compat.reform_eval.records import listed, records_of, with_heard
-from mmscore.infer.adapters.reform_eval import METHODS, is_loader, model_config, prompt_of
+from mmscore.infer.adapters.reform_eval import METHODS, build_model_config, build_prompt, is_loader
 from mmscore.infer.backend import GROUP, LIKELIHOOD, ModelOptions
 from mmscore.infer.ledger import Summary
 from mmscore.infer.protocol import open_protocol
@@ -228,7 +228,7 @@ def _opened(arguments: Arguments, logger: logging.Logger) -> tuple[Any, Any]:
     if loader is None or not is_loader(loader):
         return name, None
     options = ModelOptions(arguments.model_name or name, dtype=_dtype(arguments), method=arguments.method)
-    config = model_config(options, arguments.model_type)
+    config = build_model_config(options, arguments.model_type)
     logger.info("Loading model: %s with configure: %s", name, json.dumps(config))
     interface, preprocessor = loader(config)
     if arguments.formulation == CHOICE and arguments.option_mark is not None:
@@ -308,7 +308,7 @@ def _write_list(
     fixed = arguments.option_mark in ALPHABETS or arguments.formulation != CHOICE
     prompt: Callable[[Record], Any] | None = None
     if preprocessor is not None and fixed:
-        prompt = lambda record: prompt_of(record, preprocessor)  # noqa: E731
+        prompt = lambda record: build_prompt(record, preprocessor)  # noqa: E731
     write(listed(records, arguments.infer_method, prompt), Target(list_file), "reform_predictions")
     write_synced(list_file.with_suffix(ARGUMENTS), json.dumps(asdict(arguments), indent=1).encode())
 
@@ -319,7 +319,7 @@ def _check_made(arguments: Arguments, list_file: Path, logger: logging.Logger) -
     What else differs is logged, and the list evaluated, as in the kit.
     """
     beside = list_file.with_suffix(ARGUMENTS)
-    made = mapping_file(str(beside)) if beside.is_file() else {}
+    made = read_mapping_file(str(beside)) if beside.is_file() else {}
     given = asdict(arguments)
     other = {
         name: made[name] for name in ("dataset_config", *_ASKED_WITH) if name in made and made[name] != given[name]

@@ -17,7 +17,7 @@ from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED
 from mmconvert.console.app import run as run_program
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
 from mmconvert.core.text.json import parse_json
-from mmconvert.core.text.printable import printable
+from mmconvert.core.text.printable import escape_control
 from mmconvert.plugins.registry import load as load_plugin
 from mmscore.compat import kit_imports, vlmevalkit
 from mmscore.compat.vlmevalkit.datasets import fetching, whole
@@ -128,7 +128,7 @@ def program(
         except Error as error:
             runs.append(error)
         if not as_json:
-            click.echo(printable(_said(runs[-1], model, benchmark)))
+            click.echo(escape_control(_said(runs[-1], model, benchmark)))
     if as_json:
         click.echo(json.dumps({"runs": [_json(one) for one in runs]}, ensure_ascii=False))
     if len(runs) == 1 and isinstance(runs[0], UsageError):

@@ -16,7 +16,7 @@ import pandas as pd
 from mmconvert.core.errors import RowError, UsageError, show
 from mmconvert.core.record import LETTERS
 from mmconvert.images.loader import SUFFIXES, Pictures, decode_base64
-from mmconvert.kits.vlmevalkit.datasets import lmudata_root
+from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.kits.vlmevalkit.lmu_download import download_table
 from mmconvert.prompts.vlmevalkit import build_messages
 from mmscore.compat.vlmevalkit.prepared_table import is_empty, prepared
@@ -114,9 +114,9 @@ class ImageBaseDataset:
             UsageError: It is not there, or its MD5 is another, and it may not be fetched.
             Error: What was fetched has another MD5.
         """
-        path, problem = lmudata_root() / f"{self.dataset_name}.tsv", "is not there"
+        path, problem = find_lmudata_root() / f"{self.dataset_name}.tsv", "is not there"
         # What was fetched keeps the name that its address has.
-        for table in (path, lmudata_root() / url.rpartition("/")[2]):
+        for table in (path, find_lmudata_root() / url.rpartition("/")[2]):
             if table.is_file():
                 found = md5(table) if file_md5 else None
                 if found == file_md5:
@@ -335,7 +335,7 @@ def find_dataset_class(name: str) -> type[ImageBaseDataset] | None:
     for one in sorted(_subclasses(ImageBaseDataset), key=lambda one: one.__module__ == ours):
         if name in one.supported_datasets():
             return one
-    path = lmudata_root() / f"{name}.tsv"
+    path = find_lmudata_root() / f"{name}.tsv"
     if not path.is_file():
         return None
     columns = set(pd.read_csv(path, sep="\t", nrows=0).columns)

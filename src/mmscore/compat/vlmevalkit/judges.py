@@ -16,7 +16,7 @@ from mmconvert.core.errors import Error, UsageError
 from mmconvert.images.loader import MIME_TYPES, Pictures
 from mmscore.compat.vlmevalkit.tables import dump, load
 from mmscore.infer.message_model import IMAGE, Message, ServiceModel
-from mmscore.llm.client import Chat, Endpoint, chat_url, key_from_environment
+from mmscore.llm.client import Chat, Endpoint, build_chat_url, read_key
 from mmscore.parsers.vlmevalkit_option import infer_option as read_letter
 from mmscore.parsers.vlmevalkit_option import infer_option_text as read_text
 from mmscore.parsers.vlmevalkit_option import vlmevalkit_option
@@ -72,10 +72,8 @@ class OpenAIWrapper(ServiceModel):
         generation = {"temperature": temperature, "max_tokens": max_tokens, **kwargs}
         # The client tries again by itself.
         super().__init__(1, wait, system_prompt, verbose, FAIL_MSG, **generation)
-        address = chat_url(api_base or base_url or os.environ.get("OPENAI_API_BASE"))
-        self._endpoint = Endpoint(
-            address, model, key_from_environment(), tries=retry, total_seconds=timeout, first_wait=wait
-        )
+        address = build_chat_url(api_base or base_url or os.environ.get("OPENAI_API_BASE"))
+        self._endpoint = Endpoint(address, model, read_key(), tries=retry, total_seconds=timeout, first_wait=wait)
 
     def working(self) -> bool:
         """Tell whether the service answers."""

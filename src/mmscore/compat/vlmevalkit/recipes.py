@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from mmconvert.core.errors import Error, RowError, UsageError, describe_error, show
 from mmconvert.core.record import Record, Source, encode_json
-from mmconvert.io.write_xlsx import CELL_LENGTH, length
+from mmconvert.io.write_xlsx import CELL_LENGTH, count_utf16_units
 from mmconvert.pipeline.convert import write
 from mmconvert.plugins.format import Target
 from mmscore.compat.vlmevalkit.tables import load
@@ -29,8 +29,8 @@ from mmscore.core.estimates import Estimate
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import OWN, Item, Metrics, Recipe, Row, parse_whole_response
 from mmscore.core.table import Scored
-from mmscore.infer.adapter import plugin_name
-from mmscore.infer.backend import file_identity
+from mmscore.infer.adapter import build_plugin_name
+from mmscore.infer.backend import identify_file
 
 _WHOLE = "#whole"
 """One value for all rows: they are evaluated together, so a report draws none of them anew."""
@@ -81,7 +81,7 @@ def as_recipe(dataset: Any, eval_file: str | Path | None = None, **judge_kwargs:
 
 def _edition(named: type) -> str:
     """Tell versions of a class apart by its file, so that a number's signature says which one gave it."""
-    return file_identity(plugin_name(named)).partition(":")[2][:8] or "1"
+    return identify_file(build_plugin_name(named)).partition(":")[2][:8] or "1"
 
 
 def _answered(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -171,7 +171,7 @@ def write_eval_file(records: Sequence[Record], folder: Path, model: str, dataset
     Raises:
         Error: It cannot be written.
     """
-    long = any(length(text) > CELL_LENGTH for record in records for text in _long_texts(record))
+    long = any(count_utf16_units(text) > CELL_LENGTH for record in records for text in _long_texts(record))
     stem = f"{model.strip('/').replace('/', '_')}_{dataset}"
     path = folder / f"{stem}.{'tsv' if long else 'xlsx'}"
     write(records, Target(path), "vlmevalkit_predictions")

@@ -21,7 +21,7 @@ from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spe
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.images.loader import Pictures
-from mmconvert.kits.vlmevalkit.datasets import lmudata_root
+from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.pipeline.convert import Records, read
 from mmscore.api import predict
 from mmscore.compat.vlmevalkit.datasets import Benchmark, ImageBaseDataset, build_dataset
@@ -31,7 +31,7 @@ from mmscore.compat.vlmevalkit.tables import dump
 from mmscore.core.report import Entry, Report, publish
 from mmscore.infer.ledger import Summary
 from mmscore.infer.message_model import IMAGE, TEXT, Message, is_picture
-from mmscore.infer.predictions_file import interrupted
+from mmscore.infer.predictions_file import is_interrupted
 from mmscore.scoring.evaluate import score
 
 MODES = ALL, INFER, EVAL = ("all", "infer", "eval")
@@ -118,7 +118,7 @@ def run(
     if mode != EVAL:
         asked = work_dir / CONVERTED / name
         found.refused = convert(benchmark, asked)
-        done = predictions.exists() and not interrupted(predictions)
+        done = predictions.exists() and not is_interrupted(predictions)
         again = {"resume": done and reuse, "restart": done and not reuse, **options}
         found.summary = predict(asked, predictions, model=model, backend=backend, quiet=quiet, **again)
     if predictions.is_file():
@@ -146,10 +146,10 @@ def benchmark_of(name: str, allow_remote: bool) -> ImageBaseDataset:
     """
     built = build_dataset(name, allow_remote=allow_remote)
     if built is None:
-        tables = [table.stem for table in lmudata_root().glob("*.tsv")]
+        tables = [table.stem for table in find_lmudata_root().glob("*.tsv")]
         raise UsageError(
             f"unknown benchmark {name!r}.{suggest_spelling(name, tables)} Put its table at "
-            f"{lmudata_root() / (name + '.tsv')}, or name a class: file.py@Class."
+            f"{find_lmudata_root() / (name + '.tsv')}, or name a class: file.py@Class."
         )
     return built
 
@@ -173,7 +173,7 @@ def convert(dataset: Any, output: str | Path, *, image_roots: Sequence[str | Pat
     output = Path(output)
     output.parent.mkdir(parents=True, exist_ok=True)
     own = getattr(dataset, "img_root", None)
-    folders = [".", *image_roots, lmudata_root(), tempfile.gettempdir(), *([own] if own else [])]
+    folders = [".", *image_roots, find_lmudata_root(), tempfile.gettempdir(), *([own] if own else [])]
     roots = tuple(Path(folder).resolve() for folder in folders if Path(folder).is_dir())
     with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
         table = Path(folder) / f"{dataset.dataset_name}.tsv"

@@ -21,7 +21,7 @@ from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.io import xlsx
 from mmconvert.io.write_xlsx import write_workbook
-from mmconvert.kits.vlmevalkit.datasets import lmudata_root
+from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmscore.compat.vlmevalkit.stored_values import read_values, write_values
 
 _KINDS = {
@@ -94,7 +94,7 @@ def toliststr(s: Any) -> list[str]:
 
 def LMUDataRoot() -> str:  # noqa: N802 - the kit's own name
     """Give the folder of LMUData tables: environment `LMUData`, else ~/LMUData."""
-    return str(lmudata_root())
+    return str(find_lmudata_root())
 
 
 def md5(s: str | Path) -> str:
@@ -130,7 +130,7 @@ def _read_workbook(path: Path) -> pd.DataFrame:
         if isinstance(row, Rejected):
             raise Error(f"{path}: {row}")
         rows.append(row.fields)
-    cells = pd.DataFrame(rows, columns=xlsx.header(path))
+    cells = pd.DataFrame(rows, columns=xlsx.read_header(path))
     # Through text, so that columns get the types that they get from a TSV.
     typed: pd.DataFrame = pd.read_csv(io.StringIO(cells.to_csv(index=False)), **_READ)
     return typed

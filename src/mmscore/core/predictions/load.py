@@ -18,10 +18,10 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling, take_first_line
 from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
 from mmconvert.core.rows import Rejected
-from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, folder_of, read_manifest
+from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, build_config_folder, read_manifest
 from mmconvert.io.parquet import open_parquet
 from mmconvert.pipeline import convert
-from mmconvert.storage.hub_fs import on_the_hub
+from mmconvert.storage.hub_fs import find_on_hub
 from mmscore.core.predictions.locate import locate_predictions
 
 BATCH_ROWS = 16_384
@@ -128,7 +128,7 @@ def list_model_folders(path: str | Path) -> list[str]:
         UsageError: As `open_rows`.
         Error: As `open_rows`.
     """
-    folder = on_the_hub(path) or (Path(path) if Path(path).is_dir() else None)
+    folder = find_on_hub(path) or (Path(path) if Path(path).is_dir() else None)
     several = () if folder is None else _list_config_folders(folder)
     return [str(place) for place in several] if len(several) > 1 else [str(path)]
 
@@ -138,7 +138,7 @@ def _list_config_folders(place: Path) -> Sequence[Path]:
     if not (place / MANIFEST).is_file():
         return ()
     configs, manifest = read_manifest(place)
-    return [place / folder_of(config) for config in configs] if manifest.get("view") == PREDICTIONS else ()
+    return [place / build_config_folder(config) for config in configs] if manifest.get("view") == PREDICTIONS else ()
 
 
 def list_parquet_files(place: Path) -> list[Path]:

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 
 from mmconvert.core.errors import UsageError, build_missing_path_error
-from mmconvert.pipeline.inputs import spooled
-from mmconvert.storage.hub_fs import on_the_hub
-from mmconvert.storage.object_store import fetched as fetched_url
+from mmconvert.pipeline.inputs import spool_stream
+from mmconvert.storage.hub_fs import find_on_hub
+from mmconvert.storage.object_store import fetch as fetched_url
 from mmconvert.storage.object_store import is_url
 
 STDIN = "-"
@@ -29,7 +29,7 @@ class PredictionsPlace(msgspec.Struct, frozen=True):
 
 
 def locate_predictions(name: str | Path) -> PredictionsPlace:
-    """Find what the user named: an existing path, `-`, a URL, or a dataset of the Hub, see `on_the_hub`.
+    """Find what the user named: an existing path, `-`, a URL, or a dataset of the Hub, see `find_on_hub`.
 
     Args:
         name: As the user wrote it.
@@ -48,10 +48,10 @@ def locate_predictions(name: str | Path) -> PredictionsPlace:
         there: ls .
     """
     if str(name) == STDIN:
-        return PredictionsPlace(spooled(sys.stdin.buffer), "stdin")
+        return PredictionsPlace(spool_stream(sys.stdin.buffer), "stdin")
     if not str(name):
         raise UsageError("the name of a file is empty. Is a variable of the command line not set?")
-    path = on_the_hub(name)
+    path = find_on_hub(name)
     if path is not None:
         return PredictionsPlace(path, _read_title(str(name)))
     if is_url(str(name)):

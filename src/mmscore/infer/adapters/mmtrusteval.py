@@ -25,9 +25,9 @@ from msgspec.structs import asdict
 from mmconvert.core.errors import RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import Image, Record, Turn
 from mmconvert.core.text.turns import join_texts
-from mmscore.infer.backend import Generation, ModelOptions, honour
+from mmscore.infer.backend import Generation, ModelOptions, check_options
 from mmscore.infer.message_model import store
-from mmscore.infer.object_identity import code_identity
+from mmscore.infer.object_identity import identify_code
 from mmscore.infer.thinking import split_thinking
 from mmscore.llm.response_cache import Answer, failed
 
@@ -57,13 +57,13 @@ def adapter(named: str, given: object, options: ModelOptions) -> "ChatBackend | 
     kind = given if isinstance(given, type) else type(given)
     if not callable(getattr(kind, "chat", None)) or not hasattr(kind, "model_family"):
         return None
-    honour(named, options, *_HONOURED)
-    model: Any = opened(kind, options.model) if isinstance(given, type) else given
+    check_options(named, options, *_HONOURED)
+    model: Any = open_model(kind, options.model) if isinstance(given, type) else given
     name = str(getattr(model, "model_id", None) or options.model)
-    return ChatBackend(model, name, generation_kwargs(options.generation, output_scores=options.output_scores))
+    return ChatBackend(model, name, build_generation_kwargs(options.generation, output_scores=options.output_scores))
 
 
-def opened(kind: Any, model_id: str) -> Any:
+def open_model(kind: Any, model_id: str) -> Any:
     """Make a model of a class.
 
     Raises:
@@ -76,7 +76,7 @@ def opened(kind: Any, model_id: str) -> Any:
     return kind(model_id)
 
 
-def generation_kwargs(generation: Generation, *, output_scores: bool = False) -> dict[str, Any]:
+def build_generation_kwargs(generation: Generation, *, output_scores: bool = False) -> dict[str, Any]:
     r"""Give the settings of a generation under the kit's names; those that nobody gave are left out.
 
     Example:
@@ -105,19 +105,19 @@ class ChatBackend:
         """
         self.name = name
         # The file too: whoever edits the class wants its new answers.
-        self.identity = f"mmtrusteval:{code_identity(model)}:{name}:{sorted(settings.items())}"
+        self.identity = f"mmtrusteval:{identify_code(model)}:{name}:{sorted(settings.items())}"
         self._model = model
         self._settings = dict(settings)
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
         """Ask about records, one after the other; what the model raises is that row's failure."""
-        return [self._answer(record) for record in records]
+        return [self._answer_record(record) for record in records]
 
-    def _answer(self, record: Record) -> Answer:
+    def _answer_record(self, record: Record) -> Answer:
         # Models of the kit print every reply, and standard output is the result's.
         with tempfile.TemporaryDirectory(prefix="mmscore-") as folder, contextlib.redirect_stdout(sys.stderr):
             try:
-                response = self._model.chat(messages(record, Path(folder)), **self._settings)
+                response = self._model.chat(build_messages(record, Path(folder)), **self._settings)
                 return _read(response, scores=bool(self._settings.get("output_scores")))
             except RowError as error:
                 return failed(f"{error.field}: {error.message}")
@@ -125,7 +125,7 @@ class ChatBackend:
                 return failed(f"{type(error).__name__}: {str(error)[:200]}")
 
 
-def messages(record: Record, folder: Path) -> list[dict[str, Any]]:
+def build_messages(record: Record, folder: Path) -> list[dict[str, Any]]:
     """Give the turns of a record as the kit's models take them.
 
     Args:
@@ -137,21 +137,21 @@ def messages(record: Record, folder: Path) -> list[dict[str, Any]]:
     """
     pictures = iter(record.images)
     return [
-        _message(turn, [next(pictures) for part in turn.content if part.type == "image"], folder)
+        _build_message(turn, [next(pictures) for part in turn.content if part.type == "image"], folder)
         for turn in record.messages
     ]
 
 
-def _message(turn: Turn, pictures: Sequence[Image], folder: Path) -> dict[str, Any]:
+def _build_message(turn: Turn, pictures: Sequence[Image], folder: Path) -> dict[str, Any]:
     if len(pictures) > 1:
         raise RowError("images.count", "images", f"a turn of MMTrustEval shows one picture (got {len(pictures)}).")
     text = join_texts(turn)
     if not pictures:
         return {"role": turn.role, "content": text}
-    return {"role": turn.role, "content": {"image_path": picture_path(pictures[0], folder), "text": text}}
+    return {"role": turn.role, "content": {"image_path": write_image(pictures[0], folder), "text": text}}
 
 
-def picture_path(image: Image, folder: Path) -> str:
+def write_image(image: Image, folder: Path) -> str:
     """Write a picture's own bytes to a file; a picture that is only an address stays one, as the kit takes it."""
     if image.bytes is None:
         return image.url or ""

@@ -17,9 +17,9 @@ from typing import Any
 from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
 from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.text.turns import join_texts
-from mmscore.infer.backend import GENERATE, LIKELIHOOD, TOKEN, ModelOptions, honour
-from mmscore.infer.object_identity import code_identity
-from mmscore.infer.pictures import decoded
+from mmscore.infer.backend import GENERATE, LIKELIHOOD, TOKEN, ModelOptions, check_options
+from mmscore.infer.object_identity import identify_code
+from mmscore.infer.pictures import decode_image
 from mmscore.infer.thinking import split_thinking
 from mmscore.llm.response_cache import Answer, failed
 
@@ -41,7 +41,7 @@ def adapter(named: str, given: object, options: ModelOptions) -> "InterfaceBacke
     Args:
         named: What the user calls it, for messages.
         given: An interface, a class of one, a pair (interface, preprocessor), or a loader of a pair, which has
-            the one parameter `model_config`.
+            the one parameter `build_model_config`.
         options: The model and its settings; dtype float16 is the kit's `half`.
 
     Returns:
@@ -54,10 +54,10 @@ def adapter(named: str, given: object, options: ModelOptions) -> "InterfaceBacke
     interface = given[0] if isinstance(given, tuple) and len(given) == 2 else given
     if not (is_loader(given) or _is_interface(interface)):
         return None
-    honour(named, options, *_OPTIONS)
+    check_options(named, options, *_OPTIONS)
     if options.dtype not in _HALF:
         raise UsageError(f"{named}: an interface has float32 and float16 {show(options.dtype)}. Choose one.")
-    config = model_config(options)
+    config = build_model_config(options)
     preprocessor = None
     if is_loader(given):
         loaded = given(config)  # type: ignore[operator]
@@ -67,7 +67,7 @@ def adapter(named: str, given: object, options: ModelOptions) -> "InterfaceBacke
     elif isinstance(given, tuple):
         preprocessor = given[1]
     if isinstance(interface, type):
-        interface = _opened(interface, config)
+        interface = _open_interface(interface, config)
     return InterfaceBackend(named, interface, preprocessor, options)
 
 
@@ -76,7 +76,7 @@ def is_loader(given: object) -> bool:
     return inspect.isroutine(given) and list(inspect.signature(given).parameters) == ["model_config"]
 
 
-def model_config(options: ModelOptions, model_type: str | None = None) -> dict[str, Any]:
+def build_model_config(options: ModelOptions, model_type: str | None = None) -> dict[str, Any]:
     """Give what a loader of the kit is called with.
 
     Args:
@@ -87,7 +87,7 @@ def model_config(options: ModelOptions, model_type: str | None = None) -> dict[s
         `model_name`, `device`, `half`, `inference_method`; `model_type` where there is one.
     """
     config = {
-        "device": _device(),
+        "device": _choose_device(),
         "half": _HALF.get(options.dtype, False),
         "inference_method": METHODS[options.method],
         "model_name": options.model,
@@ -99,7 +99,7 @@ def _is_interface(given: object) -> bool:
     return any(callable(getattr(given, name, None)) for name in (*GENERATORS, *PREDICTORS))
 
 
-def _device() -> str:
+def _choose_device() -> str:
     if importlib.util.find_spec("torch") is None:
         return "cpu"
     import torch
@@ -109,7 +109,7 @@ def _device() -> str:
     return f"cuda:{os.environ['LOCAL_RANK']}" if "LOCAL_RANK" in os.environ else "cuda"
 
 
-def _opened(interface: Callable[..., Any], config: Mapping[str, Any]) -> Any:
+def _open_interface(interface: Callable[..., Any], config: Mapping[str, Any]) -> Any:
     """Open a class as the kit's loaders do: the model first, and those keywords that it has; or with nothing."""
     accepts = inspect.signature(interface).parameters
     keywords = {name: config[name] for name in ("device", "half", "inference_method") if name in accepts}
@@ -139,7 +139,7 @@ def sample_of(record: Record) -> dict[str, Any]:
     return {name: value for name, value in sample.items() if value is not None}
 
 
-def prompt_of(record: Record, preprocessor: Any) -> Any:
+def build_prompt(record: Record, preprocessor: Any) -> Any:
     """Write a row as an interface reads it.
 
     Args:
@@ -185,7 +185,7 @@ class InterfaceBackend:
                 f"{named}: an interface gives no log-probabilities. Take --likelihood-reduction sum or mean."
             )
         self._call: Callable[..., Any] = getattr(interface, self._call_name)
-        self._settings = _given(options)
+        self._settings = _list_changed_options(options)
         self._check_settings(named)
         self._likely, self._preprocessor = likely, preprocessor
         self._named = named
@@ -194,8 +194,10 @@ class InterfaceBackend:
                 getattr(interface, name)()
         self.name = options.model
         self.batch_size = options.batch_size or 1
-        code = [code_identity(part) for part in (interface, preprocessor) if part is not None]
-        self.identity = ":".join(map(str, ("reform_eval", *code, options.model, options.dtype, _traits(preprocessor))))
+        code = [identify_code(part) for part in (interface, preprocessor) if part is not None]
+        self.identity = ":".join(
+            map(str, ("reform_eval", *code, options.model, options.dtype, _describe_traits(preprocessor)))
+        )
 
     def _check_settings(self, named: str) -> None:
         parameters = inspect.signature(self._call).parameters
@@ -218,41 +220,45 @@ class InterfaceBackend:
 
     def prepare(self, records: Sequence[Record]) -> list[_Asked | Answer]:
         """Decode pictures and write prompts."""
-        return [self._asked(record) for record in records]
+        return [self._prepare_record(record) for record in records]
 
     def answer_prepared(self, prepared: Sequence[_Asked | Answer]) -> list[Answer]:
         """Ask the interface; see `answer`."""
         rows = [row for row in prepared if not isinstance(row, Answer)]
-        answers = iter(self._answered(rows) if rows else [])
+        answers = iter(self._answer_rows(rows) if rows else [])
         return [row if isinstance(row, Answer) else next(answers) for row in prepared]
 
-    def _asked(self, record: Record) -> _Asked | Answer:
+    def _prepare_record(self, record: Record) -> _Asked | Answer:
         if len(record.images) != 1:
             more = " --no-interleave shows the first." if record.images else ""
             return failed(f"images: an interface takes one picture a row, the row has {len(record.images)}.{more}")
         if self._likely and not record.options:
             return failed("options: there are none to choose from. Use --method generate.")
         try:
-            return decoded(record.images[0], 1), prompt_of(record, self._preprocessor), list(map(str, record.options))
+            return (
+                decode_image(record.images[0], 1),
+                build_prompt(record, self._preprocessor),
+                list(map(str, record.options)),
+            )
         except RowError as error:
             return failed(f"{error.field}: {error.message}")
         except Exception as error:  # the preprocessor is the user's
             return failed(f"the preprocessor raises {type(error).__name__}: {take_first_line(error)}")
 
-    def _answered(self, rows: Sequence[_Asked]) -> list[Answer]:
+    def _answer_rows(self, rows: Sequence[_Asked]) -> list[Answer]:
         try:
-            outputs = self._outputs(rows)
+            outputs = self._call_interface(rows)
         except UsageError:
             raise
         except Exception as error:  # models of many makers: anything may come out of a bad row
             if len(rows) > 1:
-                return [answer for row in rows for answer in self._answered([row])]
+                return [answer for row in rows for answer in self._answer_rows([row])]
             return [failed(f"{type(error).__name__}: {take_first_line(error)}")]
         if len(outputs) != len(rows):
             raise Error(f"{self._named}: {self._call_name} gave {len(outputs)} answers for {len(rows)} prompts.")
         return [self._read(output, row) for output, row in zip(outputs, rows, strict=True)]
 
-    def _outputs(self, rows: Sequence[_Asked]) -> Sequence[Any]:
+    def _call_interface(self, rows: Sequence[_Asked]) -> Sequence[Any]:
         columns = [list(column) for column in zip(*rows, strict=True)][: 3 if self._likely else 2]
         if self._call_name in (GENERATORS[1], PREDICTORS[1]):
             return [self._call(*row, **self._settings) for row in zip(*columns, strict=True)]
@@ -276,7 +282,7 @@ class InterfaceBackend:
         return Answer(LETTERS[place])
 
 
-def _given(options: ModelOptions) -> dict[str, Any]:
+def _list_changed_options(options: ModelOptions) -> dict[str, Any]:
     """Give the settings that the user made; the interface has defaults for the others."""
     generation = options.generation
     settings = {
@@ -287,7 +293,7 @@ def _given(options: ModelOptions) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def _traits(preprocessor: Any) -> str:
+def _describe_traits(preprocessor: Any) -> str:
     """Describe a preprocessor by the values it holds, so that another mark shares no answers."""
     held = getattr(preprocessor, "__dict__", {})
     return _ADDRESS.sub("", repr(sorted(held.items())))

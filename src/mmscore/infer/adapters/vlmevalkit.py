@@ -31,9 +31,9 @@ from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.images.loader import Pictures, decode_base64
 from mmconvert.io.columns import take_headers
 from mmconvert.kits.vlmevalkit.lmu_table import build_index_cell
-from mmscore.infer.backend import Backend, Generation, ModelOptions, honour
+from mmscore.infer.backend import Backend, Generation, ModelOptions, check_options
 from mmscore.infer.message_model import IMAGE, TEXT, Message, MessageModel, store
-from mmscore.infer.object_identity import code_identity
+from mmscore.infer.object_identity import identify_code
 from mmscore.infer.thinking import split_thinking
 from mmscore.llm.response_cache import Answer, failed
 
@@ -61,53 +61,53 @@ class KitModel:
         Raises:
             UsageError: An option cannot be honoured, or the class needs values that nobody gave.
         """
-        model_class = _class_of(given)
-        passed = _passed(given, model_class, options)
+        model_class = _find_class(given)
+        passed = _choose_arguments(given, model_class, options)
         is_service = bool(getattr(model_class, "is_api", False))
         flags = ["--" + name.replace("_", "-") for name in passed]
-        honour(named, options, *flags, "--n", *(("--concurrency",) if is_service else ()))
+        check_options(named, options, *flags, "--n", *(("--concurrency",) if is_service else ()))
         values = dict(passed.values())
         with contextlib.redirect_stdout(sys.stderr):
-            self._model = _opened(named, given, model_class, values)
+            self._model = _open_model(named, given, model_class, values)
         self.name = options.model
         self.batch_size = (options.service.concurrency or 1) if is_service else 1
         bound = {**given.keywords, "": given.args} if isinstance(given, functools.partial) else {}
-        self.identity = f"vlmevalkit:{code_identity(model_class)}:{options.model}:{values}:{bound}"
+        self.identity = f"vlmevalkit:{identify_code(model_class)}:{options.model}:{values}:{bound}"
         if hasattr(self._model, "set_dump_image"):
-            self._model.set_dump_image(stored_pictures)
+            self._model.set_dump_image(store_images)
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
         """Ask about each record; what the model raises is why a row has no answer."""
         # What the model prints is for people; standard output is the command's.
         with contextlib.redirect_stdout(sys.stderr), ThreadPoolExecutor(max_workers=self.batch_size) as threads:
-            return list((threads.map if len(records) > 1 else map)(self._answer, records))
+            return list((threads.map if len(records) > 1 else map)(self._answer_record, records))
 
-    def _answer(self, record: Record) -> Answer:
+    def _answer_record(self, record: Record) -> Answer:
         with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
             token = _folder.set(Path(folder))
             try:
-                return self._read(record, self._reply(record))
+                return self._read(record, self._request_response(record))
             except RowError as error:
                 return failed(f"{error.field}: {error.message}")
             except Exception as error:
-                return failed(f"{type(error).__name__}: {take_first_line(error)} ({_place(error)})")
+                return failed(f"{type(error).__name__}: {take_first_line(error)} ({_find_place(error)})")
             finally:
                 _folder.reset(token)
 
-    def _reply(self, record: Record) -> Any:
+    def _request_response(self, record: Record) -> Any:
         dataset = record.dataset or Path(record.source.file).stem
         turns = record.messages
         system, turns = (turns[:1], turns[1:]) if turns and turns[0].role == "system" else ((), turns)
-        asked = self._system(system)
+        asked = self._build_system(system)
         if len(turns) != 1:
             return self._chat(record, dataset)
         if hasattr(self._model, "use_custom_prompt") and self._model.use_custom_prompt(dataset):
-            message = self._model.build_prompt(line_of(record), dataset=dataset)
+            message = self._model.build_prompt(build_table_row(record), dataset=dataset)
         else:
-            message = messages_of(replace(record, messages=turns))[0]["content"]
+            message = build_messages(replace(record, messages=turns))[0]["content"]
         return self._generate([*asked, *message], dataset)
 
-    def _system(self, turns: Sequence[Turn]) -> Message:
+    def _build_system(self, turns: Sequence[Turn]) -> Message:
         if turns and not getattr(self._model, "is_api", False):
             raise RowError("system.unsupported", "messages", "the model has no place for a system turn. Leave it out.")
         return [{"type": TEXT, "value": part.text, "role": "system"} for turn in turns for part in turn.content]
@@ -123,7 +123,7 @@ class KitModel:
                 "history.unsupported", "messages", "the row has a history, and the model no chat_inner. Write it."
             )
         ask = getattr(self._model, "chat", None) or self._model.chat_inner
-        return ask(messages_of(record), dataset=dataset)
+        return ask(build_messages(record), dataset=dataset)
 
     def _read(self, record: Record, reply: Any) -> Answer:
         if isinstance(reply, Mapping) and "prediction" in reply:
@@ -144,7 +144,7 @@ class KitModel:
         return Answer(text, thinking=thinking)
 
 
-def messages_of(record: Record) -> list[dict[str, Any]]:
+def build_messages(record: Record) -> list[dict[str, Any]]:
     """Give the turns of a row as the kit's chat history, pictures stored as files, or as the addresses they are.
 
     Returns:
@@ -164,7 +164,7 @@ def messages_of(record: Record) -> list[dict[str, Any]]:
     ]
 
 
-def line_of(record: Record) -> Any:
+def build_table_row(record: Record) -> Any:
     """Give the row of the kit's table that a record stands for, as a pandas Series.
 
     The index is a whole number where it is one; other cells are texts, `image` base64 or a list of it. Cells
@@ -182,7 +182,7 @@ def line_of(record: Record) -> Any:
         "question": record.question,
         "hint": record.hint,
         **dict(zip(LETTERS, record.options, strict=False)),
-        "answer": _answer_cell(record),
+        "answer": _format_answer_cell(record),
         "category": record.category,
         "l2-category": record.l2_category,
         "split": record.split,
@@ -195,12 +195,12 @@ def line_of(record: Record) -> Any:
     )
 
 
-def _answer_cell(record: Record) -> str | None:
+def _format_answer_cell(record: Record) -> str | None:
     label = None if record.label is None else parse_json(record.label)
     return label if isinstance(label, str | None) else record.label
 
 
-def stored_pictures(line: Any) -> list[str]:
+def store_images(line: Any) -> list[str]:
     """Store the pictures of a line of the kit's table, and give their paths: the kit's `dump_image`.
 
     Raises:
@@ -215,12 +215,12 @@ def stored_pictures(line: Any) -> list[str]:
     return [str(store(_PICTURES.of_bytes(decode_base64(text), slot), folder)) for slot, text in enumerate(texts, 1)]
 
 
-def _class_of(given: Any) -> Any:
+def _find_class(given: Any) -> Any:
     made = given.func if isinstance(given, functools.partial) else given
     return made if isinstance(made, type) else type(made)
 
 
-def _passed(given: Any, model_class: Any, options: ModelOptions) -> dict[str, tuple[str, Any]]:
+def _choose_arguments(given: Any, model_class: Any, options: ModelOptions) -> dict[str, tuple[str, Any]]:
     """Choose what a class is opened with: option -> parameter and value; an object, which is open, takes nothing."""
     if not isinstance(given, type | functools.partial):
         return {}
@@ -239,7 +239,7 @@ def _passed(given: Any, model_class: Any, options: ModelOptions) -> dict[str, tu
     return passed
 
 
-def _opened(named: str, given: Any, model_class: Any, values: Mapping[str, Any]) -> Any:
+def _open_model(named: str, given: Any, model_class: Any, values: Mapping[str, Any]) -> Any:
     if not isinstance(given, type | functools.partial):
         return given
     make: Callable[..., Any] = given
@@ -258,16 +258,16 @@ def _opened(named: str, given: Any, model_class: Any, values: Mapping[str, Any])
     return make(**values)
 
 
-def _place(error: Exception) -> str:
+def _find_place(error: Exception) -> str:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
-def adapted(named: str, given: object, options: ModelOptions) -> Backend | None:
+def adapt_model(named: str, given: object, options: ModelOptions) -> Backend | None:
     """Make a backend of a model of the kit; see `mmscore.infer.adapter.Adapter`."""
-    if not any(callable(getattr(_class_of(given), name, None)) for name in INNER):
+    if not any(callable(getattr(_find_class(given), name, None)) for name in INNER):
         return None
     return KitModel(named, given, options)
 
 
-ADAPTER = adapted
+ADAPTER = adapt_model

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mmconvert.core.errors import UsageError, show, suggest_spelling
 from mmconvert.core.record import Record, join_prompt_text
-from mmscore.infer.backend import ModelOptions, honour
+from mmscore.infer.backend import ModelOptions, check_options
 from mmscore.llm.response_cache import Answer, failed
 
 _MODES = ("answer", "prompt", "text=TEXT")
@@ -31,13 +31,13 @@ class Echo:
         Raises:
             UsageError: A mode or knob is unknown, or an option was given that only a model has.
         """
-        honour("echo", options, "--batch-size", "--n")
+        check_options("echo", options, "--batch-size", "--n")
         self.name, _, knobs = options.model.partition(":")
         if self.name not in _MODES[:2] and not self.name.startswith("text="):
             raise UsageError(
                 f"--model {show(self.name)}: echo knows {', '.join(_MODES)}.{suggest_spelling(self.name, _MODES)}"
             )
-        values = _knobs(knobs)
+        values = _read_knobs(knobs)
         # The knobs change when and whether a row is answered, never the answer.
         self.identity = f"echo:{self.name}"
         self.batch_size = options.batch_size or int(values.get("batch", 8))
@@ -47,18 +47,18 @@ class Echo:
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
         """Answer records, one after the other."""
-        return [self._answer(record) for record in records]
+        return [self._answer_record(record) for record in records]
 
-    def _answer(self, record: Record) -> Answer:
+    def _answer_record(self, record: Record) -> Answer:
         if self._log is not None:
             with self._log.open("a", encoding="utf-8") as file:
                 file.write(record.id + "\n")
         time.sleep(self._delay)
         if self._fail and record.source.row % self._fail == self._fail - 1:
             return failed(f"echo was told to fail every {self._fail}. row")
-        return Answer(self._text(record), finish_reason="stop")
+        return Answer(self._read_text(record), finish_reason="stop")
 
-    def _text(self, record: Record) -> str:
+    def _read_text(self, record: Record) -> str:
         if self.name.startswith("text="):
             return self.name.removeprefix("text=")
         if self.name == "prompt":
@@ -68,7 +68,7 @@ class Echo:
         return record.answers[0] if record.answers else ""
 
 
-def _knobs(text: str) -> Mapping[str, str]:
+def _read_knobs(text: str) -> Mapping[str, str]:
     values = {}
     for item in filter(None, text.split(",")):
         name, _, value = item.partition("=")

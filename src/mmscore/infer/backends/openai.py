@@ -24,11 +24,11 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
 from mmconvert.core.record import Image, Record, Turn, encode_json
 from mmconvert.images.loader import MIME_TYPES, probe
-from mmscore.infer.backend import Generation, ModelOptions, Service, honour, require_draws
-from mmscore.infer.pictures import shrunk
+from mmscore.infer.backend import Generation, ModelOptions, Service, check_options, require_draws
+from mmscore.infer.pictures import shrink_image
 from mmscore.infer.thinking import CLOSE, OPEN, split_thinking
 from mmscore.llm.budget import read_price
-from mmscore.llm.client import API_KEY, Chat, Endpoint, chat_url, key_from_environment
+from mmscore.llm.client import API_KEY, Chat, Endpoint, build_chat_url, read_key
 from mmscore.llm.response_cache import OK, Answer, failed
 
 _OPTIONS = (
@@ -55,12 +55,12 @@ class OpenAIBackend:
         Raises:
             UsageError: There is no address or key, or an option cannot be honoured.
         """
-        honour("openai", options, *_OPTIONS)
+        check_options("openai", options, *_OPTIONS)
         require_draws(options)
-        extra = _extra_body(options.service.extra_body)
-        self._endpoint = _endpoint(options.model, options.service)
+        extra = _read_extra_body(options.service.extra_body)
+        self._endpoint = _build_endpoint(options.model, options.service)
         scores = {"logprobs": True} if options.output_scores else {}
-        self._request = {**_request(options.generation, extra), **scores, **extra}
+        self._request = {**_build_request(options.generation, extra), **scores, **extra}
         self._generation = options.generation
         self._max_side = options.max_image_side
         self._output_scores = options.output_scores
@@ -84,44 +84,46 @@ class OpenAIBackend:
         Raises:
             Error: No further row would be answered either; raised when what was under way has its replies.
         """
-        rows = _rows(records, self._n)
+        rows = _group_records(records, self._n)
         under_way: dict[asyncio.Task[list[Answer]], int] = {}
         ended: BaseException | None = None
         with Chat(self._endpoint) as chat:
             try:
-                while done := chat.run(self._some(chat, rows if ended is None else iter(()), under_way)):
-                    if came := [pair for task, start in done if not task.exception() for pair in _placed(task, start)]:
+                while done := chat.run(self._collect_finished(chat, rows if ended is None else iter(()), under_way)):
+                    if came := [
+                        pair for task, start in done if not task.exception() for pair in _place_answers(task, start)
+                    ]:
                         yield came
                     ended = ended or next(filter(None, (task.exception() for task, _ in done)), None)
             finally:
-                chat.run(_dropped(under_way))
+                chat.run(_cancel_tasks(under_way))
         if ended is not None:
             raise ended
 
-    async def _some(
+    async def _collect_finished(
         self, chat: Chat, rows: Iterator[tuple[int, list[Record]]], under_way: dict[asyncio.Task[list[Answer]], int]
     ) -> list[tuple[asyncio.Task[list[Answer]], int]]:
         """Fill the free places and wait for whoever is done first; nothing when nobody is under way."""
         places = 1 if self._takes_n is None else self._endpoint.concurrency
         for start, replies in islice(rows, places - len(under_way)):
-            under_way[asyncio.ensure_future(self._ask(chat, replies))] = start
+            under_way[asyncio.ensure_future(self._request_responses(chat, replies))] = start
         chat.replied = chat.replied or self.proven
         if not under_way:
             return []
         done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
         return [(task, under_way.pop(task)) for task in done]
 
-    async def _ask(self, chat: Chat, replies: Sequence[Record]) -> list[Answer]:
+    async def _request_responses(self, chat: Chat, replies: Sequence[Record]) -> list[Answer]:
         """Ask for the replies to one row, together where the service takes that."""
         try:
-            messages = _messages(replies[0], self._max_side)
+            messages = _build_messages(replies[0], self._max_side)
         except RowError as error:
             return [failed(f"{error.field}: {error.message}")] * len(replies)
         answers: list[Answer] = []
         alone = self._takes_n is False
         while left := len(replies) - len(answers):
             several = {} if alone or left == 1 else {"n": left}
-            fields = self._request | _own_fields(replies[len(answers)], self._generation) | several
+            fields = self._request | _build_row_fields(replies[len(answers)], self._generation) | several
             came = await chat.ask_several(messages, fields)
             refused = came[0].status != OK
             if refused and several and self._takes_n is None:
@@ -137,7 +139,7 @@ class OpenAIBackend:
         return answers
 
 
-def _rows(records: Iterator[Record], n: int) -> Iterator[tuple[int, list[Record]]]:
+def _group_records(records: Iterator[Record], n: int) -> Iterator[tuple[int, list[Record]]]:
     """Gather what is asked of one row, `n` replies or those of them that are missing, with the first one's number."""
     replies: list[Record] = []
     start = 0
@@ -154,23 +156,23 @@ def _rows(records: Iterator[Record], n: int) -> Iterator[tuple[int, list[Record]
         yield start, replies
 
 
-def _placed(task: asyncio.Task[list[Answer]], start: int) -> Iterator[tuple[int, Answer]]:
+def _place_answers(task: asyncio.Task[list[Answer]], start: int) -> Iterator[tuple[int, Answer]]:
     return enumerate(task.result(), start=start)
 
 
-async def _dropped(under_way: Mapping[asyncio.Task[list[Answer]], int]) -> None:
+async def _cancel_tasks(under_way: Mapping[asyncio.Task[list[Answer]], int]) -> None:
     """Let go of questions whose replies nobody waits for any more."""
     for task in under_way:
         task.cancel()
     await asyncio.gather(*under_way, return_exceptions=True)
 
 
-def _endpoint(model: str, service: Service) -> Endpoint:
+def _build_endpoint(model: str, service: Service) -> Endpoint:
     timeout = service.timeout or _TIMEOUT
     return Endpoint(
-        chat_url(service.base_url),
+        build_chat_url(service.base_url),
         model,
-        key_from_environment(service.api_key_env),
+        read_key(service.api_key_env),
         service.api_key_env or API_KEY,
         concurrency=service.concurrency or _CONCURRENCY,
         max_calls=service.max_calls,
@@ -183,9 +185,9 @@ def _endpoint(model: str, service: Service) -> Endpoint:
     )
 
 
-def _extra_body(text: str | None) -> Mapping[str, Any]:
+def _read_extra_body(text: str | None) -> Mapping[str, Any]:
     try:
-        fields = json.loads(text or "{}", parse_constant=_no_number)
+        fields = json.loads(text or "{}", parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"--extra-body: is no JSON ({take_first_line(error)}) {show(text)}.") from None
     if not isinstance(fields, dict):
@@ -195,11 +197,11 @@ def _extra_body(text: str | None) -> Mapping[str, Any]:
     return fields
 
 
-def _no_number(name: str) -> float:
+def _reject_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _request(generation: Generation, extra: Mapping[str, Any]) -> dict[str, Any]:
+def _build_request(generation: Generation, extra: Mapping[str, Any]) -> dict[str, Any]:
     """Name the generation options as the protocol does, and refuse those that `extra` sets too."""
     given = {
         "max_tokens": generation.max_new_tokens,
@@ -214,7 +216,7 @@ def _request(generation: Generation, extra: Mapping[str, Any]) -> dict[str, Any]
     return request if generation.sampling else {"temperature": 0, **request}
 
 
-def _own_fields(record: Record, generation: Generation) -> dict[str, Any]:
+def _build_row_fields(record: Record, generation: Generation) -> dict[str, Any]:
     """Give the fields of the request that hang on the row."""
     own: dict[str, Any] = {}
     if generation.seed is not None and record.variant:
@@ -225,21 +227,21 @@ def _own_fields(record: Record, generation: Generation) -> dict[str, Any]:
     return own
 
 
-def _messages(record: Record, max_side: int | None) -> list[dict[str, Any]]:
+def _build_messages(record: Record, max_side: int | None) -> list[dict[str, Any]]:
     """Write the turns as the protocol does.
 
     Raises:
         RowError: A turn has a role that needs more than a text, or a picture cannot be sent.
     """
     shown = iter(enumerate(record.images, start=1))
-    return [_message(number, turn, shown, max_side) for number, turn in enumerate(record.messages, start=1)]
+    return [_build_message(number, turn, shown, max_side) for number, turn in enumerate(record.messages, start=1)]
 
 
-def _message(number: int, turn: Turn, shown: Iterator[tuple[int, Image]], max_side: int | None) -> dict[str, Any]:
+def _build_message(number: int, turn: Turn, shown: Iterator[tuple[int, Image]], max_side: int | None) -> dict[str, Any]:
     if turn.role not in _ROLES:
         raise RowError("media.unsupported", "messages", f"turn {number} is of the role {turn.role!r}.")
     parts = [
-        _picture(*next(shown), max_side) if part.type == "image" else {"type": "text", "text": part.text}
+        _build_image(*next(shown), max_side) if part.type == "image" else {"type": "text", "text": part.text}
         for part in turn.content
     ]
     if len(parts) == 1 and turn.content[0].type == "text":
@@ -248,9 +250,9 @@ def _message(number: int, turn: Turn, shown: Iterator[tuple[int, Image]], max_si
     return {"role": turn.role, "content": parts}
 
 
-def _picture(number: int, image: Image, max_side: int | None) -> dict[str, Any]:
+def _build_image(number: int, image: Image, max_side: int | None) -> dict[str, Any]:
     if image.bytes is not None:
-        data = image.bytes if max_side is None else shrunk(image.bytes, number, max_side)
+        data = image.bytes if max_side is None else shrink_image(image.bytes, number, max_side)
         try:
             kind, _, _ = probe(data)
         except RowError as error:

@@ -23,12 +23,12 @@ from transformers.utils import logging
 
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
 from mmconvert.core.record import Record
-from mmscore.infer.backend import CHAT, LIKELIHOOD, SUM, Generation, ModelOptions, honour, require_draws
-from mmscore.infer.likelihood import choice, option_logprobs, option_tokens
+from mmscore.infer.backend import CHAT, LIKELIHOOD, SUM, Generation, ModelOptions, check_options, require_draws
+from mmscore.infer.likelihood import choose_option, score_options, tokenize_options
 from mmscore.infer.memory import TokenBudget
 from mmscore.infer.sampling import TokenScores, draw_processors
 from mmscore.infer.thinking import OPEN, split_thinking
-from mmscore.infer.vlm_prompts import Asked, Prompts
+from mmscore.infer.vlm_prompts import PreparedRow, Prompts
 from mmscore.llm.response_cache import Answer, failed
 
 _MAX_NEW_TOKENS = 1024
@@ -70,13 +70,13 @@ class TransformersBackend:
             UsageError: There is no such folder, or an option has a value that is unknown.
             Error: The model cannot be loaded, or has no chat template.
         """
-        honour("transformers", options, *_OPTIONS)
+        check_options("transformers", options, *_OPTIONS)
         require_draws(options)
         if options.quiet or not sys.stderr.isatty():
             logging.disable_progress_bar()
-        self.name, source = _source(options.model)
+        self.name, source = _find_source(options.model)
         on_gpu = torch.cuda.is_available()
-        dtype = _dtype(options.dtype or ("bfloat16" if on_gpu else "float32"))
+        dtype = _find_dtype(options.dtype or ("bfloat16" if on_gpu else "float32"))
         self._processor = _load(AutoProcessor, options.model, source)
         if not (hasattr(self._processor, "image_processor") and hasattr(self._processor, "tokenizer")):
             raise Error(f"{options.model}: takes no pictures. Choose a vision-language model.")
@@ -104,11 +104,11 @@ class TransformersBackend:
         self._output_scores = options.output_scores
         self._reduction = (options.likelihood_reduction or SUM) if options.method == LIKELIHOOD else None
         self._generation = options.generation
-        self._config = _generation_config(self._model.generation_config, options.generation, self._tokenizer)
-        self._ends = _token_ids(self._config.eos_token_id)
+        self._config = _build_generation_config(self._model.generation_config, options.generation, self._tokenizer)
+        self._ends = _list_token_ids(self._config.eos_token_id)
         self._most_tokens = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
         if options.compile:
-            self._config.cache_implementation = _compilable(self._model, options.model)
+            self._config.cache_implementation = _name_compilable_cache(self._model, options.model)
         self.batch_size = options.batch_size or (_BATCH_ON_GPU if on_gpu else _BATCH_ON_CPU)
         self._measures = options.batch_size is None
         self._reply_tokens = self._config.max_new_tokens if self._reduction is None else _TOKENS_AN_OPTION
@@ -134,17 +134,17 @@ class TransformersBackend:
         """Give as many rows as the memory takes, or as the user said."""
         if not self._measures:
             return self.batch_size
-        return max(1, min(self.batch_size, self._budget.tokens() // self._longest(sizes[0])))
+        return max(1, min(self.batch_size, self._budget.count_tokens() // self._estimate_longest(sizes[0])))
 
     def prepare(self, records: Sequence[Record]) -> "_Prepared":
         """Decode pictures, word the prompts and tokenise them."""
         asked = [self._prompts.asked(record) for record in records]
-        rows = [row for row in asked if isinstance(row, Asked)]
+        rows = [row for row in asked if isinstance(row, PreparedRow)]
         # The template ends a batch with the beginning of a turn, or goes on with the last one.
         parts = ([row for row in rows if row.continues is continues] for continues in (False, True))
-        return _Prepared(asked, [(part, self._tensors(part)) for part in parts])
+        return _Prepared(asked, [(part, self._try_encode(part)) for part in parts])
 
-    def _tensors(self, rows: Sequence[Asked]) -> Any:
+    def _try_encode(self, rows: Sequence[PreparedRow]) -> Any:
         """Encode rows, or give None: whoever asks them together then finds the one that is to blame."""
         try:
             inputs = self._prompts.encoded(rows) if rows else None
@@ -163,21 +163,23 @@ class TransformersBackend:
 
     def answer_prepared(self, prepared: "_Prepared") -> list[Answer]:
         """Answer what was made ready, as `answer` does."""
-        replies = [iter(self._answered(rows, inputs)) for rows, inputs in prepared.parts]
-        return [next(replies[row.continues]) if isinstance(row, Asked) else row for row in prepared.asked]
+        replies = [iter(self._answer_rows(rows, inputs)) for rows, inputs in prepared.parts]
+        return [next(replies[row.continues]) if isinstance(row, PreparedRow) else row for row in prepared.asked]
 
-    def _answered(self, rows: Sequence[Asked], inputs: Any = None) -> list[Answer]:
+    def _answer_rows(self, rows: Sequence[PreparedRow], inputs: Any = None) -> list[Answer]:
         """Answer rows together; when that fails, halves of them, down to the row that is to blame."""
         if not rows:
             return []
         out_of_memory = False
         try:
-            return self._chosen(rows, inputs) if self._reduction else self._generated(rows, inputs)
+            return self._choose_options(rows, inputs) if self._reduction else self._generate(rows, inputs)
         except torch.AcceleratorError as error:
-            raise Error(f"the GPU failed ({_first_line(error)}). Run again: the answers so far are kept.") from error
+            raise Error(
+                f"the GPU failed ({_take_first_line(error)}). Run again: the answers so far are kept."
+            ) from error
         except Exception as error:  # processors and models of many makers: anything may come out of a bad row
             out_of_memory = isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
-            why = f"{type(error).__name__}: {_first_line(error)}"
+            why = f"{type(error).__name__}: {_take_first_line(error)}"
         # Outside the handler, whose traceback would keep the tensors of the failed batch alive.
         if out_of_memory and torch.cuda.is_available():
             torch.cuda.empty_cache()
@@ -186,36 +188,38 @@ class TransformersBackend:
         half = len(rows) // 2
         if out_of_memory:
             self._shrink(rows, half)
-        return self._answered(rows[:half]) + self._answered(rows[half:])
+        return self._answer_rows(rows[:half]) + self._answer_rows(rows[half:])
 
-    def _shrink(self, rows: Sequence[Asked], half: int) -> None:
+    def _shrink(self, rows: Sequence[PreparedRow], half: int) -> None:
         """Remember that rows were too many: by their tokens where those are measured, else by their number."""
         if self._measures and self._model.device.type == "cuda":
-            self._budget.too_many(len(rows) * self._longest(max(self.size(row.record) for row in rows)))
+            self._budget.lower_limit(len(rows) * self._estimate_longest(max(self.size(row.record) for row in rows)))
         else:
             self.batch_size = min(self.batch_size, max(1, half))
 
-    def _longest(self, size: float) -> int:
+    def _estimate_longest(self, size: float) -> int:
         """Guess the tokens of a prompt and the longest reply to it."""
         return int(size * (self._tokens_a_size or 1)) + self._reply_tokens
 
-    def _encoded(self, rows: Sequence[Asked], inputs: Any, room: int) -> Any:
+    def _move_inputs(self, rows: Sequence[PreparedRow], inputs: Any, room: int) -> Any:
         """Put rows, encoded already or not, before the model; what follows a prompt has room for so many tokens."""
         inputs = self._prompts.encoded(rows) if inputs is None else inputs
         longest = int(inputs["attention_mask"].sum(dim=1).max())
         if self._most_tokens is not None and longest + room > self._most_tokens:
             raise ValueError(f"the prompt has {longest} tokens, the model takes {self._most_tokens}")
-        self._budget.begin()
+        self._budget.begin_batch()
         return inputs.to(self._model.device, dtype=self._model.dtype)
 
-    def _generated(self, rows: Sequence[Asked], inputs: Any) -> list[Answer]:
-        inputs = self._encoded(rows, inputs, room=1)
+    def _generate(self, rows: Sequence[PreparedRow], inputs: Any) -> list[Answer]:
+        inputs = self._move_inputs(rows, inputs, room=1)
         scores = TokenScores() if self._output_scores else None
         with torch.inference_mode():
             generated = self._model.generate(
                 **inputs,
                 generation_config=self._config,
-                logits_processor=LogitsProcessorList([*([scores] if scores else []), *self._draws(rows)]),
+                logits_processor=LogitsProcessorList(
+                    [*([scores] if scores else []), *self._build_draw_processors(rows)]
+                ),
                 tokenizer=self._tokenizer if self._config.stop_strings else None,
             )
         self._budget.learn(generated.numel())
@@ -227,26 +231,26 @@ class TransformersBackend:
         kept = zip(answers, scores.values(generated), strict=True)
         return [replace(answer, token_logprobs=tuple(own[: answer.completion_tokens])) for answer, own in kept]
 
-    def _chosen(self, rows: Sequence[Asked], inputs: Any) -> list[Answer]:
+    def _choose_options(self, rows: Sequence[PreparedRow], inputs: Any) -> list[Answer]:
         """Take the likeliest option of each row; rows whose options cannot be scored fail alone."""
-        options = [option_tokens(self._tokenizer, row.record) for row in rows]
+        options = [tokenize_options(self._tokenizer, row.record) for row in rows]
         scored = [(row, own) for row, own in zip(rows, options, strict=True) if not isinstance(own, Answer)]
-        answers = iter(self._scored(scored, inputs if len(scored) == len(rows) else None) if scored else [])
+        answers = iter(self._score_options(scored, inputs if len(scored) == len(rows) else None) if scored else [])
         return [own if isinstance(own, Answer) else next(answers) for own in options]
 
-    def _scored(self, rows: Sequence[tuple[Asked, list[tuple[int, ...]]]], inputs: Any) -> list[Answer]:
+    def _score_options(self, rows: Sequence[tuple[PreparedRow, list[tuple[int, ...]]]], inputs: Any) -> list[Answer]:
         options = [own for _, own in rows]
         decoder_only = not self._model.config.is_encoder_decoder
         longest = max(len(tokens) for own in options for tokens in own)
-        inputs = self._encoded([row for row, _ in rows], inputs, room=longest * decoder_only)
-        logprobs = option_logprobs(self._model, self._config, inputs, options)
+        inputs = self._move_inputs([row for row, _ in rows], inputs, room=longest * decoder_only)
+        logprobs = score_options(self._model, self._config, inputs, options)
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         return [
-            choice(row.record, own, str(self._reduction), length)
+            choose_option(row.record, own, str(self._reduction), length)
             for (row, _), own, length in zip(rows, logprobs, lengths, strict=True)
         ]
 
-    def _draws(self, rows: Sequence[Asked]) -> LogitsProcessorList:
+    def _build_draw_processors(self, rows: Sequence[PreparedRow]) -> LogitsProcessorList:
         if not self._generation.sampling:
             return LogitsProcessorList()
         records = [row.record for row in rows]
@@ -276,8 +280,8 @@ class TransformersBackend:
 class _Prepared(msgspec.Struct, frozen=True):
     """Rows as they are asked, or why they are not; and those that are asked together, with their tensors if any."""
 
-    asked: Sequence[Asked | Answer]
-    parts: Sequence[tuple[Sequence[Asked], Any]]
+    asked: Sequence[PreparedRow | Answer]
+    parts: Sequence[tuple[Sequence[PreparedRow], Any]]
 
 
 @dataclass(slots=True)
@@ -287,26 +291,26 @@ class _Gpu:
     index: int
     before: int = 0
 
-    def room(self) -> int:
+    def measure_room(self) -> int:
         unused = torch.cuda.memory_reserved(self.index) - torch.cuda.memory_allocated(self.index)
         return int(torch.cuda.mem_get_info(self.index)[0] + unused)
 
-    def begin(self) -> None:
+    def reset_peak(self) -> None:
         torch.cuda.reset_peak_memory_stats(self.index)
         self.before = torch.cuda.memory_allocated(self.index)
 
-    def taken(self) -> int:
+    def measure_peak(self) -> int:
         return int(torch.cuda.max_memory_allocated(self.index) - self.before)
 
 
-def _compilable(model: Any, name: str) -> str:
+def _name_compilable_cache(model: Any, name: str) -> str:
     """Name the cache whose steps transformers compiles, on a GPU."""
     if not getattr(model, "_can_compile_fullgraph", False):
         raise UsageError(f"--compile: transformers cannot compile a {type(model).__name__} ({name}). Leave it out.")
     return "static"
 
 
-def _generation_config(own: GenerationConfig, asked: Generation, tokenizer: Any) -> GenerationConfig:
+def _build_generation_config(own: GenerationConfig, asked: Generation, tokenizer: Any) -> GenerationConfig:
     """Take the model's own settings (a repetition penalty, its end tokens), greedy, and those asked for."""
     config = copy.deepcopy(own)
     config.update(
@@ -326,7 +330,7 @@ def _generation_config(own: GenerationConfig, asked: Generation, tokenizer: Any)
     return config
 
 
-def _source(model: str) -> tuple[str, str]:
+def _find_source(model: str) -> tuple[str, str]:
     """Tell a folder from a Hub id; give the name for the `model` column and what to load."""
     path = Path(model).expanduser()
     if path.is_dir():
@@ -343,10 +347,10 @@ def _load(kind: Any, model: str, source: str, **options: Any) -> Any:
         return kind.from_pretrained(source, **options)
     except Exception as error:  # a broken folder shows itself in every kind of exception
         where = "" if Path(source).is_dir() else " It is no folder here, so it was looked for on the Hub."
-        raise Error(f"{model}: cannot be loaded ({type(error).__name__}: {_first_line(error)}).{where}") from error
+        raise Error(f"{model}: cannot be loaded ({type(error).__name__}: {_take_first_line(error)}).{where}") from error
 
 
-def _dtype(name: str) -> Any:
+def _find_dtype(name: str) -> Any:
     if name not in _DTYPES:
         raise UsageError(
             f"--dtype: expected one of {', '.join(_DTYPES)} {show(name)}.{suggest_spelling(name, _DTYPES)}"
@@ -367,13 +371,13 @@ def _digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _token_ids(value: int | Sequence[int] | None) -> frozenset[int]:
+def _list_token_ids(value: int | Sequence[int] | None) -> frozenset[int]:
     if value is None:
         return frozenset()
     return frozenset([value] if isinstance(value, int) else value)
 
 
-def _first_line(error: BaseException) -> str:
+def _take_first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return lines[0][:300] if lines else type(error).__name__
 

@@ -13,7 +13,7 @@ from mmconvert.core.record import LETTERS, Record, Turn
 from mmconvert.kits.reform_eval.dialogs import read_earlier_rounds, replace_history
 from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor, build_round
 from mmconvert.plugins.transform import Setting
-from mmscore.infer.protocol import Before, Protocol, Reply, reply_text
+from mmscore.infer.protocol import Before, Protocol, Reply, require_response_text
 from mmscore.parsers.reform_choice import reform_choice
 
 RANDOM = "random"
@@ -48,7 +48,7 @@ def vote(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple
     writer = Processor("", mark=parameters["mark"], response_prefix=parameters["prefix"] or None)
     setting, said = Setting("reform_eval", parameters["seed"]), []
     for number, (asked, replies) in enumerate(zip(earlier, before.rounds, strict=False)):
-        answer = _majority([_answer(reply, number, chosen=before.chosen) for reply in replies or (None,)])
+        answer = _find_majority([_read_answer(reply, number, chosen=before.chosen) for reply in replies or (None,)])
         if before.chosen:
             said.append((asked["question"], answer))
             continue
@@ -57,9 +57,9 @@ def vote(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple
     return replace_history(record.messages, said)
 
 
-def _answer(reply: Reply | None, number: int, *, chosen: bool) -> str:
+def _read_answer(reply: Reply | None, number: int, *, chosen: bool) -> str:
     """Give the option that a reply names, the reply itself where it names none."""
-    text, options = reply_text(reply, number), reply.options if reply else ()
+    text, options = require_response_text(reply, number), reply.options if reply else ()
     letter = text if chosen else reform_choice(text).value
     place = LETTERS.find(letter) if letter else -1
     option = options[place] if 0 <= place < len(options) else None
@@ -67,7 +67,7 @@ def _answer(reply: Reply | None, number: int, *, chosen: bool) -> str:
     return text if option is None else option
 
 
-def _majority(answers: Sequence[str]) -> str:
+def _find_majority(answers: Sequence[str]) -> str:
     """Give the most common answer, of several the one that came first.
 
     Example:

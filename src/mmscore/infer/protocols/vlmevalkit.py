@@ -9,7 +9,7 @@ from typing import Any
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Part, Record, Turn
-from mmscore.infer.protocol import Before, Protocol, reply_text
+from mmscore.infer.protocol import Before, Protocol, require_response_text
 
 
 def replay(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple[Turn, ...]:
@@ -27,7 +27,7 @@ def replay(record: Record, before: Before, parameters: Mapping[str, Any]) -> tup
     Parity: open-compass/VLMEvalKit@e8e78f0 vlmeval/inference_mt.py:chat_mt.
     """
     _check_order(record.messages)
-    replies = [_own(replies, record, number) for number, replies in enumerate(before.rounds)]
+    replies = [_find_own_response(replies, record, number) for number, replies in enumerate(before.rounds)]
     places = [place for place, turn in enumerate(record.messages) if turn.role == "assistant"]
     if len(places) < len(replies):
         raise RowError(
@@ -39,8 +39,10 @@ def replay(record: Record, before: Before, parameters: Mapping[str, Any]) -> tup
     return tuple(messages)
 
 
-def _own(replies: Sequence[Any], record: Record, number: int) -> str:
-    return reply_text(next((reply for reply in replies if reply.variant == (record.variant or 0)), None), number)
+def _find_own_response(replies: Sequence[Any], record: Record, number: int) -> str:
+    return require_response_text(
+        next((reply for reply in replies if reply.variant == (record.variant or 0)), None), number
+    )
 
 
 def _check_order(messages: Sequence[Turn]) -> None:

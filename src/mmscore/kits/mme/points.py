@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from mmscore.core.estimates import Z95, Estimate
 from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
-from mmscore.scoring.grouping import jointly
+from mmscore.scoring.grouping import score_jointly
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py, MME_rating; EvolvingLMMs-Lab/lmms-eval@75571cf
 # lmms_eval/tasks/mme/utils.py and BradyFU/Awesome-Multimodal-Large-Language-Models calculation.py have the same.
@@ -56,7 +56,7 @@ def score_pairs(scored: Scored, keys: Sequence[Hashable]) -> Scored:
     plus, points = [math.nan] * len(scored), [math.nan] * len(scored)
     for rows in members.values():
         if len(rows) >= PAIR:
-            both = jointly([hits[number] for number in rows[:PAIR]])
+            both = score_jointly([hits[number] for number in rows[:PAIR]])
             plus[rows[0]] = both
             points[rows[0]] = 100 * (math.fsum(hits[number] for number in rows) / len(rows) + both)
     return scored.with_scores(**{PLUS: plus, POINTS: points})

@@ -11,7 +11,7 @@ from typing import Any
 
 from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
 from mmscore.kits.mmtrusteval.evaluators import Classify, Settings, UnconnectedError
-from mmscore.llm.client import key_from_environment
+from mmscore.llm.client import read_key
 
 MODERATION, PERSPECTIVE = "openai_moderation_api_eval", "google_perspective_api_eval"
 
@@ -68,7 +68,7 @@ def connect_moderation(
 
     Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/score_eval.py:ModerationAPIEvaluator.
     """
-    key = key_from_environment(key_env)
+    key = read_key(key_env)
     service = _Service(url, {"Authorization": f"Bearer {key}"} if key else {}, pause)
     chosen = {} if model is None else {"model": model}
 
@@ -96,7 +96,7 @@ def connect_perspective(url: str, *, key_env: str | None = None, pause: float = 
 
     Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/score_eval.py:PerspectiveAPIEvaluator.
     """
-    key = key_from_environment(key_env) if key_env else None
+    key = read_key(key_env) if key_env else None
     service = _Service(url, {"x-goog-api-key": key} if key else {}, pause)
 
     @lru_cache(_KEPT)

@@ -7,7 +7,7 @@ from mmscore.core.recipe import Item
 from mmscore.kits.vlmevalkit.rows import read_answer_cell
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
-from mmscore.scoring.yes_no_rates import scores_of_yes
+from mmscore.scoring.yes_no_rates import score_yes
 
 COLUMNS = ("answer", "label")
 YES = "Yes"
@@ -27,4 +27,4 @@ def score_yes_rates(item: Item, parsed: Parsed, version: str) -> Mapping[str, fl
     """Give a row the scores behind accuracy (`acc`), `precision` and `recall` of `Yes`."""
     answer = read_answer_cell(item)
     right = float(vlmevalkit_yes_no(answer, parsed.value))
-    return {"acc": right, **scores_of_yes(right, said=parsed.value == YES, wanted=answer == YES)}
+    return {"acc": right, **score_yes(right, said=parsed.value == YES, wanted=answer == YES)}

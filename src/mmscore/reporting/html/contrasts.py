@@ -7,7 +7,7 @@ from typing import Any
 from mmconvert.core.errors import Error
 from mmscore.analysis.compare import compare_results
 from mmscore.analysis.explain import explain_gap
-from mmscore.scoring.paired_tests import holm
+from mmscore.scoring.paired_tests import adjust_holm
 from mmscore.scoring.scored_file import Result
 
 EACH_WITH_EACH = 4
@@ -35,7 +35,7 @@ def differences(results: Sequence[Result]) -> list[dict[str, Any]]:
         found.append({"a": a, "b": b, "rows": rows, "scores": told["scores"], "metrics": told["metrics"]})
     for name in dict.fromkeys(name for one in found for name in one["scores"]):
         having = [one["scores"][name] for one in found if name in one["scores"]]
-        for score, p in zip(having, holm([score["p"] for score in having]), strict=True):
+        for score, p in zip(having, adjust_holm([score["p"] for score in having]), strict=True):
             score["p_holm"] = p
     return found
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.dataset.publish import placed
+from mmconvert.dataset.publish import open_output
 from mmconvert.viewer.items import PageItem, Picture
 from mmconvert.viewer.page import write_page
 from mmconvert.viewer.thumbnails import Thumbnails
@@ -85,7 +85,7 @@ def write_report(
         )
 
     try:
-        with placed(path) as target:
+        with open_output(path) as target:
             return write_page(
                 target,
                 _title(results),

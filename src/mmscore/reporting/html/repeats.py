@@ -11,7 +11,7 @@ from mmconvert.core.record import LETTERS
 from mmscore.core.table import EXCLUDED, SCORED, Scored
 from mmscore.reporting.html.columns import beside
 from mmscore.reporting.html.verdicts import Verdicts
-from mmscore.scoring.repeats import COLUMNS, question_numbers
+from mmscore.scoring.repeats import COLUMNS, number_questions
 from mmscore.scoring.scored_file import Result
 
 
@@ -49,7 +49,7 @@ def repeats(result: Result, verdicts: Verdicts) -> Repeats | None:
     scored = result.scored
     if len(scored) == 0:
         return None
-    numbers = question_numbers(_identified(beside(result, COLUMNS)))
+    numbers = number_questions(_identified(beside(result, COLUMNS)))
     if numbers is None:
         return None
     asked = defaultdict[int, list[int]](list)

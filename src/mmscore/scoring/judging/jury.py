@@ -20,14 +20,14 @@ from mmconvert.plugins.registry import name_by_content
 from mmscore.core.judge import LEAVE, RULE, Case, Judge, JudgeQuestion, Leave, NoVerdict, Step, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
-from mmscore.llm.budget import CapReachedError, Totals, tokens_of
-from mmscore.llm.client import Chat, together
-from mmscore.llm.response_cache import FAILED, OK, Answer, AnswerStore, answer_key
+from mmscore.llm.budget import CapReachedError, Totals, estimate_tokens
+from mmscore.llm.client import Chat, gather_in_order
+from mmscore.llm.response_cache import FAILED, OK, Answer, AnswerStore, build_answer_key
 
 Message = dict[str, str]
 
 
-class Setting(msgspec.Struct, frozen=True):
+class JudgeSetting(msgspec.Struct, frozen=True):
     """A judge with all that its replies depend on.
 
     Attributes:
@@ -64,7 +64,7 @@ class Setting(msgspec.Struct, frozen=True):
         """Whether anybody is asked at all."""
         return self.strategy != RULE
 
-    def case(self, item: Item, parsed: Parsed, scores: Mapping[str, float], options: Mapping[str, Any]) -> Case:
+    def build_case(self, item: Item, parsed: Parsed, scores: Mapping[str, float], options: Mapping[str, Any]) -> Case:
         """Lay a row before the judge, with what the recipe was configured with."""
         wishes = (self.wording, options, self.labels, self.pattern)
         return Case(item, parsed, scores, self.version, self.strategy, *wishes)
@@ -95,7 +95,7 @@ class Setting(msgspec.Struct, frozen=True):
     def key(self, question: JudgeQuestion, number: int) -> str:
         """Digest all that the reply to a row's question number `number` (from 0) depends on."""
         again = [self.repeat] if self.repeat else []
-        return answer_key("judge", self.messages(question), self.model, self.options(question), number, *again)
+        return build_answer_key("judge", self.messages(question), self.model, self.options(question), number, *again)
 
     def signature(self) -> Mapping[str, str]:
         """Name what the numbers depend on, for the signature of a report."""
@@ -110,10 +110,10 @@ class Setting(msgspec.Struct, frozen=True):
             "judge_generation": ",".join(f"{name}={encode_json(options[name])}" for name in sorted(options)),
         }
         own = {"judge_prompt": self.wording, "judge_score_mapping": self.labels, "judge_score_pattern": self.pattern}
-        return named | {name: answer_key(wish)[:16] for name, wish in own.items() if wish is not None}
+        return named | {name: build_answer_key(wish)[:16] for name, wish in own.items() if wish is not None}
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class CaseOutcome(msgspec.Struct, frozen=True):
     """What became of one case.
 
     Attributes:
@@ -157,7 +157,7 @@ class Vote(msgspec.Struct, frozen=True):
     reads: bool = False
 
 
-UNASKED = Outcome(LEAVE)
+UNASKED = CaseOutcome(LEAVE)
 
 
 class Jury(Protocol):
@@ -167,9 +167,9 @@ class Jury(Protocol):
         setting: The judge.
     """
 
-    setting: Setting
+    setting: JudgeSetting
 
-    def judge(self, cases: Sequence[Case]) -> list[Outcome]:
+    def judge(self, cases: Sequence[Case]) -> list[CaseOutcome]:
         """Settle cases; one outcome a case, in order."""
         ...
 
@@ -219,7 +219,7 @@ class Spent(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class Estimate:
+class JudgeCost:
     """What a judge would cost; tokens are guessed at three to four characters each, one for Chinese.
 
     Attributes:
@@ -247,15 +247,15 @@ class DryJury:
         estimate: The count so far.
     """
 
-    def __init__(self, setting: Setting, store: AnswerStore | None, *, again: bool = False) -> None:
+    def __init__(self, setting: JudgeSetting, store: AnswerStore | None, *, again: bool = False) -> None:
         """Join a judge and the store of its replies, None where there is none yet."""
         self.setting = setting
-        self.estimate = Estimate(stored=0 if setting.model else None)
+        self.estimate = JudgeCost(stored=0 if setting.model else None)
         self._store = store if setting.model else None
         self._again = again
         self._seen: set[str] = set()
 
-    def judge(self, cases: Sequence[Case]) -> list[Outcome]:
+    def judge(self, cases: Sequence[Case]) -> list[CaseOutcome]:
         """Count; every case is left as the rules scored it."""
         for case in cases:
             self._count(case)
@@ -290,7 +290,9 @@ class DryJury:
         calls = max(1, judge.least(strategy) - asked)
         estimate.calls += calls
         estimate.most_calls += judge.most(strategy) - asked
-        estimate.prompt_tokens += calls * sum(tokens_of(turn["content"]) for turn in self.setting.messages(question))
+        estimate.prompt_tokens += calls * sum(
+            estimate_tokens(turn["content"]) for turn in self.setting.messages(question)
+        )
         options = self.setting.options(question)
         limit = options.get("max_tokens", options.get("max_completion_tokens"))
         if isinstance(limit, int) and estimate.most_completion_tokens is not None:
@@ -307,7 +309,7 @@ CUT_OFF = "length"
 
 
 @dataclasses.dataclass(slots=True)
-class Tally:
+class JudgeTally:
     """What a judge's run did: rows asked about, replies from the store, failures, and what it took.
 
     Rows that a cap left unasked count as failed too.
@@ -333,7 +335,7 @@ class ModelJury:
 
     def __init__(
         self,
-        setting: Setting,
+        setting: JudgeSetting,
         chat: Chat,
         store: AnswerStore,
         *,
@@ -350,7 +352,7 @@ class ModelJury:
             progress: Called after each row with the rows settled and those of the batch.
         """
         self.setting = setting
-        self.tally = Tally()
+        self.tally = JudgeTally()
         self._chat = chat
         self._store = store
         self._again = again
@@ -358,7 +360,7 @@ class ModelJury:
         self._asking: dict[str, asyncio.Task[Answer]] = {}
         self._fresh: set[str] = set()
 
-    def judge(self, cases: Sequence[Case]) -> list[Outcome]:
+    def judge(self, cases: Sequence[Case]) -> list[CaseOutcome]:
         """Settle cases side by side.
 
         Raises:
@@ -366,16 +368,16 @@ class ModelJury:
         """
         done = 0
 
-        async def one(case: Case) -> Outcome:
+        async def one(case: Case) -> CaseOutcome:
             nonlocal done
-            outcome = await self._settle(case)
+            outcome = await self._judge_case(case)
             done += 1
             self._progress(done, len(cases))
             return outcome
 
         before = copy.copy(self._chat.totals)
         try:
-            outcomes = self._chat.run(together(one(case) for case in cases))
+            outcomes = self._chat.run(gather_in_order(one(case) for case in cases))
         finally:
             self._count(before, self._chat.totals)
         self._asking.clear()
@@ -388,36 +390,36 @@ class ModelJury:
         self.tally.prompt_tokens += after.prompt_tokens - before.prompt_tokens
         self.tally.completion_tokens += after.completion_tokens - before.completion_tokens
 
-    async def _settle(self, case: Case) -> Outcome:
+    async def _judge_case(self, case: Case) -> CaseOutcome:
         outcome, all_stored = await self._walk(case, anew=False)
         if self._again and all_stored and isinstance(outcome.step, NoVerdict):
             outcome, _ = await self._walk(case, anew=True)
         return outcome
 
-    async def _walk(self, case: Case, *, anew: bool) -> tuple[Outcome, bool]:
+    async def _walk(self, case: Case, *, anew: bool) -> tuple[CaseOutcome, bool]:
         """Ask what the protocol says until it has decided; tell whether every reply came from the store."""
         setting, replies, all_stored, digest = self.setting, list[str](), True, None
         cut = False
         while isinstance(step := setting.step(case, replies), JudgeQuestion):
             if len(replies) >= (most := setting.judge.most(setting.strategy)):
                 raise Error(f"judge {setting.name!r}: asks more than its {most} tries. Correct `tries`.")
-            digest = answer_key(setting.messages(step))
+            digest = build_answer_key(setting.messages(step))
             key = setting.key(step, len(replies))
             try:
-                answer, stored = await self._answer(key, step, anew=anew)
+                answer, stored = await self._read_or_ask(key, step, anew=anew)
             except CapReachedError:
                 self.tally.unasked += 1
-                return Outcome(NoVerdict(CAP_REACHED), None, digest, len(replies)), False
+                return CaseOutcome(NoVerdict(CAP_REACHED), None, digest, len(replies)), False
             all_stored = all_stored and stored
             if answer.text is None:
-                return Outcome(NoVerdict(answer.error or FAILED), None, digest, len(replies) + 1), all_stored
+                return CaseOutcome(NoVerdict(answer.error or FAILED), None, digest, len(replies) + 1), all_stored
             replies.append(answer.text)
             cut = answer.finish_reason == CUT_OFF
         if cut and isinstance(step, NoVerdict):
             step = NoVerdict(f"{step.reason}; the reply was cut off, allow more max_tokens")
-        return Outcome(step, replies[-1] if replies else None, digest, len(replies)), all_stored
+        return CaseOutcome(step, replies[-1] if replies else None, digest, len(replies)), all_stored
 
-    async def _answer(self, key: str, question: JudgeQuestion, *, anew: bool) -> tuple[Answer, bool]:
+    async def _read_or_ask(self, key: str, question: JudgeQuestion, *, anew: bool) -> tuple[Answer, bool]:
         """Give the reply, and whether it stood in the store before this run."""
         if key not in self._asking:
             stored = self._store.get([key]).get(key)

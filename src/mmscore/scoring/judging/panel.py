@@ -22,7 +22,7 @@ from mmscore.core.judge import JUDGED, LEAVE, Leave, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
 from mmscore.core.select_recipe import RecipeChoice
-from mmscore.scoring.judging.jury import Jury, Outcome, Setting, Vote
+from mmscore.scoring.judging.jury import CaseOutcome, JudgeSetting, Jury, Vote
 
 Scores = Mapping[str, float]
 Case = tuple[Item, Parsed, Scores]
@@ -34,7 +34,7 @@ MEAN, MEDIAN, MAJORITY = AGGREGATIONS = ("mean", "median", "majority_vote")
 """How the scores of several verdicts become one."""
 
 
-def majority(values: Sequence[_T]) -> _T:
+def find_majority(values: Sequence[_T]) -> _T:
     """Give the most frequent value; of several, that which comes first.
 
     Example:
@@ -44,14 +44,14 @@ def majority(values: Sequence[_T]) -> _T:
     return Counter(values).most_common(1)[0][0]
 
 
-def _mean(values: Sequence[float]) -> float:
+def _average(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
 _AGGREGATES: Mapping[str, Callable[[Sequence[float]], float]] = {
-    MEAN: _mean,
+    MEAN: _average,
     MEDIAN: statistics.median,
-    MAJORITY: majority,
+    MAJORITY: find_majority,
 }
 
 
@@ -64,7 +64,7 @@ class Panel(msgspec.Struct, frozen=True):
         min_valid: Fewest judges that must have a verdict on a row, of those that were asked about it.
     """
 
-    settings: tuple[Setting, ...]
+    settings: tuple[JudgeSetting, ...]
     aggregation: str = MEAN
     min_valid: int = 1
 
@@ -108,11 +108,11 @@ class Sitting:
     compared: int = field(default=0, init=False)
     agreed: int = field(default=0, init=False)
 
-    def judge(self, cases: Sequence[Case]) -> list[Outcome]:
+    def judge(self, cases: Sequence[Case]) -> list[CaseOutcome]:
         """Settle rows; one outcome a row, in order."""
         options = self.choice.recipe.options
-        outcomes = [jury.judge([jury.setting.case(*case, options) for case in cases]) for jury in self.juries]
-        return [self._together(case, said) for case, said in zip(cases, zip(*outcomes, strict=True), strict=True)]
+        outcomes = [jury.judge([jury.setting.build_case(*case, options) for case in cases]) for jury in self.juries]
+        return [self._combine(case, said) for case, said in zip(cases, zip(*outcomes, strict=True), strict=True)]
 
     def remarks(self) -> tuple[str, ...]:
         """Say how often several verdicts on a row were the same."""
@@ -120,7 +120,7 @@ class Sitting:
             return ()
         return (f"judges: all verdicts on a row are the same in {self.agreed:,} of {self.compared:,} rows.",)
 
-    def _together(self, case: Case, said: Sequence[Outcome]) -> Outcome:
+    def _combine(self, case: Case, said: Sequence[CaseOutcome]) -> CaseOutcome:
         asked = [
             (jury.setting, outcome)
             for jury, outcome in zip(self.juries, said, strict=True)
@@ -130,15 +130,15 @@ class Sitting:
         if len(self.juries) == 1:
             return replace(said[0], models=models)
         if not asked:
-            return Outcome(LEAVE)
-        votes = tuple(self._vote(setting, outcome, case) for setting, outcome in asked)
+            return CaseOutcome(LEAVE)
+        votes = tuple(self._build_vote(setting, outcome, case) for setting, outcome in asked)
         valid = [vote for vote in votes if vote.error is None]
         self.compared += len(valid) > 1
-        self.agreed += len(valid) > 1 and all(_said(vote) == _said(valid[0]) for vote in valid)
+        self.agreed += len(valid) > 1 and all(_read_vote(vote) == _read_vote(valid[0]) for vote in valid)
         digest, tries = asked[0][1].prompt_sha256, sum(outcome.tries for _, outcome in asked)
-        return Outcome(self._decided(votes, valid, case[1]), None, digest, tries, votes, models)
+        return CaseOutcome(self._decide(votes, valid, case[1]), None, digest, tries, votes, models)
 
-    def _vote(self, setting: Setting, outcome: Outcome, case: Case) -> Vote:
+    def _build_vote(self, setting: JudgeSetting, outcome: CaseOutcome, case: Case) -> Vote:
         item, parsed, _ = case
         about = (setting.title, setting.model, setting.repeat, outcome.reply)
         if not isinstance(outcome.step, Verdict):
@@ -152,29 +152,31 @@ class Sitting:
         except RowError as error:
             return Vote(*about, None, None, f"{error.field}: {error.message}", reads=True)
 
-    def _decided(self, votes: Sequence[Vote], valid: Sequence[Vote], parsed: Parsed) -> Verdict | NoVerdict:
-        seats = _seats(valid)
-        asked = len(_seats(votes))
+    def _decide(self, votes: Sequence[Vote], valid: Sequence[Vote], parsed: Parsed) -> Verdict | NoVerdict:
+        seats = _group_repeats(valid)
+        asked = len(_group_repeats(votes))
         if len(seats) < min(self.panel.min_valid, asked):
             reason = next(vote.error for vote in votes if vote.error is not None)
             return NoVerdict(
                 f"{len(seats)} of {asked} judges have a verdict, {self.panel.min_valid} are needed; {reason}"
             )
         if all(vote.reads for vote in valid):
-            value = majority([majority([vote.value for vote in seat]) for seat in seats])
+            value = find_majority([find_majority([vote.value for vote in seat]) for seat in seats])
             scores = next(vote.scores for vote in valid if vote.value == value)
         else:
             value = valid[0].value
             aggregate = _AGGREGATES[self.panel.aggregation]
-            scores = _scores([_scores([vote.scores or {} for vote in seat], aggregate) for seat in seats], aggregate)
+            scores = _combine_scores(
+                [_combine_scores([vote.scores or {} for vote in seat], aggregate) for seat in seats], aggregate
+            )
         return Verdict(Parsed(value, JUDGED, parsed.span if value == parsed.value else None), scores)
 
 
-def _said(vote: Vote) -> object:
+def _read_vote(vote: Vote) -> object:
     return vote.value if vote.reads else vote.scores
 
 
-def _seats(votes: Iterable[Vote]) -> list[list[Vote]]:
+def _group_repeats(votes: Iterable[Vote]) -> list[list[Vote]]:
     """Gather the repeats of each judge."""
     seats: dict[tuple[str, str], list[Vote]] = {}
     for vote in votes:
@@ -182,7 +184,7 @@ def _seats(votes: Iterable[Vote]) -> list[list[Vote]]:
     return list(seats.values())
 
 
-def _scores(given: Sequence[Scores], aggregate: Callable[[Sequence[float]], float]) -> Scores:
+def _combine_scores(given: Sequence[Scores], aggregate: Callable[[Sequence[float]], float]) -> Scores:
     """Put scores of the same name together, over those that have it."""
     names = dict.fromkeys(name for scores in given for name in scores)
     return {name: aggregate([scores[name] for scores in given if name in scores]) for name in names}

@@ -18,9 +18,9 @@ from mmscore.core.judge import AUTO, JUDGES, RULE, Judge
 from mmscore.core.predictions.locate import STDIN
 from mmscore.core.select_recipe import RecipeChoice, split_version
 from mmscore.llm.cache_lock import hold
-from mmscore.llm.client import API_KEY, Chat, Endpoint, chat_url, key_from_environment
+from mmscore.llm.client import API_KEY, Chat, Endpoint, build_chat_url, read_key
 from mmscore.llm.response_cache import AnswerStore
-from mmscore.scoring.judging.jury import DryJury, ModelJury, Setting, Spent
+from mmscore.scoring.judging.jury import DryJury, JudgeSetting, ModelJury, Spent
 from mmscore.scoring.judging.panel import AGGREGATIONS, MEAN, Panel, Sitting
 
 DrySitting = tuple[Sitting, Sequence[DryJury]]
@@ -123,7 +123,7 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
     rejudge: Literal["failed"] | None = None
     """Ask again about rows without a verdict."""
 
-    def request(self, spent: Callable[[Spent], None] = lambda spent: None) -> JudgeRequest | None:
+    def build_request(self, spent: Callable[[Spent], None] = lambda spent: None) -> JudgeRequest | None:
         """Say who is asked; None for nobody.
 
         Args:
@@ -142,7 +142,7 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
         return JudgeRequest(self.judge, spent=spent, **(fields | {"rejudge": self.rejudge is not None}))
 
 
-def chosen_panel(request: JudgeRequest, choice: RecipeChoice) -> Panel:
+def choose_panel(request: JudgeRequest, choice: RecipeChoice) -> Panel:
     """Find the judges for a recipe, and check every option against them.
 
     Args:
@@ -160,7 +160,7 @@ def chosen_panel(request: JudgeRequest, choice: RecipeChoice) -> Panel:
     if request.aggregation not in AGGREGATIONS:
         hint = suggest_spelling(request.aggregation, AGGREGATIONS)
         raise UsageError(f"no aggregation {request.aggregation!r}.{hint} Known: {', '.join(AGGREGATIONS)}.")
-    chosen = [_chosen(name, request, choice) for name in request.names]
+    chosen = [_choose_judge(name, request, choice) for name in request.names]
     if any(setting.asks for setting in chosen) and not all(setting.asks for setting in chosen):
         idle = next(setting for setting in chosen if not setting.asks)
         others = " or ".join(idle.judge.strategies)
@@ -188,7 +188,7 @@ def _check_numbers(request: JudgeRequest) -> None:
             raise UsageError(f"{name} is a whole number from 1 {show(value)}.")
 
 
-def _chosen(named: str, request: JudgeRequest, choice: RecipeChoice) -> Setting:
+def _choose_judge(named: str, request: JudgeRequest, choice: RecipeChoice) -> JudgeSetting:
     name, version = split_version(named)
     judge: Judge = load(JUDGES, name)
     _check_fit(name, choice)
@@ -197,18 +197,18 @@ def _chosen(named: str, request: JudgeRequest, choice: RecipeChoice) -> Setting:
     elif version not in judge.versions:
         hint = suggest_spelling(version, judge.versions)
         raise UsageError(f"judge {name!r} has no version {version!r}.{hint} Known: {', '.join(judge.versions)}.")
-    strategy = _strategy(request.strategy, name, judge)
+    strategy = _choose_strategy(request.strategy, name, judge)
     if strategy == RULE and choice.recipe.needs_judge:
         raise UsageError(f"recipe {choice.name!r} has no rules without a judge. Give another --judge-strategy.")
-    return Setting(
+    return JudgeSetting(
         name,
         judge,
         version,
         strategy,
-        wording=None if request.prompt is None else _wording(request.prompt, name, judge),
-        generation=_generation(request.generation),
-        labels=None if request.score_mapping is None else _labels(request, name, judge, version),
-        pattern=None if request.score_pattern is None else _pattern(request.score_pattern, name, judge, version),
+        wording=None if request.prompt is None else _read_prompt(request.prompt, name, judge),
+        generation=_read_generation(request.generation),
+        labels=None if request.score_mapping is None else _read_labels(request, name, judge, version),
+        pattern=None if request.score_pattern is None else _read_pattern(request.score_pattern, name, judge, version),
     )
 
 
@@ -222,7 +222,7 @@ def _check_fit(name: str, choice: RecipeChoice) -> None:
     raise UsageError(f"judge {name!r} does not fit recipe {choice.name!r}. {known}")
 
 
-def _strategy(wanted: str, name: str, judge: Judge) -> str:
+def _choose_strategy(wanted: str, name: str, judge: Judge) -> str:
     if wanted == AUTO:
         return judge.auto
     known = [RULE, *judge.strategies]
@@ -232,13 +232,13 @@ def _strategy(wanted: str, name: str, judge: Judge) -> str:
     return wanted
 
 
-def _labels(request: JudgeRequest, name: str, judge: Judge, version: str) -> Mapping[str, float]:
+def _read_labels(request: JudgeRequest, name: str, judge: Judge, version: str) -> Mapping[str, float]:
     """Read `--judge-score-mapping`, and refuse it where the judge or its prompt cannot know such labels."""
     if version not in judge.takes_labels:
         raise UsageError(f"judge {name!r}@{version} has verdicts of its own. Leave --judge-score-mapping out.")
     if request.prompt is None:
         raise UsageError("--judge-score-mapping: say what the labels mean in a wording of yours, --judge-prompt FILE.")
-    found = _json_object("--judge-score-mapping", request.score_mapping or "", '{"A": 1, "B": 0.5, "C": 0}')
+    found = _read_json_object("--judge-score-mapping", request.score_mapping or "", '{"A": 1, "B": 0.5, "C": 0}')
     wrong = [key for key, worth in found.items() if not key or not _is_fraction(worth)]
     if not found or wrong:
         what = f"{wrong[0]!r} is not {show(found[wrong[0]])}" if wrong else "there is none"
@@ -250,7 +250,7 @@ def _is_fraction(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-def _pattern(text: str, name: str, judge: Judge, version: str) -> str:
+def _read_pattern(text: str, name: str, judge: Judge, version: str) -> str:
     if version not in judge.takes_pattern:
         known = f" Only {', '.join(judge.takes_pattern)} do." if judge.takes_pattern else ""
         raise UsageError(f"judge {name!r}@{version} takes no pattern.{known} Leave --judge-score-pattern out.")
@@ -263,16 +263,16 @@ def _pattern(text: str, name: str, judge: Judge, version: str) -> str:
     return text
 
 
-def _generation(text: str) -> Mapping[str, Any]:
-    options = _json_object("--judge-generation", text, '{"temperature": 0}')
+def _read_generation(text: str) -> Mapping[str, Any]:
+    options = _read_json_object("--judge-generation", text, '{"temperature": 0}')
     if fixed := FIXED & options.keys():
         raise UsageError(f"--judge-generation: {', '.join(sorted(fixed))} cannot be set here. See --judge-model.")
     return options
 
 
-def _json_object(flag: str, text: str, example: str) -> Mapping[str, Any]:
+def _read_json_object(flag: str, text: str, example: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(text, parse_constant=_no_number)
+        found = json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{flag}: is no JSON ({take_first_line(error)}) {show(text)}.") from None
     if not isinstance(found, dict):
@@ -280,11 +280,11 @@ def _json_object(flag: str, text: str, example: str) -> Mapping[str, Any]:
     return found
 
 
-def _no_number(name: str) -> float:
+def _reject_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _wording(path: str, name: str, judge: Judge) -> str:
+def _read_prompt(path: str, name: str, judge: Judge) -> str:
     file = Path(path)
     if not judge.slots:
         raise UsageError(f"judge {name!r} takes no wording of yours. Leave --judge-prompt out.")
@@ -301,7 +301,7 @@ def _wording(path: str, name: str, judge: Judge) -> str:
     return text
 
 
-def judge_store_path(predictions: str | Path) -> Path:
+def build_store_path(predictions: str | Path) -> Path:
     """Name the store of a judge's replies, beside the predictions.
 
     Example:
@@ -313,7 +313,7 @@ def judge_store_path(predictions: str | Path) -> Path:
 
 
 @contextlib.contextmanager
-def opened_dry_sitting(
+def open_dry_sitting(
     request: JudgeRequest, panel: Panel, predictions: str, choice: RecipeChoice
 ) -> Iterator[DrySitting]:
     """Count what judges would be asked; the store is looked at where it stands, and nothing is made.
@@ -323,7 +323,7 @@ def opened_dry_sitting(
     """
     place = store_place(request, predictions)
     with contextlib.ExitStack() as stack:
-        store = stack.enter_context(opened_store(place)) if place.is_file() else None
+        store = stack.enter_context(open_store(place)) if place.is_file() else None
         juries = [DryJury(setting, store, again=request.rejudge) for setting in panel.settings]
         yield Sitting(panel, juries, choice), juries
 
@@ -338,11 +338,11 @@ def store_place(request: JudgeRequest, predictions: str) -> Path:
         raise UsageError("-: the judge's replies have no place beside standard input. Name a file with --judge-cache.")
     if request.cache and (place := Path(request.cache)).is_dir():
         raise UsageError(f"{place}: is a folder. Name a file for the judge's replies: {place / 'judge.sqlite'}.")
-    return Path(request.cache) if request.cache else judge_store_path(predictions)
+    return Path(request.cache) if request.cache else build_store_path(predictions)
 
 
 @contextlib.contextmanager
-def opened_store(place: Path) -> Iterator[AnswerStore]:
+def open_store(place: Path) -> Iterator[AnswerStore]:
     """Open a store of replies, and keep other processes away from it.
 
     Raises:
@@ -356,13 +356,13 @@ def opened_store(place: Path) -> Iterator[AnswerStore]:
 
 
 @contextlib.contextmanager
-def opened_chat(request: JudgeRequest) -> Iterator[Chat]:
+def open_chat(request: JudgeRequest) -> Iterator[Chat]:
     """Open the service; the name of the judge model is known then.
 
     Raises:
         UsageError: There is no address or key, or the service offers several models and none is named.
     """
-    url, key = chat_url(request.base_url), key_from_environment(request.api_key_env)
+    url, key = build_chat_url(request.base_url), read_key(request.api_key_env)
     endpoint = Endpoint(
         url,
         next(iter(request.models), ""),
@@ -374,11 +374,11 @@ def opened_chat(request: JudgeRequest) -> Iterator[Chat]:
     )
     with Chat(endpoint) as chat:
         if not endpoint.model:
-            chat.endpoint = dataclasses.replace(endpoint, model=_only_model(chat))
+            chat.endpoint = dataclasses.replace(endpoint, model=_find_only_model(chat))
         yield chat
 
 
-def _only_model(chat: Chat) -> str:
+def _find_only_model(chat: Chat) -> str:
     models = chat.run(chat.models())
     if len(models) == 1:
         return models[0]
@@ -387,7 +387,7 @@ def _only_model(chat: Chat) -> str:
 
 
 @contextlib.contextmanager
-def opened_sitting(
+def open_sitting(
     request: JudgeRequest, panel: Panel, chat: Chat, predictions: str, choice: RecipeChoice
 ) -> Iterator[Sitting]:
     """Open the store of replies for one predictions file, and say at the end what was done.
@@ -396,7 +396,7 @@ def opened_sitting(
         Error: Another process holds the store, or it cannot be written.
     """
     named = [replace(setting, model=setting.model or chat.endpoint.model) for setting in panel.settings]
-    with opened_store(store_place(request, predictions)) as store:
+    with open_store(store_place(request, predictions)) as store:
         juries = [
             ModelJury(setting, chat, store, again=request.rejudge, progress=request.progress) for setting in named
         ]

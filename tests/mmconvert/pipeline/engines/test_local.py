@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mmconvert.pipeline.engines.local import _Tasks, crew
+from mmconvert.pipeline.engines.local import _Tasks, open_crew
 
 
 class Slow(Iterator[str]):
@@ -100,6 +100,6 @@ def fails_in_children(caller: int) -> int:
 
 
 def test_an_error_that_cannot_be_sent_is_told_in_words() -> None:
-    with crew(2) as run, pytest.raises(RuntimeError, match=r"^OddError: row has 3$") as raised:
+    with open_crew(2) as run, pytest.raises(RuntimeError, match=r"^OddError: row has 3$") as raised:
         list(run(fails_in_children, [os.getpid()] * 9))
     assert "in fails_in_children" in str(raised.value.__cause__)

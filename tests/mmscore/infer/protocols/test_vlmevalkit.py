@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.record import Part, Record, Turn
 from mmscore.infer.backend import Generation
-from mmscore.infer.predictions_file import interrupted
+from mmscore.infer.predictions_file import is_interrupted
 from mmscore.infer.protocol import open_protocol
 from support.asking import Says, asked, said, written
 from support.questions import picture, record
@@ -172,7 +172,7 @@ def test_a_run_that_is_stopped_between_rounds_leaves_every_row_with_what_it_has(
         asked(folder, output, Says(say, batch_size=1), protocol=PROTOCOL)
     table = pq.read_table(output)
     assert table["prediction_status"].to_pylist() == ["ok", "ok", "skipped", "ok", "skipped"]
-    assert interrupted(output)
+    assert is_interrupted(output)
     rest = Says(echo)
     assert asked(folder, output, rest, protocol=PROTOCOL).rows == 5
     assert [row.id for row in rest.asked] == ["y1", "x2"]

@@ -4,7 +4,7 @@ import pytest
 
 from goldens.comparison import difference
 from mmconvert.core.errors import Error
-from mmscore.scoring.evaluate import ScoreOptions, kit_log, score, score_each
+from mmscore.scoring.evaluate import ScoreOptions, format_kit_log, score, score_each
 from mmscore.scoring.judging.request import JudgeRequest
 from support.chat_server import chat_server, said
 from support.predictions import write_predictions
@@ -18,7 +18,7 @@ def _written(path, *samples):
 
 def _log(file, recipe="mmtrust_task", **options):
     ((entry, scored),) = score_each([file], [recipe], ScoreOptions(**options), log=True)
-    return kit_log(entry, scored, ScoreOptions(**options))
+    return format_kit_log(entry, scored, ScoreOptions(**options))
 
 
 def test_the_log_of_scored_rows_is_the_one_that_the_kits_runner_saves(shared, tmp_path):

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from mmscore.cli import program
 from mmscore.reporting.console_table import format_number
 from mmscore.reporting.html.page import write_report
-from mmscore.scoring.evaluate import ScoreOptions, results
+from mmscore.scoring.evaluate import ScoreOptions, score_results
 from support.browser import opened
 from support.predictions import choices, write_predictions
 
@@ -41,7 +41,7 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def models(files):
     path = files[0].with_name("models.html")
-    found = list(results(files, ["own_choice"], ScoreOptions()))
+    found = list(score_results(files, ["own_choice"], ScoreOptions()))
     write_report(path, found)
     return path, [result.entry.to_json() for result in found]
 
@@ -49,7 +49,7 @@ def models(files):
 @pytest.fixture(scope="module")
 def recipes(files):
     path = files[0].with_name("recipes.html")
-    found = list(results(files[:1], ["own_choice", "evalscope_general_vmcq"], ScoreOptions()))
+    found = list(score_results(files[:1], ["own_choice", "evalscope_general_vmcq"], ScoreOptions()))
     write_report(path, found)
     return path, found
 
@@ -167,7 +167,7 @@ def test_the_page_prints_without_its_tools_and_says_which_number_a_chart_shows(b
 
 def test_a_printed_page_is_no_wider_than_its_paper(browser, files, tmp_path):
     recipes = ["own_choice", "vlmevalkit_mcq", "evalscope_general_vmcq"]
-    write_report(tmp_path / "r.html", list(results(files, recipes, ScoreOptions())))
+    write_report(tmp_path / "r.html", list(score_results(files, recipes, ScoreOptions())))
     with opened(browser, tmp_path / "r.html", viewport={"width": 720, "height": 1000}) as page:
         page.keyboard.press("j")
         page.emulate_media(media="print")
@@ -177,7 +177,7 @@ def test_a_printed_page_is_no_wider_than_its_paper(browser, files, tmp_path):
 def test_a_narrow_window_shows_a_result_beside_the_question(browser, tmp_path):
     rows = [{**row, "id": f"{row['id']}{'x' * 40}"} for row in answers("m", 7)]
     file = write_predictions(tmp_path / "p.parquet", rows)
-    write_report(tmp_path / "r.html", list(results([file], ["own_choice"], ScoreOptions())))
+    write_report(tmp_path / "r.html", list(score_results([file], ["own_choice"], ScoreOptions())))
     with opened(browser, tmp_path / "r.html", viewport={"width": 390, "height": 844}) as page:
         box = page.locator("#items tbody tr").first.locator(".tag").bounding_box()
         assert box["x"] + box["width"] <= 390
@@ -194,7 +194,7 @@ def test_html_of_the_command_line_shows_what_json_says(browser, files, tmp_path,
 
 def test_a_file_without_a_score_says_so(browser, tmp_path):
     file = write_predictions(tmp_path / "p.parquet", choices((None, "A"), (None, "B")))
-    write_report(tmp_path / "r.html", list(results([file], ["own_choice"], ScoreOptions())))
+    write_report(tmp_path / "r.html", list(score_results([file], ["own_choice"], ScoreOptions())))
     with opened(browser, tmp_path / "r.html") as page:
         assert "no row is scored" in page.locator(".card").inner_text()
         assert [one.inner_text() for one in page.locator(".panel h2").all()] == ["What became of the rows"]
@@ -204,7 +204,7 @@ def test_a_file_without_a_score_says_so(browser, tmp_path):
 def test_a_fraction_beside_a_percentage_is_drawn_on_one_scale(browser, tmp_path):
     rows = [{**row, "task": "yes_no", "options": None} for row in choices(*[("Yes", "Yes"), ("Yes", "No")] * 5)]
     file = write_predictions(tmp_path / "p.parquet", rows, model="m", dataset="Shapes")
-    write_report(tmp_path / "r.html", list(results([file], ["vlmevalkit_yorn", "pope_official"], ScoreOptions())))
+    write_report(tmp_path / "r.html", list(score_results([file], ["vlmevalkit_yorn", "pope_official"], ScoreOptions())))
     with opened(browser, tmp_path / "r.html") as page:
         chart = panel(page, "Side by side").locator("svg[aria-label=accuracy]")
         expect(chart).to_have_count(1)
@@ -220,7 +220,7 @@ def test_a_category_that_is_called_like_a_part_of_the_language_is_a_text(browser
     rows = [{**row, "category": name} for name in ("constructor", "__proto__") for row in choices(("A", "A"))]
     rows = [{**row, "id": str(n)} for n, row in enumerate(rows)]
     file = write_predictions(tmp_path / "p.parquet", rows, model="m")
-    write_report(tmp_path / "r.html", list(results([file], ["own_choice"], ScoreOptions())))
+    write_report(tmp_path / "r.html", list(score_results([file], ["own_choice"], ScoreOptions())))
     with opened(browser, tmp_path / "r.html") as page:
         expect(page.locator("#items td bdi.tag")).to_have_text(["right", "right"])
 
@@ -230,7 +230,7 @@ def test_a_pair_of_models_is_named_by_what_differs(browser, tmp_path):
         write_predictions(tmp_path / f"{name}.parquet", choices(*[("A", "A"), (reply, "B")] * 5), model=name)
         for name, reply in (("one", "A"), ("two", "B"), ("three", "C"))
     ]
-    write_report(tmp_path / "r.html", list(results(files, ["own_choice", "vlmevalkit_mcq"], ScoreOptions())))
+    write_report(tmp_path / "r.html", list(score_results(files, ["own_choice", "vlmevalkit_mcq"], ScoreOptions())))
     with opened(browser, tmp_path / "r.html") as page:
         pairs = (
             panel(page, "Is the difference more than chance?")
@@ -243,7 +243,7 @@ def test_a_pair_of_models_is_named_by_what_differs(browser, tmp_path):
 def test_thousands_of_groups_stay_readable(browser, tmp_path):
     rows = [{**row, "category": f"group {n}"} for n, row in enumerate(choices(*[("A", "A")] * 2_000))]
     file = write_predictions(tmp_path / "p.parquet", rows)
-    write_report(tmp_path / "r.html", list(results([file], ["own_choice"], ScoreOptions())))
+    write_report(tmp_path / "r.html", list(score_results([file], ["own_choice"], ScoreOptions())))
     with opened(browser, tmp_path / "r.html") as page:
         groups = panel(page, "By category")
         assert "The 40 largest of 2,000 groups; the table has 300 lines of 2,000" in groups.inner_text()

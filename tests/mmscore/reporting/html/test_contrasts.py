@@ -1,7 +1,7 @@
 from mmscore.analysis.compare import compare
 from mmscore.analysis.explain import explain
 from mmscore.reporting.html.contrasts import differences, gaps
-from mmscore.scoring.evaluate import ScoreOptions, results
+from mmscore.scoring.evaluate import ScoreOptions, score_results
 from support.predictions import choices, write_predictions
 
 PAIRS = {"a": ["A"] * 12, "b": ["A"] * 4 + ["B"] * 8, "c": ["A"] * 10 + ["the first"] * 2}
@@ -16,7 +16,7 @@ def files(tmp_path, names):
 
 def test_two_files_differ_as_mmscore_compare_says(tmp_path):
     paths = files(tmp_path, "ab")
-    (found,) = differences(list(results(paths, ["own_choice"], ScoreOptions())))
+    (found,) = differences(list(score_results(paths, ["own_choice"], ScoreOptions())))
     told = compare(*paths, "own_choice").to_json()
     assert (found["a"], found["b"], found["rows"]["compared"]) == (0, 1, 12)
     for name, score in told["scores"].items():
@@ -24,7 +24,7 @@ def test_two_files_differ_as_mmscore_compare_says(tmp_path):
 
 
 def test_several_pairs_are_adjusted_for(tmp_path):
-    found = differences(list(results(files(tmp_path, "abc"), ["own_choice"], ScoreOptions())))
+    found = differences(list(score_results(files(tmp_path, "abc"), ["own_choice"], ScoreOptions())))
     assert [(one["a"], one["b"]) for one in found] == [(0, 1), (0, 2), (1, 2)]
     accuracies = [one["scores"]["accuracy"] for one in found]
     assert min(score["p_holm"] for score in accuracies) == 3 * min(score["p"] for score in accuracies)
@@ -33,7 +33,7 @@ def test_several_pairs_are_adjusted_for(tmp_path):
 def test_recipes_on_one_file_part_as_mmscore_explain_says(tmp_path):
     (path,) = files(tmp_path, "c")
     names = ["own_choice", "evalscope_general_vmcq"]
-    found = gaps(list(results([path], names, ScoreOptions())))
+    found = gaps(list(score_results([path], names, ScoreOptions())))
     assert [(one["a"], one["b"]) for one in found] == [(0, 1)]
     assert found[0]["gap"] == explain(path, names).to_json()["gap"]
 
@@ -42,4 +42,4 @@ def test_files_without_a_row_in_common_are_not_compared(tmp_path):
     rows = choices(("A", "A"), ("B", "B"))
     one = write_predictions(tmp_path / "1.parquet", rows)
     other = write_predictions(tmp_path / "2.parquet", [{**row, "id": f"x{row['id']}"} for row in rows])
-    assert differences(list(results([one, other], ["own_choice"], ScoreOptions()))) == []
+    assert differences(list(score_results([one, other], ["own_choice"], ScoreOptions()))) == []

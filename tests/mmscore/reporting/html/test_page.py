@@ -10,7 +10,7 @@ from mmconvert.core.record import to_arrow
 from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.api import score
 from mmscore.reporting.html.page import write_report
-from mmscore.scoring.evaluate import ScoreOptions, results
+from mmscore.scoring.evaluate import ScoreOptions, score_results
 from mmscore.scoring.judging.request import JudgeRequest
 from support.chat_server import chat_server, said
 from support.predictions import choices, write_predictions
@@ -31,7 +31,7 @@ def items_of(path):
 
 def written(tmp_path, files, recipes=("own_choice",), answers=None):
     path = tmp_path / "report.html"
-    write_report(path, list(results(files, list(recipes), ScoreOptions(answers=answers))), pictures=answers)
+    write_report(path, list(score_results(files, list(recipes), ScoreOptions(answers=answers))), pictures=answers)
     return path
 
 
@@ -55,7 +55,7 @@ def replies(tmp_path, *texts, name="p", **columns):
 def test_the_page_holds_the_json_report_itself(tmp_path):
     file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("B", "A"), category="c"))
     path = written(tmp_path, [file])
-    (result,) = results([file], ["own_choice"], ScoreOptions())
+    (result,) = score_results([file], ["own_choice"], ScoreOptions())
     assert json.loads(held(path, "mm-data"))["report"]["entries"] == [result.entry.to_json()]
 
 
@@ -107,7 +107,7 @@ def test_a_dataset_that_has_none_of_the_rows_is_named(tmp_path, dataset):
         writer.write([record(7, picture("red"), "Which?", answer="A", task="multiple_choice", options=("a", "b"))])
     file = replies(tmp_path, "A", "B")
     path = tmp_path / "report.html"
-    found = list(results([file], ["own_choice"], ScoreOptions(answers=dataset)))
+    found = list(score_results([file], ["own_choice"], ScoreOptions(answers=dataset)))
     write_report(path, found, pictures=tmp_path / "other" / "data")
     assert "other/data has no pictures of these rows" in json.loads(held(path, "mm-page"))["notes"][0]
 
@@ -139,7 +139,7 @@ def test_recipes_that_disagree_are_marked_and_mark_their_own_places(tmp_path):
 def test_rows_beyond_the_limit_are_left_out_evenly_and_the_page_says_so(tmp_path):
     file = write_predictions(tmp_path / "p.parquet", choices(*[("A", "A")] * 21))
     path = tmp_path / "report.html"
-    assert write_report(path, list(results([file], ["own_choice"], ScoreOptions())), most=5) == 5
+    assert write_report(path, list(score_results([file], ["own_choice"], ScoreOptions())), most=5) == 5
     assert [row[0] for row in json.loads(held(path, "mm-rows"))] == ["0", "5", "10", "15", "20"]
     assert "5 of 21 rows" in json.loads(held(path, "mm-page"))["notes"][0]
 
@@ -170,7 +170,7 @@ def test_rows_without_an_id_are_counted_in_a_note(tmp_path):
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     file = write_predictions(tmp_path / "p.parquet", choices(("A", "A")))
     with pytest.raises(UsageError, match="nowhere"):
-        write_report(tmp_path / "nowhere" / "r.html", list(results([file], ["own_choice"], ScoreOptions())))
+        write_report(tmp_path / "nowhere" / "r.html", list(score_results([file], ["own_choice"], ScoreOptions())))
 
 
 def test_score_in_python_writes_the_page_too(tmp_path, dataset):

@@ -2,13 +2,13 @@ import math
 
 from mmscore.reporting.html.repeats import repeats
 from mmscore.reporting.html.verdicts import verdicts_of
-from mmscore.scoring.evaluate import ScoreOptions, results
+from mmscore.scoring.evaluate import ScoreOptions, score_results
 from support.predictions import choices, write_predictions
 
 
 def found(tmp_path, rows, recipe="own_choice"):
     file = write_predictions(tmp_path / "p.parquet", rows)
-    result = next(results([file], [recipe], ScoreOptions()))
+    result = next(score_results([file], [recipe], ScoreOptions()))
     return repeats(result, verdicts_of(result))
 
 

@@ -1,13 +1,13 @@
 import pytest
 
 from mmscore.reporting.html.verdicts import verdicts_of
-from mmscore.scoring.evaluate import ScoreOptions, results
+from mmscore.scoring.evaluate import ScoreOptions, score_results
 from support.predictions import choices, write_predictions
 
 
 def verdicts(tmp_path, rows, recipe):
     file = write_predictions(tmp_path / "p.parquet", rows)
-    return verdicts_of(next(results([file], [recipe], ScoreOptions())))
+    return verdicts_of(next(score_results([file], [recipe], ScoreOptions())))
 
 
 def test_a_row_is_right_wrong_unparsed_or_what_its_status_says(tmp_path):

@@ -14,9 +14,9 @@ from mmscore.core.judge import LEAVE, Case, Judge, JudgeQuestion, NoVerdict, Ver
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Item
 from mmscore.llm.cache_lock import hold
-from mmscore.llm.client import Chat, Endpoint, chat_url
+from mmscore.llm.client import Chat, Endpoint, build_chat_url
 from mmscore.llm.response_cache import AnswerStore
-from mmscore.scoring.judging.jury import DryJury, ModelJury, Setting
+from mmscore.scoring.judging.jury import DryJury, JudgeSetting, ModelJury
 from support.chat_server import Said, chat_server, refused, said, script
 from support.predictions import write_predictions
 
@@ -41,11 +41,11 @@ def _cases(*predictions):
 
 
 def _judged(server, folder, predictions, *, judge=JUDGE, again=False, generation=None, **endpoint):
-    setting = Setting("shouts", judge, "1", "all", "loopback", None, generation or {})
+    setting = JudgeSetting("shouts", judge, "1", "all", "loopback", None, generation or {})
     quick = {"first_wait": 0.001, "tries": 2, **endpoint}
     path = folder / "judge.sqlite"
     with (
-        Chat(Endpoint(chat_url(server.url), "loopback", None, **quick)) as chat,
+        Chat(Endpoint(build_chat_url(server.url), "loopback", None, **quick)) as chat,
         hold(path) as held,
         AnswerStore(held, fingerprint="") as store,
     ):
@@ -164,7 +164,7 @@ def test_a_protocol_that_says_nothing_is_named(tmp_path, first):
     with chat_server(lambda request: said("x")) as server, pytest.raises(Error, match=said_nothing):
         _judged(server, tmp_path, ["a"], judge=_forgets(first))
     with pytest.raises(Error, match=said_nothing):
-        DryJury(Setting("shouts", _forgets(False), "1", "all"), None).judge(_cases("a"))
+        DryJury(JudgeSetting("shouts", _forgets(False), "1", "all"), None).judge(_cases("a"))
 
 
 def test_replies_before_a_fatal_error_are_kept(tmp_path):
@@ -180,7 +180,7 @@ def test_replies_before_a_fatal_error_are_kept(tmp_path):
 
 
 def test_a_dry_run_counts_what_stored_replies_leave_open(tmp_path):
-    setting = Setting("shouts", JUDGE, "1", "all", "loopback", None, {"max_tokens": 5})
+    setting = JudgeSetting("shouts", JUDGE, "1", "all", "loopback", None, {"max_tokens": 5})
     with chat_server(lambda request: said("small")) as server:
         _judged(server, tmp_path, ["a"], generation={"max_tokens": 5})
     with hold(tmp_path / "judge.sqlite") as held, AnswerStore(held, fingerprint="") as store:

@@ -9,7 +9,7 @@ from mmscore.core.judge import LEAVE, Judge, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import OWN, Item, Recipe
 from mmscore.core.select_recipe import RecipeChoice
-from mmscore.scoring.judging.jury import Outcome, Setting
+from mmscore.scoring.judging.jury import CaseOutcome, JudgeSetting
 from mmscore.scoring.judging.panel import AGGREGATIONS, Panel, Sitting
 
 CASE = (Item(prediction="perhaps"), Parsed("A", "letter", (0, 1)), {"hit": 0.0})
@@ -29,12 +29,12 @@ class Juror:
     """A judge whose word is known."""
 
     def __init__(self, model, repeat, step):
-        self.setting = Setting("test", JUDGE, "1", "all", model, repeat=repeat)
+        self.setting = JudgeSetting("test", JUDGE, "1", "all", model, repeat=repeat)
         self._step = step
 
     def judge(self, cases):
         reply = None if self._step is LEAVE else "said"
-        return [Outcome(self._step, reply, "0" * 64, int(reply is not None))] * len(cases)
+        return [CaseOutcome(self._step, reply, "0" * 64, int(reply is not None))] * len(cases)
 
 
 def settled(*said, aggregation="mean", min_valid=1):
